@@ -70,11 +70,11 @@ fn constants(fitted: &Calibration) -> Vec<Entry> {
         usize::MAX,
         2,
     );
-    let line = |(head, [_, _, from]): (String, &[String; 3])| {
+    let entries = heads.into_iter().zip(&rows).map(|(head, [_, _, from])| {
         let head = format!("  {head}  ");
         Entry::new(Ink::Bold, &head, width(&head), from)
-    };
-    heads.into_iter().zip(&rows).map(line).collect()
+    });
+    entries.collect()
 }
 
 fn value(value: f64, unit: &str) -> String {
@@ -133,15 +133,20 @@ fn name(cell: &Residual) -> String {
 
 /// Its name and a figure for each of [`TITLES`].
 fn figures_of(cell: &Residual) -> Vec<String> {
-    let three = |it: Compared, show: fn(f64) -> String| {
-        [show(it.measured), show(it.simulated), off(it.error_percent)]
+    let p99 = match cell.p99_ns {
+        Some(compared) => compared_cells(compared, latency),
+        None => ["–".to_owned(), "–".to_owned(), String::new()],
     };
-    let none = || ["–".to_owned(), "–".to_owned(), String::new()];
-    let p99 = cell
-        .p99_ns
-        .map_or_else(none, |compared| three(compared, latency));
-    let all = [three(cell.iops, rate), three(cell.mean_ns, latency), p99];
+    let all = [
+        compared_cells(cell.iops, rate),
+        compared_cells(cell.mean_ns, latency),
+        p99,
+    ];
     [&[name(cell)], &all.concat()[..]].concat()
+}
+
+fn compared_cells(of: Compared, show: fn(f64) -> String) -> [String; 3] {
+    [show(of.measured), show(of.simulated), off(of.error_percent)]
 }
 
 fn off(percent: f64) -> String {
@@ -217,8 +222,7 @@ fn list(title: &str, items: &[String]) -> Part {
 }
 
 fn left_out(fitted: &Calibration) -> Vec<String> {
-    let reasons = fitted.left_out.iter();
-    let reasons = reasons.map(|reason| {
+    let reasons = fitted.left_out.iter().map(|reason| {
         format!(
             "{}: {} of the measurements",
             reason.reason, reason.measurements

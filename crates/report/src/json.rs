@@ -7,7 +7,6 @@ use blocklab_compare::compare::Comparison;
 use blocklab_compare::expect::Diagnosis;
 use blocklab_compare::gate::Gate;
 use blocklab_compare::study::Outcome;
-use blocklab_device::Limit;
 use blocklab_findings::{Assessment, ResponseNs, Row, RowDirection, fleet};
 use blocklab_record::{Measurement, PERCENTILES, Percentile, Record, Statistic, TargetFacts};
 use blocklab_workload::Date;
@@ -33,7 +32,12 @@ pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
     let jobs = of.jobs.iter().map(|job| {
         let seconds = job.elapsed_ns as f64 / 1e9;
         let directions = job.directions.iter().map(|(direction, it)| {
-            let percentile = |of: &Percentile| (field("service", of), it.service.percentile(of));
+            let percentiles = PERCENTILES.iter().map(|percentile| {
+                (
+                    field("service", percentile),
+                    it.service.percentile(percentile),
+                )
+            });
             fields! {
                 direction: *direction,
                 iops: it.ios as f64 / seconds,
@@ -41,7 +45,7 @@ pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
                 ios: it.ios,
                 service_mean_ns: it.service.mean_ns,
                 #[serde(flatten)]
-                service: Named(PERCENTILES.iter().map(percentile).collect()),
+                service: Named(percentiles.collect()),
                 service_max_ns: it.service.max_ns,
             }
         });
@@ -134,10 +138,10 @@ fn host_rows(record: &Record, assessment: &Assessment) -> Vec<impl Serialize> {
 /// One direction of a case; `null` is what another program did not report.
 fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
     let known = |statistic| !of.unknown.has(statistic);
-    let service = |(it, ns): (&Percentile, u64)| {
-        let known = of.knows(it.share);
-        (field("service", it), known.then_some(ns))
-    };
+    let percentiles = of.service_ns.iter().map(|(percentile, ns)| {
+        let known = of.knows(percentile.share);
+        (field("service", percentile), known.then_some(ns))
+    });
     fields! {
         case: &row.case,
         direction: of.direction,
@@ -150,7 +154,7 @@ fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
         service_mean_ns: known(Statistic::Mean).then_some(of.mean_ns),
         service_min_ns: known(Statistic::Min).then_some(of.min_ns),
         #[serde(flatten)]
-        service: Named(of.service_ns.iter().map(service).collect()),
+        service: Named(percentiles.collect()),
         service_max_ns: known(Statistic::Max).then_some(of.max_ns),
         response: of.response_ns.map(response),
         ios: of.ios,
@@ -188,15 +192,15 @@ impl Serialize for Named {
 
 /// A target with its limits in words, as this form has had them from its beginning.
 fn target(of: &TargetFacts) -> impl Serialize {
-    let limit = |it: &Limit| {
+    let limits = of.limits.iter().map(|limit| {
         fields! {
-            name: it.name.to_string(),
-            value: it.value,
-            unit: it.unit.text(),
-            origin: it.origin.to_string(),
-            bound: it.is_bound(),
+            name: limit.name.to_string(),
+            value: limit.value,
+            unit: limit.unit.text(),
+            origin: limit.origin.to_string(),
+            bound: limit.is_bound(),
         }
-    };
+    });
     fields! {
         path: &of.path,
         // Only where it was kept.
@@ -208,14 +212,14 @@ fn target(of: &TargetFacts) -> impl Serialize {
         devices: &of.devices,
         direct_memory_align: of.direct_memory_align,
         direct_offset_align: of.direct_offset_align,
-        limits: of.limits.iter().map(limit).collect::<Vec<_>>(),
+        limits: limits.collect::<Vec<_>>(),
         assumptions: &of.assumptions,
     }
 }
 
 /// Runs side by side. `run` and `baseline` are places in the list of runs.
 pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Gate>) -> String {
-    let run = |record: &&Record| {
+    let runs = records.iter().map(|record| {
         fields! {
             id: record.id.clone(),
             name: record.requested.name.clone(),
@@ -226,11 +230,11 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Ga
             subject: versus::subject(record),
             started_at: record.started_at.clone(),
         }
-    };
+    });
     object(&fields! {
         comparison_format: 2,
         verdict: answer::comparison(comparison).text,
-        runs: records.iter().map(run).collect::<Vec<_>>(),
+        runs: runs.collect::<Vec<_>>(),
         #[serde(flatten)]
         comparison: comparison,
         gate: gate,

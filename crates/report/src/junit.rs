@@ -40,11 +40,10 @@ pub fn junit(all: &[Answered<'_>]) -> String {
     for suite in &mut suites {
         suite.name = unique(suite.record.requested.name.clone(), &mut names);
     }
-    let sum = |count: fn(&Suite<'_>) -> usize| suites.iter().map(count).sum::<usize>();
     let counts = counts(
-        sum(|suite| suite.cases.len()),
-        sum(|suite| suite.count(Answer::Fail)),
-        sum(|suite| suite.broken()),
+        suites.iter().map(|suite| suite.cases.len()).sum(),
+        suites.iter().map(|suite| suite.count(Answer::Fail)).sum(),
+        suites.iter().map(Suite::broken).sum(),
     );
     let suites: String = suites.iter().map(Suite::xml).collect();
     format!("{HEAD}{counts}>\n{suites}</testsuites>\n")
@@ -72,12 +71,15 @@ struct Case<'a> {
 
 fn suites_of<'a>(answered: &Answered<'a>) -> Vec<Suite<'a>> {
     let gate = answered.gate;
-    let suite = |(place, record): (usize, &&'a Record)| Suite {
-        record,
-        name: String::new(),
-        cases: cases(gate, place, record),
-    };
-    let suites = answered.runs.iter().enumerate().map(suite);
+    let suites = answered
+        .runs
+        .iter()
+        .enumerate()
+        .map(|(place, record)| Suite {
+            record,
+            name: String::new(),
+            cases: cases(gate, place, record),
+        });
     suites.filter(|suite| !suite.cases.is_empty()).collect()
 }
 
@@ -135,8 +137,8 @@ impl Suite<'_> {
         let skipped = self.count(Answer::Undecided);
         let took: u64 = record.measurements.iter().map(|one| one.elapsed_ns).sum();
         let took = took as f64 / 1e9;
-        let began = moment(&record.started_at);
-        let began = began.map_or_else(String::new, |began| format!(" timestamp=\"{began}\""));
+        let began = moment(&record.started_at)
+            .map_or_else(String::new, |began| format!(" timestamp=\"{began}\""));
         let properties = [
             ("run", record.id.as_str()),
             ("target", &facts::target_names(record)),
@@ -171,9 +173,10 @@ impl Case<'_> {
             _ if self.is_broken => format!("<error type=\"run\" message=\"{why}\"/>"),
             Answer::Fail => format!("<failure type=\"gate\" message=\"{why}\">{why}</failure>"),
             Answer::Undecided => {
-                let passes = self.judged.passes_to_decide;
-                let more = passes.map(|passes| format!("; about {passes} passes would decide"));
-                let more = more.unwrap_or_default();
+                let more = match self.judged.passes_to_decide {
+                    Some(passes) => format!("; about {passes} passes would decide"),
+                    None => String::new(),
+                };
                 format!("<skipped message=\"undecided: {why}{more}\"/>")
             }
         };
@@ -184,12 +187,12 @@ impl Case<'_> {
 /// `2026-11-20T19:01:42` of an RFC 3339 text; the form has no fraction and no zone.
 fn moment(rfc3339: &str) -> Option<&str> {
     let seconds = rfc3339.get(..19)?;
-    let fits = |(sign, like): (char, char)| match like {
+    let mut signs = seconds.chars().zip("0000-00-00T00:00:00".chars());
+    let fits = signs.all(|(sign, like)| match like {
         '0' => sign.is_ascii_digit(),
         like => sign == like,
-    };
-    let mut signs = seconds.chars().zip("0000-00-00T00:00:00".chars());
-    signs.all(fits).then_some(seconds)
+    });
+    fits.then_some(seconds)
 }
 
 /// A text between quotes or tags. XML has no control characters, not even as references, so they

@@ -160,8 +160,9 @@ impl Screen {
             return;
         };
         if let View::Lines(out) = &mut self.view {
-            let figures = measured.and_then(totals);
-            let figures = figures.unwrap_or_else(|| "no operation completed".to_owned());
+            let figures = measured
+                .and_then(totals)
+                .unwrap_or_else(|| "no operation completed".to_owned());
             // A closed pipe is no reason to lose the run.
             let _ = writeln!(out, "{name}: {figures}");
             let _ = out.flush();
@@ -173,8 +174,9 @@ impl Block {
     fn new(target: ProgressDrawTarget, has_room: bool) -> Self {
         let group = MultiProgress::with_draw_target(target);
         let line = |template: &str, length| {
-            let style = ProgressStyle::with_template(template).expect("the template is ours");
-            let style = style.progress_chars("━╸ ");
+            let style = ProgressStyle::with_template(template)
+                .expect("the template is ours")
+                .progress_chars("━╸ ");
             group.add(ProgressBar::new(length).with_style(style))
         };
         Self {

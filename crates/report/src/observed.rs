@@ -38,16 +38,15 @@ pub struct Balance {
 
 /// How long each bucket lasts, from what was in it a slice ago.
 pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance> {
-    let all = now.iter().enumerate();
-    let balance = |(index, now): (usize, &CreditBalance)| {
+    let balances = now.iter().enumerate().map(|(index, now)| {
         let spent = before.get(index).map_or(0.0, |before| before - now.left);
         let seconds = now.left / spent * slice.as_secs_f64();
         Balance {
             now: now.clone(),
             lasts: (spent > 0.0).then(|| Nanos::from_secs_f64(seconds)),
         }
-    };
-    all.map(balance).collect()
+    });
+    balances.collect()
 }
 
 /// The share of a slice for which requests waited for each limit.
@@ -56,16 +55,16 @@ pub fn since(
     now: &[(LimitName, Nanos)],
     slice: Nanos,
 ) -> Vec<(LimitName, f64)> {
-    let earlier = |limit: &LimitName| {
+    let mut shares = Vec::new();
+    for (limit, waited) in now {
         let known = before.iter().find(|(known, _)| known == limit);
-        known.map_or(Nanos::ZERO, |(_, waited)| *waited)
-    };
-    let share = |(limit, waited): &(LimitName, Nanos)| {
-        let waited = waited.since(earlier(limit)).as_secs_f64();
-        (limit.clone(), (waited / slice.as_secs_f64()).min(1.0))
-    };
-    let mut shares: Vec<_> = now.iter().map(share).collect();
-    shares.retain(|(_, share)| *share > 0.0);
+        let earlier = known.map_or(Nanos::ZERO, |(_, waited)| *waited);
+        let waited = waited.since(earlier).as_secs_f64();
+        let share = (waited / slice.as_secs_f64()).min(1.0);
+        if share > 0.0 {
+            shares.push((limit.clone(), share));
+        }
+    }
     shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     shares
 }
@@ -108,8 +107,10 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
             Some(_) => lines.push(format!("  {part}")),
         }
     }
-    let cut = |line: String| line.chars().take(room).collect();
-    lines.into_iter().map(cut).collect()
+    lines
+        .into_iter()
+        .map(|line| line.chars().take(room).collect())
+        .collect()
 }
 
 /// `gp2: burst credits 5,397,000 operations (99.9 %)`, or this many GiB. The share is what a provider
@@ -159,8 +160,10 @@ pub fn json_line(now: &Now<'_>) -> String {
             "max_ns": known(it.max_ns),
         })
     };
-    let waits = now.waits.iter();
-    let waits = waits.map(|(limit, share)| json!({"limit": limit.to_string(), "share": share}));
+    let waits = now
+        .waits
+        .iter()
+        .map(|(limit, share)| json!({"limit": limit.to_string(), "share": share}));
     let balances = now.balances.iter().map(|balance| {
         json!({
             "name": balance.now.name,

@@ -1,6 +1,6 @@
 //! In: what offers cost. Out: their document: a table, every quotient with its inputs, every price.
 
-use blocklab_catalog::unit_price::{By, Currency, OldList, Priced, Unit, UnitPrice, old_lists};
+use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice, old_lists};
 use blocklab_workload::Date;
 
 use crate::document::{Column, Document, Entry, Layout, Part, Table, cited, numbered};
@@ -94,7 +94,7 @@ fn opening(by: Option<By>, money: Money<'_>) -> String {
 
 /// A finding for each old list: what it prices may cost something else today.
 fn ages(priced: &[Priced], today: Date) -> Vec<Entry> {
-    let finding = |list: OldList| {
+    let findings = old_lists(priced, today).into_iter().map(|list| {
         let text = format!(
             "the price list of {} is {} old ({}): amounts, and what is cheapest, may have changed \
              since",
@@ -103,8 +103,8 @@ fn ages(priced: &[Priced], today: Date) -> Vec<Entry> {
             list.names.join(" and ")
         );
         Entry::new(Ink::Yellow, "!", 2, text)
-    };
-    old_lists(priced, today).into_iter().map(finding).collect()
+    });
+    findings.collect()
 }
 
 /// The figures that at least one of them has; nothing where none has a price.
@@ -115,22 +115,20 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     let rows = priced.iter().enumerate().map(|(place, it)| {
         let own = money.of_offer(it);
         let other = own.code() != money.code();
-        let amount = |usd| {
-            if other {
-                own.amount(usd)
-            } else {
-                own.bare(usd)
-            }
+        let shown = |usd: Option<f64>| match usd {
+            Some(usd) if other => own.amount(usd),
+            Some(usd) => own.bare(usd),
+            None => "–".to_owned(),
         };
-        let shown = |usd: Option<f64>| usd.map_or_else(|| "–".to_owned(), amount);
         let mut cells = vec![shown(it.usd_per_month), shown(it.usd_per_hour)];
         cells.extend(UNITS.map(|(_, unit)| shown(it.per(unit))));
         cells.push(place_and_day(it));
         (format!("{}  {}", place + 1, it.name), cells)
     });
     let rows: Vec<(String, Vec<String>)> = rows.collect();
-    let is_known = |column: &usize| rows.iter().any(|(_, cells)| cells[*column] != "–");
-    let known: Vec<usize> = (0..titles.len()).filter(is_known).collect();
+    let known: Vec<usize> = (0..titles.len())
+        .filter(|column| rows.iter().any(|(_, cells)| cells[*column] != "–"))
+        .collect();
     let mut table = Table {
         columns: vec![Column::words("")],
         rows: rows.iter().map(|(name, _)| [name.clone()].into()).collect(),

@@ -80,8 +80,8 @@ fn about(record: &Record) -> Vec<Family> {
         ("figures", record.origin.name().to_owned()),
         ("tool", record.tool.clone()),
     ];
-    let ended = record.finished_at.parse::<jiff::Timestamp>().ok();
-    let ended = ended.map(|ended| (Vec::new(), ended.as_second() as f64));
+    let finished = record.finished_at.parse::<jiff::Timestamp>().ok();
+    let ended = finished.map(|at| (Vec::new(), at.as_second() as f64));
     let statuses = [
         ("complete", Status::Complete),
         ("interrupted", Status::Interrupted),
@@ -162,16 +162,6 @@ fn seconds(ns: f64) -> f64 {
 }
 
 fn figures(assessment: &Assessment) -> Vec<Family> {
-    let family = |(name, help, figure): &Figure| {
-        let samples = assessment
-            .directions()
-            .filter_map(|(row, direction)| Some((load(&row.case, direction), figure(direction)?)));
-        Family {
-            name,
-            help,
-            samples: samples.collect(),
-        }
-    };
     let errors = assessment.rows.iter().map(|row| {
         let case = vec![("case", row.case.clone())];
         (case, row.errors as f64)
@@ -181,7 +171,17 @@ fn figures(assessment: &Assessment) -> Vec<Family> {
         help: "Operations that failed, in all passes together.",
         samples: errors.collect(),
     };
-    FIGURES.iter().map(family).chain([failed]).collect()
+    let families = FIGURES.iter().map(|(name, help, figure)| {
+        let samples = assessment
+            .directions()
+            .filter_map(|(row, direction)| Some((load(&row.case, direction), figure(direction)?)));
+        Family {
+            name,
+            help,
+            samples: samples.collect(),
+        }
+    });
+    families.chain([failed]).collect()
 }
 
 fn load(case: &str, of: &RowDirection) -> Labels {
@@ -201,15 +201,14 @@ fn latencies(assessment: &Assessment) -> [Family; 2] {
             labels.push(("quantile", share.to_string()));
             labels
         };
-        let supported = |share: f64| direction.supports(share);
         for (percentile, ns) in direction.service_ns.iter() {
-            if supported(percentile.share) {
+            if direction.supports(percentile.share) {
                 service.push((label(percentile.share), seconds(ns as f64)));
             }
         }
         let quantiles = direction.response_ns.iter();
         for (percentile, ns) in quantiles.flat_map(|response| response.percentiles.iter()) {
-            if supported(percentile.share) {
+            if direction.supports(percentile.share) {
                 response.push((label(percentile.share), seconds(ns as f64)));
             }
         }

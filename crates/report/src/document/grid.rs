@@ -32,14 +32,17 @@ pub fn painted<R: AsRef<[String]>>(
     paint: impl for<'t> Fn(usize, usize, &'t str) -> Cow<'t, str>,
 ) -> impl Iterator<Item = String> {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
-    let cells = |column: usize| rows.iter().filter_map(move |row| row.as_ref().get(column));
-    let widest = |column| cells(column).map(|cell| width(cell)).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(widest).collect();
-    let fits = |(from, gap): &(usize, usize)| {
-        widths[*from..].iter().sum::<usize>() + gap * columns.saturating_sub(1) <= room
-    };
+    let mut widths = vec![0; columns];
+    for row in rows {
+        for (widest, cell) in widths.iter_mut().zip(row.as_ref()) {
+            *widest = width(cell).max(*widest);
+        }
+    }
     let ways = [(0, GAP), (0, least), (1, GAP), (1, least)];
-    let (from, gap) = ways.into_iter().find(fits).unwrap_or((1, GAP));
+    let fitting = ways.into_iter().find(|(from, gap)| {
+        widths[*from..].iter().sum::<usize>() + gap * columns.saturating_sub(1) <= room
+    });
+    let (from, gap) = fitting.unwrap_or((1, GAP));
     rows.iter().enumerate().map(move |(at, row)| {
         let (above, cells) = row.as_ref().split_at(from);
         let mut line = above.concat();
@@ -137,8 +140,12 @@ struct Head {
 
 impl Head {
     fn new(cells: &Cells, column: usize, least: usize) -> Self {
-        let figures = cells.rows.iter().map(|(_, row)| width(&row[column]));
-        let figures = figures.max().unwrap_or(0);
+        let figures = cells
+            .rows
+            .iter()
+            .map(|(_, row)| width(&row[column]))
+            .max()
+            .unwrap_or(0);
         let title = &cells.titles[column];
         let room = title.split_whitespace().map(width).chain([figures, least]);
         let words = title.split_whitespace().map(str::to_owned);
@@ -170,11 +177,10 @@ fn fitting(heads: &[Head], room: usize) -> Vec<Range<usize>> {
 
 /// A line of the titles, with nothing above the names; the last lines are level.
 fn titles(heads: &[Head], at: usize, height: usize) -> Vec<String> {
-    let part = |head: &Head| {
+    let parts = heads.iter().map(|head| {
         let line = at.checked_sub(height - head.lines.len());
         line.map_or_else(String::new, |line| head.lines[line].clone())
-    };
-    let parts = heads.iter().map(part);
+    });
     [String::new()].into_iter().chain(parts).collect()
 }
 

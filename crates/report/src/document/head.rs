@@ -15,12 +15,12 @@ pub const HEAD: u64 = 8192;
 /// Whether a file that begins so is a page of ours.
 pub fn is_page(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    let has = |words: &str| text.contains(words);
     // Pages of before had no generator, but this policy and the name at the end of their title.
-    let before = has("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src")
-        && has(" – blocklab</title>");
+    let before = text
+        .contains("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src")
+        && text.contains(" – blocklab</title>");
     text.starts_with("<!DOCTYPE html>")
-        && (has("<meta name=\"generator\" content=\"blocklab ") || before)
+        && (text.contains("<meta name=\"generator\" content=\"blocklab ") || before)
 }
 
 /// What every page looks like: text, tables, findings.

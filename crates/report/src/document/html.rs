@@ -27,11 +27,6 @@ pub(super) fn print(document: &Document) -> String {
 /// `title`: of the section that they are in. Every table is a landmark: those of one section are
 /// counted, so that no two have one name.
 pub fn parts(all: &[Part], title: &str) -> Markup {
-    let own = |place: usize| {
-        let before = all[..place].iter();
-        let tables = before.filter(|part| matches!(part, Part::Table(_))).count();
-        counted(title, tables)
-    };
     html! {
         @for (place, part) in all.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
             @match part {
@@ -50,7 +45,10 @@ pub fn parts(all: &[Part], title: &str) -> Markup {
                         div class="block" { (parts(block, &counted(title, index))) }
                     }
                 },
-                Part::Table(table) => (table_of(table, &own(place))),
+                Part::Table(table) => {
+                    @let before = all[..place].iter().filter(|part| matches!(part, Part::Table(_)));
+                    (table_of(table, &counted(title, before.count())))
+                },
                 Part::Folded { title, parts: inner } => details class="infos" {
                     summary { (title) }
                     (parts(inner, title))
@@ -90,11 +88,14 @@ fn item(entry: &Entry) -> Markup {
 /// Names of more bytes than this take a second line on a telephone, where they would fill the screen.
 const LONG: usize = 24;
 
-fn table_of(table: &Table, title: &str) -> Markup {
-    let class = |column: &Column| match column.kind {
+const fn class(column: &Column) -> &'static str {
+    match column.kind {
         Kind::Words => "",
         Kind::Figure => "number",
-    };
+    }
+}
+
+fn table_of(table: &Table, title: &str) -> Markup {
     let titles: Vec<(&str, &str)> = table
         .columns
         .iter()

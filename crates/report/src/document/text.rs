@@ -79,8 +79,7 @@ fn line(entry: &Entry, style: Style) -> String {
 
 /// The text, or as much of it as one line holds.
 fn shown(entry: &Entry, style: Style) -> String {
-    let is_one_line = || style.wrap(&entry.text, entry.indent).len() <= 1;
-    if entry.fit != Fit::Cut || is_one_line() {
+    if entry.fit != Fit::Cut || style.wrap(&entry.text, entry.indent).len() <= 1 {
         return entry.text.clone();
     }
     style.cut(&entry.text, entry.indent)

@@ -64,19 +64,23 @@ impl Panel {
     pub fn credits(&mut self, left: &[(String, f64)]) {
         let now = self.now;
         let before = std::mem::take(&mut self.credits);
-        let credit = |(name, left): &(String, f64)| {
-            let known = before.iter().find(|bucket| bucket.name == *name);
-            let known = known.filter(|bucket| now > bucket.at);
-            let spent =
-                known.map(|bucket| (bucket.left - left) * 1e9 / now.since(bucket.at).0 as f64);
-            Credit {
-                name: name.clone(),
-                left: *left,
-                spent_per_s: spent.unwrap_or(0.0),
-                at: now,
-            }
-        };
-        self.credits = left.iter().map(credit).collect();
+        self.credits = left
+            .iter()
+            .map(|(name, left)| {
+                let known = before
+                    .iter()
+                    .find(|bucket| bucket.name == *name)
+                    .filter(|bucket| now > bucket.at);
+                let spent =
+                    known.map(|bucket| (bucket.left - left) * 1e9 / now.since(bucket.at).0 as f64);
+                Credit {
+                    name: name.clone(),
+                    left: *left,
+                    spent_per_s: spent.unwrap_or(0.0),
+                    at: now,
+                }
+            })
+            .collect();
     }
 
     /// At most [`LINES`], none wider than 80 columns.

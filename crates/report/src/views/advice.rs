@@ -64,8 +64,10 @@ pub fn advice(advice: &Advice) -> Document {
     parts.push(refused(advice));
     parts.push(more(advice));
     parts.push(front(advice));
-    let lacking = advice.lacking.iter();
-    let lacking = lacking.map(|(kind, lack)| format!("{kind}: {lack}"));
+    let lacking = advice
+        .lacking
+        .iter()
+        .map(|(kind, lack)| format!("{kind}: {lack}"));
     parts.push(list("Nothing of these types does", lacking.collect()));
     parts.push(unpriced(advice));
     parts.push(list("Assumed", assumed(advice)));
@@ -185,11 +187,14 @@ fn lasts(finalist: &Finalist) -> Option<String> {
 }
 
 fn bound(bound: &Bound) -> String {
-    let shown = |value: f64| quantity(bound.of, value);
-    let allows = bound.allows.map_or_else(|| "?".to_owned(), shown);
+    let needs = quantity(bound.of, bound.needs);
+    let allows = match bound.allows {
+        Some(value) => quantity(bound.of, value),
+        None => "?".to_owned(),
+    };
     match bound.of {
-        "p99" => format!("p99, {allows} of {} at best", shown(bound.needs)),
-        _ => format!("{}, {} of {allows}", bound.limit, shown(bound.needs)),
+        "p99" => format!("p99, {allows} of {needs} at best"),
+        _ => format!("{}, {needs} of {allows}", bound.limit),
     }
 }
 
@@ -376,13 +381,6 @@ fn migration(migration: &Migration) -> Part {
     );
     let rows = migration.moves.iter().map(|one: &Move| {
         let saved = migration.per_month.zip(one.per_month).map(|(a, b)| a - b);
-        let changed = |name: &str, changes: &[Change]| match changes {
-            [] => format!("Nothing gets {name}."),
-            some => {
-                let each: Vec<String> = some.iter().map(change).collect();
-                format!("Gets {name}: {}.", each.join("; "))
-            }
-        };
         Row {
             below: format!(
                 "{} {}",
@@ -406,6 +404,14 @@ fn migration(migration: &Migration) -> Part {
         ..Table::wide(2)
     });
     Part::section(title, vec![table])
+}
+
+fn changed(name: &str, changes: &[Change]) -> String {
+    if changes.is_empty() {
+        return format!("Nothing gets {name}.");
+    }
+    let each: Vec<String> = changes.iter().map(change).collect();
+    format!("Gets {name}: {}.", each.join("; "))
 }
 
 fn change(change: &Change) -> String {

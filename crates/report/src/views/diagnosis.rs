@@ -55,8 +55,9 @@ fn unsaid(assessment: &Assessment) -> Assessment {
 
 /// The limits that could hold back a run of a modelled device, which nobody compared.
 fn limits_in_force(record: &Record, sources: &mut Vec<String>) -> Part {
-    let limits = model::targets(record).flat_map(|target| &target.limits);
-    let limits = limits.filter(|limit| !limit.is_bound());
+    let limits = model::targets(record)
+        .flat_map(|target| &target.limits)
+        .filter(|limit| !limit.is_bound());
     let pairs: Vec<(String, String)> = limits
         .map(|limit| {
             let cited = cited(sources, &limit.origin.to_string());

@@ -91,10 +91,6 @@ fn evidence(finding: &Finding, of: usize) -> [Part; 3] {
     };
     let sure = facts::confidence(finding.confidence);
     let sure = format!("{sure} confidence, rule {}", finding.rule);
-    let asides = |lines: &[String]| {
-        let lines = lines.iter().filter(|line| !line.is_empty());
-        Part::Entries(lines.map(|line| Entry::aside(INDENT, line)).collect())
-    };
     [
         asides(&[grid.line()]),
         table(&grid),
@@ -102,15 +98,23 @@ fn evidence(finding: &Finding, of: usize) -> [Part; 3] {
     ]
 }
 
+fn asides(lines: &[String]) -> Part {
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    Part::Entries(lines.map(|line| Entry::aside(INDENT, line)).collect())
+}
+
 /// Empty where all figures stand on the line before it.
 fn table(of: &Grid<'_>) -> Part {
     let titles = of.titles.iter().map(|title| Column::figure(*title));
-    let rows = of.rows.iter().filter(|_| !of.titles.is_empty());
-    let rows = rows.map(|(case, cells)| {
-        let cells = cells.iter().map(|cell| cell.clone().unwrap_or_default());
-        let name = case.unwrap_or("all").to_owned();
-        Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
-    });
+    let rows = of
+        .rows
+        .iter()
+        .filter(|_| !of.titles.is_empty())
+        .map(|(case, cells)| {
+            let cells = cells.iter().map(|cell| cell.clone().unwrap_or_default());
+            let name = case.unwrap_or("all").to_owned();
+            Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
+        });
     Part::Table(Table {
         columns: [Column::words("")].into_iter().chain(titles).collect(),
         rows: rows.collect(),

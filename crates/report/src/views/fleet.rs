@@ -15,8 +15,10 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
     let Some(fleet) = &record.fleet else {
         return Vec::new();
     };
-    let rows = assessment.rows.iter();
-    let rows = rows.flat_map(|row| hosts_of(record, fleet, &row.case));
+    let rows = assessment
+        .rows
+        .iter()
+        .flat_map(|row| hosts_of(record, fleet, &row.case));
     let table = Table {
         columns: vec![
             Column::words(""),
@@ -33,8 +35,10 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
     let title = format!("{} that ran together", plural(fleet.hosts.len(), "host"));
     let legend = "The common window lies after the last ramp and before the first end; a slice that \
                   lies partly in it counts in that part.";
-    let lost = fleet.lost.iter();
-    let lost = lost.map(|host| Entry::aside(MARGIN, format!("lost: {}: {}", host.name, host.why)));
+    let lost = fleet
+        .lost
+        .iter()
+        .map(|host| Entry::aside(MARGIN, format!("lost: {}: {}", host.name, host.why)));
     let mut entries: Vec<Entry> = lost.collect();
     entries.push(Entry::aside(MARGIN, clocks(fleet)));
     entries.push(Entry::aside(MARGIN, legend));

@@ -16,10 +16,12 @@ pub fn header(record: &Record) -> Vec<Part> {
         "" => record.requested.name.clone(),
         description => format!("{}: {description}", record.requested.name),
     };
-    let lines = lines(record).into_iter();
-    let lines = lines.map(|(name, text)| Entry::new(Ink::Dim, name, INDENT, text));
-    let ending = facts::ending(record).into_iter();
-    let ending = ending.map(|text| Entry::new(Ink::Red, "!", 2, text));
+    let lines = lines(record)
+        .into_iter()
+        .map(|(name, text)| Entry::new(Ink::Dim, name, INDENT, text));
+    let ending = facts::ending(record)
+        .into_iter()
+        .map(|text| Entry::new(Ink::Red, "!", 2, text));
     vec![
         Part::Heading(title),
         Part::Entries(lines.collect()),

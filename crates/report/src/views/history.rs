@@ -15,8 +15,10 @@ const INDENT: usize = 4;
 /// where something changed.
 pub fn history(history: &History) -> Document {
     let shown = words::shown(history);
-    let left = shown.left.into_iter();
-    let left = left.map(|text| Entry::new(Ink::Dim, "-", 2, text));
+    let left = shown
+        .left
+        .into_iter()
+        .map(|text| Entry::new(Ink::Dim, "-", 2, text));
     let mut parts = vec![Part::Entries(vec![answered(&answer::history(history))])];
     parts.extend(shown.loads.iter().map(|load| section(load)));
     parts.push(Part::Entries(left.collect()));
@@ -50,7 +52,8 @@ fn lines(series: &Series) -> Vec<Entry> {
             words::sparkline(series),
         )
     };
-    let items = words::items(series).into_iter();
-    let items = items.map(|text| Entry::new(Ink::Dim, "    -", 6, text));
+    let items = words::items(series)
+        .into_iter()
+        .map(|text| Entry::new(Ink::Dim, "    -", 6, text));
     [first].into_iter().chain(items).collect()
 }

@@ -53,8 +53,9 @@ pub fn model(record: &Record) -> Vec<Part> {
             blocks.push(vec![Part::Entries(vec![title])]);
         }
         blocks.extend(by_source(&bounds));
-        let assumed = target.assumptions.iter();
-        let assumed = assumed
+        let assumed = target
+            .assumptions
+            .iter()
             .map(|sentence| Entry::new(Ink::Yellow, "  assumed", 12, model::assumption(sentence)));
         blocks.push(vec![Part::Entries(assumed.collect())]);
         Part::section(title(&targets, target), vec![Part::Blocks(blocks)])

@@ -41,13 +41,14 @@ fn mean(of: &[RateInterval], figure: fn(&RateInterval) -> Option<f64>) -> Option
 
 /// The interval with the largest figure, and that figure.
 fn peak(of: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64, u64)> {
-    let known = of.intervals.iter();
-    let known = known.filter_map(|interval| Some((figure(interval)?, interval.from_ns)));
+    let known = of
+        .intervals
+        .iter()
+        .filter_map(|interval| Some((figure(interval)?, interval.from_ns)));
     known.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
 fn facts(of: &RateTable) -> Vec<(String, String)> {
-    let at = |from| moment(of.begins_ns, from);
     let shown = |figure: fn(&RateInterval) -> Option<f64>, text: fn(f64) -> String| {
         let (mean, peak) = (mean(&of.intervals, figure), peak(of, figure));
         mean.zip(peak).map(|(mean, (most, from))| {
@@ -55,7 +56,7 @@ fn facts(of: &RateTable) -> Vec<(String, String)> {
                 "{} in the mean, {} in the busiest interval, from {}",
                 text(mean),
                 text(most),
-                at(from)
+                moment(of.begins_ns, from)
             )
         })
     };
@@ -68,12 +69,14 @@ fn facts(of: &RateTable) -> Vec<(String, String)> {
     let lowest = of
         .intervals
         .iter()
-        .filter_map(|interval| Some((interval.balance_percent?, interval.from_ns)));
-    let lowest = lowest.min_by(|one, other| one.0.total_cmp(&other.0));
+        .filter_map(|interval| Some((interval.balance_percent?, interval.from_ns)))
+        .min_by(|one, other| one.0.total_cmp(&other.0));
     facts.push((
         "balance",
-        lowest
-            .map(|(left, from)| format!("{} % at the lowest, at {}", decimals(left, 1), at(from))),
+        lowest.map(|(left, from)| {
+            let at = moment(of.begins_ns, from);
+            format!("{} % at the lowest, at {at}", decimals(left, 1))
+        }),
     ));
     let known = facts.into_iter();
     known
@@ -85,18 +88,21 @@ fn profile(of: &RateTable) -> Part {
     let slot = of.intervals.len().div_ceil(SLOTS).max(1);
     let text =
         |value: Option<f64>, text: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), text);
-    let row = |part: &[RateInterval]| {
-        let most = part.iter().filter_map(|interval| interval.iops);
-        let left = part.iter().filter_map(|interval| interval.balance_percent);
-        vec![
-            moment(of.begins_ns, part.first().map_or(0, |first| first.from_ns)),
-            text(mean(part, |interval| interval.iops), rate),
-            text(most.reduce(f64::max), rate),
-            text(mean(part, RateInterval::bytes_per_s), throughput),
-            text(left.reduce(f64::min), |left| decimals(left, 1)),
-        ]
-    };
-    let rows = of.intervals.chunks(slot).map(row).collect();
+    let rows = of
+        .intervals
+        .chunks(slot)
+        .map(|part| {
+            let most = part.iter().filter_map(|interval| interval.iops);
+            let left = part.iter().filter_map(|interval| interval.balance_percent);
+            vec![
+                moment(of.begins_ns, part.first().map_or(0, |first| first.from_ns)),
+                text(mean(part, |interval| interval.iops), rate),
+                text(most.reduce(f64::max), rate),
+                text(mean(part, RateInterval::bytes_per_s), throughput),
+                text(left.reduce(f64::min), |left| decimals(left, 1)),
+            ]
+        })
+        .collect();
     table(
         &["FROM", "IOPS", "BUSIEST INTERVAL", "MiB/s", "BALANCE %"],
         1,

@@ -78,8 +78,9 @@ fn shown(title: &str, columns: &[Column], lines: &[Line<'_>]) -> Part {
             ..document::Row::default()
         }
     });
-    let figures = columns.iter();
-    let figures = figures.map(|column| document::Column::figure(column.title));
+    let figures = columns
+        .iter()
+        .map(|column| document::Column::figure(column.title));
     Part::Table(Table {
         columns: [document::Column::words(title)]
             .into_iter()

@@ -37,8 +37,10 @@ pub fn study(
         about(description, outcome),
     ];
     parts.push(systems(outcome));
-    let notes = outcome.remarks.iter();
-    let notes = notes.map(|remark| Entry::new(Ink::Dim, "note", 6, remark));
+    let notes = outcome
+        .remarks
+        .iter()
+        .map(|remark| Entry::new(Ink::Dim, "note", 6, remark));
     parts.push(Part::Entries(notes.collect()));
     let nearness = outcome.nearness.as_ref().map(shown::nearness);
     parts.push(Part::Prose(nearness.unwrap_or_default()));
@@ -125,8 +127,10 @@ fn table(table: &Table) -> Part {
 
 fn plot(plot: &Plot) -> Part {
     let axes = format!("{} upwards, over {}", plot.y, plot.x);
-    let lines = plot.lines.iter();
-    let lines = lines.map(|line| indented(shown::line(plot, line)));
+    let lines = plot
+        .lines
+        .iter()
+        .map(|line| indented(shown::line(plot, line)));
     let parts = [asides(MARGIN, [axes])]
         .into_iter()
         .chain(lines)
@@ -153,9 +157,9 @@ fn conclusion(judged: &Judged) -> [Part; 2] {
     let head = format!("  {}", facts::word(judged.verdict));
     let said = Entry::new(ink, &head, CONCLUSION, &judged.text);
     let published = shown::by_published(judged).to_owned();
-    let reasons = judged.reasons.iter().cloned();
-    let reasons = reasons.chain([published, judged.because.clone()]);
-    [Part::Entries(vec![said]), asides(CONCLUSION, reasons)]
+    let more = [published, judged.because.clone()];
+    let reasons = asides(CONCLUSION, judged.reasons.iter().cloned().chain(more));
+    [Part::Entries(vec![said]), reasons]
 }
 
 fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
@@ -185,8 +189,10 @@ fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
 /// A line for each curve of a Record, where it has one.
 pub fn curves(record: &Record) -> Option<Part> {
     let plot = study::curves(record)?;
-    let lines = plot.lines.iter();
-    let lines = lines.map(|line| Entry::new(Ink::Dim, " ", 4, shown::line(&plot, line)));
+    let lines = plot
+        .lines
+        .iter()
+        .map(|line| Entry::new(Ink::Dim, " ", 4, shown::line(&plot, line)));
     Some(Part::section(
         &plot.title,
         vec![Part::Entries(lines.collect())],

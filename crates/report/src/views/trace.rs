@@ -1,6 +1,6 @@
 //! In: the character of a recorded load, and which volumes would carry it. Out: a Document of each.
 
-use blocklab_trace::character::{Character, InFlight, Mix, Peak, Reuse, STREAMS, Sizes, Slot};
+use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
 use blocklab_units::{count, latency, rate, significant, trimmed};
 
 use crate::document::{Column, Document, Entry, Part, Table};
@@ -129,27 +129,19 @@ fn pauses(of: &Character, begins: Option<u64>) -> String {
 }
 
 pub(super) fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> Part {
-    let column = |(index, title): (usize, &&str)| {
-        if index < words {
-            Column::words(*title)
-        } else {
-            Column::figure(*title)
-        }
-    };
+    let (words, figures) = columns.split_at(words);
+    let words = words.iter().map(|title| Column::words(*title));
+    let figures = figures.iter().map(|title| Column::figure(*title));
     Part::Table(Table {
-        columns: columns.iter().enumerate().map(column).collect(),
+        columns: words.chain(figures).collect(),
         rows: rows.into_iter().map(Into::into).collect(),
         ..Table::wide(2)
     })
 }
 
 fn mix(of: &Character) -> Part {
-    let kib = |bytes: u64| trimmed(bytes as f64 / 1024.0, 1);
-    let sizes = |sizes: Option<Sizes>| match sizes {
-        Some(sizes) => [sizes.p50_bytes, sizes.p90_bytes, sizes.max_bytes].map(kib),
-        None => ["-", "-", "-"].map(str::to_owned),
-    };
-    let row = |mix: &Mix| {
+    let mut rows = Vec::new();
+    for mix in &of.directions {
         let mut row = vec![
             mix.direction.to_owned(),
             count(mix.operations as f64),
@@ -157,9 +149,8 @@ fn mix(of: &Character) -> Part {
             size(mix.bytes as f64),
         ];
         row.extend(sizes(mix.sizes));
-        row
-    };
-    let mut rows: Vec<_> = of.directions.iter().map(row).collect();
+        rows.push(row);
+    }
     if of.directions.len() > 1 {
         let mut all = vec![
             "all".to_owned(),
@@ -177,8 +168,17 @@ fn mix(of: &Character) -> Part {
     )
 }
 
+/// The median, the 90th percentile and the maximum, in KiB.
+fn sizes(of: Option<Sizes>) -> [String; 3] {
+    match of {
+        Some(sizes) => [sizes.p50_bytes, sizes.p90_bytes, sizes.max_bytes]
+            .map(|bytes| trimmed(bytes as f64 / 1024.0, 1)),
+        None => ["-", "-", "-"].map(str::to_owned),
+    }
+}
+
 fn peaks(of: &Character, begins: Option<u64>) -> Part {
-    let row = |peak: &Peak| {
+    let rows = of.peaks.iter().map(|peak| {
         let times = of.iops_mean.map(|mean| peak.iops_max / mean);
         vec![
             format!("{} s", trimmed(peak.window_ns as f64 / SECOND, 1)),
@@ -189,12 +189,11 @@ fn peaks(of: &Character, begins: Option<u64>) -> Part {
             peak.dispersion
                 .map_or_else(|| "-".to_owned(), |value| decimals(value, 1)),
         ]
-    };
-    let rows = of.peaks.iter().map(row).collect();
+    });
     table(
         &["WINDOW", "IOPS", "AT", "x MEAN", "MiB/s", "DISPERSION"],
         1,
-        rows,
+        rows.collect(),
     )
 }
 
@@ -226,7 +225,7 @@ fn reuse(of: &Reuse) -> Part {
 }
 
 fn profile(of: &Character, begins: Option<u64>) -> Part {
-    let row = |slot: &Slot| {
+    let rows = of.profile.iter().map(|slot| {
         vec![
             moment(begins, slot.from_ns),
             rate(slot.iops),
@@ -234,12 +233,11 @@ fn profile(of: &Character, begins: Option<u64>) -> Part {
             throughput(slot.bytes_per_s),
             size(slot.working_set_bytes as f64),
         ]
-    };
-    let rows = of.profile.iter().map(row).collect();
+    });
     table(
         &["FROM", "IOPS", "BUSIEST 1 s", "MiB/s", "WORKING SET"],
         1,
-        rows,
+        rows.collect(),
     )
 }
 

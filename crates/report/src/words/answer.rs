@@ -76,7 +76,6 @@ pub fn run(record: &Record, assessment: &Assessment) -> Answer {
     }
     let findings = &assessment.findings;
     let cases = assessment.rows.len();
-    let of = |severity| doubts(findings, severity, cases);
     let most = most(assessment);
     let usable = match record.origin {
         Origin::Measured | Origin::Imported => ["Usable", "Usable with caution"],
@@ -86,7 +85,9 @@ pub fn run(record: &Record, assessment: &Assessment) -> Answer {
     if !assessment.directions().any(|(_, moved)| moved.ios > 0) && findings.is_empty() {
         return Answer::new(Tone::Doubt, "Nothing was measured");
     }
-    match (of(Severity::Critical), of(Severity::Warning)) {
+    let critical = doubts(findings, Severity::Critical, cases);
+    let warning = doubts(findings, Severity::Warning, cases);
+    match (critical, warning) {
         (Some(why), _) => Answer::new(Tone::Bad, format!("Do not use: {why}; {most}")),
         (None, Some(why)) => Answer::new(Tone::Doubt, format!("{}: {most}; {why}", usable[1])),
         (None, None) => Answer::new(
@@ -137,17 +138,15 @@ struct CaseRate<'a> {
 impl<'a> CaseRate<'a> {
     /// `None`: nothing was done. Flushes move nothing and count where nothing else was done.
     fn of_row(row: &'a Row) -> Option<Self> {
-        let has_moved = |moved: &RowDirection| moved.ios > 0 && moved.direction != Direction::Sync;
-        let only_flushes = !row.directions.iter().any(has_moved);
-        let moved = || {
-            let directions = row.directions.iter();
-            directions.filter(|moved| moved.ios > 0 && (only_flushes || has_moved(moved)))
-        };
-        moved().next()?;
-        Some(Self {
+        let mut moved: Vec<&RowDirection> = row.directions.iter().collect();
+        moved.retain(|direction| direction.ios > 0);
+        if moved.iter().any(|moved| moved.direction != Direction::Sync) {
+            moved.retain(|moved| moved.direction != Direction::Sync);
+        }
+        (!moved.is_empty()).then(|| Self {
             case: &row.case,
-            iops: moved().map(|moved| moved.iops.value).sum(),
-            bytes_per_s: moved().map(|moved| moved.bytes_per_s.value).sum(),
+            iops: moved.iter().map(|moved| moved.iops.value).sum(),
+            bytes_per_s: moved.iter().map(|moved| moved.bytes_per_s.value).sum(),
         })
     }
 }
@@ -171,7 +170,10 @@ fn in_a_sentence(text: &str) -> String {
 /// `other programs used the disk in 7 of 8 cases, and 1 more warning`; `None` without one.
 fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<String> {
     let mut rules: Vec<(&str, Vec<&str>)> = Vec::new();
-    for finding in findings.iter().filter(|it| it.severity == severity) {
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.severity == severity)
+    {
         let subject = finding.subject.iter().map(String::as_str);
         match rules.iter_mut().find(|(rule, _)| *rule == finding.rule) {
             Some((_, known)) => known.extend(subject),
@@ -183,14 +185,12 @@ fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<Stri
         known.dedup();
     }
     // What concerns the most cases says the most; one without cases concerns them all.
-    let reach = |known: &[&str]| {
-        if known.is_empty() {
-            usize::MAX
-        } else {
-            known.len()
-        }
-    };
-    rules.sort_by_key(|(_, known)| std::cmp::Reverse(reach(known)));
+    rules.sort_by_key(|(_, known)| {
+        std::cmp::Reverse(match known.len() {
+            0 => usize::MAX,
+            some => some,
+        })
+    });
     let (rule, known) = rules.first()?;
     let place = match &known[..] {
         [] => String::new(),
@@ -264,7 +264,6 @@ pub fn comparison(comparison: &Comparison) -> Answer {
 fn one_against(against: &Against) -> (Tone, String) {
     let name = versus::letter(against.run);
     let all = against.pairs.len();
-    let number = |verdict| against.count(verdict);
     let loads = plural(all, "load");
     if all == 0 {
         return (
@@ -272,14 +271,13 @@ fn one_against(against: &Against) -> (Tone, String) {
             format!("{name} has no load in common with the baseline"),
         );
     }
-    if number(Verdict::Unknown) == all {
+    if against.count(Verdict::Unknown) == all {
         let text = format!("{name} cannot be judged: a single pass has no scatter ({loads})");
         return (Tone::Doubt, text);
     }
-    let changed = [(Verdict::Slower, Tone::Bad), (Verdict::Faster, Tone::Good)];
-    let changed = changed
+    let changed = [(Verdict::Slower, Tone::Bad), (Verdict::Faster, Tone::Good)]
         .into_iter()
-        .filter(|(verdict, _)| number(*verdict) > 0);
+        .filter(|(verdict, _)| against.count(*verdict) > 0);
     let mut tone = Tone::Plain;
     let mut parts: Vec<String> = Vec::new();
     for (verdict, its) in changed {
@@ -289,18 +287,19 @@ fn one_against(against: &Against) -> (Tone, String) {
         } else {
             String::new()
         };
-        let speed = against.mean_speed(verdict);
-        let speed = speed.map_or_else(String::new, |speed| format!(" (×{})", short(speed)));
+        let speed = against
+            .mean_speed(verdict)
+            .map_or_else(String::new, |speed| format!(" (×{})", short(speed)));
         parts.push(format!(
             "{} in {}{of}{speed}",
             versus::verdict(verdict),
-            number(verdict)
+            against.count(verdict)
         ));
     }
     if parts.is_empty() {
         return (
             Tone::Plain,
-            match number(Verdict::Negligible) {
+            match against.count(Verdict::Negligible) {
                 0 => format!("{name} shows no difference in {loads}"),
                 _ => format!("{name} shows no difference that matters in {loads}"),
             },
@@ -400,7 +399,7 @@ pub fn study(outcome: &Outcome) -> Answer {
         outcome
             .conclusions
             .iter()
-            .filter(|it| it.verdict == verdict)
+            .filter(|conclusion| conclusion.verdict == verdict)
             .count()
     };
     let all = outcome.conclusions.len();
@@ -467,11 +466,11 @@ pub fn history(history: &History) -> Answer {
     let newest = headlines
         .filter(|series| series.verdict == SeriesVerdict::Regressed)
         .filter_map(|series| Some((series.changes.last()?, series)))
-        .max_by(|(a, _), (b, _)| a.started_at.cmp(&b.started_at));
-    let newest = newest.map_or_else(String::new, |(change, series)| {
-        let of = &series.conditions;
-        format!("; {} {} since {}", of.case, of.direction, change.run)
-    });
+        .max_by(|(a, _), (b, _)| a.started_at.cmp(&b.started_at))
+        .map_or_else(String::new, |(change, series)| {
+            let of = &series.conditions;
+            format!("; {} {} since {}", of.case, of.direction, change.run)
+        });
     let loads = plural(verdicts.clone().count(), "load");
     let counts = facts::tally(&kinds, verdicts);
     Answer::new(tone, format!("{loads}: {counts}{newest}"))
@@ -481,8 +480,9 @@ pub fn history(history: &History) -> Answer {
 pub fn against_history(against: &AgainstHistory) -> Answer {
     let verdicts = against.pairs.iter().map(|pair| pair.verdict);
     let changed = [(Verdict::Slower, Tone::Bad), (Verdict::Faster, Tone::Good)];
-    let has = |verdict: Verdict| verdicts.clone().any(|known| known == verdict);
-    let tone = changed.iter().find(|(verdict, _)| has(*verdict));
+    let tone = changed
+        .iter()
+        .find(|(verdict, _)| verdicts.clone().any(|known| known == *verdict));
     let kinds = [
         Verdict::Slower,
         Verdict::Faster,

@@ -67,12 +67,15 @@ impl<'a> Grid<'a> {
     /// All cases of the finding, out of this many, where neither its statement nor the rows name them.
     pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
         let cases = facts::unnamed(finding, of);
-        let is_row = |case: &String| self.rows.iter().any(|(name, _)| *name == Some(case));
-        if self.titles.is_empty() || !cases.iter().all(is_row) {
+        if self.titles.is_empty() || !cases.iter().all(|case| self.has_row(case)) {
             cases.join(", ")
         } else {
             String::new()
         }
+    }
+
+    fn has_row(&self, case: &str) -> bool {
+        self.rows.iter().any(|(name, _)| *name == Some(case))
     }
 
     fn put(&mut self, evidence: &'a Evidence) {

@@ -62,9 +62,12 @@ pub fn device_warnings(bits: u8) -> String {
         "its volatile memory is not backed up",
         "its persistent memory is not reliable",
     ];
-    let named = WARNINGS.iter().enumerate();
-    let named = named.filter(|(bit, _)| bits >> bit & 1 == 1);
-    let named: Vec<&str> = named.map(|(_, text)| *text).collect();
+    let named: Vec<&str> = WARNINGS
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| bits >> bit & 1 == 1)
+        .map(|(_, text)| *text)
+        .collect();
     named.join(", ")
 }
 
@@ -73,12 +76,13 @@ pub fn tally<T: PartialEq + Serialize>(
     kinds: &[T],
     all: impl Iterator<Item = T> + Clone,
 ) -> String {
-    let number = |kind: &T| all.clone().filter(|known| known == kind).count();
-    let counts = kinds.iter().map(|kind| (number(kind), kind));
-    let counts = counts.filter(|(number, _)| *number > 0);
-    let counts: Vec<String> = counts
-        .map(|(n, kind)| format!("{n} {}", word(kind)))
-        .collect();
+    let mut counts = Vec::new();
+    for kind in kinds {
+        let number = all.clone().filter(|known| known == kind).count();
+        if number > 0 {
+            counts.push(format!("{number} {}", word(kind)));
+        }
+    }
     counts.join(", ")
 }
 
@@ -90,8 +94,8 @@ pub fn ending(record: &Record) -> Option<String> {
         Status::Failed => "The run failed",
         Status::Incomplete => "The run is incomplete",
     };
-    let reason = record.failure.as_deref().unwrap_or_default();
-    let reason = reason.trim_end_matches('.');
+    let failure = record.failure.as_deref().unwrap_or_default();
+    let reason = failure.trim_end_matches('.');
     let colon = if reason.is_empty() { "" } else { ": " };
     Some(format!(
         "{opening}{colon}{reason}. What was measured until then is shown."
@@ -121,8 +125,10 @@ pub struct NoteOfAll<'a> {
 pub fn notes(record: &Record) -> Vec<NoteOfAll<'_>> {
     let mut all: Vec<NoteOfAll<'_>> = Vec::new();
     for note in &record.notes {
-        let same = |it: &&mut NoteOfAll<'_>| it.level == note.level && it.text == note.text;
-        match all.iter_mut().find(same) {
+        let same = all
+            .iter_mut()
+            .find(|known| known.level == note.level && known.text == note.text);
+        match same {
             Some(known) => known.subjects.push(&note.subject),
             None => all.push(NoteOfAll {
                 level: note.level,
@@ -257,19 +263,20 @@ pub fn engines(record: &Record) -> String {
     seen.join("; ")
 }
 
+/// The kind and the mount point of its file system.
+fn mount(of: &TargetFacts) -> Option<(&str, &str)> {
+    let system = of.file_system.as_ref()?;
+    Some((&system.kind, &system.mount_point))
+}
+
 /// What was measured, by the names `target`, `on`, `device` and `engine`.
 pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
-    let place = |of: &TargetFacts| {
-        let system = of.file_system.as_ref();
-        system.map(|fs| (fs.kind.clone(), fs.mount_point.clone()))
-    };
-    let alike = |one: &TargetFacts, next: &TargetFacts| {
+    let groups = record.targets.chunk_by(|one, next| {
         one.kind == TargetKind::File
             && next.kind == one.kind
-            && place(next) == place(one)
+            && mount(next) == mount(one)
             && next.devices == one.devices
-    };
-    let groups = record.targets.chunk_by(alike);
+    });
     let mut lines: Vec<_> = match &record.fleet {
         Some(fleet) => {
             let hosts: Vec<&str> = fleet.hosts.iter().map(|host| &*host.name).collect();
@@ -289,14 +296,15 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
 /// Targets of one kind in one place, their file system, and the devices below it.
 pub fn target_lines(alike: &[TargetFacts]) -> Vec<(&'static str, String)> {
     let mut lines = vec![("target", targets(alike))];
-    let first = || alike.iter().take(1);
-    let systems = first().flat_map(|facts| &facts.file_system);
-    lines.extend(systems.map(|fs| ("on", file_system(fs))));
-    lines.extend(
-        first()
-            .flat_map(|facts| &facts.devices)
-            .map(|of_target| ("device", device(of_target))),
-    );
+    if let Some(first) = alike.first() {
+        lines.extend(first.file_system.iter().map(|fs| ("on", file_system(fs))));
+        lines.extend(
+            first
+                .devices
+                .iter()
+                .map(|of_target| ("device", device(of_target))),
+        );
+    }
     lines
 }
 
@@ -416,8 +424,9 @@ pub fn extreme(direction: &RowDirection, statistic: Statistic, ns: u64) -> Strin
 /// The cases of a Finding that its statement does not name; none for all of this many, or for the whole
 /// run.
 pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
-    let named = |case: &String| finding.statement.contains(case.as_str());
-    if finding.subject.len() == of || finding.subject.iter().all(named) {
+    let mut cases = finding.subject.iter();
+    let all_named = cases.all(|case| finding.statement.contains(case.as_str()));
+    if finding.subject.len() == of || all_named {
         &[]
     } else {
         &finding.subject
@@ -480,12 +489,12 @@ pub fn failures(record: &Record) -> Vec<Failure<'_>> {
     let mut all: Vec<Failure<'_>> = Vec::new();
     for measurement in &record.measurements {
         for error in measurement.jobs.iter().flat_map(|job| &job.errors) {
-            let same = |f: &&mut Failure<'_>| {
-                f.case == measurement.case
-                    && f.error.kind == error.kind
-                    && f.error.direction == error.direction
-            };
-            match all.iter_mut().find(same) {
+            let same = all.iter_mut().find(|known| {
+                known.case == measurement.case
+                    && known.error.kind == error.kind
+                    && known.error.direction == error.direction
+            });
+            match same {
                 Some(known) => known.error.count += error.count,
                 None => all.push(Failure {
                     case: &measurement.case,

@@ -27,12 +27,16 @@ fn column(title: &'static str, text: impl Fn(&RowDirection) -> String + 'static)
     }
 }
 
-/// The figure with its interval, the service latency, the operations.
-pub fn service() -> Vec<Column> {
-    let extreme = |title, statistic, ns: fn(&RowDirection) -> u64| Column {
+/// The least or the largest latency.
+fn extreme(title: &'static str, statistic: Statistic, ns: fn(&RowDirection) -> u64) -> Column {
+    Column {
         is_brief: false,
         ..column(title, move |d| facts::extreme(d, statistic, ns(d)))
-    };
+    }
+}
+
+/// The figure with its interval, the service latency, the operations.
+pub fn service() -> Vec<Column> {
     let mut all = vec![
         column("MB/s", |d| rate(d.bytes_per_s.value / 1e6)),
         column("IOPS", |d| rate(d.iops.value)),
@@ -65,13 +69,15 @@ pub fn response() -> Vec<Column> {
 fn response_column(of: Option<&'static Percentile>) -> Column {
     let ns =
         move |all: ResponseNs| of.map_or(all.max, |percentile| all.percentiles.at(percentile.name));
-    let text = move |d: &RowDirection| match (d.response_ns, of) {
-        (None, _) => "–".to_owned(),
-        (Some(all), Some(it)) => facts::quantile(d, it.share, ns(all)),
-        (Some(all), None) => latency(ns(all) as f64),
-    };
     Column {
         is_brief: of.is_none_or(|percentile| percentile.brief),
-        ..column(of.map_or("max", |percentile| percentile.title), text)
+        ..column(
+            of.map_or("max", |percentile| percentile.title),
+            move |d| match (d.response_ns, of) {
+                (None, _) => "–".to_owned(),
+                (Some(all), Some(it)) => facts::quantile(d, it.share, ns(all)),
+                (Some(all), None) => latency(ns(all) as f64),
+            },
+        )
     }
 }

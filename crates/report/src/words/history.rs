@@ -40,11 +40,15 @@ pub fn shown(history: &History) -> Shown<'_> {
             plural(lonely.len(), "load")
         ));
     }
-    let is_shown = |series: &&Series| series.is_headline || !is_quiet(series.verdict);
     let loads = loads.into_iter().take(LOADS);
     Shown {
         loads: loads
-            .map(|load| load.iter().copied().filter(is_shown).collect())
+            .map(|load| {
+                load.iter()
+                    .copied()
+                    .filter(|series| series.is_headline || !is_quiet(series.verdict))
+                    .collect()
+            })
             .collect(),
         left,
     }
@@ -156,10 +160,12 @@ fn change(quantity: Quantity, of: &ChangePoint) -> String {
 
 /// `−12.5 % (−12.9 % to −12.1 %)`.
 pub fn size(of: &ChangePoint) -> String {
-    let interval = of.ci95_low_percent.zip(of.ci95_high_percent);
-    let interval = interval.map_or_else(String::new, |(low, high)| {
-        format!(" ({} to {})", percent(low), percent(high))
-    });
+    let interval = of
+        .ci95_low_percent
+        .zip(of.ci95_high_percent)
+        .map_or_else(String::new, |(low, high)| {
+            format!(" ({} to {})", percent(low), percent(high))
+        });
     format!("{}{interval}", percent(of.change_percent))
 }
 
@@ -179,12 +185,11 @@ fn times(probability: f64) -> String {
 
 /// `kernel: 6.1 → 6.8; scheduler: none → mq-deadline`; of a value that is not known, "unknown".
 pub fn changed(all: &[Changed]) -> String {
-    let known = |text: &str| match text {
-        "" => "unknown".to_owned(),
-        text => text.to_owned(),
-    };
     let each = all.iter().map(|one| {
-        let (before, after) = (known(&one.before), known(&one.after));
+        let [before, after] = [&one.before, &one.after].map(|value| match value.as_str() {
+            "" => "unknown",
+            known => known,
+        });
         format!("{}: {before} → {after}", one.what)
     });
     each.collect::<Vec<_>>().join("; ")
@@ -222,12 +227,6 @@ pub fn remarks(point: &Point) -> String {
 
 /// How many of its runs are left out of the test, and why; and what doubts nearly all of them.
 pub fn left_out(series: &Series) -> Vec<String> {
-    let decided = |by_hand: ByHand| {
-        let points = series.points.iter();
-        points
-            .filter(|point| point.by_hand == Some(by_hand))
-            .count()
-    };
     let by_hand = [
         (
             ByHand::Out,
@@ -239,11 +238,17 @@ pub fn left_out(series: &Series) -> Vec<String> {
         ),
     ];
     let by_hand = by_hand.into_iter().filter_map(|(which, words)| {
-        let number = decided(which);
+        let decided = series
+            .points
+            .iter()
+            .filter(|point| point.by_hand == Some(which));
+        let number = decided.count();
         (number > 0).then(|| format!("{}: {words}", plural(number, "run")))
     });
-    let left_out = series.points.iter();
-    let left_out = left_out.filter(|point| point.is_left_out && point.by_hand.is_none());
+    let left_out = series
+        .points
+        .iter()
+        .filter(|point| point.is_left_out && point.by_hand.is_none());
     let doubts = left_out.clone().flat_map(|point| &point.doubts);
     let rules: BTreeSet<&str> = doubts
         .filter(|doubt| !series.usual_doubts.contains(doubt))
@@ -273,16 +278,11 @@ const LEAST_RANGE: f64 = 0.1;
 pub fn sparkline(series: &Series) -> String {
     let skipped = series.points.len().saturating_sub(BLOCKS);
     let shown = &series.points[skipped..];
-    let sound = || {
-        shown
-            .iter()
-            .filter(|point| !point.is_left_out)
-            .map(|point| point.value)
-    };
-    let (least, most) = (
-        sound().fold(f64::MAX, f64::min),
-        sound().fold(f64::MIN, f64::max),
-    );
+    let (mut least, mut most) = (f64::MAX, f64::MIN);
+    for point in shown.iter().filter(|point| !point.is_left_out) {
+        least = least.min(point.value);
+        most = most.max(point.value);
+    }
     let middle = f64::midpoint(least, most);
     let range = (most - least)
         .max(LEAST_RANGE * middle.abs())

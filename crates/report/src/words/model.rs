@@ -6,12 +6,11 @@ use blocklab_units::stated;
 
 /// The modelled devices of a run.
 pub fn targets(record: &Record) -> impl Iterator<Item = &TargetFacts> {
-    let modelled = |target: &&TargetFacts| {
+    record.targets.iter().filter(|target| {
         target.kind == TargetKind::Model
             || !target.limits.is_empty()
             || !target.assumptions.is_empty()
-    };
-    record.targets.iter().filter(modelled)
+    })
 }
 
 /// What the model did in this run, and what it did not.
@@ -55,30 +54,35 @@ pub fn assumption(sentence: &str) -> String {
 /// no buckets, no bounds of what may be bought. `r5d.xlarge: EBS IOPS`, and
 /// `6,000 IOPS, in a burst 18,750 IOPS`.
 pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
-    let burst = |of: &LimitName, limiter: &str| {
-        let is_it = |other: &&Limit| {
-            let same = other.name.owner == of.owner && other.name.volumes == of.volumes;
-            same && matches!(&other.name.kind, LimitKind::Burst { limiter: it } if it == limiter)
-        };
-        target.limits.iter().find(is_it)
-    };
-    let line = |limit: &Limit| match &limit.name.kind {
-        LimitKind::Rate { .. } | LimitKind::Peak { .. } | LimitKind::PhysicalMaximum { .. } => {
-            Some((limit.name.to_string(), value(limit)))
+    let mut lines = Vec::new();
+    for limit in &target.limits {
+        match &limit.name.kind {
+            LimitKind::Rate { .. } | LimitKind::Peak { .. } | LimitKind::PhysicalMaximum { .. } => {
+                lines.push((limit.name.to_string(), value(limit)));
+            }
+            LimitKind::Baseline { limiter } => {
+                let mut text = value(limit);
+                if let Some(burst) = burst(target, &limit.name, limiter) {
+                    text += &format!(", in a burst {}", value(burst));
+                }
+                lines.push((limit.name.of(limiter), text));
+            }
+            LimitKind::Burst { .. }
+            | LimitKind::Bucket { .. }
+            | LimitKind::Latency { .. }
+            | LimitKind::LatencyPerKib { .. }
+            | LimitKind::Bound { .. } => {}
         }
-        LimitKind::Baseline { limiter } => {
-            let more = burst(&limit.name, limiter);
-            let more = more.map(|more| format!(", in a burst {}", value(more)));
-            let text = value(limit) + &more.unwrap_or_default();
-            Some((limit.name.of(limiter), text))
-        }
-        LimitKind::Burst { .. }
-        | LimitKind::Bucket { .. }
-        | LimitKind::Latency { .. }
-        | LimitKind::LatencyPerKib { .. }
-        | LimitKind::Bound { .. } => None,
-    };
-    target.limits.iter().filter_map(line).collect()
+    }
+    lines
+}
+
+/// The limit that holds while the bucket of this limiter lasts.
+fn burst<'a>(target: &'a TargetFacts, of: &LimitName, limiter: &str) -> Option<&'a Limit> {
+    target.limits.iter().find(|other| {
+        let same = other.name.owner == of.owner && other.name.volumes == of.volumes;
+        same && matches!(&other.name.kind, LimitKind::Burst { limiter: it } if it == limiter)
+    })
 }
 
 #[cfg(test)]

@@ -40,10 +40,6 @@ pub fn columns(table: &Table) -> Vec<Column<'_>> {
     let mut all = Vec::new();
     for (index, title) in table.columns.iter().enumerate() {
         let entries = || table.cells.iter().filter_map(|row| row[index].as_ref());
-        let differs = |it: &Entry| {
-            it.difference_percent
-                .is_some_and(|difference_percent| difference_percent.abs() >= 0.05)
-        };
         let mut push = |title, text, is_ours| {
             all.push(Column {
                 title,
@@ -56,7 +52,8 @@ pub fn columns(table: &Table) -> Vec<Column<'_>> {
         if entries().any(|entry| entry.published.is_some()) {
             push("published", published, false);
         }
-        if entries().any(differs) {
+        let mut differences = entries().filter_map(|entry| entry.difference_percent);
+        if differences.any(|percent| percent.abs() >= 0.05) {
             push("difference", difference, false);
         }
     }

@@ -49,14 +49,14 @@ pub fn subject(record: &Record) -> String {
 
 /// `origin: measured | simulated: predictions are compared with measurements …`
 pub fn difference(of: &Difference) -> String {
-    let shown = |value: &String| {
-        if value.is_empty() {
-            "not known".to_owned()
-        } else {
-            value.clone()
-        }
-    };
-    let values: Vec<String> = of.values.iter().map(shown).collect();
+    let values: Vec<&str> = of
+        .values
+        .iter()
+        .map(|value| match value.as_str() {
+            "" => "not known",
+            known => known,
+        })
+        .collect();
     let text = format!("{} differs: {}", of.what, values.join(" | "));
     match of.warning {
         Some(warning) => format!("{text}: {warning}"),
@@ -128,9 +128,8 @@ pub fn cells(of: &Contrast) -> [String; 5] {
 
 /// Whether the interval holds 1 and is wider than the ratio itself.
 fn tells_nothing(of: &Contrast) -> bool {
-    let wide = |low: f64, high: f64, ratio: f64| (high - low) / 2.0 > ratio;
     let known = (of.ci95_low, of.ci95_high, of.ratio);
-    matches!(known, (Some(low), Some(high), Some(ratio)) if wide(low, high, ratio))
+    matches!(known, (Some(low), Some(high), Some(ratio)) if (high - low) / 2.0 > ratio)
         && of.verdict == Verdict::NoDifference
 }
 
@@ -144,16 +143,20 @@ const fn passes(of: &Contrast) -> &'static str {
 
 /// The loads that changed first, and of those the most changed ones; the others as they were run.
 pub fn changed_first(against: &Against) -> Vec<&Pair> {
-    let change = |pair: &Pair| match pair.verdict {
+    let mut pairs: Vec<&Pair> = against.pairs.iter().collect();
+    pairs.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    pairs
+}
+
+/// How far its ratio lies from 1, in either direction; less than 0 where nothing changed.
+fn change(pair: &Pair) -> f64 {
+    match pair.verdict {
         Verdict::Faster | Verdict::Slower => {
             let ratio = pair.headline().and_then(|headline| headline.ratio);
             ratio.map_or(0.0, |ratio| ratio.ln().abs())
         }
         _ => -1.0,
-    };
-    let mut pairs: Vec<&Pair> = against.pairs.iter().collect();
-    pairs.sort_by(|a, b| change(b).total_cmp(&change(a)));
-    pairs
+    }
 }
 
 /// `0.997`, `2.006`, `14.3`.
@@ -199,11 +202,12 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
         Verdict::NoDifference,
         Verdict::Unknown,
     ];
-    let counts = all
+    let counts: Vec<String> = all
         .iter()
-        .map(|of_kind| (against.count(*of_kind), verdict(*of_kind)));
-    let counts = counts.filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(n, word)| format!("{word} in {n}")).collect();
+        .map(|of_kind| (against.count(*of_kind), verdict(*of_kind)))
+        .filter(|(count, _)| *count > 0)
+        .map(|(n, word)| format!("{word} in {n}"))
+        .collect();
     format!("{opening}, {loads}: {}.", counts.join(", "))
 }
 
@@ -212,8 +216,7 @@ fn uncertain(against: &Against) -> &'static str {
         .pairs
         .iter()
         .filter_map(|pair| pair.contrasts.first());
-    let single = |it: &Contrast| it.passes == [1, 1];
-    if firsts.clone().all(single) {
+    if firsts.clone().all(|it| it.passes == [1, 1]) {
         "one pass each: no certainty can be stated."
     } else {
         "one pass on a side: no certainty can be stated."
