@@ -69,12 +69,12 @@ impl Scaling {
 
 /// The cap is the mean of the points from the last step on that was not flat.
 fn knee(points: &[Point], per_host: f64) -> Option<Knee> {
-    let is_flat = |pair: &[Point]| {
+    let steps = points.windows(2).rev();
+    let flat_steps = steps.take_while(|pair| {
         let further = f64::from(pair[1].hosts - pair[0].hosts) * per_host;
         pair[1].iops - pair[0].iops < FLAT * further
-    };
-    let steps = points.windows(2).rev();
-    let flat = steps.take_while(|pair| is_flat(pair)).count();
+    });
+    let flat = flat_steps.count();
     if flat == 0 {
         return None;
     }

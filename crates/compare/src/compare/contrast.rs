@@ -74,8 +74,9 @@ impl Quantity {
     pub fn named(name: &str) -> Option<Self> {
         let clocks = [Clocked::Service, Clocked::Response].into_iter();
         let latencies = clocks.flat_map(|clocked| {
-            let percentiles = PERCENTILES.iter();
-            let percentiles = percentiles.map(move |of| Self::Percentile(clocked, of));
+            let percentiles = PERCENTILES
+                .iter()
+                .map(move |of| Self::Percentile(clocked, of));
             [Self::Mean(clocked)].into_iter().chain(percentiles)
         });
         [Self::Iops]

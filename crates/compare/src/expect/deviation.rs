@@ -168,20 +168,16 @@ pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
         .filter(|seen| (LITTLE..1.0).contains(&share(seen)));
     let mut notes = bench.given.resolved.notes.iter();
     let promise = notes.find(|note| note.kind == RemarkKind::Promise);
-    let advice = format!(
+    let text = format!(
         "{}. Measure again at another time of the day before complaining.",
         promise.map_or(
             "Providers promise a share of the limit for most of the time",
             |note| &note.text
         )
     );
-    let mut advice = advice.chars();
-    let advice: String = advice
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .chain(advice)
-        .collect();
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let advice: String = first.chain(letters).collect();
     bench.joined("under-delivery", Some(&advice), below, |seen| {
         Some(hit(bench, seen, Severity::Info)?.confidence(Confidence::Medium))
     })

@@ -109,10 +109,9 @@ pub(super) fn other_volume_size(bench: &Bench<'_>) -> Vec<Finding> {
                 number(expected),
                 fixed(volume.capacity.to_string()),
             ],
-        );
-        let hit = hit
-            .confidence(Confidence::Medium)
-            .with("delivered", seen.iops, "IOPS");
+        )
+        .confidence(Confidence::Medium)
+        .with("delivered", seen.iops, "IOPS");
         Some(hit.with("expected", expected, "IOPS"))
     })
 }
@@ -135,10 +134,9 @@ pub(super) fn missing_members(bench: &Bench<'_>) -> Vec<Finding> {
                 number(seen.iops),
                 number(expected),
             ],
-        );
-        let hit = hit
-            .confidence(Confidence::Medium)
-            .with("delivered", seen.iops, "IOPS");
+        )
+        .confidence(Confidence::Medium)
+        .with("delivered", seen.iops, "IOPS");
         Some(hit.with("expected", expected, "IOPS"))
     })
 }

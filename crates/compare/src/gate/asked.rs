@@ -96,8 +96,10 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
         Condition::Warning => warning(runs, loads),
         Condition::Beyond(bound) => {
             let baseline = comparison.map(|comparison| comparison.baseline);
-            let judged = runs.iter().enumerate();
-            let judged = judged.filter(|(place, _)| Some(*place) != baseline);
+            let judged = runs
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| Some(*place) != baseline);
             judged
                 .flat_map(|(place, (record, _))| beyond(place, record, bound, loads))
                 .collect()

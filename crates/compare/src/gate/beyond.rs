@@ -62,8 +62,10 @@ fn directions(of: &Measurement) -> impl Iterator<Item = (Direction, &DirectionRe
 /// Of all jobs, in the directions that are asked for.
 fn rate(measurement: &Measurement, figure: Figure, loads: &Loads) -> f64 {
     let jobs = measurement.jobs.iter().map(|job| {
-        let moved = job.directions.iter();
-        let moved = moved.filter(|(direction, _)| loads.has(&measurement.case, **direction));
+        let moved = job
+            .directions
+            .iter()
+            .filter(|(direction, _)| loads.has(&measurement.case, **direction));
         let amounts = moved.map(|(_, result)| match figure {
             Figure::MbPerS => result.bytes as f64 / 1e6,
             _ => result.ios as f64,

@@ -21,9 +21,11 @@ pub fn slower(
 ) -> Vec<Judged> {
     let mut judged: Vec<Judged> = unfinished(records).collect();
     for against in &comparison.against {
-        let pairs = against.pairs.iter();
-        let pairs = pairs.filter(|pair| loads.has(&pair.case, pair.direction));
-        let pairs: Vec<&Pair> = pairs.collect();
+        let pairs: Vec<&Pair> = against
+            .pairs
+            .iter()
+            .filter(|pair| loads.has(&pair.case, pair.direction))
+            .collect();
         judged.extend(in_run(against.run, &pairs, percent));
         judged.extend(missing(comparison, against, loads));
     }

@@ -14,13 +14,12 @@ pub fn warning(runs: &[(&Record, &[Finding])], loads: &Loads) -> Vec<Judged> {
 }
 
 fn in_run(run: usize, record: &Record, findings: &[Finding], loads: &Loads) -> Vec<Judged> {
-    let is_about = |finding: &&Finding| {
-        finding.subject.is_empty() || finding.subject.iter().any(|case| loads.has_case(case))
-    };
     let mut judged: Vec<Judged> = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
-        .filter(is_about)
+        .filter(|finding| {
+            finding.subject.is_empty() || finding.subject.iter().any(|case| loads.has_case(case))
+        })
         .map(|grave| {
             let subject = format!("rule {}", grave.rule);
             Judged::new(run, subject, Answer::Fail, grave.statement.clone())

@@ -7,7 +7,7 @@ use blocklab_workload::Direction;
 use serde::Serialize;
 
 use super::series::{Conditions, HistoryRun, Point, Series, history};
-use super::{Digest, LoadDigest};
+use super::LoadDigest;
 use crate::compare::{LEVEL_PERCENT, Quantity, Verdict};
 
 /// A run against those before it.
@@ -136,8 +136,8 @@ pub(crate) fn holm(chances: &[f64], error: f64) -> Vec<bool> {
 }
 
 fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
-    let unusual = |doubt: &&String| !series.usual_doubts.contains(doubt);
-    if let Some(doubt) = load.doubts.iter().find(unusual) {
+    let mut doubts = load.doubts.iter();
+    if let Some(doubt) = doubts.find(|doubt| !series.usual_doubts.contains(doubt)) {
         return Err(format!("a finding doubts this run: {doubt}"));
     }
     let figures = load.figures.iter();
@@ -200,16 +200,11 @@ fn or_none(aspect: &str) -> &str {
 
 /// Why no earlier run is a neighbour: what differs at the newest one of the same case.
 fn why_none(of: &Conditions, earlier: &[HistoryRun]) -> String {
-    let same_case = |digest: &Digest| {
-        let loads = digest.loads.iter();
-        let mut namesakes =
-            loads.filter(|load| load.case == of.case && load.direction == of.direction);
-        namesakes.next().map(|load| Conditions::new(digest, load))
-    };
-    let newest = earlier
-        .iter()
-        .rev()
-        .find_map(|run| Some((run, same_case(&run.digest)?)));
+    let newest = earlier.iter().rev().find_map(|run| {
+        let mut loads = run.digest.loads.iter();
+        let load = loads.find(|load| load.case == of.case && load.direction == of.direction)?;
+        Some((run, Conditions::new(&run.digest, load)))
+    });
     let Some((run, theirs)) = newest else {
         return "no earlier run has this case".to_owned();
     };

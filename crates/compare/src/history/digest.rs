@@ -141,15 +141,15 @@ fn course(record: &Record, case: &str) -> Vec<f64> {
         .filter(|slice| !slice.ramp && slice.length_ns > 0)
         .collect();
     let share = slices.len().div_ceil(POINTS).max(1);
-    let rate = |slices: &[&Interval]| {
+    let rates = slices.chunks(share).map(|slices| {
         let directions = slices
             .iter()
             .flat_map(|slice| [slice.read, slice.write, slice.trim]);
         let ios: u64 = directions.map(|direction| direction.ios).sum();
         let length_ns: u64 = slices.iter().map(|slice| slice.length_ns).sum();
         (ios as f64 * 1e9 / length_ns.max(1) as f64).round()
-    };
-    slices.chunks(share).map(rate).collect()
+    });
+    rates.collect()
 }
 
 /// By the figure that `show` prints of it.
@@ -175,10 +175,9 @@ impl Digest {
         let digests = assessment.rows.iter().flat_map(|row| {
             let directions = row.directions.iter();
             directions.filter_map(|direction| {
-                let is_it = |load: &&Load<'_>| {
-                    load.case == row.case && load.direction == direction.direction
-                };
-                let load = loads.iter().find(is_it)?;
+                let load = loads
+                    .iter()
+                    .find(|load| load.case == row.case && load.direction == direction.direction)?;
                 Some(LoadDigest::new(
                     record,
                     &assessment.findings,
@@ -259,13 +258,12 @@ fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
         Status::Failed => Some("failed"),
         Status::Incomplete => Some("incomplete"),
     };
-    let is_about = |finding: &&Finding| {
-        finding.subject.is_empty() || finding.subject.iter().any(|subject| subject == case)
-    };
     let grave = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
-        .filter(is_about)
+        .filter(|finding| {
+            finding.subject.is_empty() || finding.subject.iter().any(|subject| subject == case)
+        })
         .map(|finding| finding.rule)
         .filter(|rule| DISTURBED.contains(rule));
     let mut doubts: Vec<String> = status.into_iter().chain(grave).map(str::to_owned).collect();

@@ -30,7 +30,7 @@ pub(super) fn levels(
 ) -> Vec<Level> {
     let starts: BTreeSet<usize> = starts.chain(suspected).collect();
     let stretches = sound.chunk_by(|_, (next, _)| !starts.contains(next));
-    let level = |stretch: &[(usize, f64)]| {
+    let levels = stretches.map(|stretch| {
         let values: Vec<f64> = stretch.iter().map(|(_, value)| *value).collect();
         let first = stretch[0].0;
         Level {
@@ -40,6 +40,6 @@ pub(super) fn levels(
             median: median(&values),
             is_suspected: suspected == Some(first),
         }
-    };
-    stretches.map(level).collect()
+    });
+    levels.collect()
 }

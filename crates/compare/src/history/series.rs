@@ -38,11 +38,12 @@ pub enum ByHand {
 impl ByHand {
     /// By the tags of the run; whoever gives both leaves it out.
     pub fn of_tags(tags: &[String]) -> Option<Self> {
-        let has = |tag: &str| tags.iter().any(|known| known == tag);
-        match () {
-            () if has("history-out") => Some(Self::Out),
-            () if has("history-in") => Some(Self::In),
-            () => None,
+        if tags.iter().any(|tag| tag == "history-out") {
+            Some(Self::Out)
+        } else if tags.iter().any(|tag| tag == "history-in") {
+            Some(Self::In)
+        } else {
+            None
         }
     }
 }
@@ -288,17 +289,13 @@ fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
 impl Series {
     /// Decides which of its points enter the test.
     fn leave_out(&mut self) {
-        let number = |rule: &str| {
-            let doubts = self.points.iter().map(|point| &point.doubts);
-            doubts
-                .filter(|doubts| doubts.iter().any(|doubt| doubt == rule))
-                .count()
-        };
         let all = self.points.iter().flat_map(|point| &point.doubts);
         let all: BTreeSet<String> = all.cloned().collect();
-        let usual = all
-            .into_iter()
-            .filter(|rule| 4 * number(rule) >= 3 * self.points.len());
+        let usual = all.into_iter().filter(|rule| {
+            let points = self.points.iter();
+            let doubted = points.filter(|point| point.doubts.contains(rule)).count();
+            4 * doubted >= 3 * self.points.len()
+        });
         self.usual_doubts = usual.collect();
         for point in &mut self.points {
             let mut doubts = point.doubts.iter();
@@ -346,23 +343,29 @@ impl Draft<'_> {
     }
 }
 
+fn change_percent(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
 /// What is not the same, in the order of the later run.
 fn changed(before: &[(String, String)], after: &[(String, String)]) -> Vec<Changed> {
-    let value = |of: &[(String, String)], what: &str| {
-        let found = of.iter().find(|(name, _)| name == what);
-        found.map_or_else(String::new, |(_, value)| value.clone())
-    };
     let gone = before
         .iter()
         .filter(|(what, _)| !after.iter().any(|(other, _)| other == what));
     let names = after.iter().chain(gone).map(|(what, _)| what);
     let all = names.map(|what| Changed {
         what: what.clone(),
-        before: value(before, what),
-        after: value(after, what),
+        before: value_of(what, before),
+        after: value_of(what, after),
     });
     all.filter(|changed| changed.before != changed.after)
         .collect()
+}
+
+/// Empty where it is not known.
+fn value_of(what: &str, surroundings: &[(String, String)]) -> String {
+    let found = surroundings.iter().find(|(name, _)| name == what);
+    found.map_or_else(String::new, |(_, value)| value.clone())
 }
 
 /// What was found in a series by itself.
@@ -488,7 +491,6 @@ impl Draft<'_> {
         let (before, after) = change.map_or((points[last].value, points[first].value), |change| {
             (change.before, change.after)
         });
-        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         let interval = change.and_then(|change| change.interval);
         ChangePoint {
             verdict: self.verdict(before, after),
@@ -498,9 +500,9 @@ impl Draft<'_> {
             last_before: points[last].run.clone(),
             before,
             after,
-            change_percent: percent(change.map_or(after / before, |change| change.ratio)),
-            ci95_low_percent: interval.map(|interval| percent(interval.low)),
-            ci95_high_percent: interval.map(|interval| percent(interval.high)),
+            change_percent: change_percent(change.map_or(after / before, |change| change.ratio)),
+            ci95_low_percent: interval.map(|interval| change_percent(interval.low)),
+            ci95_high_percent: interval.map(|interval| change_percent(interval.high)),
             probability: change.map(|change| change.probability),
             runs: levels.map(<[usize]>::len),
             changed: changed(

@@ -193,8 +193,9 @@ fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
 }
 
 fn nearness(compared: &[Compared]) -> Option<Nearness> {
-    let judging = compared.iter();
-    let judging = judging.filter(|judging| judging.basis == Basis::Measured);
+    let judging = compared
+        .iter()
+        .filter(|judging| judging.basis == Basis::Measured);
     let errors = judging.filter_map(Compared::error_percent);
     let mut sorted: Vec<f64> = errors.map(f64::abs).collect();
     sorted.sort_by(f64::total_cmp);
