@@ -180,8 +180,9 @@ async fn runs_as(setting: Setting, query: Vec<(String, String)>, is_json: bool) 
     made(is_json, move || {
         let wanted = pages::runs::Wanted::new(&query);
         let shelf = &setting.shelf;
-        let is_running = |id: &str| shelf.is_running(id);
-        Ok(pages::runs::runs(&shelf.index(), &wanted, &is_running))
+        Ok(pages::runs::runs(&shelf.index(), &wanted, &|id| {
+            shelf.is_running(id)
+        }))
     })
     .await
 }
@@ -228,8 +229,8 @@ async fn live(State(setting): State<Setting>, Path(name): Path<String>) -> Answe
     let (id, is_json) = form_of(&name);
     made(is_json, move || {
         let followed = setting.shelf.follow(&id)?;
-        let page = followed.map(|mut follower| pages::live::live(&id, &mut follower));
-        let page = page
+        let page = followed
+            .map(|mut follower| pages::live::live(&id, &mut follower))
             .transpose()
             .map_err(|why| NoPage::invalid(why.to_string()))?;
         match page.flatten() {
@@ -347,8 +348,8 @@ async fn session(State(setting): State<Setting>, headers: HeaderMap) -> Answer {
         return text(StatusCode::UNAUTHORIZED, format!("{}\n", Refusal::Token));
     }
     let mut response = text(StatusCode::OK, "welcome\n".to_owned());
-    let cookie = HeaderValue::from_str(&setting.entrance.cookie());
-    let cookie = cookie.expect("a token is letters and digits");
+    let cookie =
+        HeaderValue::from_str(&setting.entrance.cookie()).expect("a token is letters and digits");
     response.headers_mut().insert(header::SET_COOKIE, cookie);
     response
 }

@@ -121,8 +121,8 @@ impl Entrance {
 
     fn has_once(&self, headers: &HeaderMap) -> bool {
         let once = self.once.lock().expect("no panic under this lock");
-        let once = once.as_ref();
-        once.zip(brought(headers))
+        once.as_ref()
+            .zip(brought(headers))
             .is_some_and(|(once, token)| once.is(token))
     }
 
@@ -142,8 +142,10 @@ impl Entrance {
 
     fn has_session(&self, headers: &HeaderMap) -> bool {
         let name = self.cookie_name();
-        let cookies = headers.get_all(header::COOKIE).iter();
-        let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
+        let cookies = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|cookies| cookies.to_str().ok());
         let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
         pairs.any(|pair| {
             let pair = pair.trim().split_once('=');

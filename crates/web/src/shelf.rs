@@ -73,8 +73,9 @@ impl Shelf {
     /// All runs with what is derived from them, the oldest first.
     pub fn index(&self) -> Arc<Index<RunHead>> {
         let mut latest = self.latest.lock().expect("no panic under this lock");
-        let changed = fs::metadata(self.store.root()).and_then(|facts| facts.modified());
-        let changed = changed.ok();
+        let changed = fs::metadata(self.store.root())
+            .and_then(|facts| facts.modified())
+            .ok();
         if let Some(known) = latest.as_ref().filter(|known| known.is_fresh(changed)) {
             return Arc::clone(&known.index);
         }

@@ -39,8 +39,10 @@ pub fn ids(query: &[(String, String)]) -> Result<Vec<String>, NoPage> {
 /// # Errors
 /// [`NoPage`] when one of them cannot be read.
 pub fn compare(shelf: &Shelf, ids: &[String]) -> Result<Page, NoPage> {
-    let records = ids.iter().map(|id| shelf.load(id));
-    let records = records.collect::<Result<Vec<Record>, _>>()?;
+    let records = ids
+        .iter()
+        .map(|id| shelf.load(id))
+        .collect::<Result<Vec<Record>, _>>()?;
     let all: Vec<&Record> = records.iter().collect();
     let comparison = hold(&all, 0, Margins::default());
     let judged: Vec<Assessment> = records.iter().map(assess).collect();

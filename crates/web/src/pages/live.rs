@@ -111,8 +111,8 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
         .map(|planned| format!(" of {}", whole_seconds(Nanos(planned))));
     let slice = last.and_then(|frame| frame.slices.last());
     let moved = slice.map(|slice| facts::moved(slice, ", ").join("; "));
-    let credits = last.map_or(&[][..], |frame| &frame.credits);
-    let credits = credits
+    let credits = last
+        .map_or(&[][..], |frame| &frame.credits)
         .iter()
         .map(|credit| format!("{}: {} left", credit.name, count(credit.left)));
     Words {

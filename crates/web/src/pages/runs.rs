@@ -120,14 +120,14 @@ impl Wanted {
         let run = &indexed.run;
         let head = indexed.head.as_ref();
         let machine = head.map_or("", |head| &head.machine);
-        let targets = || run.targets.iter();
         has(&run.study, &self.study)
-            && (self.target.is_empty() || targets().any(|target| has(target, &self.target)))
+            && (self.target.is_empty()
+                || run.targets.iter().any(|target| has(target, &self.target)))
             && has(machine, &self.machine)
             && (self.status.is_empty() || self.status == status(run))
             && ([&run.id, &run.name]
                 .into_iter()
-                .chain(targets())
+                .chain(&run.targets)
                 .any(|text| has(text, &self.text)))
     }
 
@@ -140,8 +140,10 @@ impl Wanted {
             ("machine", &self.machine),
             ("status", &self.status),
         ];
-        let given = fields.iter().filter(|(_, value)| !value.is_empty());
-        let given = given.map(|(name, value)| format!("{name}={}&", query_text(value)));
+        let given = fields
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name}={}&", query_text(value)));
         format!("/?{}page={page}", given.collect::<String>())
     }
 }

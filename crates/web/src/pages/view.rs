@@ -86,8 +86,10 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
         }
     };
     let own = format!("/{}", view.place);
-    let asked = query.iter().filter(|(_, value)| !value.is_empty());
-    let asked = asked.map(|(name, value)| format!("{}={}&", query_text(name), query_text(value)));
+    let asked = query
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("{}={}&", query_text(name), query_text(value)));
     let json = format!("{own}.json?{}", asked.collect::<String>());
     let more = [(json.trim_end_matches(['&', '?']).to_owned(), "JSON")];
     let shown: Vec<&str> = built.iter().map(|one| one.json.trim()).collect();
@@ -104,14 +106,16 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
     })
 }
 
+/// The value of a field that stands several times in a form; empty where it was not given.
+fn given<'a>(query: &'a Query, name: &str, number: usize) -> &'a str {
+    let named = query.iter().filter(|(key, _)| key == name);
+    named
+        .map(|(_, value)| &**value)
+        .nth(number)
+        .unwrap_or_default()
+}
+
 fn form(view: &View, query: &Query) -> Markup {
-    let value = |name: &str, number: usize| {
-        let given = query.iter().filter(|(key, _)| key == name);
-        given
-            .map(|(_, value)| &**value)
-            .nth(number)
-            .unwrap_or_default()
-    };
     let own = format!("/{}", view.place);
     html! {
         form class="filters" method="get" action=(own) {
@@ -119,7 +123,7 @@ fn form(view: &View, query: &Query) -> Markup {
                 @for number in 0..field.times {
                     label {
                         (field.label) @if number > 0 { " " (number + 1) }
-                        input type="text" name=(field.name) value=(value(field.name, number)) placeholder=(field.example)
+                        input type="text" name=(field.name) value=(given(query, field.name, number)) placeholder=(field.example)
                             maxlength="300" autocomplete="off" spellcheck="false";
                     }
                 }
