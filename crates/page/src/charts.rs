@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use blocklab_compare::study::{Drawn, Entry, Line, Plot, Point, Table};
+use blocklab_compare::study::{Drawn, Entry, Plot, Table};
 use blocklab_units::latency;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
@@ -199,7 +199,7 @@ fn lines<'a>(
     let mut lines = Vec::new();
     for (color, column) in plain(table).enumerate() {
         for is_published in [false, true] {
-            let point = |row: usize| {
+            let points = (0..places.len()).filter_map(|row| {
                 let entry = table.cells[row][column].as_ref()?;
                 let y = if is_published {
                     entry.published?
@@ -214,14 +214,14 @@ fn lines<'a>(
                     size: (unit == "IOPS").then(|| played.size(entry)).flatten(),
                     past_peak: false,
                 })
-            };
+            });
             let [saturated, _] = table.saturations[column];
             lines.push(DrawnLine {
                 name: table.columns[column].clone(),
                 color,
                 rank: None,
                 is_published,
-                points: (0..places.len()).filter_map(point).collect(),
+                points: points.collect(),
                 mark: saturated
                     .filter(|_| !is_published)
                     .map(|saturated| saturated.at),
@@ -246,9 +246,10 @@ fn lines<'a>(
 }
 
 fn bars<'a>(table: &'a Table, of: &'a str, played: &Played<'_>) -> BarChart<'a> {
-    let row = |(label, cells): (&'a String, &'a Vec<Option<Entry>>)| {
+    let mut rows = Vec::new();
+    for (label, cells) in table.rows.iter().zip(&table.cells) {
         let drawn = plain(table).filter(|column| unit(table, *column) == of);
-        let bar = |(color, column): (usize, usize)| {
+        let bars = drawn.enumerate().filter_map(|(color, column)| {
             let entry = cells[column].as_ref()?;
             let published = entry
                 .published
@@ -269,17 +270,17 @@ fn bars<'a>(table: &'a Table, of: &'a str, played: &Played<'_>) -> BarChart<'a> 
                 record: played.record(&entry.system),
                 size: (of == "IOPS").then(|| played.size(entry)).flatten(),
             })
-        };
-        BarRow {
+        });
+        rows.push(BarRow {
             label: Cow::Borrowed(label),
-            bars: drawn.enumerate().filter_map(bar).collect(),
-        }
-    };
+            bars: bars.collect(),
+        });
+    }
     BarChart {
         unit: of,
         quantity: quantity(of),
         ways: ways(table, of, played),
-        rows: table.rows.iter().zip(&table.cells).map(row).collect(),
+        rows,
     }
 }
 
@@ -300,26 +301,28 @@ pub fn of_plot(
     let points = || plot.lines.iter().flat_map(|line| &line.points);
     let across: Vec<f64> = points().map(|point| point.x).collect();
     let up: Vec<f64> = points().map(|point| point.y).chain(plot.bound).collect();
-    let point = |it: &Point| DrawnPoint {
-        x: six_figures(it.x),
-        y: six_figures(it.y * scale.unwrap_or(1.0)),
-        at: format!("{} {}", fixed(it.x, 0), plot.x.unit),
-        text: match scale {
-            Some(scale) => latency(it.y * scale),
-            None => format!("{} {}", fixed(it.y, 0), plot.y.unit),
-        },
-        size: None,
-        past_peak: it.past_peak,
-    };
-    let line = |(color, line): (usize, &Line)| DrawnLine {
-        name: shown::line_name(plot, line),
-        color,
-        rank: rank(&shown::line_name(plot, line)),
-        is_published: false,
-        points: line.points.iter().map(point).collect(),
-        mark: line.knee.map(|knee| knee.x),
-        record: record(&line.system),
-    };
+    let lines = plot.lines.iter().enumerate().map(|(color, line)| {
+        let points = line.points.iter().map(|point| DrawnPoint {
+            x: six_figures(point.x),
+            y: six_figures(point.y * scale.unwrap_or(1.0)),
+            at: format!("{} {}", fixed(point.x, 0), plot.x.unit),
+            text: match scale {
+                Some(scale) => latency(point.y * scale),
+                None => format!("{} {}", fixed(point.y, 0), plot.y.unit),
+            },
+            size: None,
+            past_peak: point.past_peak,
+        });
+        DrawnLine {
+            name: shown::line_name(plot, line),
+            color,
+            rank: rank(&shown::line_name(plot, line)),
+            is_published: false,
+            points: points.collect(),
+            mark: line.knee.map(|knee| knee.x),
+            record: record(&line.system),
+        }
+    });
     let chart = LineChart {
         x: Axis {
             quantity: quantity(plot.x.unit),
@@ -330,7 +333,7 @@ pub fn of_plot(
             is_time: scale.is_some(),
             ..Axis::new(up_title, is_wide(&up))
         },
-        lines: plot.lines.iter().enumerate().map(line).collect(),
+        lines: lines.collect(),
         ways: Vec::new(),
     };
     html! {

@@ -73,25 +73,27 @@ fn drawn(contrast: &Contrast) -> Option<impl Serialize + use<>> {
 /// How many times faster each load is, those that changed first: the rate, and below it the p99.
 fn forest(comparison: &Comparison, against: &Against) -> Markup {
     let other = versus::letter(against.run);
-    let row = |pair: &&Pair| {
-        let contrast = pair.headline()?;
-        let tail = pair
-            .contrasts
-            .iter()
-            .find(|it| it.quantity.label() == "p99");
-        let figures = versus::titles(comparison, against);
-        let cells = versus::cells(contrast);
-        let details = figures.into_iter().zip(cells).take(4);
-        Some(fields! {
-            label: versus::name(pair),
-            #[serde(flatten)]
-            headline: drawn(contrast)?,
-            tail: tail.and_then(drawn),
-            details: details.collect::<Vec<_>>(),
-        })
-    };
     let pairs = versus::changed_first(against);
-    let rows: Vec<_> = pairs.iter().filter_map(row).collect();
+    let rows: Vec<_> = pairs
+        .iter()
+        .filter_map(|pair| {
+            let contrast = pair.headline()?;
+            let tail = pair
+                .contrasts
+                .iter()
+                .find(|contrast| contrast.quantity.label() == "p99");
+            let figures = versus::titles(comparison, against);
+            let cells = versus::cells(contrast);
+            let details = figures.into_iter().zip(cells).take(4);
+            Some(fields! {
+                label: versus::name(pair),
+                #[serde(flatten)]
+                headline: drawn(contrast)?,
+                tail: tail.and_then(drawn),
+                details: details.collect::<Vec<_>>(),
+            })
+        })
+        .collect();
     let title = versus::title(comparison, against);
     let data = fields! {
         title: title.clone(),

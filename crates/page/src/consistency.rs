@@ -28,7 +28,6 @@ pub fn section(side: &Side<'_>) -> Markup {
         drawn.truncate(MOST_BARS);
     }
     let title = format!("Share of the time within {NEAR_PERCENT} % of the median rate");
-    let text = |share: f64| format!("{share:.1}");
     let row = |label: &String, share: f64| BarRow {
         label: Cow::Owned(label.clone()),
         bars: vec![Bar {
@@ -38,7 +37,7 @@ pub fn section(side: &Side<'_>) -> Markup {
             low: None,
             high: None,
             published: None,
-            text: text(share),
+            text: format!("{share:.1}"),
             details: Vec::new(),
             record: None,
             size: None,
@@ -54,7 +53,7 @@ pub fn section(side: &Side<'_>) -> Markup {
     let titles = [("case", ""), ("% of the time", "number")];
     let rows = html! {
         @for (label, share) in &known {
-            tr { th scope="row" { (label) } td class="number" { (text(*share)) } }
+            tr { th scope="row" { (label) } td class="number" { (format!("{share:.1}")) } }
         }
     };
     html! {

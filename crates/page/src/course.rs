@@ -33,31 +33,41 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
 
 fn census(record: &Record) -> Facts {
     let all = facts::accounting(record).known(record.origin);
-    let number = |n: u64| count(n as f64);
-    let some = |n: Option<u64>| n.filter(|n| *n > 0).map(number);
-    let mean = |mean: Option<f64>| mean.map(|mean| format!("{mean:.1}"));
     let (ours, kernel) = facts::mean_in_flight(record);
     let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));
     known(vec![
         ("Issued", all.issued.map(number)),
         ("Completed", Some(number(all.completed))),
-        ("In the ramp", some(all.completed_in_ramp)),
+        ("In the ramp", some(all.completed_in_ramp).map(number)),
         ("Failed", all.failed.map(number)),
         ("In flight", all.in_flight.map(number)),
         ("Oldest in flight", oldest),
-        ("Mean in flight", mean(ours)),
-        ("Mean in the device's queue", mean(kernel)),
-        ("Due, never issued", some(all.overdue)),
+        ("Mean in flight", ours.map(one_decimal)),
+        ("Mean in the device's queue", kernel.map(one_decimal)),
+        ("Due, never issued", some(all.overdue).map(number)),
         ("Finished", Some(facts::moment(&record.finished_at))),
     ])
 }
 
+fn number(n: u64) -> String {
+    count(n as f64)
+}
+
+fn some(n: Option<u64>) -> Option<u64> {
+    n.filter(|n| *n > 0)
+}
+
+fn one_decimal(mean: f64) -> String {
+    format!("{mean:.1}")
+}
+
 fn own_cost(overhead: &Overhead) -> Facts {
     let clock = &overhead.clock;
-    let each = |ns: f64| Some(format!("{ns:.0} ns per operation"));
+    let [depth1, depth32] = [overhead.depth1_ns, overhead.depth32_ns]
+        .map(|ns| Some(format!("{ns:.0} ns per operation")));
     known(vec![
-        ("CPU at depth 1", each(overhead.depth1_ns)),
-        ("CPU at depth 32", each(overhead.depth32_ns)),
+        ("CPU at depth 1", depth1),
+        ("CPU at depth 32", depth32),
         ("Clock", Some(clock.source.clone())),
         ("One reading", Some(format!("{:.1} ns", clock.read_ns))),
         ("Clock error", Some(ppm(clock.error_ppm))),
@@ -118,20 +128,23 @@ fn errors(side: &Side<'_>) -> Markup {
 }
 
 /// How all runs went: a row each, their errors, and their notes once.
+fn number_or_dash(n: Option<u64>) -> String {
+    n.map_or_else(|| "–".to_owned(), number)
+}
+
 fn of_many(sides: &[Side<'_>]) -> Markup {
     let texts = ["system", "finished"].map(|title| (title, "")).into_iter();
     let numbers = ["issued", "completed", "failed"].map(|title| (title, "number"));
     let titles: Vec<_> = texts.chain(numbers).collect();
-    let number = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), |n| count(n as f64));
     let rows = html! {
         @for side in sides {
             @let all = facts::accounting(side.record).known(side.record.origin);
             tr {
                 th scope="row" { (side.name()) }
                 td { (facts::moment(&side.record.finished_at)) }
-                td class="number" { (number(all.issued)) }
-                td class="number" { (number(Some(all.completed))) }
-                td class="number" { (number(all.failed)) }
+                td class="number" { (number_or_dash(all.issued)) }
+                td class="number" { (number(all.completed)) }
+                td class="number" { (number_or_dash(all.failed)) }
             }
         }
     };

@@ -42,8 +42,9 @@ pub fn json(sides: &[Side<'_>], limits: Vec<Drawn>) -> PreEscaped<String> {
 
 fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     let all = sides.iter().flat_map(|side| side.assessment.directions());
-    let drawn = |(_, it): (_, &RowDirection)| 1 + usize::from(!it.response_bins.is_empty());
-    let distributions: usize = all.map(drawn).sum();
+    let distributions: usize = all
+        .map(|(_, it)| 1 + usize::from(!it.response_bins.is_empty()))
+        .sum();
     let points = CURVE_POINTS.saturating_sub(POINTS_OF_A_ROW * distributions);
     let room = points / (2 * distributions.max(1));
     let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
@@ -165,13 +166,15 @@ impl Serialize for Figure {
 fn curve(points: &[(f64, u64)], room: usize) -> Vec<Figure> {
     let step = points.len().div_ceil(room).max(1);
     let last = points.len().saturating_sub(1);
-    let kept = points.iter().enumerate();
-    let kept = kept.filter(|(index, _)| index % step == 0 || *index == last);
-    let pair = |(share, ns): &(f64, u64)| {
+    let kept = points
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| index % step == 0 || *index == last);
+    let figures = kept.flat_map(|(_, (share, ns))| {
         let above = six_figures((1.0 - share).max(0.0));
         [Figure(above), Figure(*ns as f64)]
-    };
-    kept.flat_map(|(_, point)| pair(point)).collect()
+    });
+    figures.collect()
 }
 
 /// At most `room` bins: neighbours are joined, so counts stay exact.
@@ -190,7 +193,9 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let slices: Vec<&[Interval]> = series.chunks(merged).collect();
     let ramp = series.iter().filter(|i| i.ramp).map(|i| i.end_ns);
     let seconds = |ns: u64| Figure(six_figures(ns as f64 / 1e9));
-    let cpu = |slice: &&[Interval]| Figure(six_figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0));
+    let cpu = slices
+        .iter()
+        .map(|slice| Figure(six_figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0)));
     let named = facts::DIRECTIONS.into_iter().enumerate();
     let directions = named.filter_map(|(index, name)| {
         let of = move |interval: &Interval| facts::directions(interval)[index];
@@ -207,7 +212,7 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
         // Seconds of ramp at the beginning.
         ramp: seconds(ramp.max().unwrap_or(0)),
         // In per cent of one processor.
-        cpu: slices.iter().map(cpu).collect::<Vec<_>>(),
+        cpu: cpu.collect::<Vec<_>>(),
         directions: directions.collect::<BTreeMap<_, _>>(),
     }
 }
@@ -238,9 +243,12 @@ where
         slices.iter().map(of_slice).collect()
     };
     let worst = |statistic, what: fn(IntervalDirection) -> u64| -> Vec<Option<u64>> {
-        let known = |it: &IntervalDirection| it.ios > 0 && !it.unknown.has(statistic);
-        let of_slice = |slice: &&[Interval]| slice.iter().map(&of).filter(known).map(what).max();
-        slices.iter().map(of_slice).collect()
+        let of_slices = slices.iter().map(|slice| {
+            let served = slice.iter().map(&of);
+            let known = served.filter(|served| served.ios > 0 && !served.unknown.has(statistic));
+            known.map(what).max()
+        });
+        of_slices.collect()
     };
     fields! {
         iops: rates(|served| served.ios, 1.0),

@@ -58,15 +58,16 @@ pub fn front_script() -> String {
 
 /// In one closure, without the comments: they are for those who read the source.
 fn closed(files: &[&str]) -> String {
-    let is_code = |line: &&str| {
-        let line = line.trim_start();
-        !line.is_empty()
-            && !["//", "/**", "* "]
-                .iter()
-                .any(|sign| line.starts_with(sign))
-    };
     let lines = files.iter().flat_map(|file| file.lines());
-    let code: Vec<&str> = lines.filter(is_code).collect();
+    let code: Vec<&str> = lines
+        .filter(|line| {
+            let line = line.trim_start();
+            !line.is_empty()
+                && !["//", "/**", "* "]
+                    .iter()
+                    .any(|sign| line.starts_with(sign))
+        })
+        .collect();
     format!(
         "(function () {{\n\"use strict\";\n{}\n}})();\n",
         code.join("\n")
@@ -114,8 +115,9 @@ pub fn page(
             part: parts.get(index).copied(),
         })
         .collect();
-    let drawn = opening.and_then(|opening| opening.limits.clone());
-    let drawn = drawn.unwrap_or_else(|| limits::in_force(&sides));
+    let drawn = opening
+        .and_then(|opening| opening.limits.clone())
+        .unwrap_or_else(|| limits::in_force(&sides));
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -210,8 +212,9 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
         _ => None,
     };
     let answer = opening.map(|opening| &opening.answer).or(own.as_ref());
-    let title = opening.and_then(|opening| opening.title.clone());
-    let title = title.unwrap_or_else(|| headline::title(sides));
+    let title = opening
+        .and_then(|opening| opening.title.clone())
+        .unwrap_or_else(|| headline::title(sides));
     // What a run shows first is its sweep, else the bars of its cases.
     let is_first = opening.is_none() && sides.len() == 1;
     let sweeps_first = is_first && sweeps::any(sides);
@@ -259,15 +262,15 @@ fn lines_of(side: &Side<'_>) -> String {
 /// draws its own.
 fn plots(sides: &[Side<'_>]) -> Option<Plot> {
     let several = sides.len() > 1;
-    let of = |side: &Side<'_>| {
+    let alone = sides.iter().filter(|side| side.part.is_none());
+    let plots = alone.filter_map(|side| {
         let mut plot = curves(side.record)?;
         for line in plot.lines.iter_mut().filter(|_| several) {
             line.system = format!("{}{}", lines_of(side), line.system);
         }
         Some(plot)
-    };
-    let alone = sides.iter().filter(|side| side.part.is_none());
-    alone.filter_map(of).reduce(|mut all, plot| {
+    });
+    plots.reduce(|mut all, plot| {
         all.lines.extend(plot.lines);
         all
     })
@@ -275,17 +278,17 @@ fn plots(sides: &[Side<'_>]) -> Option<Plot> {
 
 /// Whether any operation completed: nothing else is drawn, or fills a table.
 fn has_figures(sides: &[Side<'_>]) -> bool {
-    let has = |side: &Side<'_>| side.assessment.directions().next().is_some();
-    sides.iter().any(has)
+    sides
+        .iter()
+        .any(|side| side.assessment.directions().next().is_some())
 }
 
 /// Whether any case is no point of a sweep.
 fn has_bars(sides: &[Side<'_>]) -> bool {
-    let has = |side: &Side<'_>| {
+    sides.iter().any(|side| {
         let mut rows = side.assessment.rows.iter();
         rows.any(|row| !sweeps::has(side, &row.case))
-    };
-    sides.iter().any(has)
+    })
 }
 
 fn has_response(side: &Side<'_>) -> bool {

@@ -62,7 +62,7 @@ fn chart(advice: &Advice) -> Markup {
 fn data(advice: &Advice) -> impl Serialize {
     let advised = advice.chosen.first().and_then(|best| best.address());
     let points = |points: &[Point]| -> Vec<_> {
-        let points = points.iter().map(|point| {
+        let fields = points.iter().map(|point| {
             fields! {
                 address: point.address.clone(),
                 volume_type: point.volume_type.clone(),
@@ -76,7 +76,7 @@ fn data(advice: &Advice) -> impl Serialize {
                 ),
             }
         });
-        points.collect()
+        fields.collect()
     };
     fields! {
         records: [fields! { id: "advice" }],

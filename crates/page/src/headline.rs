@@ -230,16 +230,15 @@ impl Shown {
 pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
     let directions = ["read", "write", "trim"].into_iter();
     let all = directions.flat_map(|direction| TILES.iter().map(move |tile| (direction, tile)));
-    let has = |(direction, tile): &(&str, &Tile)| {
-        sides
-            .iter()
-            .any(|side| best(side, direction, tile).is_some())
-    };
-    let shown = |(direction, tile): (&'static str, &'static Tile)| {
-        let title = format!("{direction} {}", tile.brief);
-        (Shown { tile, direction }, title)
-    };
-    all.filter(has).map(shown).collect()
+    let mut shown = Vec::new();
+    for (direction, tile) in all {
+        let mut best = sides.iter().filter_map(|side| best(side, direction, tile));
+        if best.next().is_some() {
+            let title = format!("{direction} {}", tile.brief);
+            shown.push((Shown { tile, direction }, title));
+        }
+    }
+    shown
 }
 
 /// The best row of each kind; of several records the same case of each, as far as they have it.
@@ -296,14 +295,12 @@ fn figures<'a>(
     // Different cases side by side would look like a difference between the Records.
     let case = own.first().map(|(_, (row, _))| row.case.clone());
     for (side, found) in &mut own {
-        let rows = side.assessment.rows.iter();
-        let mut same = rows.filter(|row| Some(&row.case) == case.as_ref());
-        let same = same.next().and_then(|row| {
+        let mut rows = side.assessment.rows.iter();
+        let row = rows.find(|row| Some(&row.case) == case.as_ref());
+        let same = row.and_then(|row| {
             let mut all = row.directions.iter();
-            Some((
-                row,
-                all.find(|fastest| fastest.direction.name() == direction)?,
-            ))
+            let moved = all.find(|moved| moved.direction.name() == direction)?;
+            Some((row, moved))
         });
         *found = same
             .filter(|known| (tile.rank)(known.1).is_some())

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_compare::history::{ChangePoint, History, Point, Series, SeriesVerdict};
+use blocklab_compare::history::{History, Point, Series, SeriesVerdict};
 use blocklab_report::document::head::head;
 use blocklab_report::document::html::prose;
 use blocklab_report::document::tables::{card, heads};
@@ -195,19 +195,12 @@ struct Mark {
     is_suspected: bool,
 }
 
+fn day(rfc3339: &str) -> &str {
+    rfc3339.split('T').next().unwrap_or_default()
+}
+
 /// Where levels begin.
 fn marks(load: &Load<'_>, series: &Series) -> Vec<Mark> {
-    let day = |rfc3339: &str| rfc3339.split('T').next().unwrap_or_default().to_owned();
-    let is_worse = |verdict: SeriesVerdict| verdict == SeriesVerdict::Regressed;
-    let change = |of: &ChangePoint| {
-        Some(Mark {
-            place: load.place(&series.points[of.place])?,
-            text: format!("{}  {}", day(&of.started_at), words::size(of)),
-            brief: words::percent(of.change_percent),
-            is_worse: is_worse(of.verdict),
-            is_suspected: false,
-        })
-    };
     let suspected = series.suspicion.as_ref().and_then(|of| {
         let point = &series.points[of.place];
         let brief = words::percent((of.after / of.before - 1.0) * 100.0);
@@ -215,19 +208,27 @@ fn marks(load: &Load<'_>, series: &Series) -> Vec<Mark> {
             place: load.place(point)?,
             text: format!("{}  {brief}, suspected", day(&point.started_at)),
             brief: format!("{brief}?"),
-            is_worse: is_worse(of.verdict),
+            is_worse: of.verdict == SeriesVerdict::Regressed,
             is_suspected: true,
         })
     });
-    let changes = series.changes.iter().filter_map(change);
+    let changes = series.changes.iter().filter_map(|of| {
+        Some(Mark {
+            place: load.place(&series.points[of.place])?,
+            text: format!("{}  {}", day(&of.started_at), words::size(of)),
+            brief: words::percent(of.change_percent),
+            is_worse: of.verdict == SeriesVerdict::Regressed,
+            is_suspected: false,
+        })
+    });
     changes.chain(suspected).collect()
 }
 
 /// `770 IOPS to 790 IOPS`.
 fn interval(series: &Series, point: &Point) -> Option<String> {
-    let text = |value: f64| words::value(series.quantity, value);
-    let (low, high) = point.ci95_low.zip(point.ci95_high)?;
-    Some(format!("{} to {}", text(low), text(high)))
+    let low = words::value(series.quantity, point.ci95_low?);
+    let high = words::value(series.quantity, point.ci95_high?);
+    Some(format!("{low} to {high}"))
 }
 
 /// A row a run, the newest first.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_compare::expect::{Compared, LimitCheck};
+use blocklab_compare::expect::Compared;
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_record::Record;
 use blocklab_units::stated;
@@ -39,7 +39,7 @@ pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
         let own = of_record(side.record).into_iter();
         own.map(move |limit| (limit, side))
     });
-    let named = |(limit, members): (Drawn, Vec<&Side<'_>>)| {
+    let named = alike(all).into_iter().map(|(limit, members)| {
         if members.len() == sides.len() {
             return limit;
         }
@@ -55,8 +55,8 @@ pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
             of: members.iter().map(|side| side.index).collect(),
             ..limit
         }
-    };
-    alike(all).into_iter().map(named).collect()
+    });
+    named.collect()
 }
 
 fn of_record(record: &Record) -> Vec<Drawn> {
@@ -76,20 +76,22 @@ fn of_targets<'a>(all: impl Iterator<Item = (&'a Limit, &'a str)>, targets: usiz
         let is_shared = limit.name.volumes.is_none();
         Some(((drawn(limit)?, is_shared), name))
     });
-    let named = |((limit, is_shared), members): ((Drawn, bool), Vec<&str>)| {
-        let whose = match members[..] {
-            _ if targets < 2 => return limit,
-            _ if members.len() == targets && is_shared => return limit,
-            _ if members.len() == targets => "each target".to_owned(),
-            [one] => one.to_owned(),
-            _ => format!("{} of {targets} targets", members.len()),
-        };
-        Drawn {
-            label: format!("{whose}: {}", limit.label),
-            ..limit
-        }
-    };
-    alike(known).into_iter().map(named).collect()
+    let named = alike(known)
+        .into_iter()
+        .map(|((limit, is_shared), members)| {
+            let whose = match members[..] {
+                _ if targets < 2 => return limit,
+                _ if members.len() == targets && is_shared => return limit,
+                _ if members.len() == targets => "each target".to_owned(),
+                [one] => one.to_owned(),
+                _ => format!("{} of {targets} targets", members.len()),
+            };
+            Drawn {
+                label: format!("{whose}: {}", limit.label),
+                ..limit
+            }
+        });
+    named.collect()
 }
 
 fn drawn(limit: &Limit) -> Option<Drawn> {
@@ -118,10 +120,12 @@ fn drawn(limit: &Limit) -> Option<Drawn> {
 
 /// Those that a diagnosis holds a run against.
 pub fn expected(compared: &Compared) -> Vec<Drawn> {
-    let target = |limit: &'_ LimitCheck| limit.target.clone().unwrap_or_default();
-    let targets: BTreeSet<String> = compared.limits.iter().map(target).collect();
-    let all = compared.limits.iter();
-    let all = all.map(|limit| {
+    let targets: BTreeSet<String> = compared
+        .limits
+        .iter()
+        .map(|limit| limit.target.clone().unwrap_or_default())
+        .collect();
+    let all = compared.limits.iter().map(|limit| {
         (
             &limit.documented,
             limit.target.as_deref().unwrap_or_default(),

@@ -139,8 +139,8 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
 }
 
 fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], all: usize) -> Markup {
-    let titles = ["limit", "value", "how it is known", "systems"];
-    let titles = titles.map(|title| (title, if title == "value" { "number" } else { "" }));
+    let titles = ["limit", "value", "how it is known", "systems"]
+        .map(|title| (title, if title == "value" { "number" } else { "" }));
     let rows = html! {
         @for (limit, members) in limits {
             @let (how, (what, date)) = (limit.origin.how(), model::source(limit));

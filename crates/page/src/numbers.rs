@@ -24,10 +24,8 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     };
     let paced = rows().any(|(_, _, direction)| direction.response_ns.is_some());
     let failed = rows().any(|(_, row, _)| row.errors > 0);
-    let is_doubted = |(side, row, _): (&Side<'_>, &Row, _)| {
-        facts::is_doubted(&row.case, &side.assessment.findings)
-    };
-    let doubted = rows().any(is_doubted);
+    let doubted =
+        rows().any(|(side, row, _)| facts::is_doubted(&row.case, &side.assessment.findings));
     let paid = super::origin::has_machine(sides);
     let service = figures::service();
     let response = if paced {
@@ -113,12 +111,13 @@ fn head(title: &str, kind: &str) -> Markup {
 fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
     let doubted = facts::is_doubted(&row.case, &side.assessment.findings);
     // A matrix builds the names of its cases from its settings.
-    let is_unnamed = |(key, value): &(String, String)| !row.case.contains(&format!("{key}{value}"));
+    let mut settings = row.settings.iter();
+    let is_unnamed = settings.any(|(key, value)| !row.case.contains(&format!("{key}{value}")));
     html! {
         th scope="row" title=(row.what) {
             (facts::label(row, direction))
             @if doubted { (headline::doubt()) }
-            @if row.settings.iter().any(is_unnamed) {
+            @if is_unnamed {
                 span class="settings" {
                     @for (key, value) in &row.settings { " " (key) "=" (value) }
                 }

@@ -4,7 +4,7 @@ use blocklab_record::{
     BlockDevice, DeviceHealth, Origin, Record, TargetFacts, TargetKind, grouped,
 };
 use blocklab_units::{Bytes, count};
-use blocklab_workload::{Direction, Plan};
+use blocklab_workload::Direction;
 use maud::{Markup, html};
 
 use super::model;
@@ -72,10 +72,10 @@ pub fn list(title: &str, facts: Facts) -> Markup {
 
 /// Only the facts that are known.
 pub fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
-    let filled = |(name, value): (&'static str, Option<String>)| {
-        Some((name, value.filter(|text| !text.is_empty())?))
-    };
-    facts.into_iter().filter_map(filled).collect()
+    facts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.filter(|text| !text.is_empty())?)))
+        .collect()
 }
 
 fn size(bytes: Bytes) -> Option<String> {
@@ -110,7 +110,8 @@ fn target_facts(group: &[TargetFacts]) -> Facts {
     let last = group.last().filter(|_| group.len() > 1);
     let others = last.map(|last| format!("{} more, through {}", group.len() - 1, last.path));
     let fs = target.file_system.as_ref();
-    let align = |value: Option<u32>| value.map(|bytes| Bytes(u64::from(bytes)).to_string());
+    let [offsets, memory] = [target.direct_offset_align, target.direct_memory_align]
+        .map(|align| align.map(|bytes| Bytes(u64::from(bytes)).to_string()));
     known(vec![
         ("Path", Some(target.path.clone())),
         ("Others", others),
@@ -121,8 +122,8 @@ fn target_facts(group: &[TargetFacts]) -> Facts {
         ("Options", fs.map(|fs| fs.options.replace(',', ", "))),
         ("Capacity", fs.and_then(|fs| size(fs.size_bytes))),
         ("Free", fs.and_then(|fs| size(fs.free_bytes))),
-        ("O_DIRECT offsets", align(target.direct_offset_align)),
-        ("O_DIRECT memory", align(target.direct_memory_align)),
+        ("O_DIRECT offsets", offsets),
+        ("O_DIRECT memory", memory),
     ])
 }
 
@@ -244,14 +245,13 @@ fn plans(sides: &[Side<'_>]) -> Markup {
         native.replacen(&line(&side.record.requested.name), &line(&name(side)), 1)
     };
     let plans = alike(sides.iter().map(|side| (named(side), side)));
-    let command = |side: &&Side<'_>| command(side.record, &file(&name(side)));
     html! {
         @for (plan, members) in &plans {
-            @let commands: Vec<String> = members.iter().map(command).collect();
+            @let commands = members.iter().map(|side| command(side.record, &file(&name(side))));
             details class="infos long" {
                 summary { "The plan" (whose(members, sides.len())) }
                 div class="card flush" {
-                    (copyable(&commands.join("\n"), "command"))
+                    (copyable(&commands.collect::<Vec<_>>().join("\n"), "command"))
                     (copyable(plan, "workload"))
                 }
             }
@@ -277,11 +277,10 @@ fn file(name: &str) -> String {
 /// The command that runs a plan again.
 fn command(record: &Record, file: &str) -> String {
     // A plan whose jobs all name their targets needs no others.
-    let is_named = |plan: &Plan| {
+    let is_named = record.requested.plan.as_ref().is_some_and(|plan| {
         let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
         jobs.all(|job| !job.targets.is_empty())
-    };
-    let is_named = record.requested.plan.as_ref().is_some_and(is_named);
+    });
     let targets = record.targets.iter().filter(|_| !is_named);
     let targets: String = targets
         .map(|target| format!(" --target {}", quoted(&address(target))))
@@ -319,8 +318,9 @@ fn address(target: &TargetFacts) -> String {
 
 /// As a POSIX shell reads it back.
 fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,@+%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
+    let mut letters = text.chars();
+    let is_plain = letters.all(|c| c.is_ascii_alphanumeric() || "/._-:=,@+%".contains(c));
+    if !text.is_empty() && is_plain {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -329,11 +329,10 @@ fn quoted(text: &str) -> String {
 /// A name that is safe as a file name everywhere.
 fn file_stem(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
-    let safe = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let stem: String = last
-        .chars()
-        .map(|c| if safe(c) { c } else { '-' })
-        .collect();
+    let stem = last.replace(
+        |c: char| !(c.is_alphanumeric() || c == '-' || c == '_'),
+        "-",
+    );
     match stem.trim_end_matches("-toml").trim_matches('-') {
         "" => "workload".to_owned(),
         stem => stem.to_owned(),

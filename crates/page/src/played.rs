@@ -31,28 +31,28 @@ impl Played<'_> {
         let Some((case, record)) = known else {
             return Vec::new();
         };
-        let is_of = |name: &str| {
-            let rest = name.strip_prefix(case.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        };
         let rows = self.sides[record].assessment.rows.iter();
-        rows.filter(|row| is_of(&row.case))
-            .flat_map(|row| &row.directions)
-            .collect()
+        let own = rows.filter(|row| {
+            let rest = row.case.strip_prefix(case.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        });
+        own.flat_map(|row| &row.directions).collect()
     }
 
     /// `read` and `write`, as far as the figures are of them. Empty: it is not known.
     pub fn ways<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Vec<&'static str> {
         let moved = entries.flat_map(|entry| self.moved(entry));
-        let ways: BTreeSet<_> = moved.map(|it| it.direction.name()).collect();
+        let ways: BTreeSet<_> = moved.map(|moved| moved.direction.name()).collect();
         ways.into_iter().collect()
     }
 
     /// The bytes of an operation, where all of the case are alike.
     pub fn size(&self, entry: &Entry) -> Option<f64> {
         let moved = self.moved(entry);
-        let sizes = moved.iter().filter(|it| it.iops.value > 0.0);
-        let mut sizes = sizes.map(|it| (it.bytes_per_s.value / it.iops.value).round());
+        let mut sizes = moved
+            .iter()
+            .filter(|moved| moved.iops.value > 0.0)
+            .map(|moved| (moved.bytes_per_s.value / moved.iops.value).round());
         let first = sizes.next()?;
         sizes.all(|size| size == first).then_some(first)
     }

@@ -115,8 +115,10 @@ fn conclusion(judged: &Judged) -> Markup {
         Verdict::TrueByConstruction | Verdict::NotTestable => "mark-open",
     };
     let by = shown::by_published(judged);
-    let reasons = judged.reasons.iter().map(String::as_str);
-    let reasons = reasons
+    let reasons = judged
+        .reasons
+        .iter()
+        .map(String::as_str)
         .chain([by, &judged.because])
         .filter(|text| !text.is_empty());
     let reasons = html! { @for reason in reasons { p class="reason" { (reason) } } };
@@ -144,9 +146,12 @@ fn table(table: &Table, is_drawn: bool, played: &Played<'_>) -> Markup {
     }
 }
 
+const fn class(is_ours: bool) -> &'static str {
+    if is_ours { "number" } else { "number weak" }
+}
+
 fn figures(table: &Table) -> Markup {
     let columns = columns(table);
-    let class = |ours| if ours { "number" } else { "number weak" };
     let titles = columns
         .iter()
         .map(|column| (column.title, class(column.is_ours)));

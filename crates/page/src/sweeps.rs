@@ -120,13 +120,11 @@ pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
                 .enumerate()
                 .map(move |(at, cell)| (line, at, *cell))
         });
-        let same = |cell: Option<&RowDirection>| cell.is_some_and(|it| std::ptr::eq(it, moved));
-        let (line, at, _) = cells.find(|(.., cell)| same(*cell))?;
-        let share = |place: usize, places: usize| place as f64 / (places.max(2) - 1) as f64;
-        let last = |place: usize, places: usize| place == 0 || place + 1 == places;
+        let (line, at, _) =
+            cells.find(|(.., cell)| cell.is_some_and(|cell| std::ptr::eq(cell, moved)))?;
         let across = sweep.across.values.len();
         let lines = sweep.cells.len();
-        let corner = last(at, across) && last(line, lines);
+        let corner = is_end(at, across) && is_end(line, lines);
         Some(Place {
             rank: match &sweep.by {
                 Some(by) => by.places.as_ref().map(|_| share(line, lines)),
@@ -136,6 +134,14 @@ pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
             is_telling: corner || near_most(&sweep.cells[line]) == Some(at),
         })
     })
+}
+
+fn share(place: usize, places: usize) -> f64 {
+    place as f64 / (places.max(2) - 1) as f64
+}
+
+fn is_end(place: usize, places: usize) -> bool {
+    place == 0 || place + 1 == places
 }
 
 /// The first place of a line that reaches its most but for a twentieth.
@@ -214,7 +220,7 @@ fn chart<'a>(
 ) -> impl Serialize + use<'a> {
     let places = sweep.across.places.as_deref().unwrap_or_default();
     let line = |(index, cells): (usize, &Vec<Option<&RowDirection>>)| {
-        let point = |(place, cell): (usize, &Option<&RowDirection>)| {
+        let points = cells.iter().enumerate().filter_map(|(place, cell)| {
             let cell = (*cell)?;
             Some(DrawnPoint {
                 x: places[place],
@@ -230,7 +236,7 @@ fn chart<'a>(
                     .then(|| (cell.bytes_per_s.value / cell.iops.value).round()),
                 past_peak: false,
             })
-        };
+        });
         let by = sweep.by.as_ref();
         let last = by.map_or(1, |by| by.values.len().max(2) - 1);
         DrawnLine {
@@ -241,7 +247,7 @@ fn chart<'a>(
                 .filter(|by| by.places.is_some())
                 .map(|_| index as f64 / last as f64),
             is_published: false,
-            points: cells.iter().enumerate().filter_map(point).collect(),
+            points: points.collect(),
             mark: None,
             record: Some(record),
         }
@@ -279,11 +285,6 @@ fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
         .iter()
         .map(|value| (value.as_str(), "number"));
     let titles: Vec<_> = [(corner.as_str(), "")].into_iter().chain(columns).collect();
-    let text = |cell: &RowDirection| match (figure.value)(cell) {
-        Some(value) if figure.is_time => latency(value),
-        Some(value) => rate(value),
-        None => "–".to_owned(),
-    };
     let rows = html! {
         @for (index, cells) in sweep.cells.iter().enumerate() {
             tr {
@@ -291,7 +292,13 @@ fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
                     (sweep.by.as_ref().map_or(sweep.name.as_str(), |by| by.values[index].as_str()))
                 }
                 @for cell in cells {
-                    td class="number" { (cell.map_or_else(|| "–".to_owned(), text)) }
+                    td class="number" {
+                        @match cell.and_then(figure.value) {
+                            Some(value) if figure.is_time => (latency(value)),
+                            Some(value) => (rate(value)),
+                            None => "–",
+                        }
+                    }
                 }
             }
         }

@@ -22,8 +22,11 @@ pub fn page(
     begins: Option<u64>,
     beside: Option<&Beside>,
 ) -> Markup {
-    let is_heading = |part: &&Part| matches!(part, Part::Heading(_));
-    let heads = document.parts.iter().take_while(is_heading).count();
+    let heads = document
+        .parts
+        .iter()
+        .take_while(|part| matches!(part, Part::Heading(_)))
+        .count();
     let (headings, rest) = document.parts.split_at(heads);
     let data = fields! {
         records: [fields! { id: "trace", label: &*document.name, rows: [(); 0], passes: [(); 0] }],
