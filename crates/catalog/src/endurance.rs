@@ -74,7 +74,8 @@ impl Written {
                     } else {
                         100u8.checked_sub(share)
                     };
-                    self.read_percent = Some(reads.filter(|it| *it <= 100).ok_or_else(wrong)?);
+                    self.read_percent =
+                        Some(reads.filter(|percent| *percent <= 100).ok_or_else(wrong)?);
                 }
                 Some(_) => return Err(wrong()),
                 None => self.block = Some(part.parse().map_err(|_| wrong())?),

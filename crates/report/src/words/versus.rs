@@ -216,7 +216,7 @@ fn uncertain(against: &Against) -> &'static str {
         .pairs
         .iter()
         .filter_map(|pair| pair.contrasts.first());
-    if firsts.clone().all(|it| it.passes == [1, 1]) {
+    if firsts.clone().all(|contrast| contrast.passes == [1, 1]) {
         "one pass each: no certainty can be stated."
     } else {
         "one pass on a side: no certainty can be stated."
