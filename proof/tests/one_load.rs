@@ -127,6 +127,92 @@ fn a_bound_decides_the_exit_code() {
     );
 }
 
+/// What the README has somebody type, what stands in there for what they own, the exit status, and
+/// words of the answer.
+const QUESTIONS: [(&str, &str, i32, &str); 15] = [
+    (
+        "blocklab run --target /data",
+        "sim:gp3:1TiB",
+        0,
+        "Predicted",
+    ),
+    (
+        "blocklab run --target /data --name bought",
+        "sim:gp3:1TiB",
+        0,
+        "IOPS",
+    ),
+    (
+        "blocklab diagnose bought --expect 'gp3:1TiB,iops=6000@r5d.xlarge'",
+        "",
+        0,
+        "Missed: volume IOPS, 3,",
+    ),
+    (
+        "blocklab run --rw randrw --mix 70 --bs 8k --rate 5000 --target \
+         sim:gp3:500GiB@m5.xlarge --fail-on 'p99>5ms'",
+        "",
+        4,
+        "allowed: at most 5.00 ms",
+    ),
+    (
+        "blocklab advise --need 500GiB,5000iops,bs=8k,mix=70,p99=5ms",
+        "",
+        0,
+        "gp3:500GiB,iops=5000",
+    ),
+    (
+        "blocklab run --target /mnt/a --name a",
+        "sim:gp3:1TiB",
+        0,
+        "IOPS",
+    ),
+    (
+        "blocklab run --target /mnt/b --name b",
+        "sim:gp3:1TiB",
+        0,
+        "IOPS",
+    ),
+    (
+        "blocklab compare a b --html compare.html",
+        "",
+        0,
+        "B shows no difference",
+    ),
+    (
+        "blocklab run --target /data --name before",
+        "sim:gp3:1TiB",
+        0,
+        "IOPS",
+    ),
+    (
+        "blocklab run --target /data --name after",
+        "sim:gp3:1TiB",
+        0,
+        "IOPS",
+    ),
+    (
+        "blocklab compare before after --fail-on slower:5% --strict --junit gate.xml",
+        "",
+        0,
+        "slower:5%: pass",
+    ),
+    (
+        "blocklab fio job.fio --output-format=json --output=result.json",
+        "",
+        0,
+        "",
+    ),
+    ("blocklab import fio result.json", "", 0, "A result of fio"),
+    ("blocklab report RUN --html disk.html", "latest", 0, ""),
+    (
+        "blocklab run --rw randread --bs 4k,64k --depth 1,4,16,64",
+        "sim:gp3:1TiB",
+        0,
+        "knee at",
+    ),
+];
+
 /// Seven people and the question of each, in a line that the README has. What they own stands in for
 /// what they have: a folder, a job file.
 #[test]
@@ -136,89 +222,7 @@ fn each_question_of_the_readme_is_one_line() {
     let job = "[a]\nfilename=test.dat\nsize=4m\nrw=randread\n";
     std::fs::write(lab.path().join("job.fio"), job).expect("written");
     let quick = " --runtime 2s --repeat 3 --seed 1 -q";
-    for (line, owned, code, words) in [
-        (
-            "blocklab run --target /data",
-            "sim:gp3:1TiB",
-            0,
-            "Predicted",
-        ),
-        (
-            "blocklab run --target /data --name bought",
-            "sim:gp3:1TiB",
-            0,
-            "IOPS",
-        ),
-        (
-            "blocklab diagnose bought --expect 'gp3:1TiB,iops=6000@r5d.xlarge'",
-            "",
-            0,
-            "Missed: volume IOPS, 3,",
-        ),
-        (
-            "blocklab run --rw randrw --mix 70 --bs 8k --rate 5000 --target \
-             sim:gp3:500GiB@m5.xlarge --fail-on 'p99>5ms'",
-            "",
-            4,
-            "allowed: at most 5.00 ms",
-        ),
-        (
-            "blocklab advise --need 500GiB,5000iops,bs=8k,mix=70,p99=5ms",
-            "",
-            0,
-            "gp3:500GiB,iops=5000",
-        ),
-        (
-            "blocklab run --target /mnt/a --name a",
-            "sim:gp3:1TiB",
-            0,
-            "IOPS",
-        ),
-        (
-            "blocklab run --target /mnt/b --name b",
-            "sim:gp3:1TiB",
-            0,
-            "IOPS",
-        ),
-        (
-            "blocklab compare a b --html compare.html",
-            "",
-            0,
-            "B shows no difference",
-        ),
-        (
-            "blocklab run --target /data --name before",
-            "sim:gp3:1TiB",
-            0,
-            "IOPS",
-        ),
-        (
-            "blocklab run --target /data --name after",
-            "sim:gp3:1TiB",
-            0,
-            "IOPS",
-        ),
-        (
-            "blocklab compare before after --fail-on slower:5% --strict --junit gate.xml",
-            "",
-            0,
-            "slower:5%: pass",
-        ),
-        (
-            "blocklab fio job.fio --output-format=json --output=result.json",
-            "",
-            0,
-            "",
-        ),
-        ("blocklab import fio result.json", "", 0, "A result of fio"),
-        ("blocklab report RUN --html disk.html", "latest", 0, ""),
-        (
-            "blocklab run --rw randread --bs 4k,64k --depth 1,4,16,64",
-            "sim:gp3:1TiB",
-            0,
-            "knee at",
-        ),
-    ] {
+    for (line, owned, code, words) in QUESTIONS {
         assert!(readme.contains(line), "the README has no `{line}`");
         let mut typed = line.to_owned();
         for example in ["/data", "/mnt/a", "/mnt/b", "RUN"] {

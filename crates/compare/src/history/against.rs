@@ -6,8 +6,8 @@ use blocklab_stats::{Ratio, Summary};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
-use super::series::{Conditions, HistoryRun, Point, Series, history};
 use super::LoadDigest;
+use super::series::{Conditions, HistoryRun, Point, Series, history};
 use crate::compare::{LEVEL_PERCENT, Quantity, Verdict};
 
 /// A run against those before it.
