@@ -310,13 +310,17 @@ pub fn refuse_changes(prepared: &Prepared) -> Result<()> {
 
 /// What is about to be made, a line for each job that names it first.
 pub fn plans(prepared: &Prepared) -> Vec<String> {
-    let laid_out = prepared.files.iter();
-    let missing = laid_out.filter(|file| match fs::metadata(&file.path) {
-        _ if file.layout == Layout::Name => false,
-        Ok(metadata) => metadata.is_file() && metadata.len() < file.length.0,
-        Err(_) => true,
-    });
-    let mut missing: Vec<&Planned> = missing.collect();
+    let mut missing = Vec::new();
+    for file in &prepared.files {
+        // Nothing is laid out for an engine that makes its files itself: they are not looked at.
+        let is_short = file.layout != Layout::Name
+            && fs::metadata(&file.path).map_or(true, |metadata| {
+                metadata.is_file() && metadata.len() < file.length.0
+            });
+        if is_short {
+            missing.push(file);
+        }
+    }
     let jobs = prepared.jobs();
     let mut lines = Vec::new();
     for (clone, job) in prepared.clones.iter().zip(jobs) {
