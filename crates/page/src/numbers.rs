@@ -33,21 +33,12 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     } else {
         Vec::new()
     };
-    // With two latencies, those that short tables leave out have no room on paper.
-    let kind = |column: &Column, kind: &str| {
-        let spare = if paced && !column.is_brief {
-            "spare"
-        } else {
-            ""
-        };
-        [kind, spare].join(" ").trim().to_owned()
-    };
     let heads = html! {
         @if !alone { (head("run", "text")) }
         (head("case", "text"))
-        @for column in &service { (head(column.title, &kind(column, "number"))) }
+        @for column in &service { (head(column.title, &kind(column, "number", paced))) }
         @for column in &response {
-            (head(&format!("resp. {}", column.title), &kind(column, "number")))
+            (head(&format!("resp. {}", column.title), &kind(column, "number", paced)))
         }
         @if paid { (head("CPU per op", "number")) }
         @if failed { (head("errors", "number")) }
@@ -57,7 +48,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
             tr {
                 @if !alone { td class="text" { (side.swatch()) (side.brief()) } }
                 (name(side, row, direction))
-                @for column in service.iter().chain(&response) { (column_cell(&kind(column, ""), column, direction)) }
+                @for column in service.iter().chain(&response) { (column_cell(&kind(column, "", paced), column, direction)) }
                 @if paid { td { (latency(row.cpu_ns_per_io)) } }
                 @if failed { td { (count(row.errors as f64)) } }
             }
@@ -84,6 +75,16 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
                 }
             } @else { (card("All numbers", class, heads, body)) }
         }
+    }
+}
+
+/// The classes of a column. With two latencies, those that short tables leave out have no room on
+/// paper.
+fn kind(column: &Column, kind: &str, paced: bool) -> String {
+    match (kind, paced && !column.is_brief) {
+        ("", true) => "spare".to_owned(),
+        (kind, true) => format!("{kind} spare"),
+        (kind, false) => kind.to_owned(),
     }
 }
 
