@@ -18,8 +18,7 @@ use webdriver::Browser;
 
 #[test]
 fn a_page_answers_and_draws_limits() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

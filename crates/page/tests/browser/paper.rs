@@ -17,8 +17,7 @@ const MOST_SHEETS: usize = 30;
 /// figures was on none.
 #[test]
 fn five_hundred_cases_fit_thirty_sheets() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -19,8 +19,7 @@ use super::{
 
 #[test]
 fn a_trace_is_looked_at() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let mut all = Characterizer::new(false);
@@ -115,8 +114,7 @@ fn the_load_stands_beside_a_volume(browser: &Browser, beside: &Beside) {
 /// begin; on every screen and in the dark; and a table without a script.
 #[test]
 fn a_history_is_drawn_and_read() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -209,8 +207,7 @@ fn it_says(tip: &str, point: &Value) {
 /// A bar and a row of the table for each of thirty hosts, on a telephone as on a desk.
 #[test]
 fn thirty_hosts_stay_legible() {
-    if !webdriver::is_installed() {
-        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    if webdriver::is_missing() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -41,12 +41,16 @@ const FAULTS: &str = "const faults = [];
     heads.filter((node, k) => k && node.tagName[1] - heads[k - 1].tagName[1] > 1).forEach((node) => say('a level is left out', node));
     return faults;";
 
-/// Whether the two programs are there.
-pub fn is_installed() -> bool {
+/// Whether one of the two programs is not there: then it says that the test is skipped.
+pub fn is_missing() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    ["chromium", "chromedriver"]
+    let is_installed = ["chromium", "chromedriver"]
         .iter()
-        .all(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+        .all(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()));
+    if !is_installed {
+        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+    }
+    !is_installed
 }
 
 /// A headless Chromium with a profile of its own; ends with this value.
