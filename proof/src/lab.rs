@@ -124,19 +124,34 @@ fn said(output: Output) -> Said {
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let mut build = Command::new(env!("CARGO"));
-        build.current_dir(root()).args(["build", "--quiet"]);
-        build.args(["--package", "blocklab"]);
-        if !cfg!(debug_assertions) {
-            build.arg("--release");
-        }
-        let output = build.output().expect("cargo starts");
-        let words = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "blocklab does not build:\n{words}");
-        let test = std::env::current_exe().expect("this test has a path");
-        let deps = test.parent().expect("a test lies in a folder");
-        deps.with_file_name("blocklab")
+        built("blocklab", "--package blocklab")
+            .unwrap_or_else(|words| panic!("blocklab does not build:\n{words}"))
     })
+}
+
+/// The folder of the programs to test, where whoever starts the tests has just built them.
+const BUILT: &str = "BLOCKLAB_BUILT";
+
+/// A program of the workspace, or what Cargo said where it could not be built with these words.
+pub(crate) fn built(name: &str, words: &str) -> Result<PathBuf, String> {
+    if let Some(folder) = std::env::var_os(BUILT) {
+        let program = Path::new(&folder).join(name);
+        assert!(program.is_file(), "{BUILT}: no {}", program.display());
+        return Ok(program);
+    }
+    let mut build = Command::new(env!("CARGO"));
+    build.current_dir(root()).args(["build", "--quiet"]);
+    build.args(words.split(' '));
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    let output = build.output().expect("cargo starts");
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let test = std::env::current_exe().expect("this test has a path");
+    let deps = test.parent().expect("a test lies in a folder");
+    Ok(deps.with_file_name(name))
 }
 
 /// Whether Debian's fio can be asked; where not, the test says that it was skipped.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::{Lab, root};
+use crate::Lab;
+use crate::lab::built;
 
 /// The rank program, built once where an MPI is installed; else the reason why it is not.
 pub fn rank_program() -> &'static Result<PathBuf, String> {
@@ -18,26 +19,13 @@ pub fn rank_program() -> &'static Result<PathBuf, String> {
                 return Err(format!("{tool} of Open MPI is not installed"));
             }
         }
-        let line = "build --quiet -p blocklab-rank --features mpi";
-        let mut build = Command::new(env!("CARGO"));
-        build.current_dir(root()).args(line.split(' '));
-        if !cfg!(debug_assertions) {
-            build.arg("--release");
-        }
-        let output = build.output().expect("cargo starts");
-        let words = String::from_utf8_lossy(&output.stderr).into_owned();
-        if words.contains("libclang") {
-            return Err(
-                "libclang is not installed, which building the rank program needs".to_owned(),
+        built("blocklab-rank", "--package blocklab-rank --features mpi").map_err(|words| {
+            assert!(
+                words.contains("libclang"),
+                "the rank program does not build:\n{words}"
             );
-        }
-        assert!(
-            output.status.success(),
-            "the rank program does not build:\n{words}"
-        );
-        let test = std::env::current_exe().expect("this test has a path");
-        let deps = test.parent().expect("a test lies in a folder");
-        Ok(deps.with_file_name("blocklab-rank"))
+            "libclang is not installed, which building the rank program needs".to_owned()
+        })
     })
 }
 
