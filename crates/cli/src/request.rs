@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 
 use anyhow::{Context, Result, anyhow, bail};
+use blocklab_compare::gate::{Asked, check_cases};
 use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, Overrides, studies};
@@ -22,9 +23,12 @@ use crate::load;
 use crate::trace;
 use blocklab_args::{LoadArgs, RunArgs};
 
-/// What the arguments ask for.
-pub fn request(args: &RunArgs, store: &Store) -> Result<Request> {
+/// What the arguments ask for, of a study that has the cases which the conditions are about.
+pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request> {
     let mut read = read(args, store)?;
+    // Before some are chosen: one file of gates serves a study also where a part of it is run.
+    let cases = read.study.plan.cases.iter();
+    check_cases(asked, cases.map(|case| &*case.name))?;
     let until = args.repeat_until.map(|percent| Until {
         percent,
         limit: args.repeat_for,

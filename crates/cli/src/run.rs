@@ -43,7 +43,8 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         catalog: &place::load_catalog()?,
         interrupted: &*listen()?,
     };
-    answer(&request(args, store)?, &wanted, setting)
+    let request = request(args, &wanted.conditions, store)?;
+    answer(&request, &wanted, setting)
 }
 
 fn foresee(args: &RunArgs, store: &Store) -> Result<()> {
@@ -59,7 +60,8 @@ fn foresee(args: &RunArgs, store: &Store) -> Result<()> {
         catalog: &place::load_catalog()?,
         interrupted: &AtomicBool::new(false),
     };
-    dry_run::print(&request(args, store)?, setting, args.form)
+    let asked = gate::asked(&args.gate, Asking::Run)?;
+    dry_run::print(&request(args, &asked, store)?, setting, args.form)
 }
 
 /// Whether a job file of fio stands in the place of a study.

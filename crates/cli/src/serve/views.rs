@@ -148,7 +148,7 @@ fn simulated(study: &str, target: &str) -> Result<Record> {
     };
     // Nothing is kept, so its place does not matter.
     let store = Store::open("");
-    let request = request::request(&args, &store)?;
+    let request = request::request(&args, &[], &store)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let (done, waits) = channel::<()>();
     let late = Arc::clone(&interrupted);
