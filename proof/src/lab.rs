@@ -130,17 +130,13 @@ fn program() -> &'static Path {
 }
 
 /// The folder of the programs to test, where whoever starts the tests has just built them.
-pub(crate) const BUILT: &str = "BLOCKLAB_BUILT";
+const BUILT: &str = "BLOCKLAB_BUILT";
 
 /// A program of the workspace, or what Cargo said where it could not be built with these words.
 pub(crate) fn built(name: &str, words: &str) -> Result<PathBuf, String> {
-    if let Some(folder) = std::env::var_os(BUILT) {
-        let program = Path::new(&folder).join(name);
-        return if program.is_file() {
-            Ok(program)
-        } else {
-            Err(format!("{BUILT}: there is no {}", program.display()))
-        };
+    let built = std::env::var_os(BUILT).map(|folder| Path::new(&folder).join(name));
+    if let Some(program) = built.filter(|program| program.is_file()) {
+        return Ok(program);
     }
     let mut build = Command::new(env!("CARGO"));
     build.current_dir(root()).args(["build", "--quiet"]);
