@@ -70,8 +70,9 @@ impl Held {
         }
     }
 
-    /// A bound that no operation since `earlier` exceeds; the ramp's counts while it lasts.
-    fn bound(&self, earlier: &Self) -> u64 {
+    /// A latency that no operation since `earlier` exceeds. That of the ramp counts only if operations
+    /// of the ramp have ended since then.
+    fn longest_since(&self, earlier: &Self) -> u64 {
         if self.ramp_ios > earlier.ramp_ios {
             self.longest.max(self.ramp_longest)
         } else {
@@ -88,7 +89,8 @@ impl Held {
             sum_ns: (now.sum - before.sum).max(0.0),
             sum_squares: (now.sum_squares - before.sum_squares).max(0.0),
             min_ns: lowest,
-            max_ns: highest.min(self.bound(earlier)),
+            // The end of the highest bucket lies up to a bucket above the longest latency.
+            max_ns: highest.min(self.longest_since(earlier)),
         }
     }
 }

@@ -18,8 +18,9 @@ pub(crate) struct MinRates {
     measure_from: Nanos,
     /// Start of the span that is judged next.
     last: Nanos,
-    before: Totals,
     /// The counts at that moment.
+    before: Totals,
+    /// The counts at the last look, which show whether anything has completed since.
     seen: Totals,
     /// The first rate that was missed.
     pub(crate) missed: Option<ErrorCount>,
@@ -66,6 +67,7 @@ impl MinRates {
         let span = now.since(self.last).0 as f64 / 1e9;
         self.last = now;
         let before = std::mem::replace(&mut self.before, totals);
+        // The first look after the settling time only begins the first span.
         if is_first {
             return false;
         }

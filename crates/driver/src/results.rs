@@ -113,6 +113,7 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
     }
 }
 
+/// Processor time of the busiest thread, in percent of the run.
 fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
     let busiest = workers
         .members
@@ -216,6 +217,7 @@ const fn in_its_unit(rate: Rate) -> (Option<f64>, Option<f64>) {
     }
 }
 
+/// How a job ended whose threads ended differently: what needs the user's attention most.
 fn most_severe(members: &[&WorkerStatus]) -> Stopped {
     members
         .iter()
@@ -223,6 +225,7 @@ fn most_severe(members: &[&WorkerStatus]) -> Stopped {
             // After a signal the wait is short, so operations that miss it are not a hang.
             (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
             (None, _) => Stopped::Stalled,
+            // A worker that was asked to stop reports its own end; why it was asked is known here.
             (Some(stopped), reason) => reason.unwrap_or(stopped),
         })
         .max_by_key(|stopped| match stopped {
@@ -252,6 +255,7 @@ fn measured_time(
     match stopped {
         Stopped::Runtime => until = until.max(window.deadline.min(seen.end)),
         Stopped::Interrupted => until = until.max(seen.interrupted_at.unwrap_or_default()),
+        // The time in which the device gave no answer belongs to what was measured.
         Stopped::Stalled => until = seen.end,
         Stopped::Steady => {
             let rounds = members
@@ -260,6 +264,7 @@ fn measured_time(
             let closed = rounds.map_or(Nanos::ZERO, Rounds::closed);
             until = until.max(window.measure_from.saturating_add(closed));
         }
+        // A job that ended with its last operation.
         _ => {}
     }
     until.since(window.measure_from)
@@ -351,8 +356,9 @@ fn progress(run: Run<'_>, workers: &Workers) -> Vec<(String, Progress)> {
         .collect()
 }
 
-/// The sum of what each thread found.
+/// The sum of the depths that the threads found.
 fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
+    // The counter holds one more than the depth; 0 is a search without a result.
     let found = members
         .iter()
         .filter_map(|member| member.recorder.found_depth.get().checked_sub(1));

@@ -20,10 +20,10 @@ pub(crate) fn interval(jobs: &[Job]) -> Nanos {
     let seconds = planned
         .unwrap_or(0)
         .div_ceil(SECOND.0)
-        .div_ceil(MOST)
+        .div_ceil(MAX_INTERVALS)
         .max(1);
     match planned {
-        Some(planned) if seconds == 1 && can_be_fine(jobs) => fine(planned),
+        Some(planned) if seconds == 1 && can_be_fine(jobs) => fine_interval(planned),
         _ => Nanos(SECOND.0 * seconds),
     }
 }
@@ -35,15 +35,15 @@ fn can_be_fine(jobs: &[Job]) -> bool {
     threads <= 64 && jobs.iter().all(|job| job.stop.steady.is_none())
 }
 
-/// The interval of a run of at most an hour.
-fn fine(planned: u64) -> Nanos {
+/// The interval of a run of at most an hour: the longest that cuts it into ten.
+fn fine_interval(planned: u64) -> Nanos {
     let lengths = [1000, 500, 200].map(Nanos::from_millis);
     let enough = lengths.into_iter().find(|length| planned / length.0 >= 10);
     enough.unwrap_or(Nanos::from_millis(100))
 }
 
 const SECOND: Nanos = Nanos::from_secs(1);
-const MOST: u64 = 3600;
+const MAX_INTERVALS: u64 = 3600;
 
 /// Cuts the counters of all recorders into slices.
 pub(crate) struct IntervalSeries {
@@ -111,11 +111,14 @@ impl IntervalSeries {
                 }
             })
             .collect();
-        let sums = MOVING.map(|way| {
-            let tallies = recorders.iter().filter_map(|recorder| recorder.tally(way));
-            Counted::sum(&tallies.collect::<Vec<_>>())
+        let sums = MOVING.map(|direction| {
+            let counters = recorders
+                .iter()
+                .filter_map(|recorder| recorder.tally(direction));
+            Counted::sum(&counters.collect::<Vec<_>>())
         });
-        let [read, write, trim] = [0, 1, 2].map(|way| row(&sums[way], &self.before[way]));
+        let [read, write, trim] =
+            [0, 1, 2].map(|index| interval_direction(&sums[index], &self.before[index]));
         let interval = Interval {
             end_ns: now.since(self.start).0,
             length_ns: now.since(self.begun).0,
@@ -126,6 +129,7 @@ impl IntervalSeries {
             cpu_ns: used.cpu_ns - self.cpu_before,
             uring_workers: used.uring_workers,
         };
+        // The measured time has recorders of its own, which begin at zero.
         self.before = if ramp && now == self.ramp_end {
             Default::default()
         } else {
@@ -137,7 +141,8 @@ impl IntervalSeries {
     }
 }
 
-fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
+/// What one direction did between two moments.
+fn interval_direction(now: &Counted, earlier: &Counted) -> IntervalDirection {
     // Most jobs have one direction, and empty histograms cost as much as full ones.
     if now.ios == earlier.ios && now.sum == earlier.sum {
         return IntervalDirection::default();
@@ -148,7 +153,7 @@ fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
     IntervalDirection {
         ios: now.ios - earlier.ios,
         bytes: now.bytes - earlier.bytes,
-        mean_ns: ((now.sum - earlier.sum).max(0.0) / count.max(1) as f64) as u64,
+        mean_ns: ((now.sum - earlier.sum) / count.max(1) as f64) as u64,
         p50_ns: quantiles[0],
         p99_ns: quantiles[1],
         max_ns: histogram.bounds().1,

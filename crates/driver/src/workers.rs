@@ -85,6 +85,7 @@ impl Workers {
             },
         );
         if is_over {
+            // To the others this is the end of their time: nothing went wrong with them.
             for member in self.members.iter().filter(|member| member.ended.is_none()) {
                 member.stopper.request(Stopped::Runtime);
             }
