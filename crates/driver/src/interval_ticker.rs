@@ -27,11 +27,12 @@ impl Default for Counted {
 }
 
 impl Counted {
-    pub(crate) fn sum(tallies: &[&DirectionCounters]) -> Self {
-        let service = LatencySum::from_histograms(tallies.iter().map(|tally| &tally.service));
+    pub(crate) fn sum(by_thread: &[&DirectionCounters]) -> Self {
+        let service =
+            LatencySum::from_histograms(by_thread.iter().map(|counters| &counters.service));
         Self {
-            ios: tallies.iter().map(|tally| tally.ios.get()).sum(),
-            bytes: tallies.iter().map(|tally| tally.bytes.get()).sum(),
+            ios: by_thread.iter().map(|counters| counters.ios.get()).sum(),
+            bytes: by_thread.iter().map(|counters| counters.bytes.get()).sum(),
             sum: service.sum,
             sum_squares: service.sum_squares,
             histogram: service.histogram,
@@ -55,9 +56,9 @@ impl Held {
     fn new(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
         let (mut all, mut ramp) = (Vec::new(), Vec::new());
         for member in members_of(members, job) {
-            all.extend(member.recorder.tally(direction));
+            all.extend(member.recorder.counters(direction));
             if let Some(recorder) = member.recorder.warm().filter(|_| warm) {
-                ramp.extend(recorder.tally(direction));
+                ramp.extend(recorder.counters(direction));
             }
         }
         let measured = longest(&all);
@@ -66,7 +67,7 @@ impl Held {
             all: Counted::sum(&all),
             longest: measured,
             ramp_longest: longest(&ramp),
-            ramp_ios: ramp.iter().map(|tally| tally.ios.get()).sum(),
+            ramp_ios: ramp.iter().map(|counters| counters.ios.get()).sum(),
         }
     }
 
@@ -95,10 +96,10 @@ impl Held {
     }
 }
 
-fn longest(tallies: &[&DirectionCounters]) -> u64 {
-    tallies
+fn longest(by_thread: &[&DirectionCounters]) -> u64 {
+    by_thread
         .iter()
-        .map(|tally| tally.longest())
+        .map(|counters| counters.longest())
         .max()
         .unwrap_or(0)
 }

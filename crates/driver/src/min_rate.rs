@@ -54,8 +54,8 @@ impl MinRates {
     /// Whether a rate was missed over the span that ends now. A span ends with a completion, so a job
     /// that pauses is not judged meanwhile.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
-        let ios = moved(members, self.job, |tally| tally.ios.get());
-        let bytes = moved(members, self.job, |tally| tally.bytes.get());
+        let ios = moved(members, self.job, |counters| counters.ios.get());
+        let bytes = moved(members, self.job, |counters| counters.bytes.get());
         let totals = (ios, bytes);
         let has_completed = totals != std::mem::replace(&mut self.seen, totals);
         let settled = self.measure_from.saturating_add(self.rule.settle);

@@ -381,34 +381,41 @@ fn directions(
 ) -> BTreeMap<Direction, Box<DirectionResult>> {
     let mut results = BTreeMap::new();
     for direction in Direction::ALL {
-        let tallies: Vec<&DirectionCounters> = members
+        let by_thread: Vec<&DirectionCounters> = members
             .iter()
-            .filter_map(|member| member.recorder.tally(direction))
+            .filter_map(|member| member.recorder.counters(direction))
             .collect();
-        let ios = tallies.iter().map(|tally| tally.ios.get()).sum();
+        let ios = by_thread.iter().map(|counters| counters.ios.get()).sum();
         if ios == 0 {
             continue;
         }
         let ages = unanswered.iter().filter(|(its, _)| *its == direction);
         let age = ages.map(|(_, age)| age.0).max().unwrap_or(0);
-        let tables: Vec<_> = tallies
+        let tables: Vec<_> = by_thread
             .iter()
-            .filter_map(|tally| tally.by_priority.as_ref())
+            .filter_map(|counters| counters.by_priority.as_ref())
             .collect();
         let by_priority = PriorityTable::sum(&tables);
         let completion = measured(LatencySum::from_histograms(
-            tallies.iter().filter_map(|tally| tally.completion.as_ref()),
+            by_thread
+                .iter()
+                .filter_map(|counters| counters.completion.as_ref()),
         ));
-        let service = LatencySum::from_histograms(tallies.iter().map(|tally| &tally.service));
+        let service =
+            LatencySum::from_histograms(by_thread.iter().map(|counters| &counters.service));
         let mut result = DirectionResult {
             ios,
-            bytes: tallies.iter().map(|tally| tally.bytes.get()).sum(),
+            bytes: by_thread.iter().map(|counters| counters.bytes.get()).sum(),
             service: service.into_latency(),
             response: measured(LatencySum::from_histograms(
-                tallies.iter().filter_map(|tally| tally.response.as_ref()),
+                by_thread
+                    .iter()
+                    .filter_map(|counters| counters.response.as_ref()),
             )),
             submit: measured(LatencySum::from_histograms(
-                tallies.iter().filter_map(|tally| tally.submit.as_ref()),
+                by_thread
+                    .iter()
+                    .filter_map(|counters| counters.submit.as_ref()),
             )),
             detail: detail(completion, by_priority, direction, samples),
         };

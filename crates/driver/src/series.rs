@@ -114,7 +114,7 @@ impl IntervalSeries {
         let sums = MOVING.map(|direction| {
             let counters = recorders
                 .iter()
-                .filter_map(|recorder| recorder.tally(direction));
+                .filter_map(|recorder| recorder.counters(direction));
             Counted::sum(&counters.collect::<Vec<_>>())
         });
         let [read, write, trim] =
