@@ -1,5 +1,4 @@
-//! An operation, as the host sends it to a device. A file of its own: every stage takes it and none owns
-//! it.
+//! An operation, as the host sends it to a device: what every stage takes.
 
 use blocklab_units::Nanos;
 
