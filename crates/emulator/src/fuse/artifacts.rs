@@ -38,7 +38,7 @@ struct Made {
 pub struct Artifacts {
     note: PathBuf,
     file: File,
-    /// By which mounts are known.
+    /// The source that its mounts carry.
     name: String,
     made: Made,
 }
@@ -106,7 +106,7 @@ impl Artifacts {
         Ok((artifacts, found))
     }
 
-    /// By which mounts of this process are known.
+    /// The source that the mounts of this process carry.
     pub(super) fn source(&self) -> &str {
         &self.name
     }
@@ -152,8 +152,9 @@ impl Artifacts {
         undo(&mut self.made, &self.name, Unmount::Idle)
     }
 
-    /// Undoes all: who uses it gets errors from now on. Gives who does.
+    /// Undoes all; whatever uses it gets errors from now on. Returns what did.
     pub fn undo_by_force(&mut self) -> Vec<Holder> {
+        // The users are known only before they are cut off.
         let before = self.undo();
         undo(&mut self.made, &self.name, Unmount::Forced);
         before
@@ -248,6 +249,7 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
         .collect();
     let devices = made.devices.iter().filter(|device| device.is_there());
     let devices: Vec<_> = devices.map(BlockDevice::path).collect();
+    // The kernel's list counts: the note may name mounts that are gone, and lack the last one.
     made.mounts.clone_from(&mounted);
     let holders = undo(&mut made, &source, Unmount::Forced);
     found.extend(devices.into_iter().chain(mounted).map(Leftover::Undone));
@@ -281,6 +283,7 @@ fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
     for device in &made.devices {
         release(device, how, &mut holders);
     }
+    // A mount stays as long as a device of one of its files is in use.
     let is_idle = holders.is_empty();
     for at in &made.mounts {
         if how == Unmount::Idle && !is_idle {
