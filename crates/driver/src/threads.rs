@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use blocklab_record::{Note, Stopped};
-use blocklab_targets::{Clock, WATCH};
+use blocklab_targets::{BUSY_WAIT, Clock};
 use blocklab_units::Nanos;
 use blocklab_worker::{Shared, Stopper};
 
@@ -312,7 +312,7 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(30);
 fn busy_wait(threads: u32) -> Nanos {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if (threads as usize) < processors {
-        WATCH
+        BUSY_WAIT
     } else {
         Nanos::ZERO
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use blocklab_device::Device;
-use blocklab_targets::{Model, question, result};
+use blocklab_targets::{Model, device_io, kernel_result};
 use blocklab_units::Nanos;
 use blocklab_worker::{Action, JobParts, Parts, Worker};
 use blocklab_workload::{Completion, Io, Job};
@@ -137,8 +137,8 @@ impl SimQueueState {
     #[inline(always)]
     fn issue(&self, io: &Io, step: &mut SimStep<'_, '_>) {
         let device = &mut step.devices[self.devices[io.file as usize]];
-        let answer = device.admit(step.now, question(io));
-        let result = result(answer, io.len);
+        let answer = device.admit(step.now, device_io(io));
+        let result = kernel_result(answer, io.len);
         let event = Event::completion(step.worker, &io.slot, result);
         step.queue.push(answer.at, event);
     }
