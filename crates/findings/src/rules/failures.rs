@@ -13,12 +13,12 @@ use crate::{Finding, Severity};
 pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "This is an error of blocklab: do not use the figures, and please report it.";
     per_case(cases, "accounting", Some(advice), |case| {
-        let census = case.jobs().map(|job| job.accounting);
-        let wrong = census
-            .filter(|census| !census.balances())
-            .max_by_key(|census| {
-                let answered = census.completed + census.failed + census.in_flight;
-                census.issued.abs_diff(answered)
+        let counts = case.jobs().map(|job| job.accounting);
+        let wrong = counts
+            .filter(|counts| !counts.balances())
+            .max_by_key(|counts| {
+                let answered = counts.completed + counts.failed + counts.in_flight;
+                counts.issued.abs_diff(answered)
             })?;
         let answered = wrong.completed + wrong.failed + wrong.in_flight;
         Some(

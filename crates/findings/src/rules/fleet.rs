@@ -19,7 +19,8 @@ const TOGETHER_PERCENT: f64 = 90.0;
 /// A host this far below the median, by the modified z-score of Iglewicz and Hoaglin (1993), is
 /// another kind of host.
 const FAR: f64 = 3.5;
-/// 0.6745: where a quarter of a normal law begins, so that the score is one of standard deviations.
+/// A quarter of a normal distribution lies beyond 0.6745 standard deviations, which is where the median
+/// distance from the median is: with it the score counts standard deviations.
 const QUARTER: f64 = 0.6745;
 /// Nearer to the median than this share, no host holds anything back, however alike the others are.
 const NEAR: f64 = 0.9;

@@ -12,7 +12,7 @@ use crate::{Confidence, Finding};
 
 /// Standard deviation over mean, in per cent, above which passes scatter.
 const SCATTER_PERCENT: f64 = 10.0;
-/// Passes that agree within this share of their median are not distinguished.
+/// Passes that agree within this share of their median count as equal.
 const AGREE: f64 = 0.01;
 /// A trend that ends nearer than this to where it began is of no consequence.
 const DRIFT_PERCENT: f64 = 5.0;
