@@ -101,7 +101,7 @@ pub struct Residuals {
 /// Operations from which a 99th percentile is one: ten lie beyond it.
 const FOR_P99: u64 = 1000;
 
-/// Holds the Records of a disk against those of the same loads on the model.
+/// Compares the Records of a disk with those of the same loads on the model.
 ///
 /// # Errors
 /// When one of them has no cell that can be used.
