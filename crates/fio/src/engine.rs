@@ -1,5 +1,5 @@
-//! `ioengine`: who calls the kernel, and how. The engines are a table of `workload`; here stand those
-//! that have options to themselves, as `--enghelp` lists them.
+//! `ioengine`: who calls the kernel, and how. `workload` has the table of all engines; this module has
+//! the ones with options that no other engine takes, as `--enghelp` lists them.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{CallFlags, Engine, Job, Think, UringOptions};

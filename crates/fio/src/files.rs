@@ -236,6 +236,7 @@ fn filled(
     };
     let block = pattern::block_sizes(spec)?.largest().0.max(1);
     let share = room.saturating_add(there) / paths.len() as u64;
+    // A block for the remainder of the division, and one more, so that the last write finds no room.
     Ok(Some((share / block + 2).saturating_mul(block)))
 }
 
@@ -266,6 +267,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
         };
     }
     Ok(match spec.options.size {
+        // `size` is that of all files together, while a per cent is of each.
         Some(Share::Bytes(bytes)) => Some(bytes / count),
         Some(Share::Percent(percent)) => {
             if percent > 100.0 {

@@ -22,10 +22,11 @@ pub(super) struct Groups {
     /// The jobs so far, each with how many walls stand before it.
     begun: Vec<(String, u32)>,
     walls: u32,
-    /// The job for which those wait that run at the time.
+    /// The job that the jobs of the current case wait for.
     awaited: Option<String>,
-    /// Whether the end of one of them ends its group, and whether they are of several groups.
+    /// Whether the end of one job of the current case ends its group.
     ends: bool,
+    /// Whether the current case has jobs of several groups.
     groups: bool,
 }
 
@@ -44,6 +45,8 @@ impl Groups {
         self.group += u32::from(newly_grouped && !is_first);
         turn.group = self.group;
         let awaited = self.awaited(spec)?;
+        // A plan runs case after case: to wait for one job is to wait for all that run beside it, and
+        // a job that follows such a one waits too, whether it wanted to or not.
         if options.stonewall || is_first {
             turn.walled = true;
             self.awaited = None;
@@ -67,13 +70,13 @@ impl Groups {
         Ok(turn)
     }
 
-    /// The jobs that begin together with the last one.
+    /// The names of the jobs that run in the current case.
     fn running(&self) -> impl Iterator<Item = &str> {
         let last = self.begun.iter().filter(|(_, walls)| *walls == self.walls);
         last.map(|(name, _)| &**name)
     }
 
-    /// The job that this one waits for, where that runs at the time.
+    /// The job that this one waits for; `None` where that belongs to an earlier case and has ended.
     fn awaited<'s>(&self, spec: &'s Spec) -> Result<Option<&'s str>, Mistake> {
         let Some(name) = spec.options.wait_for.as_deref() else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! From jobs to a plan: each clone is a job of one thread; what stands between two stonewalls is a
-//! case.
+//! From fio's jobs to a plan: each of the `numjobs` clones becomes a job of one thread, and all jobs
+//! between two stonewalls become one case.
 
 mod check;
 mod clone;
@@ -156,6 +156,7 @@ impl PlanBuilder<'_> {
             self.warn_of_no_time(options, rw);
         }
         for number in 0..count as u32 {
+            // A clone that cannot start fails alone, as in fio; the others still run.
             match self.add_clone(spec, rw, index, number) {
                 Err(Fault::OfJob(unfit)) => self.add_unfit(spec, rw, index, unfit)?,
                 Err(Fault::OfAll(mistake)) => return Err(mistake),
@@ -308,6 +309,7 @@ impl PlanBuilder<'_> {
             self.note(NoteLevel::Approximated, option, text);
         }
         let seed = seed(&spec.options, self.context.seed);
+        // A case has one seed, while fio seeds each job: a job that joins a case can only note it.
         if turn.walled {
             let number = self.prepared.plan.cases.len() + 1;
             let name = format!("{number}-{}", spec.name);

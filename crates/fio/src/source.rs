@@ -93,6 +93,7 @@ fn read(
             let Some((section, _)) = rest.split_once(']') else {
                 return Err(Mistake::here(&at, "the section's name lacks its `]`"));
             };
+            // Options after it would belong to the new section instead of the including one.
             if depth > 0 {
                 let message = format!(
                     "section [{section}] is in an included file, which may hold options alone: fio \
@@ -104,6 +105,7 @@ fn read(
             continue;
         }
         if let Some(path) = line.strip_prefix("include ").map(str::trim) {
+            // An included file holds options alone, and options need a section to belong to.
             if sections.is_empty() {
                 let message = format!(
                     "option <{line}> outside of [] job section; after [global] it would work"

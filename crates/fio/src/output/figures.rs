@@ -207,6 +207,7 @@ impl<'a> Figures<'a> {
             (&mut self.error, other.error),
             (&mut self.errors.1, other.errors.1),
         ] {
+            // The first error of the group is the one told.
             *own = if *own == 0 { other } else { *own };
         }
         self.errors.0 += other.errors.0;

@@ -1,4 +1,4 @@
-//! What a run left, as fio 3.33 prints it.
+//! The results of a run, printed as fio 3.33 prints them.
 
 mod amount;
 mod clients;

@@ -1,7 +1,7 @@
 //! In: the options of a job. Out: how its figures are printed: which latencies, percentiles and
 //! units.
 //!
-//! A file of its own: the printers of all of fio's formats read it, and none reads the options.
+//! The printers of all of fio's formats read a [`Style`]; none of them reads the options.
 
 use super::super::options::Options;
 use super::amount::Base;

@@ -1,4 +1,4 @@
-//! What is known of a clone besides its load.
+//! What the reports need to know of a clone besides its load.
 
 use blocklab_workload::{Direction, IoPriority, Job, Steady};
 
