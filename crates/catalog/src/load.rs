@@ -1,4 +1,4 @@
-//! The catalog as it lies in a user's folder: what was imported, and what the user wrote.
+//! Reads the catalog of a user from its folder: what was imported, and what the user wrote.
 
 use std::fs;
 use std::io::ErrorKind;

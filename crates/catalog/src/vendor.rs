@@ -1,5 +1,5 @@
 //! In: the names of an address as people write them. Out: the names that the tables know, and what
-//! the tables say of the vendor. A file of its own, so that nothing else asks whose a thing is.
+//! the tables say of the vendor. No other module decides to which vendor a name belongs.
 
 use blocklab_units::did_you_mean;
 use blocklab_workload::{Offer, address::Part};

@@ -253,6 +253,7 @@ impl<'k> Limits<'k> {
     ) -> Result<u64, Refusal> {
         let kind = self.kind;
         let per_gib = self.value("max_iops_per_gib");
+        // The least can be had at every size.
         let by_size = (gib * per_gib).max(least);
         let allowed = most.value.min(by_size);
         let wanted = match offer.iops {
@@ -323,7 +324,7 @@ fn runs(row: &str, engine: Option<&str>) -> bool {
     row.is_empty() || row.split('|').any(|known| engine.starts_with(known))
 }
 
-/// Its source is a key still: of hundreds of rows a few hold.
+/// The source stays a key: of hundreds of rows only the few that hold have theirs looked up.
 fn limit_row(row: &Row<'_>) -> Option<LimitRow> {
     let seen = Seen {
         value: row.get("value")?,
