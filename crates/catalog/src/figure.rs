@@ -80,6 +80,7 @@ pub(crate) struct Held {
 /// the one that held longer, then the smaller value.
 pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Held> {
     let day = day.unwrap_or(Date::MAX);
+    // The bits of positive numbers have the order of the numbers, which a key needs and `f64` lacks.
     let now = seen
         .iter()
         .filter(|s| s.from <= day && day <= s.to)

@@ -166,7 +166,7 @@ enum Metric {
     StoreReadMb,
 }
 
-/// Everything that sources stated of one type, and when.
+/// Everything that sources stated of one instance type, and when.
 struct History {
     seen: Vec<(Metric, Seen)>,
 }
@@ -175,6 +175,7 @@ impl History {
     fn read(catalog: &Catalog, name: &str, rows: &[Row<'_>]) -> Self {
         let mut history = Self { seen: Vec::new() };
         for row in Table::embedded(DOCUMENTED).rows_of(name) {
+            // A statement in doubt is kept in the table, but no device is made of it.
             if row.text("doubt").is_empty() {
                 let days = row.get("from").zip(row.get("to"));
                 history.stated(catalog, &row, days);

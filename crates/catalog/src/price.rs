@@ -243,6 +243,7 @@ impl Catalog {
         let seen: Vec<Seen> = rows.iter().filter_map(|row| self.seen(row)).collect();
         let held = holds(&seen, as_of)?;
         let chosen = &held.seen;
+        // Back from the statement that holds to its row, which has the step and the remark.
         let usd = chosen.value.to_string();
         let row = rows
             .iter()

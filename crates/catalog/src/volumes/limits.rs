@@ -58,7 +58,7 @@ impl<'k> Limits<'k> {
         let rows: Vec<_> = catalog
             .tables(Section::VolumeLimits)
             .flat_map(|table| table.rows_of(kind.limits_as))
-            .filter(|row| runs(row.text("engine"), engine))
+            .filter(|row| is_for_engine(row.text("engine"), engine))
             .filter_map(|row| limit_row(&row))
             .collect();
         let name = kind.name;
@@ -319,7 +319,7 @@ fn spoken(name: &str) -> String {
 
 /// Whether a row is for this engine: several are joined with `|`, and editions of one begin as it
 /// does.
-fn runs(row: &str, engine: Option<&str>) -> bool {
+fn is_for_engine(row: &str, engine: Option<&str>) -> bool {
     let engine = engine.unwrap_or_default();
     row.is_empty() || row.split('|').any(|known| engine.starts_with(known))
 }
