@@ -392,6 +392,7 @@ impl Pass {
             if *direction == Direction::Read {
                 pass.reads = (service.count, ops * service.mean_ns);
             }
+            // E[x²] = mean² + variance: sums of it can be added up over directions and passes.
             pass.sum_squares += ops * (service.mean_ns.powi(2) + service.stddev_ns.powi(2));
         }
         if pass.count >= FEWEST && pass.iops > 0.0 && pass.sum_ns > 0.0 {
@@ -411,6 +412,7 @@ fn load(job: &JobResult) -> Result<Load, String> {
         Some(Pattern::Random { .. }) => false,
         _ => return Err(format!("the pattern `{}`", job.pattern_name())),
     };
+    // The first that holds is told, so what makes the others meaningless comes first.
     let refusals = [
         (
             job.engine.is(EngineKind::Null),
@@ -487,6 +489,7 @@ fn merged(load: Load, passes: &[Pass]) -> Cell {
         reads += pass.reads.0 as f64;
         reads_sum_ns += pass.reads.1;
     }
+    // Rates are averaged over passes; latencies are weighted by operations, as in one long pass.
     let number = passes.len() as f64;
     let iops = iops / number;
     let mean_ns = sum_ns / count;

@@ -72,6 +72,7 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
         (LoadDirection::Write, &choice.write, "writes"),
     ];
     for (direction, fit, name) in fits {
+        // Channels were fitted from a maximum, so nothing is open.
         if fit.as_ref().is_some_and(|fit| fit.channels.is_some()) {
             continue;
         }

@@ -88,6 +88,7 @@ impl Sampler {
             trim,
             ..Interval::default()
         };
+        // Beyond the most that are kept, a slice is still returned and moves the totals on.
         if self.series.len() < MOST_SLICES {
             self.series.push(slice);
         }

@@ -173,6 +173,7 @@ fn direction(
         each_bytes_per_s,
         mean_ns: estimate(parts.iter().map(|part| mean_ns(part)), aggregate, best),
         service_ns: service.percentiles(),
+        // A part without the figure makes that of the whole unknown; a row shows 0 for it.
         min_ns: if unknown.has(Statistic::Min) {
             0
         } else {

@@ -230,6 +230,7 @@ impl LibaioTarget {
             (Direction::Read, _) => OP_READ,
             (Direction::Sync, SyncKind::DataOnly) => OP_FDATASYNC,
             (Direction::Sync, _) => OP_FSYNC,
+            // Trims have no operation of their own here and were carried out before.
             _ => OP_WRITE,
         };
         let buffer = self.buffers.start_of(index);

@@ -148,6 +148,7 @@ impl UringTarget {
     fn operation(&self, io: &Io, fd: Fd) -> squeue::Entry {
         let index = io.slot.index();
         let buffer = self.buffers.start_of(index);
+        // The registered buffer of this slot. Mostly there is one for all, and nothing to divide.
         let piece = if self.per_piece > 1 {
             index / self.per_piece
         } else {

@@ -111,6 +111,7 @@ impl IssueRules {
         let pacers = DirectionPacers::for_job(job, seed, thread);
         let depth = job.effective_depth();
         let pieces = Pieces::for_job(job, thread, sizes)?;
+        // A job that none of the rules concerns has no `IssueRules`, and issuing checks one `None`.
         let is_needed = pacers.is_some()
             || cursor.is_some()
             || job.latency_target.is_some()

@@ -234,6 +234,7 @@ const KEPT: usize = 100;
 impl Recorder {
     /// A recorder with these distributions.
     pub fn new(mut wanted: RecorderSpec) -> Self {
+        // The ramp is in the series alone, which needs the counters of the directions and no more.
         let warm = wanted.ramp.then(|| {
             Box::new(Self::new(RecorderSpec {
                 directions: wanted.directions,
@@ -261,6 +262,7 @@ impl Recorder {
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
             ..Self::default()
         };
+        // Nothing was issued yet; the first issue is the smallest value set.
         recorder.first_issue.set(u64::MAX);
         recorder
     }

@@ -91,6 +91,7 @@ impl ReplayCursor {
             let end = op.offset.checked_add(u64::from(op.len));
             let size = sizes.get(op.target as usize).copied();
             let fits = end.zip(size).is_some_and(|(end, size)| end <= size);
+            // A flush is of the whole file, so its place and length say nothing.
             op.direction != Direction::Sync && (u64::from(op.len) > largest || !fits)
         });
         if let Some(op) = outside {

@@ -106,6 +106,7 @@ impl MountPoint {
         if whole.to_str().is_none() {
             return Err(MountError::Name(whole));
         }
+        // The last mount at a place is the one that is seen there.
         if let Some(mount) = mounts()
             .into_iter()
             .rev()

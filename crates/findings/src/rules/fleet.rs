@@ -169,6 +169,7 @@ pub(super) fn straggler(cases: &Cases<'_>) -> Vec<Finding> {
         let spread = median(&away);
         let slowest = hosts.iter().min_by(|a, b| a.iops().total_cmp(&b.iops()))?;
         let rate = slowest.iops();
+        // Medians instead of mean and deviation: in a few hosts the straggler itself would widen those.
         let is_far = QUARTER * (usual - rate) > FAR * spread;
         (hosts.len() >= FEW && rate < usual * NEAR && is_far).then(|| {
             let limit = own_limit(cases.record, &slowest.host, case.name);
@@ -206,6 +207,7 @@ pub(super) fn tail_of_one(cases: &Cases<'_>) -> Vec<Finding> {
         let without = hosts
             .iter()
             .filter_map(|(host, latencies)| Some((*host, p99(&all.since(latencies))?)));
+        // The host without which the most of the tail is gone.
         let (host, rest) = without.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
         (rest < of_all * TAIL).then(|| {
             warning(
@@ -266,6 +268,7 @@ pub(super) fn hosts_differ(cases: &Cases<'_>) -> Vec<Finding> {
         let values: BTreeSet<String> = hosts.collect();
         let values: Vec<String> = values
             .into_iter()
+            // An empty text means unknown, which is no difference.
             .filter(|value| !value.is_empty())
             .collect();
         (values.len() > 1).then(|| format!("{name} ({})", values.join(", ")))

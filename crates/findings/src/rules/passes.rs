@@ -124,6 +124,7 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "scatter", Some(advice), |case| {
         let summary = Summary::new(&case.pass_iops).filter(|summary| summary.count >= 2)?;
         let scatter = summary.cv() * 100.0;
+        // Those have findings of their own, with better advice.
         let is_explained = outlier(case).is_some() || drifts(case).is_some();
         if scatter <= SCATTER_PERCENT || is_explained || fell_by_credits(cases, case) {
             return None;
