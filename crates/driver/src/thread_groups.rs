@@ -38,6 +38,7 @@ pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Th
         let mut own = job.clone();
         if let Some(pooled) = pooled {
             pools.insert(&pooled.pool, thread_groups.len());
+            // The operations in flight are the pool's, not the job's, and one thread issues them all.
             (own.depth, own.threads) = (pooled.depth, 1);
         }
         let all_files = 0..targets[index].len();

@@ -181,6 +181,7 @@ impl Threads {
                     }
                 }
                 Ok(Err(error)) => failure = failure.or(Some(error)),
+                // No sender is left: the threads that did not answer have ended.
                 Err(_) => break,
             }
         }

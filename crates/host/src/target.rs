@@ -86,6 +86,7 @@ impl FactsByMount {
 fn facts(path: &Path) -> io::Result<TargetFacts> {
     let metadata = fs::metadata(path)?;
     let kind = kind(&metadata)?;
+    // A device may have been attached a moment ago, so the machine is looked at anew for it.
     let machine = match kind {
         TargetKind::File | TargetKind::Scratch => Machine::recent(),
         _ => Arc::new(Machine::look()),

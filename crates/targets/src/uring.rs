@@ -182,6 +182,7 @@ impl UringTarget {
 
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>) {
+        // The first makes visible what the kernel has added, the second gives the entries back to it.
         self.finished.sync();
         let before = done.len();
         done.extend((&mut self.finished).map(|entry| Completion {

@@ -156,6 +156,7 @@ impl ReplayCursor {
     /// The request of the operation that is due first.
     pub(crate) fn draw(&mut self) -> Option<Request> {
         let (_, number) = self.first()?;
+        // `first` is the next of the recording or the top of those whose predecessors have completed.
         if number as usize == self.next {
             self.next += 1;
         } else if let Some(followers) = &mut self.followers {
