@@ -169,6 +169,7 @@ fn errors(cells: &[Residual], figure: impl Fn(&Residual) -> Option<Compared>) ->
     spots.sort_by(|a, b| a.error_percent.abs().total_cmp(&b.error_percent.abs()));
     let worst = spots.last()?.clone();
     let [median_percent, p90_percent] = [0.5, 0.9].map(|share| {
+        // The nearest rank: an error that a cell really has.
         let rank = (share * spots.len() as f64).ceil() as usize;
         spots[rank.clamp(1, spots.len()) - 1].error_percent.abs()
     });

@@ -84,6 +84,8 @@ impl DirectionQueue {
         let mean = here.seconds(part);
         let needed = most_iops.map_or(0.0, |iops| iops * random.seconds(Bytes(STATED_AT)));
         let (channels, held) = if needed > 0.0 {
+            // A whole number of channels, each held so much shorter that together they still reach the
+            // maximum.
             let channels = needed.max(1.0).floor();
             (channels, mean * channels / needed)
         } else {

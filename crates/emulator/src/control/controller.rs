@@ -407,6 +407,7 @@ impl Controller {
                 ControlAction::Detach | ControlAction::PowerCut | ControlAction::Stop
             );
             if takes_away && event.volumes.iter().any(|(index, _)| gone.contains(index)) {
+                // One that was ended before keeps its end.
                 event.until = event.until.or(Some(now));
             }
         }

@@ -192,6 +192,7 @@ fn place() -> io::Result<PathBuf> {
         }
         _ => {}
     }
+    // In /tmp anybody could have made it, or a link in its place.
     let facts = fs::symlink_metadata(&folder)?;
     let is_ours = facts.is_dir() && facts.uid() == uid && facts.mode() & 0o077 == 0;
     if is_ours {

@@ -190,6 +190,7 @@ impl Connection<'_, '_> {
         match request.check(session, volume.size(), volume.is_read_only()) {
             Ok(Command::Disconnect) => self.ends = true,
             Ok(command) => self.admit(command, request),
+            // The data of a refused write follows all the same, and the next request is behind it.
             Err(failure) if request.data_len() > 0 => {
                 let receiver = Receiver::Refused(request.cookie, failure);
                 self.body = Some((receiver, request.data_len()));
