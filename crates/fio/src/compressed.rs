@@ -112,6 +112,7 @@ impl fmt::Display for Sample {
         if self.whole_priority {
             write!(f, ", {:#06x}", self.priority)?
         } else {
+            // Without log_prio: whether the class, in the upper three bits, is real time.
             write!(f, ", {}", u8::from(self.priority >> 13 == 1))?
         }
         match self.issued_ns {

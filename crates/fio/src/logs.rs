@@ -265,6 +265,7 @@ impl LogRule {
         if at.0 % self.histogram.0 != 0 {
             return None;
         }
+        // Each step of coarseness joins two buckets that lie side by side.
         let mut counts = vec![0u64; BUCKETS >> self.coarseness];
         let last = counts.len() - 1;
         for (low, _, count) in histogram.edges() {

@@ -49,6 +49,7 @@ pub(super) fn read_write(spec: &Spec) -> Result<ReadWrite, Mistake> {
         let known = WAYS.map(|known| known.0).join(", ");
         return Err(spec.mistake("rw", format!("`{word}` is none of {known}")));
     };
+    // Of a sequential job the bytes between two blocks, of a random one the operations for an offset.
     let number = match behind {
         "" => None,
         text => {
