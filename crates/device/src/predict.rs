@@ -225,14 +225,14 @@ pub fn service_quantile(spec: &DeviceSpec, load: Load, share: f64) -> Result<Nan
         let service = volume.promised()?;
         let part = part_of(spec, load);
         let network = volume.network.as_ref();
-        let way = network.map_or(0.0, |network| network.round_trip.as_secs_f64());
+        let round_trip = network.map_or(0.0, |network| network.round_trip.as_secs_f64());
         let sides = [
             (load.read_percent > 0, &service.read),
             (load.read_percent < 100, &service.write),
         ];
         let factor = spread::quantile(&service.spread, share);
         for (_, latency) in sides.into_iter().filter(|(is_done, _)| *is_done) {
-            slowest = slowest.max(latency.seconds(part) * factor + way);
+            slowest = slowest.max(latency.seconds(part) * factor + round_trip);
         }
     }
     Ok(Nanos::from_secs_f64(slowest))

@@ -179,7 +179,7 @@ impl IntervalTicker {
         let jobs = held
             .iter()
             .zip(&self.before)
-            .map(|(now, before)| [0, 1].map(|way| now[way].since(&before[way])));
+            .map(|(now, before)| [0, 1].map(|direction| now[direction].since(&before[direction])));
         self.number += 1;
         let slice = IntervalData {
             number: self.number,

@@ -26,7 +26,7 @@ pub(super) struct ReadWrite {
     pub run: Option<u32>,
 }
 
-const WAYS: [(&str, bool, [bool; 3]); 11] = [
+const RW_WORDS: [(&str, bool, [bool; 3]); 11] = [
     ("read", false, [true, false, false]),
     ("write", false, [false, true, false]),
     ("trim", false, [false, false, true]),
@@ -44,9 +44,9 @@ const WAYS: [(&str, bool, [bool; 3]); 11] = [
 pub(super) fn read_write(spec: &Spec) -> Result<ReadWrite, Mistake> {
     let text = &*spec.options.rw;
     let (word, behind) = text.split_once(':').unwrap_or((text, ""));
-    let known = WAYS.iter().find(|known| known.0 == word);
+    let known = RW_WORDS.iter().find(|known| known.0 == word);
     let Some((word, random, [reads, writes, trims])) = known else {
-        let known = WAYS.map(|known| known.0).join(", ");
+        let known = RW_WORDS.map(|known| known.0).join(", ");
         return Err(spec.mistake("rw", format!("`{word}` is none of {known}")));
     };
     // Of a sequential job the bytes between two blocks, of a random one the operations for an offset.
