@@ -4,13 +4,13 @@
 use super::spec::Spec;
 use blocklab_syntax::Mistake;
 
-/// Where the next job belongs.
+/// The group and case of a job.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct Membership {
     /// From 0, at each `stonewall` and `new_group` one more.
     pub(super) group: u32,
-    /// Whether it begins when all jobs before it have ended.
-    pub(super) walled: bool,
+    /// Whether a case begins with it: all jobs before it have ended by then.
+    pub(super) begins_case: bool,
     /// Options that are not honoured to the letter, and in words why.
     pub(super) notes: Vec<(&'static str, &'static str)>,
 }
@@ -37,37 +37,37 @@ const ON_ERROR: &str = "a failure ends the jobs that run at the same time; what 
 
 impl Groups {
     /// The case and group of this job, after the jobs before it.
-    pub(super) fn next(&mut self, spec: &Spec) -> Result<Turn, Mistake> {
+    pub(super) fn next(&mut self, spec: &Spec) -> Result<Membership, Mistake> {
         let options = &spec.options;
         let is_first = self.begun.is_empty();
-        let mut turn = Turn::default();
+        let mut membership = Membership::default();
         let newly_grouped = options.stonewall || options.new_group;
         self.group += u32::from(newly_grouped && !is_first);
-        turn.group = self.group;
+        membership.group = self.group;
         let awaited = self.awaited(spec)?;
         // A plan runs case after case: to wait for one job is to wait for all that run beside it, and
         // a job that follows such a one waits too, whether it wanted to or not.
         if options.stonewall || is_first {
-            turn.walled = true;
+            membership.begins_case = true;
             self.awaited = None;
         } else if let Some(name) = awaited {
             if self.running().any(|other| other != name) {
-                turn.notes.push(("wait_for", WAITS));
+                membership.notes.push(("wait_for", WAITS));
             }
-            turn.walled = true;
+            membership.begins_case = true;
             self.awaited = Some(name.to_owned());
         } else if self.awaited.is_some() && options.wait_for != self.awaited {
-            turn.notes.push(("wait_for", BEHIND));
+            membership.notes.push(("wait_for", BEHIND));
         }
-        if turn.walled {
+        if membership.begins_case {
             self.walls += 1;
             (self.ends, self.groups) = (false, false);
         } else {
             self.groups |= options.new_group;
         }
-        self.check_ends(spec, &mut turn);
+        self.check_ends(spec, &mut membership);
         self.begun.push((spec.name.clone(), self.walls));
-        Ok(turn)
+        Ok(membership)
     }
 
     /// The names of the jobs that run in the current case.
@@ -88,16 +88,16 @@ impl Groups {
     }
 
     /// What the end of a job means.
-    fn check_ends(&mut self, spec: &Spec, turn: &mut Turn) {
+    fn check_ends(&mut self, spec: &Spec, membership: &mut Membership) {
         let options = &spec.options;
         let on_error = options.exitall_on_error;
         let what = options.exit_what;
         self.ends |= (options.exitall || on_error) && what == "group";
         if self.ends && self.groups {
-            turn.notes.push(("exitall", GROUPS));
+            membership.notes.push(("exitall", GROUPS));
         }
         if on_error && !options.exitall && what == "all" {
-            turn.notes.push(("exit_what", ON_ERROR));
+            membership.notes.push(("exit_what", ON_ERROR));
         }
     }
 }

@@ -303,14 +303,14 @@ impl PlanBuilder<'_> {
 
     /// A new group or a new case, where the job asks for it.
     fn begin(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        let turn = self.groups.next(spec)?;
-        self.group = turn.group;
-        for (option, text) in turn.notes {
+        let membership = self.groups.next(spec)?;
+        self.group = membership.group;
+        for (option, text) in membership.notes {
             self.note(NoteLevel::Approximated, option, text);
         }
         let seed = seed(&spec.options, self.context.seed);
         // A case has one seed, while fio seeds each job: a job that joins a case can only note it.
-        if turn.walled {
+        if membership.begins_case {
             let number = self.prepared.plan.cases.len() + 1;
             let name = format!("{number}-{}", spec.name);
             self.prepared

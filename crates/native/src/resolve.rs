@@ -20,7 +20,7 @@ use blocklab_syntax::toml_tree::{Complaint, line_of};
 pub const MOST_CASES: usize = 10_000;
 
 /// A study with everything inherited and every sweep written out.
-pub(super) struct Meant {
+pub(super) struct ResolvedStudy {
     pub plan: Plan,
     pub notes: Vec<Note>,
     pub seed_given: bool,
@@ -31,7 +31,11 @@ pub(super) struct Meant {
 
 /// Resolves a study. `text` is its source, for the names of swept values; `fallback_name` is used
 /// where it has no name.
-pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<Meant, Complaint> {
+pub(super) fn resolve(
+    raw: &Raw<'_>,
+    text: &str,
+    fallback_name: &str,
+) -> Result<ResolvedStudy, Complaint> {
     let mut resolver = Resolver {
         raw,
         text,
@@ -61,7 +65,7 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
     if plan.name.is_empty() {
         fallback_name.clone_into(&mut plan.name);
     }
-    Ok(Meant {
+    Ok(ResolvedStudy {
         plan,
         notes,
         seed_given,

@@ -360,9 +360,9 @@ fn closing(figures: &Figures<'_>) -> String {
     let depth = if figures.ran {
         format!(
             "     latency   : target={}, window={}, percentile={:.2}%, depth={}\n",
-            style.sought.limit_ns,
-            style.sought.window_us,
-            style.sought.percentile,
+            style.latency_goal.limit_ns,
+            style.latency_goal.window_us,
+            style.latency_goal.percentile,
             figures.depth()
         )
     } else {
