@@ -180,16 +180,16 @@ impl History {
             // A statement in doubt is kept in the table, but no device is made of it.
             if row.text("doubt").is_empty() {
                 let days = row.get("from").zip(row.get("to"));
-                history.stated(catalog, &row, days);
+                history.add_statements(catalog, &row, days);
             }
         }
         for row in Table::embedded(SNAPSHOTS).rows_of(name) {
             let date = row.get("date");
-            history.stated(catalog, &row, date.zip(date));
+            history.add_statements(catalog, &row, date.zip(date));
         }
         for row in rows {
             let date = catalog.source(row.text("source")).date;
-            history.stated(catalog, row, date.zip(date));
+            history.add_statements(catalog, row, date.zip(date));
         }
         for row in Table::embedded(STORES).rows_of(name) {
             let date = row.get("date");
@@ -205,7 +205,7 @@ impl History {
 
     /// What the user guide, or an answer of the vendor's interface, states of limits: a throughput
     /// next to a bandwidth is left out where they agree, and marked `-` where none was stated.
-    fn stated(&mut self, catalog: &Catalog, row: &Row<'_>, days: Option<(Date, Date)>) {
+    fn add_statements(&mut self, catalog: &Catalog, row: &Row<'_>, days: Option<(Date, Date)>) {
         let [base_mb, max_mb] = [
             ("ebs_base_MBps", "ebs_base_mbps"),
             ("ebs_max_MBps", "ebs_max_mbps"),

@@ -212,8 +212,8 @@ const IN_DEBIAN: [&str; 15] = [
     "pmemblk",
 ];
 
-/// Whether Debian's fio has an engine of that name no more than we do: it reads no further then.
-fn is_unheard_of(name: &str) -> bool {
+/// Whether Debian's fio, too, has no engine of that name: then it stops reading at it.
+fn is_unknown_to_debian(name: &str) -> bool {
     Engine::named(name).is_none() && !IN_DEBIAN.contains(&name)
 }
 
@@ -229,7 +229,7 @@ pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Fault> {
             Some(_) if only_parsed => Ok(Engine::Null),
             _ => {
                 let why = spec.mistake("ioengine", absent(name).unwrap_or_default());
-                Err(if is_unheard_of(name) {
+                Err(if is_unknown_to_debian(name) {
                     Fault::OfAll(why)
                 } else {
                     Fault::of_job(UNABLE, why)

@@ -123,7 +123,7 @@ pub(super) fn working_set(
     if spec.options.file_append {
         offset += sizes.iter().flatten().max().copied().unwrap_or(0);
     }
-    if let Some(lengths) = drawn(spec, number, &paths, &sizes, offset)? {
+    if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
         let planned = planned(&spec.options, rw, &paths, &lengths);
         return Ok(WorkingSet {
             most: most(&spec.options),
@@ -176,7 +176,7 @@ fn most(options: &Options) -> Option<u64> {
 
 /// The lengths of new files whose size is a range: multiples of the smallest block, spread over it.
 /// What is there already, and longer, keeps the length that its part of the range gives.
-fn drawn(
+fn lengths_in_range(
     spec: &Spec,
     number: u32,
     paths: &[String],

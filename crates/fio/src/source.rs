@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::number::{Scale, reckoned};
+use super::number::{Scale, with_arithmetic};
 use blocklab_syntax::{Mistake, Place};
 
 /// One option as it was given.
@@ -172,8 +172,8 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
         if text.contains(keyword) {
             let value = reader.variable(keyword).unwrap_or_default();
             text = text.replace(keyword, &value);
-            // What is reckoned is told as a number.
-            if let Ok(number) = reckoned(&text, Scale::default()) {
+            // What is calculated is told as a number.
+            if let Ok(number) = with_arithmetic(&text, Scale::default()) {
                 text = number.to_string();
             }
         }

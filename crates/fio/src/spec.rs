@@ -48,8 +48,8 @@ impl Spec {
         }
     }
 
-    /// The options as meant, by what was given so far.
-    pub(super) fn meant(&self) -> Options {
+    /// The options with their types, from what was given so far and the defaults.
+    pub(super) fn typed_options(&self) -> Options {
         Options::new(|name| self.value(name))
     }
 

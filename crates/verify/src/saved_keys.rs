@@ -308,6 +308,7 @@ pub(crate) fn number(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(word)
 }
 
+/// Writes the check at the end of a record over all before it.
 fn seal(record: &mut [u8]) {
     let check = crc32c::crc32c(&record[..CHECK]);
     record[CHECK..RECORD].copy_from_slice(&check.to_be_bytes());

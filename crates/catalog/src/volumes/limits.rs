@@ -176,7 +176,7 @@ impl<'k> Limits<'k> {
         });
         let known = held.filter_map(|name| {
             let figure = self.get(name).filter(|figure| figure.value > 0.0)?;
-            Some(figure.bound(self.kind, spoken(name)))
+            Some(figure.bound(self.kind, in_words(name)))
         });
         known.collect()
     }
@@ -299,7 +299,7 @@ fn whole_size(gib: u64) -> String {
 }
 
 /// The name of a limit in words: `max IOPS per GiB`.
-fn spoken(name: &str) -> String {
+fn in_words(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "iops" => "IOPS".to_owned(),
         "gib" => "GiB".to_owned(),

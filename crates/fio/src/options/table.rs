@@ -14,7 +14,7 @@ use crate::option::Kind::{
     Share as OfShare, Size, Sizes as OfSizes, Text, Word as OneOf,
 };
 use crate::option::{Opt, Since, Taken};
-use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
+use crate::value::{OptionType, Ranges, Share, Sizes, Value, Word};
 
 const MAX: i64 = i64::MAX;
 
@@ -44,7 +44,7 @@ macro_rules! options {
             /// The options as they were given, with the table's defaults for the others.
             pub(crate) fn new<'v>(given: impl Fn(&str) -> Option<&'v Value>) -> Self {
                 Self {
-                    $($($($field: Meant::from_given(find($name).expect($name), given($name)),)?)*)*
+                    $($($($field: OptionType::from_given(find($name).expect($name), given($name)),)?)*)*
                 }
             }
         }

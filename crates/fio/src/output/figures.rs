@@ -160,7 +160,7 @@ impl<'a> Figures<'a> {
     pub(super) fn depth(&self) -> u32 {
         match self.found_depth {
             Some(found) => found.max(1),
-            None => self.clone.depth_had(),
+            None => self.clone.engine_depth(),
         }
     }
 }
