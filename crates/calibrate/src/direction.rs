@@ -183,13 +183,13 @@ fn alone(channels: f64, scatter: &LatencyDistribution) -> f64 {
     1.0 + scatter.left_of(1.0 / channels)
 }
 
-/// What the predicted rates of cells are off by.
+/// By how much the predicted rates of cells differ from the measured ones.
 pub(super) struct Errors(Vec<Error>);
 
 struct Error {
     /// Logarithm of predicted over measured.
     ln: f64,
-    /// What the number of operations leaves open.
+    /// How far the measured rate may be off by chance, with its number of operations.
     chance: f64,
 }
 

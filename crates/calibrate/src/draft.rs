@@ -49,7 +49,7 @@ pub(super) struct Draft<'a> {
     pub provenance: Provenance<'a>,
 }
 
-/// What the figures rest on.
+/// The measurements on which the figures of a draft rest.
 pub(super) struct Provenance<'a> {
     /// `run ab12`.
     pub runs: &'a str,

@@ -27,7 +27,7 @@ use crate::{
 /// A device at work: its stages with the state of their limiters and random streams.
 ///
 /// The same device, the same seed and the same arrivals give the same answers on every machine.
-/// What it keeps does not grow with time.
+/// Its memory does not grow with the number of operations.
 #[derive(Debug, Clone)]
 pub struct Device {
     spec: Box<DeviceSpec>,

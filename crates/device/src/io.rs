@@ -18,7 +18,7 @@ pub enum Direction {
 /// One operation as the host sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
-    /// What it does.
+    /// Read, write, trim or flush.
     pub direction: Direction,
     /// First byte, counted from the start of the device; `offset + len` must not pass the
     /// capacity.

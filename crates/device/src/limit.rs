@@ -15,7 +15,7 @@ pub struct Limit {
     pub name: LimitName,
     /// In `unit`; of equal volumes, what each of them has.
     pub value: f64,
-    /// What the value counts.
+    /// The unit of the value.
     pub unit: LimitUnit,
     /// Where it comes from.
     pub origin: Origin,
@@ -42,7 +42,7 @@ pub struct LimitName {
     /// How many equal volumes have it, each for itself. `None`: it binds the sum of all volumes, or
     /// it is a bound.
     pub volumes: Option<u32>,
-    /// What it holds back.
+    /// Which limit of its owner it is.
     #[serde(flatten)]
     pub kind: LimitKind,
 }
@@ -51,7 +51,7 @@ pub struct LimitName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LimitKind {
-    /// What a cap lets pass for ever.
+    /// The sustained rate of a cap.
     Rate {
         /// The name of the cap: `volume IOPS`.
         limiter: String,
@@ -124,7 +124,7 @@ pub enum Operation {
 /// counts.
 macro_rules! units {
     ($($variant:ident $text:literal $meaning:literal;)*) => {
-        /// What the value of a limit counts.
+        /// The unit of a limit's value.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum LimitUnit {
             $(

@@ -22,7 +22,7 @@ pub struct DeviceUse {
     pub limits: Vec<LimitUse>,
 }
 
-/// What a limit counted and held back.
+/// How much passed a limit, and how long operations waited for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitUse {
     /// Which one.

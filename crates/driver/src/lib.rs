@@ -65,7 +65,7 @@ pub use layout::{FileFiller, Layout};
 pub use overhead::measure as measure_overhead;
 pub use sim::simulate;
 
-/// What is behind a target.
+/// What a target consists of: files and devices of the machine, or a model of a device.
 #[derive(Debug, Clone)]
 pub enum Backing {
     /// A file or device of this machine.
@@ -109,7 +109,7 @@ pub struct TargetFile {
     pub size: u64,
     /// Whether the caller has established that it may be written to.
     pub may_write: bool,
-    /// What is behind it.
+    /// Files of the machine, or a model.
     pub backing: Backing,
 }
 

@@ -152,7 +152,7 @@ impl Allowances {
     }
 }
 
-/// What is counted of a job.
+/// Which counters and distributions the recorder of a job needs.
 fn recorder_spec(job: &Job) -> RecorderSpec {
     let flush = job.flush;
     let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];

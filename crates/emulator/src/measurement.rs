@@ -61,7 +61,7 @@ impl Sampler {
         }
     }
 
-    /// What was in the burst buckets when the last slice began.
+    /// The levels of the burst buckets when the last slice began.
     pub fn previous(&self) -> &[f64] {
         &self.left[0]
     }

@@ -14,7 +14,7 @@ use crate::observed::{Done, Observed};
 use crate::stripes::Stripes;
 use crate::{Failure, Instance, Waker};
 
-/// What a volume is made of.
+/// The parts from which a volume is made.
 #[derive(Debug)]
 pub struct VolumeSetup {
     /// The name of the export and of its measurement.

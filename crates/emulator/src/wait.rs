@@ -200,7 +200,7 @@ fn timespec(time: Duration) -> Timespec {
     Timespec::try_from(time).expect("292 years and less")
 }
 
-/// What the kernel reports with an event.
+/// From which of the registered descriptors an event comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Descriptor,

@@ -66,7 +66,7 @@ fn scatter(job: &JobResult) -> f64 {
     }
 }
 
-/// What a job with a rate did not get.
+/// How far a job stayed below the rate that it asked for.
 pub(crate) fn missed(job: &JobResult) -> Option<Shortfall> {
     let found = delivered(job)?;
     // More is missing than the end of a run and chance explain.

@@ -15,7 +15,7 @@ use flate2::Compression;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use flate2::write::ZlibEncoder;
 
-/// What a chunk holds uncompressed where a job says nothing.
+/// Uncompressed bytes of a chunk where a job gives no size.
 pub const CHUNK: usize = 64 << 10;
 
 const WITH_OFFSET: u32 = 1 << 31;

@@ -268,7 +268,7 @@ pub(super) fn is_diskless(options: &Options) -> bool {
 pub struct Program {
     /// Its path, or its name.
     pub path: String,
-    /// What it is given.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
     /// When it begins, since the jobs do.
     pub delay: Nanos,

@@ -79,7 +79,7 @@ impl Files {
     }
 }
 
-/// What a clone works on.
+/// The files of a clone, and the part of each that it works on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WorkingSet {
     /// Targets, as the engine names them.

@@ -87,7 +87,7 @@ impl Groups {
         Ok(self.running().any(|begun| begun == name).then_some(name))
     }
 
-    /// What the end of a job means.
+    /// Notes where the end of this job would end others than with fio.
     fn check_ends(&mut self, spec: &Spec, membership: &mut Membership) {
         let options = &spec.options;
         let on_error = options.exitall_on_error;

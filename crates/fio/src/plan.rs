@@ -32,9 +32,9 @@ pub use clone::CloneFacts;
 pub struct Prepared {
     /// What is run: a case for each stretch between stonewalls.
     pub plan: Plan,
-    /// What is done differently.
+    /// Options that are carried out differently than by fio.
     pub notes: Vec<Note>,
-    /// What is odd in the jobs, for standard error.
+    /// Oddities of the jobs, as fio prints them on standard error.
     pub remarks: Vec<String>,
     /// Why jobs cannot begin, a line for each clone. As with fio, the others are run.
     pub unfit: Vec<Mistake>,

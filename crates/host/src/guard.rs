@@ -44,7 +44,7 @@ impl Permission {
 /// How many files are kept open: as many as every machine has descriptors to spare.
 const HELD: usize = 128;
 
-/// What a path led to the first time.
+/// The file or device to which a path led when it was first looked up.
 #[derive(Debug, Clone)]
 enum Known {
     Held(Handle),

@@ -27,7 +27,7 @@ pub struct Opening {
     pub read_too: bool,
     /// Past the page cache, with O_DIRECT.
     pub direct: bool,
-    /// What a completed write promises.
+    /// Whether a completed write is durable.
     pub durability: Durability,
 }
 

@@ -85,7 +85,7 @@ pub trait Target {
 
 /// Takes a target of any type.
 pub trait TargetVisitor {
-    /// What is made of it.
+    /// What the visitor makes of the target.
     type Output;
 
     /// Takes it.

@@ -34,7 +34,7 @@ pub struct Arrival {
     pub at: Nanos,
     /// The operation.
     pub io: DeviceIo,
-    /// What was answered.
+    /// The result that the operation got.
     pub answer: Answer,
 }
 
@@ -56,7 +56,7 @@ impl Model {
         self.lock().log = Some(Vec::new());
     }
 
-    /// What was kept.
+    /// The arrivals that were logged.
     pub fn log(&self) -> Vec<Arrival> {
         self.lock().log.clone().unwrap_or_default()
     }

@@ -34,7 +34,7 @@ pub(crate) struct CacheState {
     dirty: Option<Dirty>,
 }
 
-/// What was answered and not yet written back.
+/// Writes that the cache has answered and not yet written back.
 #[derive(Debug, Clone)]
 struct Dirty {
     room: Bytes,

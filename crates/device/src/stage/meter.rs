@@ -98,7 +98,7 @@ impl Meter {
         self.opened
     }
 
-    /// What it has counted since it was made.
+    /// The units that passed since it was made, and how long operations waited.
     pub(crate) const fn use_so_far(&self) -> MeterUse {
         self.use_so_far
     }

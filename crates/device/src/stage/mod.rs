@@ -92,7 +92,7 @@ impl Covers {
     }
 }
 
-/// What a limiter counts.
+/// The unit in which a limiter counts operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counts {
     Operations,

@@ -152,7 +152,7 @@ enum On {
     Write,
 }
 
-/// What is to be done.
+/// A command in the terms of the controller.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     Status,

@@ -50,7 +50,7 @@ pub struct Controller {
     done: Mutex<Done>,
 }
 
-/// What was done so far.
+/// The events of the run so far, and what was set.
 #[derive(Debug)]
 struct Done {
     events: Vec<Event>,

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::block_device::{self, BlockDevice};
 use super::mount::{self, Unmount};
 
-/// What was made.
+/// Everything that this server has made and must remove, as its note holds it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Made {
     mounts: Vec<PathBuf>,
@@ -55,7 +55,7 @@ pub enum Holder {
     },
     /// A program that has it open.
     Program {
-        /// What it has open.
+        /// The file or device that it has open.
         path: PathBuf,
         /// Its name.
         name: String,
@@ -64,7 +64,7 @@ pub enum Holder {
     },
     /// Somebody who cannot be seen from here.
     Unknown {
-        /// What is in use.
+        /// The mount or device in use.
         path: PathBuf,
     },
 }

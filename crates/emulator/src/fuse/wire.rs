@@ -272,7 +272,7 @@ impl Reply {
         &mut self.0
     }
 
-    /// What was put there is the reply.
+    /// Completes the header: everything put into the buffer is the reply.
     pub(super) fn done(&mut self, unique: u64) -> &[u8] {
         self.end(unique, 0)
     }

@@ -91,7 +91,7 @@ enum Receiver {
     Refused(u64, Failure),
 }
 
-/// What a drive writes whole.
+/// A drive writes a sector of this many bytes as a whole.
 const SECTOR: u64 = 512;
 
 impl Receiver {

@@ -34,7 +34,7 @@ macro_rules! options {
             chapter: $chapter,
         },)*)*];
 
-        /// The options of a job, as meant.
+        /// The options of a job, with their types.
         #[derive(Debug, Clone)]
         pub(crate) struct Options {
             $($($(#[doc = $meaning] pub(crate) $field: $type,)?)*)*
