@@ -91,6 +91,8 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
         .members
         .iter()
         .map(|member| member.recorder.first_issue.get())
+        // The initial value: this worker issued nothing.
+        .filter(|first| *first < u64::MAX)
         .min();
     let elapsed = seen.end.since(frame.start);
     let jobs = run.workload.jobs.iter().enumerate();

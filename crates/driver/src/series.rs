@@ -54,6 +54,8 @@ pub(crate) struct IntervalSeries {
     deadline: Nanos,
     pub(crate) begun: Nanos,
     before: [Counted; 3],
+    /// Whether `before` was counted in the ramp.
+    before_in_ramp: bool,
     cpu_before: u64,
 }
 
@@ -65,6 +67,7 @@ impl IntervalSeries {
             deadline: Nanos::MAX,
             begun: start,
             before: Default::default(),
+            before_in_ramp: false,
             cpu_before: cpu,
         };
         series.set_bounds(windows);
@@ -101,6 +104,12 @@ impl IntervalSeries {
         let ramp = self.begun < self.ramp_end;
         // This runs a moment after the boundary, and what ended in between counts.
         let now = if ramp { now.min(self.ramp_end) } else { now };
+        // The measured time has recorders of its own, which begin at zero. It may also begin in a slice
+        // that is closed already: a worker reports the end of a ramp by bytes a moment after it.
+        if ramp != self.before_in_ramp {
+            self.before = Default::default();
+            self.before_in_ramp = ramp;
+        }
         let recorders: Vec<&Recorder> = members
             .iter()
             .filter_map(|member| {
@@ -129,12 +138,7 @@ impl IntervalSeries {
             cpu_ns: used.cpu_ns - self.cpu_before,
             uring_workers: used.uring_workers,
         };
-        // The measured time has recorders of its own, which begin at zero.
-        self.before = if ramp && now == self.ramp_end {
-            Default::default()
-        } else {
-            sums
-        };
+        self.before = sums;
         self.cpu_before = used.cpu_ns;
         self.begun = now;
         interval
@@ -163,8 +167,37 @@ fn interval_direction(now: &Counted, earlier: &Counted) -> IntervalDirection {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use blocklab_workload::Stop;
+    use blocklab_worker::RecorderSpec;
+    use blocklab_workload::{Direction, Stop};
+
+    /// The story: a worker that ended its ramp by bytes just before the end of a second, and was heard
+    /// just after it, left the ramp's operations to be taken from those of the measured time.
+    #[test]
+    fn a_ramp_that_is_known_late_to_be_over_takes_nothing_from_the_measured_time() {
+        let recorder = Arc::new(Recorder::new(RecorderSpec {
+            directions: [true, false, false, false],
+            ramp: true,
+            ..RecorderSpec::default()
+        }));
+        let members = [WorkerStatus::new(0, Arc::clone(&recorder), &Arc::default())];
+        let window = Window::for_job(&Job::new("ramp"), Nanos::ZERO).measured_from(Nanos::MAX);
+        let mut series = IntervalSeries::new(Nanos::ZERO, &[window], 0);
+        let used = Used::default();
+        let reads = |recorder: &Recorder, ios| {
+            let counters = recorder.counters(Direction::Read);
+            counters.expect("reads are counted").ios.add(ios);
+        };
+        reads(recorder.warm().expect("a ramp"), 50);
+        let ramp = series.slice(&members, SECOND, used);
+        assert_eq!((ramp.ramp, ramp.read.ios), (true, 50));
+        series.set_bounds(&[window.measured_from(Nanos::from_millis(999))]);
+        reads(&recorder, 7);
+        let measured = series.slice(&members, Nanos::from_secs(2), used);
+        assert_eq!((measured.ramp, measured.read.ios), (false, 7));
+    }
 
     #[test]
     fn long_runs_have_longer_slices_and_short_ones_shorter() {
