@@ -1,4 +1,6 @@
-//! Runs side by side: the same load on both, and whether a difference is more than scatter.
+//! In: two or more Records, one of them the baseline.
+//! Out: which loads they share, how each figure of a shared load differs, whether that difference
+//! is more than the scatter between passes, and what else differs between the runs.
 
 mod contrast;
 mod differences;
@@ -18,21 +20,23 @@ pub(crate) use pairs::{Load, loads};
 use contrast::contrasts;
 use pairs::matched;
 
-/// Level of every interval of a comparison.
+/// Confidence level of every interval of a comparison, in per cent.
 pub const LEVEL_PERCENT: f64 = 95.0;
 
 /// Which differences count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Margins {
-    /// The least difference that matters: a smaller one is not called faster or slower, however
+    /// The smallest difference that matters: anything below it is called negligible, however
     /// certain it is.
     pub at_least_percent: f64,
-    /// The difference for which the necessary passes are given.
+    /// The difference that a plan for more passes aims at: [`Contrast::passes_to_show`] is the
+    /// number of passes that would show it.
     pub show_percent: f64,
 }
 
 impl Margins {
-    /// Rates nearer than this are the same, so no smaller difference can be shown.
+    /// Rates and means that differ by less than this count as equal, so no smaller difference can
+    /// be shown.
     pub const SAME_PERCENT: f64 = contrast::SAME * 100.0;
 }
 
@@ -52,11 +56,12 @@ pub struct Comparison {
     pub baseline: usize,
     /// Smaller differences are called negligible.
     pub at_least_percent: f64,
-    /// What `passes_to_show` of a figure is about.
+    /// The difference that [`Contrast::passes_to_show`] is computed for.
     pub show_percent: f64,
-    /// What is not the same around the loads, most severe first.
+    /// What differs between the runs besides their figures; what can explain a difference of the
+    /// figures comes first.
     pub differences: Vec<Difference>,
-    /// One a run that is not the baseline, in the order given.
+    /// One entry for each run except the baseline, in the order given.
     pub against: Vec<Against>,
 }
 
@@ -78,19 +83,20 @@ impl Against {
         pairs.filter(|pair| pair.verdict == verdict).count()
     }
 
-    /// How many times as fast as the baseline the loads of this verdict are: the geometric mean of
-    /// their ratios, those of latencies turned over. `None` where none has a ratio.
+    /// How many times as fast as the baseline the loads with this verdict are: the geometric mean
+    /// of their ratios, with the ratio of a latency inverted. `None` where no load has a ratio.
     pub fn mean_speed(&self, verdict: Verdict) -> Option<f64> {
         let pairs = self.pairs.iter().filter(|pair| pair.verdict == verdict);
         let speeds = pairs.filter_map(|pair| {
             let headline = pair.headline()?;
             let ratio = headline.ratio.filter(|ratio| *ratio > 0.0)?;
-            let sign = if headline.quantity.is_latency() {
-                -1.0
+            let log = ratio.ln();
+            // Half the latency is twice the speed.
+            Some(if headline.quantity.is_latency() {
+                -log
             } else {
-                1.0
-            };
-            Some(sign * ratio.ln())
+                log
+            })
         });
         let speeds: Vec<f64> = speeds.collect();
         (!speeds.is_empty()).then(|| (speeds.iter().sum::<f64>() / speeds.len() as f64).exp())
@@ -102,7 +108,7 @@ impl Against {
 pub struct Pair {
     /// Name of the case at the baseline.
     pub case: String,
-    /// Name at the other run, where it is another one.
+    /// Name at the other run, where it has another name there.
     pub other_case: Option<String>,
     /// What the operations did.
     pub direction: Direction,
@@ -110,9 +116,10 @@ pub struct Pair {
     pub settings: Vec<(String, String)>,
     /// `4 KiB random read, depth 32, 1 thread`: what both did.
     pub what: String,
-    /// In what the two sides differ although the load is the same: `engine: psync | io_uring`.
+    /// Settings that differ although the load counts as the same: `engine: psync | io_uring`.
     pub differs: Vec<String>,
-    /// Whether a rate was requested: then the device can only show in latencies.
+    /// Whether a rate was requested. Both sides then deliver that rate, and only latencies can show
+    /// a difference.
     #[serde(skip)]
     pub is_paced: bool,
     /// The verdict on the rate; where a rate was requested, on the mean latency.
@@ -122,7 +129,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The figure that is judged: the rate, and of a given rate the mean latency.
+    /// The figure that decides the verdict: the rate, or the mean latency where a rate was
+    /// requested.
     pub fn headline(&self) -> Option<&Contrast> {
         if self.is_paced {
             self.contrasts.iter().find(|c| c.quantity.is_mean_latency())
@@ -147,12 +155,13 @@ pub struct Unmatched {
 
 /// Compares every run with the baseline, load by load.
 ///
-/// Loads are the same when direction, block size, pattern, mix, depth, threads, pace and
-/// durability are. Cases of the same name and settings are paired first; what remains is paired
-/// by load alone where that leaves no choice. Nothing is judged better on a single pass.
+/// Two loads are the same if they agree in direction, block size, pattern, mix, depth, threads,
+/// pace and durability. Loads of the same name and settings are paired first. A load that remains
+/// is paired by what it does, whatever its name, if exactly one candidate is left on each side. A
+/// single pass on a side never gives a verdict of faster or slower.
 ///
 /// # Panics
-/// When `baseline` is no place in `records`.
+/// When `baseline` is not an index of `records`.
 pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Comparison {
     let base = loads(records[baseline]);
     let others = (0..records.len()).filter(|run| *run != baseline);

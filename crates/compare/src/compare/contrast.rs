@@ -1,4 +1,5 @@
-//! One figure of the same load in two runs: the ratio, its interval, and what the passes show of it.
+//! One figure of the same load in two runs: its ratio, the confidence interval of the ratio, and the
+//! verdict.
 
 use blocklab_record::{DirectionResult, Latency, PERCENTILES, Percentile, Statistic};
 use blocklab_stats::{Histogram, Ratio, Summary, log_variance, passes_for, ratio};
@@ -7,10 +8,11 @@ use serde::{Serialize, Serializer};
 use super::pairs::Load;
 use super::{LEVEL_PERCENT, Margins};
 
-/// Rates and means that lie nearer than this are the same, however little they scatter: modelled
-/// passes can agree to the last operation, and then any difference would be called.
+/// Rates and means that differ by a smaller share than this count as equal, however little they
+/// scatter. Passes of a model can agree to the last operation; their interval has no width, and
+/// without this bound any difference at all would be significant.
 pub(super) const SAME: f64 = 0.001;
-/// Operations of all passes that must lie beyond a quantile.
+/// The fewest operations, in all passes together, beyond a percentile that is compared.
 const BEYOND: f64 = 10.0;
 
 /// What the passes say of a difference.
@@ -29,7 +31,7 @@ pub enum Verdict {
     Unknown,
 }
 
-/// From when a latency counts.
+/// The moment from which a latency is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clocked {
     /// From submission to completion.
@@ -70,7 +72,7 @@ impl Quantity {
         }
     }
 
-    /// The one of this name.
+    /// The quantity that [`Self::name`] gives this name.
     pub fn named(name: &str) -> Option<Self> {
         let clocks = [Clocked::Service, Clocked::Response].into_iter();
         let latencies = clocks.flat_map(|clocked| {
@@ -98,7 +100,7 @@ impl Quantity {
         }
     }
 
-    /// Whether it is a time, of which less is better.
+    /// Whether it is a time, so that less is better.
     pub const fn is_latency(self) -> bool {
         !matches!(self, Self::Iops)
     }
@@ -108,8 +110,8 @@ impl Quantity {
         matches!(self, Self::Mean(_))
     }
 
-    /// How far two figures must differ to be distinguished at all: both quantiles may be wrong by
-    /// half a bucket.
+    /// The smallest relative difference that can be told apart from none. Each of two percentiles
+    /// may be off by the error of its histogram bucket, so theirs is twice that error.
     pub(crate) const fn resolution(self) -> f64 {
         match self {
             Self::Percentile(..) => 2.0 * Histogram::ERROR_BOUND,
@@ -129,10 +131,10 @@ impl Serialize for Quantity {
 pub struct Contrast {
     /// Which, with its unit.
     pub quantity: Quantity,
-    /// The baseline's, in the unit of the quantity: the geometric mean of its passes, as scatter in
-    /// per cent has an interval only there.
+    /// The baseline's, in the unit of the quantity: the geometric mean of its passes. Performance
+    /// scatters in per cent, and the interval of a ratio is exact for the mean of logarithms.
     pub baseline: f64,
-    /// The other run's, made alike.
+    /// The other run's, computed in the same way.
     pub other: f64,
     /// The other's over the baseline's. `None`: the baseline has none, or nothing moved.
     pub ratio: Option<f64>,
@@ -148,31 +150,26 @@ pub struct Contrast {
     /// Passes on each side that would show [`super::Comparison::show_percent`] if the scatter
     /// stays what it is; `None`: not known, or more than 1,000.
     pub passes_to_show: Option<u32>,
-    /// Variance of the logarithms of either side, for other questions of this kind.
+    /// Variance of the logarithms of the passes, the baseline's and the other run's; planning more
+    /// passes needs it.
     #[serde(skip)]
     pub scatter: Option<[f64; 2]>,
     /// The ratio with its error; `None` with one pass on a side.
     #[serde(skip)]
     pub estimate: Option<Ratio>,
-    /// What that means.
+    /// Whether the difference is shown, and in which direction.
     pub verdict: Verdict,
 }
 
 impl Contrast {
-    /// Passes on each side that bring the interval of this level down to `half` either way, in
-    /// logarithms.
+    /// Passes on each side after which the interval at this level reaches no further than `half`
+    /// to either side of the ratio, in logarithms. `None`: not known, or more than 1,000.
     pub fn passes_for(&self, half: f64, level_percent: f64) -> Option<u32> {
         passes_for(self.scatter?, half, level_percent / 100.0)
     }
-
-    fn planned(mut self, margins: Margins) -> Self {
-        self.passes_to_show =
-            self.passes_for((margins.show_percent / 100.0).ln_1p(), LEVEL_PERCENT);
-        self
-    }
 }
 
-/// From when latencies count: from the moment an operation was due, where that is known of all.
+/// Response time where every result has one, else service time: the two are never mixed.
 pub(crate) fn clocked<'a>(mut results: impl Iterator<Item = &'a DirectionResult>) -> Clocked {
     if results.all(|result| result.response.is_some()) {
         Clocked::Response
@@ -188,11 +185,11 @@ pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> 
         .into_iter()
         .chain(Quantity::latencies(clocked))
         .filter(|quantity| supports(base, *quantity) && supports(other, *quantity))
-        .map(|quantity| contrast(quantity, base, other, margins).planned(margins))
+        .map(|quantity| contrast(quantity, base, other, margins))
         .collect()
 }
 
-/// Whether a figure of a load is known, and enough operations stand behind it.
+/// Whether a figure of a load is known, and rests on enough operations.
 pub(crate) fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     let ios: u64 = load.results().map(|result| result.ios).sum();
     let (Quantity::Mean(clocked) | Quantity::Percentile(clocked, _)) = quantity else {
@@ -203,6 +200,8 @@ pub(crate) fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
         .filter_map(|result| latency_of(result, clocked));
     if let Quantity::Percentile(_, percentile) = quantity {
         let beyond = ios as f64 * (1.0 - percentile.share);
+        // 1.0 - 0.999 is not exactly a thousandth: without the tolerance, 10,000 operations would not
+        // support p99.9.
         beyond >= BEYOND - 1e-6 && latencies.all(|latency| latency.unknown.knows(percentile.share))
     } else {
         ios > 0 && !latencies.any(|latency| latency.unknown.has(Statistic::Mean))
@@ -211,9 +210,13 @@ pub(crate) fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
 
 fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Contrast {
     let (base_passes, other_passes) = (values(base, quantity), values(other, quantity));
-    let found = ratio(&other_passes, &base_passes, LEVEL_PERCENT / 100.0);
-    let (of_base, of_other) = (geometric(&base_passes), geometric(&other_passes));
-    let interval = found.map(|found| found.interval);
+    let estimate = ratio(&other_passes, &base_passes, LEVEL_PERCENT / 100.0);
+    let (of_base, of_other) = (geometric_mean(&base_passes), geometric_mean(&other_passes));
+    let interval = estimate.map(|estimate| estimate.interval);
+    let scatter = log_variance(&base_passes)
+        .zip(log_variance(&other_passes))
+        .map(|(base, other)| [base, other]);
+    let wanted = (margins.show_percent / 100.0).ln_1p();
     Contrast {
         quantity,
         baseline: of_base,
@@ -222,19 +225,21 @@ fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Marg
         ci95_low: interval.map(|interval| interval.low),
         ci95_high: interval.map(|interval| interval.high),
         passes: [base_passes.len(), other_passes.len()],
+        // The interval is symmetric in logarithms: the square root is the factor from the ratio to
+        // either end, and a ratio closer to 1 than that would have been "no difference".
         could_show_percent: interval
             .map(|interval| ((interval.high / interval.low).sqrt() - 1.0) * 100.0),
-        passes_to_show: None,
-        scatter: log_variance(&base_passes)
-            .zip(log_variance(&other_passes))
-            .map(|(base, other)| [base, other]),
-        estimate: found,
-        verdict: found.map_or(Verdict::Unknown, |ratio| verdict(quantity, ratio, margins)),
+        passes_to_show: scatter
+            .and_then(|scatter| passes_for(scatter, wanted, LEVEL_PERCENT / 100.0)),
+        scatter,
+        estimate,
+        verdict: estimate.map_or(Verdict::Unknown, |ratio| verdict(quantity, ratio, margins)),
     }
 }
 
 fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
     let away = (found.value - 1.0).abs();
+    // A narrow interval alone is not enough: the instrument must be able to resolve the difference.
     let is_distinct = away > quantity.resolution();
     let more = is_distinct && found.interval.low > 1.0;
     let less = is_distinct && found.interval.high < 1.0;
@@ -246,13 +251,13 @@ fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
     }
 }
 
-/// For positive values; 0 where there is none, or one that is not positive.
-fn geometric(values: &[f64]) -> f64 {
+/// The geometric mean of positive values; 0 without any, or where one of them is 0.
+fn geometric_mean(values: &[f64]) -> f64 {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     Summary::new(&logs).map_or(0.0, |summary| summary.mean.exp())
 }
 
-/// One a pass that moved anything in this direction.
+/// A value for each pass in which this direction moved something and the figure is known.
 pub(crate) fn values(load: &Load<'_>, quantity: Quantity) -> Vec<f64> {
     load.passes
         .iter()
@@ -275,7 +280,7 @@ fn latency_of(result: &DirectionResult, clocked: Clocked) -> Option<&Latency> {
     }
 }
 
-/// All jobs of a pass together.
+/// The latencies of all jobs of a pass that completed anything.
 pub(crate) fn latencies<'a>(
     part: &[(u64, &'a DirectionResult)],
     clocked: Clocked,
@@ -292,9 +297,11 @@ fn mean(parts: &[&Latency]) -> Option<f64> {
     (count > 0).then(|| time / count as f64)
 }
 
-/// All parts together. A histogram that cannot be read leaves no quantile.
+/// The percentile of all parts together, in nanoseconds; `None` where a histogram cannot be read.
 fn percentile(parts: &[&Latency], of: &Percentile) -> Option<f64> {
     if let [latency] = parts {
+        // A stored percentile is better than one from the histogram, and imported results may have
+        // only the former. A zero has no logarithm, and every ratio is made of logarithms.
         return latency
             .percentile(of)
             .filter(|ns| *ns > 0)

@@ -10,13 +10,13 @@ use serde::Serialize;
 pub struct Difference {
     /// `origin`, `target`, `kernel`.
     pub what: &'static str,
-    /// One a run, in the order given.
+    /// The value of each run, in the order given.
     pub values: Vec<String>,
-    /// Why figures may differ for this reason alone; `None`: it is only listed.
+    /// Why this alone may make figures differ; `None`: it is worth knowing, but no warning.
     pub warning: Option<&'static str>,
 }
 
-/// What it is, the warning, and what a run has of it.
+/// The name of an aspect, its warning, and a function that gives its value for a run.
 type Aspect = (&'static str, Option<&'static str>, fn(&Record) -> String);
 
 const LIMITS: Option<&str> = Some("the machine has limits of its own.");
@@ -90,12 +90,12 @@ const ASPECTS: [Aspect; 11] = [
     ("tool", None, |record| record.tool.clone()),
 ];
 
-/// What a run has of each of them, by its name.
+/// Every aspect of a run: its name and its value.
 pub(crate) fn aspects(record: &Record) -> impl Iterator<Item = (&'static str, String)> {
     ASPECTS.into_iter().map(|(what, _, of)| (what, of(record)))
 }
 
-/// Everything of note that is not the same in all runs, what warns first.
+/// Every aspect that is not the same in all runs; those with a warning come first.
 pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
     let mut found: Vec<_> = ASPECTS
         .into_iter()
@@ -117,11 +117,12 @@ pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
     found
 }
 
-/// Times within this factor are the same: the last operation of a pass ends a little late.
+/// Times within this factor count as equal: a pass ends with its last operation, a little after its
+/// planned time.
 const SAME_TIME: f64 = 1.05;
 
-/// How long a pass was measured on average. Only passes that ended by the clock count: of others
-/// the time is what was measured.
+/// How long a pass was measured on average. Only jobs that ended by their runtime count: for a job
+/// that ends after a number of bytes, the time is a result and not a setting.
 fn measured_time(records: &[&Record]) -> Option<Difference> {
     let times: Vec<f64> = records.iter().map(|record| mean_time_ns(record)).collect();
     let most = times.iter().copied().fold(f64::MIN, f64::max);
@@ -133,7 +134,7 @@ fn measured_time(records: &[&Record]) -> Option<Difference> {
     })
 }
 
-/// Disks that differ by less at the start are as warm as each other.
+/// Disks whose temperatures at the start differ by less count as equally warm.
 const SAME_CELSIUS: i32 = 5;
 
 /// The temperature of the warmest device at the start, where every run has it.
@@ -142,6 +143,7 @@ fn temperature(records: &[&Record]) -> Option<Difference> {
         .iter()
         .map(|record| {
             let devices = record.targets.iter().flat_map(|target| &target.devices);
+            // The hottest disk is the one that throttles itself first.
             devices
                 .filter_map(|device| device.health.as_ref())
                 .filter_map(|health| health.temperature_celsius)
@@ -156,6 +158,7 @@ fn temperature(records: &[&Record]) -> Option<Difference> {
     })
 }
 
+/// The mean measured time of a timed job, in nanoseconds; 0 where no job ended by its runtime.
 fn mean_time_ns(record: &Record) -> f64 {
     let timed = record
         .measurements
@@ -167,7 +170,7 @@ fn mean_time_ns(record: &Record) -> f64 {
     times.iter().sum::<f64>() / times.len().max(1) as f64
 }
 
-/// `2.0 s a pass`; nothing where no pass ended by the clock.
+/// `2.0 s a pass`; empty where no job ended by its runtime.
 fn per_pass(ns: f64) -> String {
     if ns > 0.0 {
         format!("{} a pass", latency(ns))
@@ -176,7 +179,7 @@ fn per_pass(ns: f64) -> String {
     }
 }
 
-/// What `of` gives for each target, the same text once.
+/// What `of` gives for each target, joined by commas; targets in a row with the same text share it.
 pub(crate) fn each(
     record: &Record,
     of: impl Fn(&blocklab_record::TargetFacts) -> String,
@@ -186,8 +189,8 @@ pub(crate) fn each(
     values.join(", ")
 }
 
-/// `io2: 464.8 µs assumed`: what a model takes for granted of how long an operation takes. Of the
-/// same assumption on all sides nothing is said.
+/// `io2: 464.8 µs assumed`: the latency that a model assumes without a measurement or a document;
+/// empty for a target without such an assumption.
 fn assumed_latency(record: &Record) -> String {
     each(record, |target| {
         let limits = target.limits.iter();
@@ -205,16 +208,18 @@ fn assumed_latency(record: &Record) -> String {
     })
 }
 
-/// The device where there is one: scratch files have a new name in every run.
+/// Each target by what stays the same between runs: its device, else the mount point of a scratch
+/// file, whose name is new in every run, else its path.
 fn targets(record: &Record) -> String {
     each(record, |target| match target.devices.first() {
         Some(device) => {
-            let of: Vec<&str> = [&device.model, &device.serial, &device.firmware]
+            // The kernel pads some of these strings with blanks.
+            let identity: Vec<&str> = [&device.model, &device.serial, &device.firmware]
                 .into_iter()
                 .flatten()
                 .map(|text| text.trim())
                 .collect();
-            format!("{} {}", device.name, of.join(" "))
+            format!("{} {}", device.name, identity.join(" "))
                 .trim_end()
                 .to_owned()
         }

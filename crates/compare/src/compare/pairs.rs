@@ -15,7 +15,8 @@ pub(crate) struct Load<'a> {
     pub(super) settings: &'a [(String, String)],
     pub(crate) direction: Direction,
     jobs: &'a [JobResult],
-    /// Each pass that moved something: each job's elapsed time and result.
+    /// For each pass in which this direction moved something: the elapsed time, in nanoseconds, and
+    /// the result of every job that took part.
     pub(crate) passes: Vec<Vec<(u64, &'a DirectionResult)>>,
 }
 
@@ -23,7 +24,7 @@ pub(crate) struct Load<'a> {
 pub(crate) fn loads(record: &Record) -> Vec<Load<'_>> {
     let mut found: Vec<Load<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, Direction), usize> = BTreeMap::new();
-    // A pass 0 was run before the others and enters no figure.
+    // Pass 0 was run before the passes that count.
     for measurement in record
         .measurements
         .iter()
@@ -42,7 +43,9 @@ pub(crate) fn loads(record: &Record) -> Vec<Load<'_>> {
                     passes: Vec::new(),
                 });
             }
-            found[place].passes.push(part(measurement, direction));
+            found[place]
+                .passes
+                .push(jobs_that_moved(measurement, direction));
         }
     }
     found
@@ -54,13 +57,17 @@ fn directions(measurement: &Measurement) -> BTreeSet<Direction> {
     moved.map(|(direction, _)| *direction).collect()
 }
 
-fn part(measurement: &Measurement, direction: Direction) -> Vec<(u64, &DirectionResult)> {
+fn jobs_that_moved(
+    measurement: &Measurement,
+    direction: Direction,
+) -> Vec<(u64, &DirectionResult)> {
     let jobs = measurement.jobs.iter();
     jobs.filter_map(|job| {
         let result: &DirectionResult = job
             .directions
             .get(&direction)
             .filter(|direction| direction.ios > 0)?;
+        // A time of 0, as in a damaged record, must not make the rate infinite.
         Some((job.elapsed_ns.max(1), result))
     })
     .collect()
@@ -77,7 +84,7 @@ impl<'a> Load<'a> {
             && self.direction == other.direction
     }
 
-    /// Whether a rate was requested: then the device can only show in latencies.
+    /// Whether a rate was requested, so that only latencies can show a difference.
     pub(crate) fn is_paced(&self) -> bool {
         self.jobs.iter().any(|job| job.pace != PaceKind::Closed)
     }
@@ -86,14 +93,14 @@ impl<'a> Load<'a> {
         without_engine(self.jobs)
     }
 
-    /// What makes a load the same, as a text that is the same for the same load.
+    /// A text that is equal for two loads exactly if they are the same load.
     pub(crate) fn kind_text(&self) -> String {
         let kind = self.kind().into_iter();
         let parts = kind.map(|(name, value)| format!("{name}={value}"));
         parts.collect::<Vec<_>>().join(";")
     }
 
-    /// What makes a load the same, each with its name.
+    /// The settings that two loads must share to be the same load, each with its name.
     fn kind(&self) -> Vec<(&'static str, String)> {
         let mut kinds: Vec<(Kind, u32)> = Vec::new();
         for job in self.jobs {
@@ -111,7 +118,7 @@ impl<'a> Load<'a> {
                 ),
                 ("pauses", job.think.to_string()),
             ];
-            // Four jobs of one thread request what one job of four threads does.
+            // Four jobs of one thread put the same load on a device as one job of four threads.
             match kinds.iter_mut().find(|(kind, _)| *kind == own) {
                 Some((_, threads)) => *threads += job.threads,
                 None => kinds.push((own, job.threads)),
@@ -128,7 +135,7 @@ impl<'a> Load<'a> {
         kind
     }
 
-    /// In what the sides differ that does not make it another load.
+    /// Settings that differ without making it another load: how the host issues the operations.
     pub(super) fn differs(&self, other: &Self) -> Vec<String> {
         let settings: [Setting; 3] = [
             ("engine", |job| job.engine.to_string()),
@@ -158,23 +165,25 @@ fn requested(rate: Option<f64>) -> String {
     rate.map_or_else(|| "none".to_owned(), |rate| rate.to_string())
 }
 
-/// A name, and what a job has of it.
+/// The name of a setting, and a function that gives its value for a job.
 type Setting = (&'static str, fn(&JobResult) -> String);
 
-/// What two runs have in common.
+/// The loads of two runs in pairs, and those that are left over.
 pub(super) struct Matched<'a> {
     pub(super) pairs: Vec<(Load<'a>, Load<'a>)>,
     pub(super) unmatched: Vec<Unmatched>,
 }
 
-/// Pairs by name first, then by load where only one is left on each side.
+/// Pairs the loads of two runs, each given with its index among the runs: first by name, then by
+/// what they do where exactly one candidate is left on each side.
 pub(super) fn matched<'a>(
     (base_run, base): (usize, &[Load<'a>]),
     (other_run, other): (usize, &[Load<'a>]),
 ) -> Matched<'a> {
     let base: Vec<Known<'_, 'a>> = base.iter().map(|load| (load, load.kind())).collect();
     let other: Vec<Known<'_, 'a>> = other.iter().map(|load| (load, load.kind())).collect();
-    // The places in `base` that have a pair, each with its place in `other`; and all of the latter.
+    // `taken` maps the index of a paired base load to that of its partner in `other`; `given` has the
+    // latter. Both are sorted, so pairs come out in the order of the baseline.
     let mut taken = BTreeMap::new();
     let mut given = BTreeSet::new();
     for (place, (load, kind)) in base.iter().enumerate() {
@@ -190,6 +199,7 @@ pub(super) fn matched<'a>(
         .filter(|at| !taken.contains_key(at))
         .collect();
     for place in &left {
+        // With two candidates on either side, any pairing would be a guess.
         let kind = &base[*place].1;
         let mut there = (0..other.len()).filter(|at| !given.contains(at) && other[*at].1 == *kind);
         let here = left.iter().filter(|at| base[**at].1 == *kind);
@@ -231,6 +241,7 @@ fn without_pair(
     others: &[Known<'_, '_>],
     is_base: bool,
 ) -> Unmatched {
+    // A load of the same name that was not paired is another load: its settings say why.
     let namesake = others.iter().find(|(theirs, _)| load.has_name_of(theirs));
     Unmatched {
         run,
@@ -255,10 +266,5 @@ fn differing(mine: &Kind, theirs: &Kind, mine_first: bool) -> String {
             format!("{name} differs: {b} | {a}")
         }
     });
-    let differing: Vec<String> = differing.collect();
-    if differing.is_empty() {
-        "the load differs".to_owned()
-    } else {
-        differing.join(", ")
-    }
+    differing.collect::<Vec<String>>().join(", ")
 }
