@@ -1,15 +1,16 @@
 //! Delivered against documented: case by case, limit by limit.
 //!
-//! A case is expected to deliver what the closed form of the device model gives for its load over
-//! its measured time, from a rested device. What it delivered instead is explained by the first of
-//! these that fits: the expected rate, that rate but for a pause, another type or other settings of
-//! the volume, another instance, the limits of another day, a slip of units; what none explains is above or below the documents.
+//! The expected rate of a case is what the closed form of the device model gives for its load over
+//! its measured time, on a rested device. The delivered rate is explained by the first of these that
+//! fits: the expected rate, that rate apart from a pause, another type or other settings of the
+//! volume, another instance, the limits of another day, a mix-up of units. A rate that none of them
+//! explains is above or below what is documented.
 
 mod at_cap;
-mod bench;
 mod bought;
 mod deviation;
 mod elsewhere;
+mod explain;
 mod limits;
 mod others;
 mod why;
@@ -27,21 +28,21 @@ use blocklab_findings::{assess, by_case};
 pub use limits::{HowToTest, LimitCheck, State};
 pub use why::Why;
 
-use bench::Bench;
-pub(crate) use bench::NEAR;
+use explain::ExplainedRun;
+pub(crate) use explain::NEAR;
 
-/// What was bought, and everything else that could have been.
+/// What was bought, and what is needed to look up what else could have been.
 #[derive(Debug, Clone, Copy)]
 pub struct Expectation<'a> {
     /// The device that the address names.
     pub resolved: &'a Resolved,
-    /// For other settings, other days and the siblings of an instance.
+    /// Where other settings, other days and other sizes of the instance are looked up.
     pub catalog: &'a Catalog,
-    /// What the run cost by the unit, where prices are known.
+    /// The price per delivered unit, where prices are known.
     pub priced: Option<&'a Priced>,
-    /// The target that is this device, by its place in the record; `None`: all of the run.
+    /// The index of the target that is this device; `None`: the whole run is about this device.
     pub target: Option<usize>,
-    /// The targets that are attached to the same instance, this one included.
+    /// The indexes of all targets attached to the same instance, this one included.
     pub together: &'a [usize],
 }
 
@@ -57,7 +58,7 @@ pub struct Diagnosis {
 /// A run compared with documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// In the shortest spelling, until somebody puts what the user wrote in its place.
+    /// The address in its shortest spelling; a caller may replace it by what the user wrote.
     pub address: String,
     /// Each case, in the order of the run.
     pub cases: Vec<CaseCheck>,
@@ -66,7 +67,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Both together, as of two targets.
+    /// Joins the comparisons of two targets into one.
     fn and(mut self, other: Self) -> Self {
         self.address = format!("{} and {}", self.address, other.address);
         self.cases.extend(other.cases);
@@ -85,17 +86,17 @@ pub struct CaseCheck {
     pub target: Option<String>,
     /// What was delivered: operations a second.
     pub iops: f64,
-    /// What was to be expected over the measured time; `None`: nothing can be.
+    /// The expected rate over the measured time; `None`: none can be given.
     pub expected_iops: Option<f64>,
-    /// Which limit was to bind, or `latency`.
+    /// The limit that was expected to bind, or `latency`.
     pub binding: Option<String>,
     /// What explains the difference.
     pub why: Why,
 }
 
-type Rule = fn(&Bench<'_>) -> Vec<Finding>;
+type Rule = fn(&ExplainedRun<'_>) -> Vec<Finding>;
 
-/// In the order in which findings of the same severity are shown.
+/// Every rule, in the order in which findings of the same severity are shown.
 const RULES: [Rule; 23] = [
     elsewhere::setting_not_in_effect,
     elsewhere::recorded_setting,
@@ -122,10 +123,10 @@ const RULES: [Rule; 23] = [
     at_cap::over_driven,
 ];
 
-/// Judges a Record, and with an expectation holds it against what was bought.
+/// Assesses a Record, and compares it with what was bought if an expectation is given.
 ///
-/// Takes what [`assess`] takes, and with an expectation a few milliseconds more; up to some tens
-/// where a case is not explained and other days are tried.
+/// Takes as long as [`assess`]; an expectation adds a few milliseconds, and up to some tens of them
+/// where a case is not explained and the limits of other days are tried.
 pub fn diagnose(record: &Record, expectation: Option<Expectation<'_>>) -> Diagnosis {
     diagnose_each(record, expectation.as_slice())
 }
@@ -134,30 +135,33 @@ pub fn diagnose(record: &Record, expectation: Option<Expectation<'_>>) -> Diagno
 pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagnosis {
     let mut assessment = assess(record);
     let compared = expectations.iter().map(|expectation| {
+        // Rows and groups are both in the order in which cases first appear.
         let rows = &assessment.rows;
         let groups = by_case(&record.measurements).into_iter().zip(rows);
         let cases = Cases {
             record,
             list: groups.map(|(g, row)| CaseView::new(g, row, 0)).collect(),
         };
-        let bench = Bench::new(&cases, *expectation);
-        let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&bench)).collect();
-        found.extend(bought::price_audit(&bench));
+        let run = ExplainedRun::new(&cases, *expectation);
+        let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&run)).collect();
+        found.extend(bought::price_audit(&run));
         let compared = Compared {
             address: expectation.resolved.address.to_string(),
-            cases: bench
-                .seen
+            cases: run
+                .cases
                 .iter()
-                .map(|seen| seen.check(bench.target()))
+                .map(|case| case.check(run.target()))
                 .collect(),
-            limits: limits::check(&bench),
+            limits: limits::check(&run),
         };
-        (found, at_cap::ended_bursts(&bench), compared)
+        (found, at_cap::ended_bursts(&run), compared)
     });
+    // All comparisons end before the findings that they read are changed.
     let compared: Vec<_> = compared.collect();
     let mut expected: Option<Compared> = None;
     for (found, ended, of_target) in compared {
-        // What waited after the burst is no tail, and a result without a series cannot tell.
+        // After a burst, operations wait for the limiter. A result without a series looks like a heavy
+        // tail then, and the rule that found it could not know better.
         assessment.findings.retain(|finding| {
             finding.rule != "heavy-tail" || !finding.subject.iter().all(|case| ended.contains(case))
         });

@@ -1,28 +1,29 @@
-//! At a documented limit: which one, how much load it takes, whose budget it is, and for how long.
+//! Findings on a case that runs at a documented limit: which limit it is, how much load reaches it,
+//! whose budget it is, and how long it lasts.
 
 use blocklab_device::{Covers, LimitKind, Load, Phase, grants, predict};
 use blocklab_units::{Nanos, count};
 
-use super::bench::{Bench, NEAR, Seen, of_instance};
+use super::explain::{ExplainedCase, ExplainedRun, NEAR, of_instance};
 use super::why::Why;
 use blocklab_findings::hit::{info, warning};
 use blocklab_findings::statement::{fixed, number, percent, time};
 use blocklab_findings::{Confidence, Finding};
 
-/// What is in flight beyond this many times what fills the limit only waits.
+/// A queue depth of more than this many times the needed one is worth a finding.
 const OVER: f64 = 2.0;
 
-/// The limit that binds a case which delivers what is documented.
-fn limit<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
-    let phase = seen.phase()?;
+/// The phase whose limit binds a case that delivers what is documented; `None` for a case that latency
+/// or the peak of a limiter binds, or that is explained otherwise.
+fn limit<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
+    let phase = case.phase()?;
     let limited = !matches!(phase.binding.kind(), None | Some(LimitKind::Peak { .. }));
-    (limited && seen.why == Why::AsExpected).then_some(phase)
+    (limited && case.why == Why::AsExpected).then_some(phase)
 }
 
-/// Whether the record carries this limit: then its own rule has a finding on it.
-fn is_reported(bench: &Bench<'_>, phase: &Phase) -> bool {
-    bench
-        .cases
+/// Whether the record itself has this limit: the rules on the record alone report it then.
+fn is_reported(run: &ExplainedRun<'_>, phase: &Phase) -> bool {
+    run.view
         .record
         .targets
         .iter()
@@ -30,35 +31,35 @@ fn is_reported(bench: &Bench<'_>, phase: &Phase) -> bool {
         .any(|limit| phase.binding.is(&limit.name))
 }
 
-/// Rules 1 and 2: the rate is that of the smallest documented limit, and which one that is.
-pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
-    bench.per_case("at-documented-limit", None, |seen| {
-        let phase = limit(seen)?;
-        if is_reported(bench, phase) || !seen.fits(phase.iops, NEAR) {
+/// Rules 1 and 2: the rate is that of the smallest documented limit, which is named.
+pub(super) fn documented_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    run.per_case("at-documented-limit", None, |case| {
+        let phase = limit(case)?;
+        if is_reported(run, phase) || !case.fits(phase.iops, NEAR) {
             return None;
         }
         Some(
             info(
                 "what is {} as {} is delivered: {} of it",
                 [
-                    fixed(bench.how(&phase.binding)),
+                    fixed(run.how(&phase.binding)),
                     fixed(phase.binding.to_string()),
-                    percent(seen.iops / phase.iops * 100.0),
+                    percent(case.iops / phase.iops * 100.0),
                 ],
             )
             .confidence(Confidence::Medium)
-            .with("delivered", seen.iops, "IOPS")
+            .with("delivered", case.iops, "IOPS")
             .with("documented", phase.iops, "IOPS"),
         )
     })
 }
 
 /// Rule 5: more in flight than the limit takes.
-pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
-    let spec = &bench.given.resolved.spec;
+pub(super) fn over_driven(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let spec = &run.given.resolved.spec;
     let advice = "Fewer in flight give the same rate at a lower latency.";
-    bench.per_case("more-than-the-limit-takes", Some(advice), |seen| {
-        let (phase, load) = (limit(seen)?, seen.load?);
+    run.per_case("more-than-the-limit-takes", Some(advice), |case| {
+        let (phase, load) = (limit(case)?, case.load?);
         let alone = predict(
             spec,
             Load {
@@ -67,11 +68,12 @@ pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
             },
         )
         .ok()?;
-        // Before any limiter holds it back, whatever is left of a burst.
+        // At time zero every bucket is full, so this is the latency without any limiter.
         let latency = alone.at(Nanos::ZERO).latency_mean.as_secs_f64();
+        // Little's law: operations in flight are the rate times the latency of each.
         let needed = (phase.iops * latency).ceil().max(1.0);
         let (given, most) = (f64::from(load.in_flight), needed * OVER);
-        (given > most && !is_reported(bench, phase)).then(|| {
+        (given > most && !is_reported(run, phase)).then(|| {
             info(
                 "queue depth {}, and about {} already reach the limit: more only adds latency",
                 [number(given), number(needed)],
@@ -85,34 +87,34 @@ pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
 }
 
 /// Rule 13: reads and writes have budgets of their own.
-pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
-    bench.per_case("separate-budgets", None, |seen| {
-        let (phase, load) = (limit(seen)?, seen.load?);
+pub(super) fn separate_budgets(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    run.per_case("separate-budgets", None, |case| {
+        let (phase, load) = (limit(case)?, case.load?);
         let share = match phase.binding.kind()?.covers() {
             Covers::Writes => 100 - load.read_percent,
             Covers::Reads => load.read_percent,
             Covers::All => return None,
         };
-        ((1..100).contains(&share) && seen.fits(phase.iops, NEAR)).then(|| {
+        ((1..100).contains(&share) && case.fits(phase.iops, NEAR)).then(|| {
             info(
                 "reads and writes have budgets of their own: {} binds {} of the operations, and \
                  {} are {} of that kind",
                 [
                     fixed(phase.binding.to_string()),
                     percent(f64::from(share)),
-                    number(seen.iops),
-                    number(seen.iops * f64::from(share) / 100.0),
+                    number(case.iops),
+                    number(case.iops * f64::from(share) / 100.0),
                 ],
             )
-            .with("delivered", seen.iops, "IOPS")
+            .with("delivered", case.iops, "IOPS")
             .with("share of them", f64::from(share), "%")
         })
     })
 }
 
 /// Rule 15: volumes add up until the instance binds their sum.
-pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
-    let spec = &bench.given.resolved.spec;
+pub(super) fn aggregate(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let spec = &run.given.resolved.spec;
     if spec.volumes.len() < 2 {
         return Vec::new();
     }
@@ -120,13 +122,13 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
         "Of {} volumes fewer would do on this instance, or a larger instance for all of them.",
         count(spec.volumes.len() as f64)
     );
-    bench.per_case("instance-binds-the-sum", Some(&advice), |seen| {
-        let (phase, load) = (limit(seen)?, seen.load?);
+    run.per_case("instance-binds-the-sum", Some(&advice), |case| {
+        let (phase, load) = (limit(case)?, case.load?);
         let granted = grants(spec, load).ok()?;
+        // A grant counts operations of the whole load, which is striped over all volumes: the smallest
+        // one is what the volumes can do together.
         let of_volumes = granted.iter().filter(|grant| grant.name.volumes.is_some());
-        let sum = of_volumes
-            .map(|of_volume| of_volume.iops)
-            .reduce(f64::min)?;
+        let sum = of_volumes.map(|grant| grant.iops).reduce(f64::min)?;
         (of_instance(&phase.binding) && sum > phase.iops).then(|| {
             info(
                 "the volumes together could do {} IOPS, and {} lets {} pass",
@@ -142,21 +144,23 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
     })
 }
 
-/// A bucket that lasts no longer is a limiter's own, and no burst that is sold.
+/// A bucket that is empty sooner belongs to the limiter's mechanism; a burst that is sold lasts
+/// longer.
 const BUCKET: Nanos = Nanos::from_secs(10);
 
-/// The phase that goes on for ever, where it gives clearly less than was delivered.
-fn remains<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
-    let last = seen.predicted.as_ref()?.sustained();
-    (last.iops < seen.iops * (1.0 - 2.0 * NEAR)).then_some(last)
+/// The sustained phase, if it gives clearly less than was delivered: by twice the tolerance, so that
+/// both rates could not be the same one.
+fn lower_sustained<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
+    let last = case.predicted.as_ref()?.sustained();
+    (last.iops < case.iops * (1.0 - 2.0 * NEAR)).then_some(last)
 }
 
 /// Rule 9: the test ended before the burst did.
-pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
+pub(super) fn burst_only(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Plan with what remains, unless the load is as short as the test was.";
-    bench.joined("documented-burst", Some(advice), bench.because(&Why::AsExpected), |seen| {
-        let (last, phase) = (remains(seen)?, seen.phase()?);
-        let ends = seen.window.1 <= last.begins && last.begins > BUCKET;
+    run.joined("documented-burst", Some(advice), run.because(&Why::AsExpected), |case| {
+        let (last, phase) = (lower_sustained(case)?, case.phase()?);
+        let ends = case.window.1 <= last.begins && last.begins > BUCKET;
         ends.then(|| info(
                 "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
                 [
@@ -165,66 +169,64 @@ pub(super) fn burst_only(bench: &Bench<'_>) -> Vec<Finding> {
                     number(last.iops),
                     fixed(last.binding.to_string()),
                 ],
-            ).with("delivered", seen.iops, "IOPS").with("sustained", last.iops, "IOPS").with("begins after", last.begins.as_secs_f64(), "s"))
+            ).with("delivered", case.iops, "IOPS").with("sustained", last.iops, "IOPS").with("begins after", last.begins.as_secs_f64(), "s"))
     })
 }
 
 /// Rule 9, seen afterwards: the burst was over before the test.
-pub(super) fn burst_used_up(bench: &Bench<'_>) -> Vec<Finding> {
+pub(super) fn burst_used_up(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "After a rest it bursts again. A rate that must last takes a volume or an instance \
                   whose baseline it is.";
-    bench.joined("burst-used-up", Some(advice), bench.because(&Why::AsExpected), |seen| {
-        let predicted = seen.predicted.as_ref()?;
+    run.joined("burst-used-up", Some(advice), run.because(&Why::AsExpected), |case| {
+        let predicted = case.predicted.as_ref()?;
+        // At `BUCKET` the limiter's own bucket is empty, and a burst that is sold still lasts.
         let (rested, last) = (predicted.at(BUCKET), predicted.sustained());
         let is_baseline = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
         let had_burst = last.begins > BUCKET && rested.iops > last.iops * (1.0 + 2.0 * NEAR);
-        (is_baseline && had_burst && seen.fits(last.iops, NEAR)).then(|| warning(
+        (is_baseline && had_burst && case.fits(last.iops, NEAR)).then(|| warning(
                 "{} IOPS are what {} leaves once the burst is used up; rested, it allows {} for {} \
                  of this load",
                 [
-                    number(seen.iops),
+                    number(case.iops),
                     fixed(last.binding.to_string()),
                     number(rested.iops),
                     time(last.begins),
                 ],
-            ).with("delivered", seen.iops, "IOPS").with("baseline", last.iops, "IOPS").with("rested", rested.iops, "IOPS"))
+            ).with("delivered", case.iops, "IOPS").with("baseline", last.iops, "IOPS").with("rested", rested.iops, "IOPS"))
     })
 }
 
 /// Rule 10: a limiter's bucket, full after rest, is spread over a short test.
-pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
+pub(super) fn bucket_amortised(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Test for a minute, or leave out the first seconds.";
-    bench.joined("bucket-amortised", Some(advice), bench.because(&Why::AsExpected), |seen| {
-        let (last, expected) = (remains(seen).or_else(|| over(seen))?, seen.expected()?);
-        let granted = grants(&bench.given.resolved.spec, seen.load?).ok()?;
+    run.joined("bucket-amortised", Some(advice), run.because(&Why::AsExpected), |case| {
+        let (last, expected) = (case.predicted.as_ref()?.sustained(), case.expected()?);
+        if last.iops >= case.iops * (1.0 - NEAR) {
+            return None;
+        }
+        let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
         let by_cap = granted.iter().any(|grant| last.binding.is(&grant.name));
         let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
-        let fits = seen.fits(expected, NEAR) && !seen.fits(last.iops, NEAR);
+        let fits = case.fits(expected, NEAR) && !case.fits(last.iops, NEAR);
         (by_cap && short && fits).then(|| info(
                 "the rate lies {} above {} because the limiter had saved up for it while idle; a \
                  long test falls to {} IOPS",
                 [
-                    percent((seen.iops / last.iops - 1.0) * 100.0),
+                    percent((case.iops / last.iops - 1.0) * 100.0),
                     fixed(last.binding.to_string()),
                     number(last.iops),
                 ],
-            ).confidence(Confidence::Medium).with("delivered", seen.iops, "IOPS").with("sustained", last.iops, "IOPS"))
+            ).confidence(Confidence::Medium).with("delivered", case.iops, "IOPS").with("sustained", last.iops, "IOPS"))
     })
 }
 
-/// As [`remains`], for what lies only little above.
-fn over<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
-    let last = seen.predicted.as_ref()?.sustained();
-    (last.iops < seen.iops * (1.0 - NEAR)).then_some(last)
-}
-
-/// The cases in the midst of which a burst ended, as was to be expected.
-pub(super) fn ended_bursts(bench: &Bench<'_>) -> Vec<String> {
-    let ended = bench.because(&Why::AsExpected).filter(|seen| {
-        let last = remains(seen);
-        last.is_some_and(|last| last.begins > BUCKET && last.begins < seen.window.1)
+/// The cases during which a burst ended, as expected.
+pub(super) fn ended_bursts(run: &ExplainedRun<'_>) -> Vec<String> {
+    let ended = run.because(&Why::AsExpected).filter(|case| {
+        let last = lower_sustained(case);
+        last.is_some_and(|last| last.begins > BUCKET && last.begins < case.window.1)
     });
-    ended.map(|seen| seen.case.name.to_owned()).collect()
+    ended.map(|case| case.view.name.to_owned()).collect()
 }
 
 #[cfg(test)]

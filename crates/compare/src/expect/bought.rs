@@ -1,18 +1,20 @@
-//! What kind of thing was bought, and what the delivered unit cost.
+//! Findings on what was bought: whether it has a promised rate, how it charges credits, and what a
+//! delivered operation costs.
 
 use blocklab_catalog::unit_price::Unit;
 use blocklab_device::{Accounting, predict};
 use blocklab_units::Bytes;
 
-use super::bench::Bench;
+use super::explain::ExplainedRun;
 use super::why::Why;
 use blocklab_findings::Finding;
 use blocklab_findings::hit::{info, of_run};
 use blocklab_findings::statement::{number, speed, word};
 
-/// Rule 20: without a known rate nothing can be missed.
-pub(super) fn best_effort(bench: &Bench<'_>) -> Vec<Finding> {
-    let spec = &bench.given.resolved.spec;
+/// Rule 20: no rate of this type is known, so none can be missed.
+pub(super) fn best_effort(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let spec = &run.given.resolved.spec;
+    // Any load will do: a prediction fails for every load of a device without a known rate.
     let load = blocklab_device::Load {
         read_percent: 100,
         block: Bytes(4096),
@@ -34,29 +36,29 @@ pub(super) fn best_effort(bench: &Bench<'_>) -> Vec<Finding> {
     vec![of_run("best-effort", Some(advice), hit)]
 }
 
-/// Rule 8: a random operation costs a hard-disk volume a whole unit of its credit.
-pub(super) fn hdd_credit(bench: &Bench<'_>) -> Vec<Finding> {
-    let volume = bench.given.resolved.spec.volumes.first();
+/// Rule 8: a small random operation costs a hard-disk volume a whole unit of its credit.
+pub(super) fn hdd_credit(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let volume = run.given.resolved.spec.volumes.first();
     let Some(Accounting::WholeUnits { unit }) = volume.map(|volume| volume.accounting) else {
         return Vec::new();
     };
     let advice = "Operations of 1 MiB, or in sequence, get all that is paid for.";
-    bench.joined("hdd-random-credit", Some(advice), bench.because(&Why::AsExpected), |seen| {
-        let load = seen.load.filter(|load| load.streams == 0 && load.block < unit)?;
-        let limited = *seen.binding()? != blocklab_device::Binding::Latency;
-        let charged = seen.iops * unit.as_f64() / 1_048_576.0;
-        let moved = seen.iops * load.block.as_f64() / 1_048_576.0;
+    run.joined("hdd-random-credit", Some(advice), run.because(&Why::AsExpected), |case| {
+        let load = case.load.filter(|load| load.streams == 0 && load.block < unit)?;
+        let limited = *case.binding()? != blocklab_device::Binding::Latency;
+        let charged = case.iops * unit.as_f64() / 1_048_576.0;
+        let moved = case.iops * load.block.as_f64() / 1_048_576.0;
         limited.then(|| info(
                 "each of {} random operations a second costs a whole MiB of the volume's credit: \
                  {} MiB/s are charged and {} MiB/s are moved",
-                [number(seen.iops), speed(charged), speed(moved)],
-            ).with("delivered", seen.iops, "IOPS").with("charged", charged, "MiB/s").with("moved", moved, "MiB/s"))
+                [number(case.iops), speed(charged), speed(moved)],
+            ).with("delivered", case.iops, "IOPS").with("charged", charged, "MiB/s").with("moved", moved, "MiB/s"))
     })
 }
 
 /// Rule 25: the price of a delivered operation, recomputed from its inputs.
-pub(super) fn price_audit(bench: &Bench<'_>) -> Option<Finding> {
-    let priced = bench.given.priced?;
+pub(super) fn price_audit(run: &ExplainedRun<'_>) -> Option<Finding> {
+    let priced = run.given.priced?;
     let (month, unit) = (priced.usd_per_month?, Unit::Iops);
     let found = priced.units.iter().find(|price| price.unit == unit)?;
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();

@@ -1,50 +1,53 @@
-//! More or less than documented.
+//! Findings on a case that delivers more or less than is documented.
 
 use blocklab_catalog::{Filter, RemarkKind};
 use blocklab_workload::{Address, Offer};
 
-use super::bench::{ABOVE, Bench, LITTLE, Seen};
+use super::explain::{ABOVE, ExplainedCase, ExplainedRun, LITTLE};
 use super::why::Why;
 use blocklab_findings::hit::{Hit, info, warning};
 use blocklab_findings::statement::{delay, fixed, number, percent, word};
 use blocklab_findings::{Confidence, Finding, Severity};
 
-/// Rule 17: an instance's own disk can do what its largest sibling's disks are documented with.
-pub(super) fn physical(bench: &Bench<'_>) -> Vec<Finding> {
-    bench.joined("physical-not-contractual", None, bench.because(&Why::Above), |seen| {
-        let (sibling, most) = sibling(bench, seen)?;
+/// Rule 17: local disks deliver more than their instance documents, and no more than the same number
+/// of disks of a larger size of the family.
+pub(super) fn physical(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    run.joined("physical-not-contractual", None, run.because(&Why::Above), |case| {
+        let (sibling, most) = faster_sibling(run, case)?;
         Some(info(
                 "the documents promise {} IOPS and {} are delivered: the disk is physical, and as \
                  many disks of {} are documented with {}",
                 [
-                    number(seen.expected()?),
-                    number(seen.iops),
+                    number(case.expected()?),
+                    number(case.iops),
                     word(&sibling),
                     number(most),
                 ],
-            ).confidence(Confidence::Medium).with("delivered", seen.iops, "IOPS").with("documented", seen.expected()?, "IOPS").with("sibling's disks", most, "IOPS"))
+            ).confidence(Confidence::Medium).with("delivered", case.iops, "IOPS").with("documented", case.expected()?, "IOPS").with("sibling's disks", most, "IOPS"))
     })
 }
 
-/// The largest sibling whose disks, as many as these, would explain the rate of small operations.
-fn sibling(bench: &Bench<'_>, seen: &Seen<'_>) -> Option<(String, f64)> {
+/// The size of the family with the fastest local disks, and the rate of as many of them as the run
+/// had, in operations per second; `None` where that does not explain the delivered rate.
+fn faster_sibling(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>) -> Option<(String, f64)> {
     let Address::Sold(Offer {
         volume,
         instance: Some(instance),
         ..
-    }) = &bench.given.resolved.address
+    }) = &run.given.resolved.address
     else {
         return None;
     };
-    let load = seen.load?;
-    let disks = bench.given.resolved.spec.volumes.len() as f64;
+    let load = case.load?;
+    let disks = run.given.resolved.spec.volumes.len() as f64;
     let filter = Filter {
         family: instance.split('.').next().map(str::to_owned),
         has_local: true,
         ..Filter::default()
     };
-    let listed = bench.given.catalog.list(&filter).into_iter();
+    let listed = run.given.catalog.list(&filter).into_iter();
     let by_disk = listed.filter_map(|instance| {
+        // Documents give the rates of reads and of writes, but of no mix.
         let all = match load.read_percent {
             100 => instance.disk_read_iops,
             0 => instance.disk_write_iops,
@@ -53,49 +56,49 @@ fn sibling(bench: &Bench<'_>, seen: &Seen<'_>) -> Option<(String, f64)> {
         Some((all? / f64::from(instance.disks.max(1)), instance.name))
     });
     let (most, name) = by_disk.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let fits = volume == "local" && name != *instance && seen.iops <= most * disks * (1.0 + ABOVE);
+    let fits = volume == "local" && name != *instance && case.iops <= most * disks * (1.0 + ABOVE);
     fits.then_some((name, most * disks))
 }
 
-/// Rule 18: above every limit, and nothing explains it.
-pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
-    let unexplained = bench
+/// Rule 18: the rate is above every limit, and nothing explains it.
+pub(super) fn above_every_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let unexplained = run
         .because(&Why::Above)
-        .filter(|seen| sibling(bench, seen).is_none());
+        .filter(|case| faster_sibling(run, case).is_none());
     let advice = "Look for a cache, for operations that were merged, or for another volume than \
                   the address names.";
-    bench.joined("above-every-limit", Some(advice), unexplained, |seen| {
-        let (expected, phase) = (seen.expected()?, seen.phase()?);
+    run.joined("above-every-limit", Some(advice), unexplained, |case| {
+        let (expected, phase) = (case.expected()?, case.phase()?);
         Some(
             warning(
                 "{} IOPS are {} of the most that is {}, {} by {}",
                 [
-                    number(seen.iops),
-                    percent(seen.iops / expected * 100.0),
-                    fixed(bench.how(&phase.binding)),
+                    number(case.iops),
+                    percent(case.iops / expected * 100.0),
+                    fixed(run.how(&phase.binding)),
                     number(expected),
                     fixed(phase.binding.to_string()),
                 ],
             )
             .confidence(Confidence::Medium)
-            .with("delivered", seen.iops, "IOPS")
+            .with("delivered", case.iops, "IOPS")
             .with("documented", expected, "IOPS"),
         )
     })
 }
 
-/// Shorter than any latency that was published of this type.
-pub(super) fn quicker(bench: &Bench<'_>) -> Vec<Finding> {
+/// The latency is shorter than any that was published for this type.
+pub(super) fn quicker(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look for a cache, and for another volume than the address names: what it is \
                   attached as, and whether the bytes reach it.";
-    bench.joined(
+    run.joined(
         "quicker-than-published",
         Some(advice),
-        bench.because(&Why::Quicker),
-        |seen| {
+        run.because(&Why::Quicker),
+        |case| {
             beyond(
-                bench,
-                seen,
+                run,
+                case,
                 "an operation takes {}, quicker than any published {}: {} to {} for small ones, \
              so this is a cache or another volume",
             )
@@ -103,70 +106,72 @@ pub(super) fn quicker(bench: &Bench<'_>) -> Vec<Finding> {
     )
 }
 
-/// Longer than any latency that was published of this type.
-pub(super) fn slower(bench: &Bench<'_>) -> Vec<Finding> {
+/// The latency is longer than any that was published for this type.
+pub(super) fn slower(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look at what else uses the volume or the machine, at the path to it, and at its \
                   type; measure again at another time of the day before complaining.";
-    bench.joined(
+    run.joined(
         "slower-than-published",
         Some(advice),
-        bench.because(&Why::Slower),
-        |seen| {
+        run.because(&Why::Slower),
+        |case| {
             beyond(
-                bench,
-                seen,
+                run,
+                case,
                 "an operation takes {}, slower than any published {}: {} to {} for small ones",
             )
         },
     )
 }
 
-fn beyond(bench: &Bench<'_>, seen: &Seen<'_>, text: &'static str) -> Option<Hit> {
-    let known = bench.published.as_ref()?;
-    let mean = f64::from(seen.load?.in_flight) / seen.iops * 1e9;
+fn beyond(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, text: &'static str) -> Option<Hit> {
+    let known = run.published.as_ref()?;
+    // Little's law gives the mean latency by the same rate and depth that the prediction is made of.
+    let mean = f64::from(case.load?.in_flight) / case.iops * 1e9;
     let (from, to) = (known.from.0 as f64, known.to.0 as f64);
     let slots = [delay(mean), word(&known.of), delay(from), delay(to)];
     let hit = warning(text, slots)
         .confidence(Confidence::Medium)
         .with("mean latency", mean, "ns")
-        .with("quickest published", from, "ns");
-    Some(
-        hit.with("slowest published", to, "ns")
-            .with("delivered", seen.iops, "IOPS"),
-    )
+        .with("quickest published", from, "ns")
+        .with("slowest published", to, "ns")
+        .with("delivered", case.iops, "IOPS");
+    Some(hit)
 }
 
-fn hit(bench: &Bench<'_>, seen: &Seen<'_>, severity: Severity) -> Option<Hit> {
-    let phase = seen.phase()?;
+/// The delivered rate as a share of the limit that was expected to bind.
+fn shortfall(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, severity: Severity) -> Option<Hit> {
+    let phase = case.phase()?;
     let expected = phase.iops;
     Some(
         Hit::new(
             severity,
             "{} IOPS are {} of what is {} as {}",
             [
-                number(seen.iops),
-                percent(seen.iops / expected * 100.0),
-                fixed(bench.how(&phase.binding)),
+                number(case.iops),
+                percent(case.iops / expected * 100.0),
+                fixed(run.how(&phase.binding)),
                 fixed(phase.binding.to_string()),
             ],
         )
-        .graded(1.0 - seen.iops / expected)
-        .with("delivered", seen.iops, "IOPS")
+        .graded(1.0 - case.iops / expected)
+        .with("delivered", case.iops, "IOPS")
         .with("expected", expected, "IOPS"),
     )
 }
 
-fn share(seen: &Seen<'_>) -> f64 {
-    seen.iops / seen.phase().map_or(f64::INFINITY, |phase| phase.iops)
+/// The delivered rate over the one that was expected in the middle of the measured time.
+fn share(case: &ExplainedCase<'_>) -> f64 {
+    case.iops / case.phase().map_or(f64::INFINITY, |phase| phase.iops)
 }
 
-/// Rule 22: a little below a limit: inside what vendors promise.
-pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
-    // The load may have ended in another phase than the one that it is compared with here.
-    let below = bench
+/// Rule 22: the rate is a little below a limit, by no more than vendors allow themselves.
+pub(super) fn under_delivery(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    // A case can be below the mean over the measured time and still reach the rate of this phase.
+    let below = run
         .because(&Why::Below)
-        .filter(|seen| (LITTLE..1.0).contains(&share(seen)));
-    let mut notes = bench.given.resolved.notes.iter();
+        .filter(|case| (LITTLE..1.0).contains(&share(case)));
+    let mut notes = run.given.resolved.notes.iter();
     let promise = notes.find(|note| note.kind == RemarkKind::Promise);
     let text = format!(
         "{}. Measure again at another time of the day before complaining.",
@@ -175,24 +180,24 @@ pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
             |note| &note.text
         )
     );
+    // The catalog's notes begin in lower case; advice is a sentence.
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     let advice: String = first.chain(letters).collect();
-    bench.joined("under-delivery", Some(&advice), below, |seen| {
-        Some(hit(bench, seen, Severity::Info)?.confidence(Confidence::Medium))
+    run.joined("under-delivery", Some(&advice), below, |case| {
+        Some(shortfall(run, case, Severity::Info)?.confidence(Confidence::Medium))
     })
 }
 
-/// Far below a limit that was to bind.
-pub(super) fn below_limit(bench: &Bench<'_>) -> Vec<Finding> {
-    let below = bench
-        .because(&Why::Below)
-        .filter(|because| share(because) < LITTLE);
+/// The rate is far below a limit that was expected to bind.
+pub(super) fn below_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let below = run.because(&Why::Below).filter(|case| share(case) < LITTLE);
     let advice = "Test with more in flight: if the rate grows, latency held it back and the limit \
                   was not reached. Else look at what else uses the volume or the instance, and \
                   whether burst credits are spent.";
-    bench.joined("below-documented-limit", Some(advice), below, |seen| {
-        // What the medium takes is often only assumed: too few in flight is the other explanation.
-        Some(hit(bench, seen, Severity::Warning)?.confidence(Confidence::Low))
+    run.joined("below-documented-limit", Some(advice), below, |case| {
+        // The latency of the medium is often only assumed: too low a queue depth explains the rate as
+        // well.
+        Some(shortfall(run, case, Severity::Warning)?.confidence(Confidence::Low))
     })
 }

@@ -1,49 +1,50 @@
-//! Delivered is what other settings, another day or another unit would give.
+//! Findings on a case that delivers what other settings, another volume or instance, another day or
+//! another unit would give.
 
 use blocklab_device::predict;
 use blocklab_units::Bytes;
 
-use super::bench::Bench;
+use super::explain::{ExplainedCase, ExplainedRun};
 use super::why::Why;
-use blocklab_findings::hit::{info, warning};
+use blocklab_findings::hit::{Hit, info, warning};
 use blocklab_findings::statement::{fixed, in_unit, listed, number, speed, word};
 use blocklab_findings::{Confidence, Finding};
 
-/// Rule 7: the provisioned setting is paid for and not in effect.
-pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
+/// Rule 7: a provisioned setting is paid for, but not in effect.
+pub(super) fn setting_not_in_effect(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up what the volume is set to, and whether a change of it is still being \
                   carried out.";
-    bench.joined("setting-not-in-effect", Some(advice), bench.because(&Why::DefaultSettings), |seen| {
-        let (default, load) = (bench.default.as_ref()?, seen.load?);
-        let rate = predict(default, load).ok()?.at(seen.window.1).clone();
-        let expected = seen.expected()?;
+    run.joined("setting-not-in-effect", Some(advice), run.because(&Why::DefaultSettings), |case| {
+        let (default, load) = (run.default.as_ref()?, case.load?);
+        let rate = predict(default, load).ok()?.at(case.window.1).clone();
+        let expected = case.expected()?;
         Some(warning(
                 "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
                  with those of the address: the settings are not in effect",
                 [
-                    number(seen.iops),
+                    number(case.iops),
                     fixed(rate.binding.to_string()),
                     number(expected),
                 ],
-            ).with("delivered", seen.iops, "IOPS").with("by default", rate.iops, "IOPS").with("as provisioned", expected, "IOPS"))
+            ).with("delivered", case.iops, "IOPS").with("by default", rate.iops, "IOPS").with("as provisioned", expected, "IOPS"))
     })
 }
 
-/// Less than is documented, where the record itself knows the setting that held the load back.
-pub(super) fn recorded_setting(bench: &Bench<'_>) -> Vec<Finding> {
+/// The rate is below the documented one, and the record itself knows the setting that held it back.
+pub(super) fn recorded_setting(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up what the volume is set to, or compare the run with the address that was \
                   measured.";
-    bench.per_case("below-documented-limit", Some(advice), |seen| {
+    run.per_case("below-documented-limit", Some(advice), |case| {
         let Why::OtherSetting {
             limit,
             recorded,
             promised,
             unit,
-        } = &seen.why
+        } = &case.why
         else {
             return None;
         };
-        let (delivered, expected) = (number(seen.iops), number(seen.expected()?));
+        let (delivered, expected) = (number(case.iops), number(case.expected()?));
         let hit = warning(
             "held back by {} at {}, where the address has {}: {} IOPS instead of {}",
             [
@@ -54,106 +55,109 @@ pub(super) fn recorded_setting(bench: &Bench<'_>) -> Vec<Finding> {
                 expected,
             ],
         );
-        Some(
-            hit.with("delivered", seen.iops, "IOPS")
-                .with("expected", seen.expected()?, "IOPS"),
-        )
+        Some(with_rates(hit, case, case.expected()?))
     })
 }
 
-/// The rate, or the record itself, is of another type of volume than the address names.
-pub(super) fn other_volume_type(bench: &Bench<'_>) -> Vec<Finding> {
+/// Adds the delivered and the expected rate to the evidence of a finding.
+fn with_rates(hit: Hit, case: &ExplainedCase<'_>, expected: f64) -> Hit {
+    hit.with("delivered", case.iops, "IOPS")
+        .with("expected", expected, "IOPS")
+}
+
+/// The rate, or the record itself, is that of another type of volume than the address names.
+pub(super) fn other_volume_type(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice =
         "Look up the type of the volume, or name the one that was measured in the address.";
-    let recorded = bench.others.recorded_type.is_some();
-    bench.per_case("other-volume-type", Some(advice), |seen| {
-        let Why::OtherType(kind) = &seen.why else {
+    let recorded = run.others.recorded_type.is_some();
+    run.per_case("other-volume-type", Some(advice), |case| {
+        let Why::OtherType(kind) = &case.why else {
             return None;
         };
-        let expected = seen.expected()?;
+        let expected = case.expected()?;
         let text = if recorded {
             "the record is of a volume of type {}: its {} IOPS are not the {} of this address"
         } else {
             "as a volume of type {} delivers: {} IOPS, where {} were to be expected by the \
                  address"
         };
-        let slots = [fixed(kind.clone()), number(seen.iops), number(expected)];
-        let sure = if recorded {
-            Confidence::High
-        } else {
-            Confidence::Medium
-        };
-        let hit = warning(text, slots).confidence(sure);
-        Some(
-            hit.with("delivered", seen.iops, "IOPS")
-                .with("expected", expected, "IOPS"),
-        )
+        let slots = [fixed(kind.clone()), number(case.iops), number(expected)];
+        let hit = warning(text, slots).confidence(confidence(recorded));
+        Some(with_rates(hit, case, expected))
     })
 }
 
-/// The rate is that of a volume of another size, of a type whose limits are by size.
-pub(super) fn other_volume_size(bench: &Bench<'_>) -> Vec<Finding> {
+/// A record that names its volume or instance is sure; a rate that matches another one may do so by
+/// chance.
+const fn confidence(is_recorded: bool) -> Confidence {
+    if is_recorded {
+        Confidence::High
+    } else {
+        Confidence::Medium
+    }
+}
+
+/// The rate is that of a volume of another size, for a type whose limits grow with the size.
+pub(super) fn other_volume_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up the size of the volume, or name it in the address.";
-    bench.per_case("other-volume-size", Some(advice), |seen| {
-        let Why::OtherSize(gib) = seen.why else {
+    run.per_case("other-volume-size", Some(advice), |case| {
+        let Why::OtherSize(gib) = case.why else {
             return None;
         };
-        let volume = bench.given.resolved.spec.volumes.first()?;
-        let expected = seen.expected()?;
+        let volume = run.given.resolved.spec.volumes.first()?;
+        let expected = case.expected()?;
         let hit = warning(
             "as a {} of about {} delivers: {} IOPS, where {} were to be expected of {}",
             [
                 fixed(volume.kind.clone()),
                 fixed(Bytes(gib << 30).to_string()),
-                number(seen.iops),
+                number(case.iops),
                 number(expected),
                 fixed(volume.capacity.to_string()),
             ],
         )
-        .confidence(Confidence::Medium)
-        .with("delivered", seen.iops, "IOPS");
-        Some(hit.with("expected", expected, "IOPS"))
+        .confidence(Confidence::Medium);
+        Some(with_rates(hit, case, expected))
     })
 }
 
-/// The rate is that of a part of the volumes.
-pub(super) fn missing_members(bench: &Bench<'_>) -> Vec<Finding> {
+/// The rate is that of only some of the volumes.
+pub(super) fn missing_members(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look whether every volume of the stripe is attached and has its share of the \
                   operations.";
-    bench.per_case("missing-members", Some(advice), |seen| {
-        let Why::FewerVolumes(fewer) = seen.why else {
+    run.per_case("missing-members", Some(advice), |case| {
+        let Why::FewerVolumes(fewer) = case.why else {
             return None;
         };
-        let all = bench.given.resolved.spec.volumes.len();
-        let expected = seen.expected()?;
+        let all = run.given.resolved.spec.volumes.len();
+        let expected = case.expected()?;
         let hit = warning(
             "as many as {} of the {} volumes deliver: {} IOPS, where {} were to be expected of all",
             [
                 fixed(fewer.to_string()),
                 fixed(all.to_string()),
-                number(seen.iops),
+                number(case.iops),
                 number(expected),
             ],
         )
-        .confidence(Confidence::Medium)
-        .with("delivered", seen.iops, "IOPS");
-        Some(hit.with("expected", expected, "IOPS"))
+        .confidence(Confidence::Medium);
+        Some(with_rates(hit, case, expected))
     })
 }
 
-/// Sizes of a family share limits: this many are named.
+/// Many sizes of a family share a limit: a finding names this many of them.
 const NAMED: usize = 4;
 
-/// The rate is that of a limit of other instances.
-pub(super) fn other_instance_size(bench: &Bench<'_>) -> Vec<Finding> {
+/// The rate is a limit of other sizes of the instance.
+pub(super) fn other_instance_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up the type of the instance that was measured: in the console, or with \
                   `curl http://169.254.169.254/latest/meta-data/instance-type` on it.";
-    let recorded = bench.others.recorded_instance.is_some();
-    bench.per_case("other-instance-size", Some(advice), |seen| {
-        let Why::OtherInstance(names) = &seen.why else {
+    let recorded = run.others.recorded_instance.is_some();
+    run.per_case("other-instance-size", Some(advice), |case| {
+        let Why::OtherInstance(names) = &case.why else {
             return None;
         };
-        let (expected, load) = (seen.expected()?, seen.load?);
+        let (expected, load) = (case.expected()?, case.load?);
         let text = if recorded {
             "the record is of {}: its {} IOPS, {} MB/s, are not the {} IOPS of this address"
         } else {
@@ -166,59 +170,50 @@ pub(super) fn other_instance_size(bench: &Bench<'_>) -> Vec<Finding> {
         if more > 0 {
             named.push(&rest);
         }
-        let mb = seen.iops * load.block.as_f64() / 1e6;
+        let mb = case.iops * load.block.as_f64() / 1e6;
         let slots = [
             fixed(listed(&named, "or")),
-            number(seen.iops),
+            number(case.iops),
             speed(mb),
             number(expected),
         ];
-        let hit = warning(text, slots).confidence(if recorded {
-            Confidence::High
-        } else {
-            Confidence::Medium
-        });
-        let hit = hit
-            .with("delivered", seen.iops, "IOPS")
-            .with("delivered bytes", mb, "MB/s");
-        Some(hit.with("expected", expected, "IOPS"))
+        let hit = warning(text, slots)
+            .confidence(confidence(recorded))
+            .with("delivered", case.iops, "IOPS")
+            .with("delivered bytes", mb, "MB/s")
+            .with("expected", expected, "IOPS");
+        Some(hit)
     })
 }
 
 /// Rule 16: the limits of another day explain the figure.
-pub(super) fn limit_of_another_date(bench: &Bench<'_>) -> Vec<Finding> {
+pub(super) fn limit_of_another_date(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Name the day of the measurement: as-of=YYYY-MM-DD in the address.";
-    bench.per_case("limit-of-another-date", Some(advice), |seen| {
-        let Why::AnotherDay(day) = &seen.why else {
+    run.per_case("limit-of-another-date", Some(advice), |case| {
+        let Why::AnotherDay(day) = &case.why else {
             return None;
         };
-        Some(
-            info(
-                "{} IOPS fit the limits as they were on {}, and not the {} of this address",
-                [
-                    number(seen.iops),
-                    word(day.to_string()),
-                    number(seen.expected()?),
-                ],
-            )
-            .confidence(Confidence::Medium)
-            .with("delivered", seen.iops, "IOPS")
-            .with("expected", seen.expected()?, "IOPS"),
+        let expected = case.expected()?;
+        let hit = info(
+            "{} IOPS fit the limits as they were on {}, and not the {} of this address",
+            [number(case.iops), word(day.to_string()), number(expected)],
         )
+        .confidence(Confidence::Medium);
+        Some(with_rates(hit, case, expected))
     })
 }
 
-/// Rule 24: a factor that confused units leave.
-pub(super) fn unit_slip(bench: &Bench<'_>) -> Vec<Finding> {
-    bench.per_case("unit-slip", None, |seen| {
-        let Why::UnitSlip(units) = seen.why else {
+/// Rule 24: the rate is off by the factor of a mix-up of units.
+pub(super) fn unit_slip(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    run.per_case("unit-slip", None, |case| {
+        let Why::UnitSlip(units) = case.why else {
             return None;
         };
-        let expected = seen.expected()?;
+        let expected = case.expected()?;
         Some(info(
                 "{} IOPS are the {} that were to be expected, but for {}: the limit may be meant in \
                  the other unit",
-                [number(seen.iops), number(expected), word(units)],
-            ).confidence(Confidence::Low).with("delivered", seen.iops, "IOPS").with("expected", expected, "IOPS").with("ratio", seen.iops / expected, ""))
+                [number(case.iops), number(expected), word(units)],
+            ).confidence(Confidence::Low).with("delivered", case.iops, "IOPS").with("expected", expected, "IOPS").with("ratio", case.iops / expected, ""))
     })
 }

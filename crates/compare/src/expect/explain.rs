@@ -1,5 +1,5 @@
-//! What a run delivered next to what its address promises: of each case the prediction, and why the
-//! rate differs.
+//! A run next to what its address promises: the prediction for each case, and why the delivered rate
+//! differs from it.
 
 use blocklab_catalog::PublishedLatency;
 use blocklab_device::{
@@ -20,11 +20,12 @@ use blocklab_findings::undisturbed;
 use blocklab_findings::view::{CaseView, Cases};
 use blocklab_findings::{holding, is_held};
 
-/// Above this the documents are exceeded.
+/// A rate that is above the documented one by more than this share exceeds it.
 pub(super) const ABOVE: f64 = 0.03;
-/// Below this share of what is documented, nothing of the promise is kept.
+/// Vendors promise this share of a documented rate for most of the time: below it, the shortfall needs
+/// an explanation.
 pub(super) const LITTLE: f64 = 0.90;
-/// Factors that a slip of units leaves: KiB for KB, MiB for MB, GiB for GB, bits for bytes.
+/// The factors by which a rate is off after a mix-up of units, each with the units.
 const SLIPS: [(f64, &str); 4] = [
     (1.024, "KiB against KB"),
     (1.048_576, "MiB against MB"),
@@ -32,53 +33,55 @@ const SLIPS: [(f64, &str); 4] = [
     (8.0, "bits against bytes"),
 ];
 
-/// A shorter phase is a limiter's own bucket.
+/// A shorter phase comes from the limiter's own bucket, not from a limit that is documented.
 const MOMENT: Nanos = Nanos::from_secs(10);
 
-/// A case with its load and its expectation.
-pub(super) struct Seen<'a> {
-    pub(super) case: &'a CaseView<'a>,
+/// A case with its load, the prediction for it, and why its rate differs.
+pub(super) struct ExplainedCase<'a> {
+    pub(super) view: &'a CaseView<'a>,
+    /// Operations per second that the target delivered.
     pub(super) iops: f64,
-    /// The part of the case that fell on the target.
+    /// The share of the case's operations that went to the target.
     share: Share,
-    /// What all targets on its instance delivered together.
+    /// Operations per second of all targets on the same instance together.
     pub(super) together_iops: f64,
-    /// Whether the instance holds those together at a limit of it.
+    /// Whether these together run at a limit of the instance.
     pub(super) is_shared: bool,
+    /// The load as the closed form takes it; `None`: the case cannot be compared.
     pub(super) load: Option<Load>,
-    /// Measured time: from the end of the ramp, since the start of the load.
+    /// Begin and end of the measured time, counted from the start of the load.
     pub(super) window: (Nanos, Nanos),
     pub(super) predicted: Option<Prediction>,
     pub(super) why: Why,
 }
 
-/// All that the rules look at.
-pub(super) struct Bench<'a> {
-    pub(super) cases: &'a Cases<'a>,
+/// A run in which every case is explained: what the rules read.
+pub(super) struct ExplainedRun<'a> {
+    pub(super) view: &'a Cases<'a>,
     pub(super) given: Expectation<'a>,
-    pub(super) seen: Vec<Seen<'a>>,
-    /// With the type's default settings, where others were bought.
+    pub(super) cases: Vec<ExplainedCase<'a>>,
+    /// The device with its type's default settings; `None`: it was bought with these.
     pub(super) default: Option<DeviceSpec>,
-    /// Everything else that could have been bought.
+    /// Other devices that could explain a rate.
     pub(super) others: Others,
-    /// The latencies that were published of its type; `None`: nothing, or a device file, which
-    /// says itself how long an operation takes.
+    /// The latencies that were published for its type; `None`: none were, or the device is described
+    /// by a file, which has latencies of its own.
     pub(super) published: Option<PublishedLatency>,
-    /// The quickest and the slowest healthy device of this address.
+    /// The quickest and the slowest healthy device that the address can name.
     edges: Option<(DeviceSpec, DeviceSpec)>,
 }
 
-impl<'a> Bench<'a> {
-    pub(super) fn new(cases: &'a Cases<'a>, given: Expectation<'a>) -> Self {
+impl<'a> ExplainedRun<'a> {
+    pub(super) fn new(view: &'a Cases<'a>, given: Expectation<'a>) -> Self {
         let spec = &given.resolved.spec;
-        let seen = cases
+        let cases = view
             .list
             .iter()
-            .map(|case| Seen::new(cases, case, spec, &given));
-        let mut bench = Self {
-            cases,
+            .map(|case| ExplainedCase::new(view, case, spec, &given));
+        let mut run = Self {
+            view,
             given,
-            seen: seen.collect(),
+            cases: cases.collect(),
             default: None,
             others: Others::default(),
             published: None,
@@ -86,73 +89,78 @@ impl<'a> Bench<'a> {
         };
         if let (Address::Sold(_), [volume, ..]) = (&given.resolved.address, &*spec.volumes) {
             let known = PublishedLatency::of_type(&volume.kind);
-            bench.edges = Some(match &known {
+            run.edges = Some(match &known {
                 Some(known) => (known.quickest(spec), known.slowest(spec)),
                 None => PublishedLatency::unknown(spec),
             });
-            bench.published = known;
+            run.published = known;
         }
-        bench.default = given.changed(|offer| {
+        run.default = given.changed(|offer| {
             (offer.iops, offer.throughput) = (None, None);
         });
-        // The record of several targets names a type for each.
-        if given.target.is_none() || cases.record.targets.len() == 1 {
-            bench.others = Others::new(given, cases.record);
+        // A record of several targets names the type of each, so no other type has to be tried.
+        if given.target.is_none() || view.record.targets.len() == 1 {
+            run.others = Others::new(given, view.record);
         }
-        for place in 0..bench.seen.len() {
-            let why = bench.explain(place);
-            bench.seen[place].why = why;
+        // An explanation may need all of the above, so it comes last.
+        for place in 0..run.cases.len() {
+            let why = run.explain(place);
+            run.cases[place].why = why;
         }
-        bench
+        run
     }
 
-    /// The first explanation that fits.
+    /// The first explanation that fits. The order matters, since several may fit the same figure.
     fn explain(&self, place: usize) -> Why {
-        let seen = &self.seen[place];
+        let case = &self.cases[place];
         let (Some(expected), Some(load), Some(predicted)) =
-            (seen.expected(), seen.load, &seen.predicted)
+            (case.expected(), case.load, &case.predicted)
         else {
             return Why::NotComparable;
         };
-        // Not every pass finds a full bucket: the mean of them lies between both rates.
+        // Not every pass starts with a full bucket: their mean lies between the rate from a full bucket
+        // and the rate without any.
         let without_bucket = lasting(predicted).next().filter(|phase| limited(phase));
         let as_expected = |iops: f64| {
-            (iops / expected - 1.0).abs() <= NEAR
-                || seen.distance(predicted, iops) <= NEAR
+            is_near(iops, expected)
+                || case.distance(predicted, iops) <= NEAR
                 || without_bucket.is_some_and(|phase| (phase.iops..expected).contains(&iops))
         };
-        if as_expected(seen.iops) || seen.used_up(predicted, expected) {
-            // The rate of an empty bucket may be another limit's by chance.
+        if as_expected(case.iops) || case.used_up(predicted, expected) {
+            // The sustained rate may by chance be that of a lower setting, which the record names.
             let by_chance = self
-                .recorded_setting(seen, load)
-                .filter(|_| !seen.fits(expected, NEAR));
+                .recorded_setting(case, load)
+                .filter(|_| !case.fits(expected, NEAR));
             return by_chance.unwrap_or(Why::AsExpected);
         }
-        if seen.is_shared {
+        if case.is_shared {
             return Why::SharedInstance;
         }
-        if undisturbed(seen.case).is_some_and(|iops| as_expected(iops * seen.share.of_ios)) {
+        if undisturbed(case.view).is_some_and(|iops| as_expected(iops * case.share.of_ios)) {
             return Why::Interrupted;
         }
-        if let Some(why) = self.others.recorded(seen.is_latency_bound()) {
+        if let Some(why) = self.others.recorded(case.is_latency_bound()) {
             return why;
         }
-        // A record that knows for what its operations waited leaves nothing to their latency.
-        let is_held = !seen.is_latency_bound() && is_held(self.cases, seen.case);
-        let latency = self.by_latency(seen, load).filter(|_| !is_held);
+        // A record of a model knows what its operations waited for: if that was a limit, latency is no
+        // explanation.
+        let is_held = !case.is_latency_bound() && is_held(self.view, case.view);
+        let latency = self.by_latency(case, load).filter(|_| !is_held);
         if latency == Some(Why::Latency) {
             return Why::Latency;
         }
-        let documented = seen.phase().map_or(expected, |phase| phase.iops);
-        if let Some(why) = self.bought_otherwise(seen, load, documented) {
+        let documented = case.phase().map_or(expected, |phase| phase.iops);
+        if let Some(why) = self.bought_otherwise(case, load, documented) {
             return why;
         }
-        if self.edges.is_none() && seen.is_latency_bound() && seen.iops < expected * (1.0 + ABOVE) {
+        // A device file has no published range of latencies: a lower rate needs no other cause.
+        if self.edges.is_none() && case.is_latency_bound() && case.iops < expected * (1.0 + ABOVE) {
             return Why::Latency;
         }
+        // Before the verdict "slower than published": the lower limits of an earlier day look like that.
         if let Some(day) = self
             .others
-            .day(self.given, |spec| seen.off(spec, load) <= EXACT)
+            .day(self.given, |spec| case.off(spec, load) <= EXACT)
         {
             return Why::AnotherDay(day);
         }
@@ -160,30 +168,31 @@ impl<'a> Bench<'a> {
             return why;
         }
         let slip = SLIPS.iter().find(|(factor, _)| {
-            // Nothing else leaves an eighth, and much else a few per cent less.
+            // Hardly anything but a mix-up of bits and bytes is off by a factor of 8. Many things are off
+            // by a few per cent, so binary prefixes must match four times as closely.
             let within = if *factor > 2.0 { EXACT } else { EXACT / 4.0 };
             let rates = [expected, documented].into_iter();
             let mut slipped = rates.flat_map(|rate| [rate * factor, rate / factor]);
-            slipped.any(|rate| seen.fits(rate, within))
+            slipped.any(|rate| case.fits(rate, within))
         });
         match slip {
             Some((_, words)) => Why::UnitSlip(words),
-            None if seen.iops > expected * (1.0 + ABOVE) => Why::Above,
-            None if seen.is_latency_bound() => Why::Latency,
+            None if case.iops > expected * (1.0 + ABOVE) => Why::Above,
+            None if case.is_latency_bound() => Why::Latency,
             None => Why::Below,
         }
     }
 
-    /// A limit of the address that holds the case back with less than the address promises, as the
-    /// record's own model knows.
-    fn recorded_setting(&self, seen: &Seen<'_>, load: Load) -> Option<Why> {
-        // The rate of the type without settings says why it is so little.
+    /// A limit that held the case back and that the record's own model sets lower than the address
+    /// does.
+    fn recorded_setting(&self, case: &ExplainedCase<'_>, load: Load) -> Option<Why> {
+        // "Settings not in effect" is the better explanation for the rate of the default settings.
         let default = self.default.as_ref();
-        if default.is_some_and(|spec| seen.off(spec, load) <= NEAR) {
+        if default.is_some_and(|spec| case.off(spec, load) <= NEAR) {
             return None;
         }
         let promised = self.given.resolved.spec.limits();
-        holding(self.cases, seen.case)
+        holding(self.view, case.view)
             .into_iter()
             .find_map(|recorded| {
                 let same = promised.iter().find(|limit| limit.name == recorded.name)?;
@@ -197,9 +206,10 @@ impl<'a> Bench<'a> {
             })
     }
 
-    /// What the latency explains, where no limit need have bound the case: the rate lies between
-    /// those of the quickest and of the slowest healthy device of this type, or beyond them.
-    fn by_latency(&self, seen: &Seen<'_>, load: Load) -> Option<Why> {
+    /// Whether latency explains the rate: it lies between the rates of the slowest and of the quickest
+    /// healthy device of this type, or beyond one of them. `None`: a limit binds even the slowest, or
+    /// latency does not decide.
+    fn by_latency(&self, case: &ExplainedCase<'_>, load: Load) -> Option<Why> {
         let (quickest, slowest) = self.edges.as_ref()?;
         let (quickest, slowest) = (predict(quickest, load).ok()?, predict(slowest, load).ok()?);
         let (most, slow) = (lasting(&quickest).next()?, lasting(&slowest).next()?);
@@ -207,31 +217,38 @@ impl<'a> Bench<'a> {
             return None;
         }
         let is_known = self.published.is_some();
-        // A limiter's saved-up second comes on top.
-        let (from, until) = seen.window;
+        // A full bucket lets a short test run above the rate of the first lasting phase.
+        let (from, until) = case.window;
         let top = most.iops.max(quickest.iops_mean(from, until));
-        if seen.iops > top * (1.0 + ABOVE) {
+        if case.iops > top * (1.0 + ABOVE) {
             let published = self.published.as_ref();
             let known = published.filter(|_| of_medium(&most.binding))?;
-            let mean_ns = f64::from(load.in_flight) / seen.iops * 1e9;
-            // Else a medium that answers several at once does more than documents say.
+            let mean_ns = f64::from(load.in_flight) / case.iops * 1e9;
+            // A higher rate at a usual latency means that the medium works on more operations at once
+            // than documents say; that is no sign of another device.
             let is_quicker = mean_ns < known.least.0 as f64;
             return is_quicker.then_some(Why::Quicker);
         }
-        // The credits of a burst may have been used up before.
-        if is_known && seen.iops < slowest.sustained().iops * (1.0 - ABOVE) {
+        // The sustained rate, since the credits may have been used up before the run.
+        if is_known && case.iops < slowest.sustained().iops * (1.0 - ABOVE) {
             return Some(Why::Slower);
         }
         Some(Why::Latency)
     }
 
-    /// Whether something else than what the address names explains the rate: the type without
-    /// settings, another type, another instance.
-    fn bought_otherwise(&self, seen: &Seen<'_>, load: Load, documented: f64) -> Option<Why> {
-        let off = |spec: &DeviceSpec| seen.off(spec, load);
+    /// Whether the rate is that of something else than what the address names: the type with its
+    /// default settings, another type, fewer or smaller volumes, another size of the instance.
+    fn bought_otherwise(
+        &self,
+        case: &ExplainedCase<'_>,
+        load: Load,
+        documented: f64,
+    ) -> Option<Why> {
+        let off = |spec: &DeviceSpec| case.off(spec, load);
         let by_default = self.default.as_ref().map_or(f64::INFINITY, off);
-        let little = seen.iops < LITTLE * documented;
-        // The type itself, with a setting that is not in effect, is the likelier explanation.
+        let little = case.iops < LITTLE * documented;
+        // Another type must fit clearly better than the type itself with a setting that is not in
+        // effect, which is the likelier mistake.
         let types = self.others.types.iter();
         let nearest = types
             .map(|(kind, spec)| (kind, off(spec)))
@@ -245,30 +262,32 @@ impl<'a> Bench<'a> {
             _ if little && by_default <= NEAR => return Some(Why::DefaultSettings),
             _ => {}
         }
-        if little && let Some(why) = self.others.smaller(self.given, seen.iops / documented, off) {
+        if little && let Some(why) = self.others.smaller(self.given, case.iops / documented, off) {
             return Some(why);
         }
+        // A size of the instance explains a rate only if its own limit binds; where the volume binds,
+        // every size gives the same rate.
         let siblings = self.others.siblings(self.given);
-        let (from, until) = seen.window;
+        let (from, until) = case.window;
         let middle = Nanos(u64::midpoint(from.0, until.0));
         let fitting = siblings.iter().filter(|(_, spec)| {
             predict(spec, load).is_ok_and(|predicted| {
                 let phase = predicted.at(middle);
-                of_instance(&phase.binding) && seen.fits(phase.iops, EXACT)
+                of_instance(&phase.binding) && case.fits(phase.iops, EXACT)
             })
         });
         let names: Vec<String> = fitting.map(|(name, _)| name.clone()).collect();
         (little && !names.is_empty()).then_some(Why::OtherInstance(names))
     }
 
-    /// The target, where several have addresses of their own: its address without its clock.
+    /// The path of the target; `None` where the run has only one.
     pub(super) fn target(&self) -> Option<String> {
-        let targets = &self.cases.record.targets;
+        let targets = &self.view.record.targets;
         let place = self.given.target.filter(|_| targets.len() > 1)?;
         Some(targets.get(place)?.path.clone())
     }
 
-    /// How the limit that binds is known: `documented`, `measured`, `assumed`.
+    /// How the figure of a binding limit is known: `documented`, `measured`, `assumed`.
     pub(super) fn how(&self, binding: &Binding) -> &'static str {
         let limits = self.given.resolved.spec.limits();
         let found = limits.iter().find(|limit| binding.is(&limit.name));
@@ -281,48 +300,49 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Asks a rule about every case and joins what it finds.
+    /// Applies a rule to every case and joins its hits into findings.
     pub(super) fn per_case(
         &self,
         rule: &'static str,
         advice: Option<&str>,
-        judge: impl Fn(&Seen<'a>) -> Option<Hit>,
+        judge: impl Fn(&ExplainedCase<'a>) -> Option<Hit>,
     ) -> Vec<Finding> {
-        self.joined(rule, advice, self.seen.iter(), judge)
+        self.joined(rule, advice, self.cases.iter(), judge)
     }
 
-    /// Asks a rule about these cases and joins what it finds.
+    /// Applies a rule to some cases and joins its hits into findings.
     pub(super) fn joined<'s>(
         &self,
         rule: &'static str,
         advice: Option<&str>,
-        seen: impl Iterator<Item = &'s Seen<'a>>,
-        judge: impl Fn(&'s Seen<'a>) -> Option<Hit>,
+        cases: impl Iterator<Item = &'s ExplainedCase<'a>>,
+        judge: impl Fn(&'s ExplainedCase<'a>) -> Option<Hit>,
     ) -> Vec<Finding>
     where
         'a: 's,
     {
-        let hits = seen.filter_map(|seen| Some((seen.case.name, judge(seen)?)));
-        joined(self.cases, rule, advice, hits)
+        let hits = cases.filter_map(|case| Some((case.view.name, judge(case)?)));
+        joined(self.view, rule, advice, hits)
     }
 
     /// The cases with this explanation.
-    pub(super) fn because(&self, why: &Why) -> impl Iterator<Item = &Seen<'a>> {
-        self.seen.iter().filter(move |seen| seen.why == *why)
+    pub(super) fn because(&self, why: &Why) -> impl Iterator<Item = &ExplainedCase<'a>> {
+        self.cases.iter().filter(move |case| case.why == *why)
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ExplainedCase<'a> {
     fn new(
-        cases: &Cases<'_>,
-        case: &'a CaseView<'a>,
+        run: &Cases<'_>,
+        view: &'a CaseView<'a>,
         spec: &DeviceSpec,
         given: &Expectation<'_>,
     ) -> Self {
-        let of_target = |target| shares::share(cases.record, case, target);
+        let of_target = |target| shares::share(run.record, view, target);
+        // `None`: nothing counted what went to the target, so the case has no load to predict.
         let share = given.target.map_or(Some(Share::WHOLE), of_target);
-        let is_judged = blocklab_findings::shows_target(cases, case) && case.iops() > 0.0;
-        let load = load(case)
+        let is_judged = blocklab_findings::shows_target(run, view) && view.iops() > 0.0;
+        let load = load(view)
             .filter(|_| is_judged)
             .zip(share)
             .map(|(load, share)| Load {
@@ -332,47 +352,50 @@ impl<'a> Seen<'a> {
                 ..load
             });
         let share = share.unwrap_or(Share::WHOLE);
-        let iops = case.iops() * share.of_ios;
+        let iops = view.iops() * share.of_ios;
         let together = given
             .together
             .iter()
             .filter_map(|target| of_target(*target))
             .map(|share| share.of_ios)
             .sum::<f64>();
-        let together_iops = (case.iops() * together).max(iops);
+        // Targets whose share nothing counted are missing in the sum.
+        let together_iops = (view.iops() * together).max(iops);
         Self {
-            case,
+            view,
             iops,
             share,
             together_iops,
             is_shared: given.together.len() > 1
                 && load.is_some_and(|load| is_at_instance(spec, load, together_iops)),
             load,
-            window: window(case),
+            window: window(view),
             predicted: load.and_then(|load| predict(spec, load).ok()),
             why: Why::NotComparable,
         }
     }
 
-    /// Operations a second over the measured time, from a rested device.
+    /// Operations per second that a rested device gives over the measured time.
     pub(super) fn expected(&self) -> Option<f64> {
         let (from, until) = self.window;
         Some(self.predicted.as_ref()?.iops_mean(from, until))
     }
 
+    /// Whether the delivered rate is this one, up to a share of it.
     pub(super) fn fits(&self, rate: f64, within: f64) -> bool {
         (self.iops / rate - 1.0).abs() <= within
     }
 
-    /// How far the rate is from what a device makes of the load, by a limit.
+    /// How far the delivered rate is from what a limit of this device gives, as a share of it; infinite
+    /// where no limit binds.
     fn off(&self, spec: &DeviceSpec, load: Load) -> f64 {
         predict(spec, load).map_or(f64::INFINITY, |predicted| {
             self.distance(&predicted, self.iops)
         })
     }
 
-    /// How far a rate is from what a limit and not the latency makes of the load: over the measured
-    /// time, or in any phase that lasts, since the device need not have been rested.
+    /// How far a rate is from the nearest rate that a limit gives, as a share of it: on average over the
+    /// measured time, or in any lasting phase, since the device need not have been rested.
     fn distance(&self, predicted: &Prediction, iops: f64) -> f64 {
         let (from, until) = self.window;
         let whole = limited(predicted.at(until)).then(|| predicted.iops_mean(from, until));
@@ -385,14 +408,15 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Whether the passes used a burst up: the first had what is to be expected of a rested device, the
-    /// last what the burst leaves, and the one between them both.
+    /// Whether the burst ran out during the passes: the first passes have the rate of a rested device,
+    /// the last ones the sustained rate, and at most one between them has a rate in between.
     fn used_up(&self, predicted: &Prediction, expected: f64) -> bool {
         let leaves = predicted.sustained();
         let Some(burst) = lasting(predicted).next().filter(|phase| limited(phase)) else {
             return false;
         };
         let passes = self.pass_iops();
+        // How many passes ran at the full rate, and how many of the rest at the sustained one.
         let full = passes
             .iter()
             .take_while(|iops| is_near(**iops, expected) || is_near(**iops, burst.iops))
@@ -406,7 +430,8 @@ impl<'a> Seen<'a> {
         full > 0 && between.len() <= 1 && is_between
     }
 
-    /// The rate of the first pass while a limit was to bind that binds for a part of the time only.
+    /// The rate of the first pass, in operations per second, during the phase in which this limit was
+    /// expected to bind; `None` where that phase is short or fills the measured time.
     pub(super) fn level(&self, limit: &LimitName) -> Option<f64> {
         let phases = &self.predicted.as_ref()?.phases;
         let place = phases.iter().position(|phase| phase.binding.is(limit))?;
@@ -415,32 +440,37 @@ impl<'a> Seen<'a> {
             .get(place + 1)
             .map_or(Nanos::MAX, |phase| phase.begins);
         let until = next.min(self.window.1);
+        // The rate of the case already is the rate of a phase that fills the whole time.
         if until.since(from) < MOMENT || (from, until) == self.window {
             return None;
         }
-        let series = self.case.passes.first()?.series.iter();
-        let inside = series.filter(|series| {
-            let begins = series.end_ns.saturating_sub(series.length_ns);
-            begins >= from.0 && series.end_ns <= until.0
+        let series = self.view.passes.first()?.series.iter();
+        let inside = series.filter(|interval| {
+            let begins = interval.end_ns.saturating_sub(interval.length_ns);
+            begins >= from.0 && interval.end_ns <= until.0
         });
-        let (ios, ns) = inside.fold((0, 0), |(ios, ns), slice| {
-            (ios + slice.read.ios + slice.write.ios, ns + slice.length_ns)
+        let (ios, ns) = inside.fold((0, 0), |(ios, ns), interval| {
+            (
+                ios + interval.read.ios + interval.write.ios,
+                ns + interval.length_ns,
+            )
         });
         (ns > 0).then(|| ios as f64 * 1e9 / ns as f64 * self.share.of_ios)
     }
 
-    /// Operations a second of the target in each pass.
+    /// Operations per second on the target, pass by pass.
     pub(super) fn pass_iops(&self) -> Vec<f64> {
-        let passes = self.case.pass_iops.iter();
+        let passes = self.view.pass_iops.iter();
         passes.map(|iops| iops * self.share.of_ios).collect()
     }
 
-    /// The phase in which most of the measured time lies: the one at its middle.
+    /// The phase at the middle of the measured time.
     pub(super) fn phase(&self) -> Option<&Phase> {
         let middle = Nanos(u64::midpoint(self.window.0.0, self.window.1.0));
         Some(self.predicted.as_ref()?.at(middle))
     }
 
+    /// What binds in that phase.
     pub(super) fn binding(&self) -> Option<&Binding> {
         Some(&self.phase()?.binding)
     }
@@ -451,7 +481,7 @@ impl<'a> Seen<'a> {
 
     pub(super) fn check(&self, target: Option<String>) -> CaseCheck {
         CaseCheck {
-            case: self.case.name.to_owned(),
+            case: self.view.name.to_owned(),
             target,
             iops: self.iops,
             expected_iops: self.expected(),
@@ -461,19 +491,21 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Whether a load at this rate moves what an instance lets pass for all its volumes.
+/// Whether this rate is what a limit of the instance grants to all of its volumes together, in a burst
+/// or for ever.
 fn is_at_instance(spec: &DeviceSpec, load: Load, iops: f64) -> bool {
     let granted = grants(spec, load).unwrap_or_default().into_iter();
     let of_instance = granted.filter(|grant| grant.name.volumes.is_none());
     let mut rates = of_instance.flat_map(|grant| [grant.iops, grant.burst_iops]);
-    rates.any(|rate| (iops / rate - 1.0).abs() <= NEAR)
+    rates.any(|rate| is_near(iops, rate))
 }
 
+/// Whether a limit binds, and not the latency.
 fn limited(phase: &Phase) -> bool {
     phase.binding != Binding::Latency
 }
 
-/// Whether the medium itself binds, and no limiter.
+/// Whether the medium itself binds, by its latency or by its physical maximum, and no limiter.
 fn of_medium(binding: &Binding) -> bool {
     let kind = binding.kind();
     matches!(kind, None | Some(LimitKind::PhysicalMaximum { .. }))
@@ -484,7 +516,7 @@ pub(super) fn of_instance(binding: &Binding) -> bool {
     matches!(binding, Binding::Limit(name) if name.volumes.is_none())
 }
 
-/// The phases that are more than the first moments of a limiter.
+/// The phases that last longer than a limiter's own bucket.
 pub(super) fn lasting(predicted: &Prediction) -> impl Iterator<Item = &Phase> {
     let ends = predicted.phases.iter().skip(1).map(|phase| phase.begins);
     let phases = predicted.phases.iter().zip(ends.chain([Nanos::MAX]));
@@ -492,11 +524,12 @@ pub(super) fn lasting(predicted: &Prediction) -> impl Iterator<Item = &Phase> {
     long.map(|(phase, _)| phase)
 }
 
-/// The load of a case as the closed form takes it: one pattern, reads and writes of about one
-/// size.
+/// The load of a case as the closed form takes it: one pattern, with reads and writes of about the
+/// same size. `None` for any other case.
 fn load(case: &CaseView<'_>) -> Option<Load> {
     let job = case.passes.first()?.jobs.first()?;
     let (reads, writes) = (ios(case, Direction::Read), ios(case, Direction::Write));
+    // The closed form counts sequential streams; random operations belong to none.
     let streams = if job.is_random() {
         0
     } else if job.is_sequential() {
@@ -504,6 +537,7 @@ fn load(case: &CaseView<'_>) -> Option<Load> {
     } else {
         return None;
     };
+    // Trims and flushes are not in the closed form.
     let others = ios(case, Direction::Trim) + ios(case, Direction::Sync);
     let mut jobs = case.jobs();
     let one_pattern = jobs.all(|other| (&other.pattern, other.runs) == (&job.pattern, job.runs));
@@ -523,11 +557,13 @@ fn ios(case: &CaseView<'_>, direction: Direction) -> u64 {
     results.map(|result| result.ios).sum()
 }
 
+/// Whether a rate is this one, within the tolerance of all comparisons with documents.
 fn is_near(iops: f64, rate: f64) -> bool {
     (iops / rate - 1.0).abs() <= NEAR
 }
 
-/// The measured time of the first pass: from the end of its ramp to its end.
+/// Begin and end of the measured time of the first pass, counted from the start of its load: the ramp
+/// uses up credits, too. Never empty, as rates are divided by its length.
 fn window(case: &CaseView<'_>) -> (Nanos, Nanos) {
     let Some(pass) = case.passes.first() else {
         return (Nanos::ZERO, Nanos(1));

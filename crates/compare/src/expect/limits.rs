@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::compare::LEVEL_PERCENT;
 
-use super::bench::{ABOVE, Bench, NEAR, Seen, lasting};
+use super::explain::{ABOVE, ExplainedCase, ExplainedRun, NEAR, lasting};
 use super::why::Why;
 
 /// How a documented limit compares with what was delivered.
@@ -18,12 +18,12 @@ pub enum State {
     Met,
     /// More than documented was delivered, and no burst explains it.
     Exceeded,
-    /// A case reached it, but for a pause or an episode of slow operations.
+    /// A case reached it, apart from a pause or an episode of slow operations.
     Interrupted,
     /// A case should have reached it and did not.
     Missed,
-    /// The passes do not show whether it was reached: their interval lies on both sides, or a real
-    /// device was measured in one pass.
+    /// The passes do not show whether it was reached: the interval of their mean holds both answers, or
+    /// a real device was measured in one pass, which has no interval.
     Undecided,
     /// No case of this run could reach it.
     NotTested,
@@ -32,7 +32,7 @@ pub enum State {
 /// A documented limit and what was delivered of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitCheck {
-    /// The limit itself; the fields below have what of it is printed.
+    /// The limit itself; the fields below have its printed form.
     #[serde(skip)]
     pub documented: Limit,
     /// `gp3: volume IOPS`.
@@ -44,7 +44,7 @@ pub struct LimitCheck {
     pub value: f64,
     /// `IOPS`, `MiB/s`, `MB/s`.
     pub unit: &'static str,
-    /// Source and date.
+    /// Source and date of the documented value.
     pub origin: String,
     /// Met, exceeded, missed, undecided or not tested: the judgement that tables, pages and gates
     /// share.
@@ -57,10 +57,10 @@ pub struct LimitCheck {
     pub delivered_ci95_low: Option<f64>,
     /// Upper end of it.
     pub delivered_ci95_high: Option<f64>,
-    /// Variance of the logarithms of its passes.
+    /// Variance of the logarithms of the rates of that case's passes.
     #[serde(skip)]
     pub scatter: Option<f64>,
-    /// Only for a limit that was not tested.
+    /// Set for a limit that was not tested.
     pub how_to_test: Option<HowToTest>,
 }
 
@@ -70,14 +70,14 @@ pub struct LimitCheck {
 pub enum HowToTest {
     /// By this load.
     By(String),
-    /// By none, and why.
+    /// No load can test it; this is why.
     Not(String),
 }
 
-/// Every documented rate of the device.
-pub(super) fn check(bench: &Bench<'_>) -> Vec<LimitCheck> {
-    let limits = bench.given.resolved.spec.limits();
-    // What the medium can do, or lets pass for a moment, is no promise.
+/// Every documented rate of the device, compared with what the run delivered.
+pub(super) fn check(run: &ExplainedRun<'_>) -> Vec<LimitCheck> {
+    let limits = run.given.resolved.spec.limits();
+    // The physical maximum of a medium and the peak of a limiter are no promises.
     let promised = limits.iter().filter(|limit| {
         use LimitKind::{Baseline, Burst, Rate};
         matches!(
@@ -85,78 +85,81 @@ pub(super) fn check(bench: &Bench<'_>) -> Vec<LimitCheck> {
             Rate { .. } | Baseline { .. } | Burst { .. }
         )
     });
-    promised.map(|limit| one(bench, limit)).collect()
+    promised.map(|limit| check_limit(run, limit)).collect()
 }
 
-/// What a case delivered of a limit, as a share of it.
+/// How much of a limit a case delivered.
 struct Share<'a> {
-    seen: &'a Seen<'a>,
+    case: &'a ExplainedCase<'a>,
+    /// The delivered rate over the limit.
     value: f64,
-    /// Whether it was to bind this case.
+    /// Whether the limit was expected to bind this case.
     tested: bool,
-    /// More than any burst or bucket gives.
+    /// Whether it is more than any burst or bucket gives.
     beyond: bool,
 }
 
-/// A state, and whether a share is in it.
+/// A state, and the test whether a case puts the limit into it.
 type StateTest = (State, fn(&Share<'_>) -> bool);
 
-fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
-    let shares: Vec<Share<'_>> = bench
-        .seen
+fn check_limit(run: &ExplainedRun<'_>, limit: &Limit) -> LimitCheck {
+    let shares: Vec<Share<'_>> = run
+        .cases
         .iter()
-        .filter_map(|seen| share(bench, seen, limit))
+        .filter_map(|case| share(run, case, limit))
         .collect();
-    // From the strongest state on: the first that any share is in, with the largest of these.
+    // The strongest state comes first: one case that reached the limit shows that it can be reached,
+    // whatever the others did. Of the cases in that state, the one with the largest share is shown.
     let states: [StateTest; 5] = [
         (State::Exceeded, |share| share.beyond),
         (State::Met, |share| {
             (share.value - 1.0).abs() <= NEAR || (share.tested && share.value > 1.0 - NEAR)
         }),
         (State::Interrupted, |share| {
-            share.tested && share.seen.why == Why::Interrupted
+            share.tested && share.case.why == Why::Interrupted
         }),
         (State::Missed, |share| share.tested),
         (State::NotTested, |_| true),
     ];
-    let found = states.into_iter().find_map(|(state, wanted)| {
-        let wanted = shares.iter().filter(|share| wanted(share));
-        Some((state, wanted.max_by(|a, b| a.value.total_cmp(&b.value))?))
+    let found = states.into_iter().find_map(|(state, is_in_state)| {
+        let in_state = shares.iter().filter(|share| is_in_state(share));
+        Some((state, in_state.max_by(|a, b| a.value.total_cmp(&b.value))?))
     });
     let state = found.map_or(State::NotTested, |(state, _)| state);
     let which = found.map(|(_, share)| share);
-    let passes = which.map_or_else(Vec::new, |share| share.seen.pass_iops());
+    let passes = which.map_or_else(Vec::new, |share| share.case.pass_iops());
     let interval = confidence(&passes, LEVEL_PERCENT / 100.0);
     let in_shares = interval.zip(which).map(|(interval, share)| {
+        // From operations per second of the case to shares of the limit.
         let ends = [interval.low, interval.high];
-        ends.map(|iops| iops / share.seen.iops * share.value)
+        ends.map(|iops| iops / share.case.iops * share.value)
     });
-    // Another pass of a simulation is another draw of the same chances.
+    // One pass of a simulation is enough: its scatter is a setting of the model, not an unknown.
     let state = decided(
         state,
         in_shares,
-        bench.cases.is_simulated() && passes.len() == 1,
+        run.view.is_simulated() && passes.len() == 1,
     );
     LimitCheck {
         documented: limit.clone(),
         limit: limit.name.to_string(),
-        target: bench.target(),
+        target: run.target(),
         value: limit.value,
         unit: limit.unit.text(),
         origin: limit.origin.to_string(),
         state,
-        case: which.map(|share| share.seen.case.name.to_owned()),
+        case: which.map(|share| share.case.view.name.to_owned()),
         delivered: which.map(|share| share.value * limit.value),
         delivered_ci95_low: in_shares.map(|[low, _]| low * limit.value),
         delivered_ci95_high: in_shares.map(|[_, high]| high * limit.value),
         scatter: log_variance(&passes),
-        how_to_test: (state == State::NotTested).then(|| how(bench, limit)),
+        how_to_test: (state == State::NotTested).then(|| how_to_test(run, limit)),
     }
 }
 
-/// The state that the passes show: where the 95 % interval lies on both sides of what counts as
-/// reached, they show none.
-fn decided(state: State, interval: Option<[f64; 2]>, by_one_pass: bool) -> State {
+/// The state after the 95 % interval has been considered. `interval` is given in shares of the limit;
+/// `one_pass_decides`: without an interval the state stays as it is.
+fn decided(state: State, interval: Option<[f64; 2]>, one_pass_decides: bool) -> State {
     if !matches!(state, State::Met | State::Missed) {
         return state;
     }
@@ -164,13 +167,18 @@ fn decided(state: State, interval: Option<[f64; 2]>, by_one_pass: bool) -> State
         Some([_, high]) if high < 1.0 - NEAR => State::Missed,
         Some([low, _]) if low >= 1.0 - NEAR => State::Met,
         Some(_) => State::Undecided,
-        None if by_one_pass => state,
+        None if one_pass_decides => state,
         None => State::Undecided,
     }
 }
 
-fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<Share<'a>> {
-    let granted = grants(&bench.given.resolved.spec, seen.load?).ok()?;
+/// How much of a limit a case delivered; `None` where the limit does not count its operations.
+fn share<'a>(
+    run: &'a ExplainedRun<'_>,
+    case: &'a ExplainedCase<'a>,
+    limit: &Limit,
+) -> Option<Share<'a>> {
+    let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
     let rate = granted.iter().find_map(|grant| {
         let names = [
             (&grant.name, grant.iops),
@@ -179,47 +187,50 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
         let found = names.into_iter().find(|(name, _)| *name == &limit.name);
         found.map(|(_, rate)| rate)
     })?;
-    let level = seen.level(&limit.name);
+    let level = case.level(&limit.name);
     let of_instance = limit.name.volumes.is_none();
-    // What an instance lets pass it lets pass for all of its volumes together.
+    // A limit of the instance holds for all of its volumes together. Another limit may bind for a part
+    // of the time only, and is compared with the rate of that part.
     let counted = if of_instance {
-        seen.together_iops
+        case.together_iops
     } else {
-        level.unwrap_or(seen.iops)
+        level.unwrap_or(case.iops)
     };
     let value = counted / rate;
-    // A full bucket, or a burst, lets more pass: what is beyond must be beyond that too.
-    let most = seen.expected()?;
-    let binds = seen
+    // A full bucket or a burst lets more pass than the limit: a rate exceeds the documents only if it is
+    // above what these allow, too.
+    let most = case.expected()?;
+    let binds = case
         .binding()
         .is_some_and(|binding| binding.is(&limit.name));
     Some(Share {
-        seen,
+        case,
         value,
-        tested: if seen.is_shared {
+        tested: if case.is_shared {
             of_instance && (value - 1.0).abs() <= NEAR
         } else {
-            // A healthy device of this type may be too slow to reach it with so few in flight.
-            (binds && seen.why != Why::Latency) || level.is_some()
+            // A healthy device of this type may be too slow to reach the limit at this queue depth.
+            (binds && case.why != Why::Latency) || level.is_some()
         },
-        beyond: binds && value > 1.0 + ABOVE && seen.iops > most * (1.0 + ABOVE),
+        beyond: binds && value > 1.0 + ABOVE && case.iops > most * (1.0 + ABOVE),
     })
 }
 
-/// Sizes to look for a test among.
+/// Block sizes, in KiB, among which a test is looked for.
 const KIB: [u64; 7] = [4, 16, 32, 64, 128, 256, 1024];
+/// Operations in flight on each volume, from the smallest load on.
 const IN_FLIGHT: [u32; 6] = [1, 4, 16, 32, 64, 256];
-/// A phase that begins earlier needs no long test.
+/// A limit that binds after this time needs a longer test than usual.
 const SOON: Nanos = Nanos::from_secs(30);
 
-/// The smallest load that runs into a limit, or what binds before it.
-fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
-    let spec = &bench.given.resolved.spec;
+/// The first load, from the smallest on, that runs into a limit; if none does, what binds before it.
+fn how_to_test(run: &ExplainedRun<'_>, limit: &Limit) -> HowToTest {
+    let spec = &run.given.resolved.spec;
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(1);
-    // Small operations load the IOPS, and of the others the largest load the bytes.
+    // The block size that comes nearest to this kind of limit: what binds it is worth naming.
     let is_of_operations = limit.unit == LimitUnit::Iops;
     let own_kib = if is_of_operations { 4 } else { 1024 };
-    let mut first = None;
+    let mut binds_first = None;
     for (streams, pattern) in [(0, "random"), (volumes, "sequential")] {
         for (read_percent, direction) in [(100, "reads"), (0, "writes")] {
             for (kib, depth) in KIB.iter().flat_map(|kib| IN_FLIGHT.map(|n| (*kib, n))) {
@@ -235,22 +246,23 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
                 };
                 let found = lasting(&predicted).find(|phase| phase.binding.is(&limit.name));
                 if let Some(phase) = found {
-                    return HowToTest::By(words(pattern, direction, load, phase));
+                    return HowToTest::By(described(pattern, direction, load, phase));
                 }
                 let binding = &predicted.sustained().binding;
-                if first.is_none() && kib == own_kib && *binding != Binding::Latency {
-                    first = Some(binding.clone());
+                if binds_first.is_none() && kib == own_kib && *binding != Binding::Latency {
+                    binds_first = Some(binding.clone());
                 }
             }
         }
     }
-    HowToTest::Not(match first {
+    HowToTest::Not(match binds_first {
         Some(binding) => format!("no load can: {binding} binds first"),
         None => "no load of usual size can: latency binds first".to_owned(),
     })
 }
 
-fn words(pattern: &str, direction: &str, load: Load, phase: &Phase) -> String {
+/// `random reads of 4 KiB, 64 in flight, for longer than 33 min`.
+fn described(pattern: &str, direction: &str, load: Load, phase: &Phase) -> String {
     let long = if phase.begins > SOON {
         format!(", for longer than {}", phase.begins)
     } else {

@@ -1,4 +1,5 @@
-//! Everything else that could have been bought: other types, other instances, other days.
+//! Other devices that could explain a rate: other types of volume, other sizes, other instances, and
+//! the same address on other days.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -13,18 +14,18 @@ use blocklab_workload::{Address, Date, Offer};
 use super::Expectation;
 use super::why::{EXACT, Why};
 
-/// An instance's own disks.
+/// The type name of an instance's own disks.
 const LOCAL: &str = "local";
 
-/// Devices to try where a rate is not as expected. Those that are many are resolved when first
-/// requested.
+/// Devices to try where a rate is not as expected. The sizes of an instance and the days are many, and
+/// are resolved only when a case asks for them.
 #[derive(Default)]
 pub(super) struct Others {
-    /// The type of volume that the record's own limits name, where it is another one.
+    /// The type of volume that the record's own limits name, if the address names another one.
     pub(super) recorded_type: Option<String>,
-    /// The instance that they name, where it is another one.
+    /// The instance that they name, if the address names another one.
     pub(super) recorded_instance: Option<String>,
-    /// Other types of volume of the same size, without settings.
+    /// Other types of volume of the same size with default settings, by name.
     pub(super) types: Vec<(String, DeviceSpec)>,
     siblings: OnceCell<Vec<(String, DeviceSpec)>>,
     days: OnceCell<Vec<(Date, DeviceSpec)>>,
@@ -38,8 +39,8 @@ impl<'a> Expectation<'a> {
         }
     }
 
-    /// The device of the address with something changed; `None` where that changes nothing, or
-    /// there is no such device.
+    /// The device of the address after an edit; `None` where the edit changes nothing or gives an
+    /// address that cannot be bought.
     pub(super) fn changed(&self, edit: impl Fn(&mut Offer)) -> Option<DeviceSpec> {
         let offer = self.offer()?;
         let mut other = offer.clone();
@@ -59,6 +60,7 @@ impl Others {
         let spec = &given.resolved.spec;
         let mut kinds = given.catalog.volume_types();
         kinds.retain(|kind| {
+            // Local disks come with an instance: no volume was bought in their place.
             let is_other = *kind != offer.volume && kind != LOCAL && offer.volume != LOCAL;
             is_other && vendor(kind) == vendor(&offer.volume)
         });
@@ -67,7 +69,7 @@ impl Others {
                 (other.iops, other.throughput, other.profile) = (None, None, None);
                 other.volume.clone_from(&kind);
             })?;
-            // Some types run as others where they are attached.
+            // Attached to some instances, a type runs as another one, which has its own turn.
             let is_other = spec.volumes.first()?.kind == kind;
             is_other.then_some((kind, spec))
         });
@@ -86,7 +88,8 @@ impl Others {
         }
     }
 
-    /// What the record itself names of its target, where that is not what the address names.
+    /// The other type or instance that the record itself names. An instance does not explain a case that
+    /// latency binds, as its limits are not what decides.
     pub(super) fn recorded(&self, is_latency_bound: bool) -> Option<Why> {
         let instance = self
             .recorded_instance
@@ -98,8 +101,8 @@ impl Others {
         }
     }
 
-    /// Whether fewer of the volumes, or smaller ones, explain a share of what is documented. The
-    /// size of a volume tells only where its limits are by size.
+    /// Whether fewer of the volumes, or smaller ones, explain a rate that is this share of the documented
+    /// one. `off` gives how far a device is from the rate.
     pub(super) fn smaller(
         &self,
         given: Expectation<'_>,
@@ -110,18 +113,21 @@ impl Others {
             |edit: &dyn Fn(&mut Offer)| given.changed(edit).is_some_and(|spec| off(&spec) <= EXACT);
         let offer = given.offer()?;
         let all = u32::try_from(given.resolved.spec.volumes.len()).ok()?;
+        // The largest number first: a single volume that is missing is the likeliest mistake.
         if let Some(fewer) = (1..all)
             .rev()
             .find(|fewer| fits(&|offer| offer.count = NonZeroU32::new(*fewer)))
         {
             return Some(Why::FewerVolumes(fewer));
         }
+        // Where limits grow with the size, the size is off by the same share as the rate. Where they do not,
+        // the smaller volume does not fit.
         let gib = (offer.size?.as_f64() * share / f64::from(1 << 30)).round();
         let gib = (gib as u64).max(1);
         fits(&|offer| offer.size = Some(Bytes(gib << 30))).then_some(Why::OtherSize(gib))
     }
 
-    /// The other sizes of the instance, with the same volume.
+    /// The other sizes of the instance's family, by name, each with the same volume.
     pub(super) fn siblings(&self, given: Expectation<'_>) -> &[(String, DeviceSpec)] {
         self.siblings.get_or_init(|| {
             let instance = given.offer().and_then(|offer| offer.instance.as_deref());
@@ -138,7 +144,7 @@ impl Others {
         })
     }
 
-    /// The first day of the limits that fit.
+    /// The first day on which the limits of the address fit.
     pub(super) fn day(
         &self,
         given: Expectation<'_>,
@@ -150,30 +156,31 @@ impl Others {
     }
 }
 
-/// Figures that are assumed of a device: before the first document of a type nothing else is known.
-fn assumed(spec: &DeviceSpec) -> usize {
+/// How many rates of a device are only assumed.
+fn assumed_rates(spec: &DeviceSpec) -> usize {
     let rates = spec
         .limits()
         .into_iter()
-        .filter(|rate| rate.unit.per_second().is_some());
-    rates.filter(|rate| rate.origin.is_assumed()).count()
+        .filter(|limit| limit.unit.per_second().is_some());
+    rates.filter(|limit| limit.origin.is_assumed()).count()
 }
 
 fn is_same(a: &DeviceSpec, b: &DeviceSpec) -> bool {
     a.volumes == b.volumes && a.instance == b.instance
 }
 
-/// The devices that the address named on other days, each with the first month of its kind. What is
-/// only assumed of a day, because the type was not sold yet or no document speaks of it, explains
-/// nothing.
+/// The devices that the address named on other days, each with the first month in which it had these
+/// limits. A day for which more is assumed than for today, because the type was not sold yet or no
+/// document covers it, explains nothing.
 fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
     let today = &given.resolved.spec;
-    let least = assumed(today);
+    let assumed_today = assumed_rates(today);
     let on = |day: Date| {
         let spec = given.changed(|offer| offer.as_of = Some(day))?;
-        (assumed(&spec) <= least).then_some(spec)
+        (assumed_rates(&spec) <= assumed_today).then_some(spec)
     };
     let mut found: Vec<(Date, DeviceSpec)> = Vec::new();
+    // A quarter at a time; only around a change the months between are resolved as well.
     for (year, month) in (2012..=2026).flat_map(|year| [1, 4, 7, 10].map(|month| (year, month))) {
         let Some((day, spec)) = Date::new(year, month, 1).and_then(|day| Some((day, on(day)?)))
         else {
@@ -182,7 +189,7 @@ fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
         if is_same(&spec, today) || found.iter().any(|(_, known)| is_same(known, &spec)) {
             continue;
         }
-        // The months of the quarter before.
+        // The change may have come in one of the two months since the last quarter that was tried.
         let (year, months) = match month {
             1 => (year - 1, [11, 12]),
             _ => (year, [month - 2, month - 1]),
@@ -196,11 +203,13 @@ fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
     found
 }
 
+/// `azure` in `azure/premium-ssd`; `None` for a type of AWS, which has no prefix.
 fn vendor(kind: &str) -> Option<&str> {
     kind.split_once('/').map(|(vendor, _)| vendor)
 }
 
-/// The names that the limits of the only target carry: of its volumes, or of its instance.
+/// The owners of the rate limits in a record of one target: its types of volume, or its instance. A
+/// record of several targets does not tell whose they are, and gives none.
 fn owners(record: &Record, of_volumes: bool) -> BTreeSet<&str> {
     let [target] = &*record.targets else {
         return BTreeSet::new();
@@ -213,11 +222,11 @@ fn owners(record: &Record, of_volumes: bool) -> BTreeSet<&str> {
     owned.map(|owned| &*owned.name.owner).collect()
 }
 
-/// The known name that is among these instead of the expected one: a record of a modelled
-/// volume names it, and its instance, with every limit.
-fn other(own: &BTreeSet<&str>, expected: &str, known: &[impl AsRef<str>]) -> Option<String> {
-    own.iter()
+/// The first known name among the owners, if the expected one is not among them.
+fn other(owners: &BTreeSet<&str>, expected: &str, known: &[impl AsRef<str>]) -> Option<String> {
+    owners
+        .iter()
         .find(|name| known.iter().any(|known| known.as_ref() == **name))
-        .filter(|_| !own.contains(expected))
+        .filter(|_| !owners.contains(expected))
         .map(|name| (*name).to_owned())
 }

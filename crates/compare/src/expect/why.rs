@@ -1,58 +1,58 @@
-//! Why a case delivered what it delivered.
+//! The reasons for which a case delivers more or less than expected.
 
 use blocklab_workload::Date;
 use serde::Serialize;
 
-/// Another explanation must fit so well: it has more freedom than the first.
+/// How closely another device or another day must match a rate, as a share of it. This is stricter
+/// than the tolerance of the expected rate: among many candidates, one is easily near by chance.
 pub(super) const EXACT: f64 = 0.01;
 
 /// Why a case delivered what it delivered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// As documents let one expect, within 2.5 %.
+    /// The expected rate, within 2.5 %.
     AsExpected,
-    /// As expected, but for a pause or an episode of slow operations.
+    /// The expected rate, apart from a pause or an episode of slow operations.
     Interrupted,
-    /// Its instance holds all volumes of the run that are attached to it at a limit of theirs together.
+    /// All volumes of the run on the same instance together run at a limit of that instance.
     SharedInstance,
-    /// As another type of volume delivers: the one of this name.
+    /// The rate of another type of volume, which is named.
     OtherType(String),
-    /// As other instances would let pass: those of these names.
+    /// The rate that other instances let pass; these are their names.
     OtherInstance(Vec<String>),
-    /// As a volume of another size of this type delivers: of about this many GiB.
+    /// The rate of a volume of this type with another size, about this many GiB.
     OtherSize(u64),
-    /// As this many of the volumes deliver together.
+    /// The rate of this many of the volumes together.
     FewerVolumes(u32),
-    /// As the type delivers with its default settings.
+    /// The rate of the type with its default settings.
     DefaultSettings,
-    /// As the record's own model has it: held by this limit of the address, with this value there,
-    /// which is less than the address promises.
+    /// A limit that the record's own model sets lower than the address does held the case back.
     OtherSetting {
-        /// Its name.
+        /// Name of the limit.
         limit: String,
-        /// In its unit.
+        /// Its value in the record, in `unit`.
         recorded: f64,
-        /// As the address has it.
+        /// Its value by the address, in `unit`.
         promised: f64,
-        /// Of both: `IOPS`, `B/s`.
+        /// Unit of both values: `IOPS`, `B/s`.
         unit: &'static str,
     },
-    /// As the limits of that day would have it.
+    /// The rate by the limits of that day.
     AnotherDay(Date),
-    /// As expected, but for a factor that confused units leave.
+    /// The expected rate, apart from the factor that a mix-up of these units gives.
     UnitSlip(&'static str),
     /// More than documents promise.
     Above,
-    /// Less than documents promise, and a limit was to bind.
+    /// Less than documents promise, although a limit was expected to bind.
     Below,
-    /// The medium's own latency bounds it, and is one that was published of its type.
+    /// The medium's own latency bounds it, and lies in the range that was published for its type.
     Latency,
-    /// Latency bounds it, and is shorter than any that was published of its type.
+    /// Latency bounds it, and is shorter than any that was published for its type.
     Quicker,
-    /// Latency bounds it, and is longer than any that was published of its type.
+    /// Latency bounds it, and is longer than any that was published for its type.
     Slower,
-    /// Cannot be compared with documents: the page cache, a pace, our own processor, an unknown
-    /// pattern, or a type without a contract.
+    /// The rate cannot be compared with documents: the page cache answered, a rate was requested, our
+    /// own processor was the limit, the pattern has no closed form, or no rate is promised.
     NotComparable,
 }
