@@ -1,10 +1,9 @@
-//! Whether a pipeline may go on: a condition put to a comparison, a diagnosis or a run, and one of
-//! three answers.
+//! In: conditions on a comparison, a diagnosis or a run. Out: whether a pipeline may go on.
 //!
-//! An answer rests on the 95 % confidence intervals that the pages show. The condition *fails*
-//! where the whole interval lies beyond what is allowed, it *passes* where the whole interval lies
-//! within, and anything else is *undecided*: more passes would make the interval narrower. What
-//! was not measured never passes.
+//! An answer rests on the 95 % confidence intervals that the pages show. A condition *fails* if the
+//! whole interval lies beyond what is allowed, and *passes* if the whole interval lies within.
+//! Anything else is *undecided*: more passes would make the interval narrower. What was not measured
+//! never passes.
 
 mod asked;
 mod beyond;
@@ -16,6 +15,8 @@ mod missed;
 mod slower;
 mod warning;
 
+use blocklab_record::{Record, Status};
+use blocklab_workload::Direction;
 use serde::Serialize;
 
 use beyond::beyond;
@@ -32,37 +33,53 @@ pub use loads::{Loads, fits};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// What the condition forbids is excluded.
+    /// It is shown that nothing is as the condition forbids.
     Pass,
-    /// It is neither shown nor excluded.
+    /// Neither is shown.
     Undecided,
-    /// It is shown.
+    /// It is shown that something is as the condition forbids.
     Fail,
 }
 
 /// One load, limit, finding or run under a condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
-    /// Place of the run among those given.
+    /// Index of the run among those given.
     pub run: usize,
     /// `rand4k-q32-read read`, `gp3: volume IOPS`, `rule drift`.
     pub subject: String,
     /// Pass, fail or undecided.
     pub answer: Answer,
-    /// With the figures that it rests on.
+    /// The reason, with the figures that the answer rests on.
     pub why: String,
-    /// Where it is undecided: passes that would decide if ratio and scatter stay as they are;
-    /// `None`: not known, or more than 1,000.
+    /// For an undecided answer: how many passes would decide it if ratio and scatter stay as they
+    /// are; `None`: not known, or more than 1,000.
     pub passes_to_decide: Option<u32>,
 }
 
 impl Judged {
-    /// Where it is undecided: how many passes would decide.
+    /// Adds the number of passes that would decide, if the answer is undecided.
     fn decided_by(mut self, passes: Option<u32>) -> Self {
         if self.answer == Answer::Undecided {
             self.passes_to_decide = passes;
         }
         self
+    }
+
+    /// A run that did not end as planned: what it lacks could have failed the condition.
+    fn unfinished(run: usize, record: &Record) -> Option<Self> {
+        let why = "it did not end as planned, so cases or passes may be missing";
+        (record.status != Status::Complete).then(|| {
+            let subject = format!("run {}", record.id);
+            Self::new(run, subject, Answer::Undecided, why.to_owned())
+        })
+    }
+
+    /// A load that has no counterpart, with the reason.
+    fn not_compared(run: usize, case: &str, direction: Direction, why: &str) -> Self {
+        let subject = format!("{case} {direction}");
+        let why = format!("it cannot be compared: {why}");
+        Self::new(run, subject, Answer::Undecided, why)
     }
 
     fn new(run: usize, subject: impl Into<String>, answer: Answer, why: String) -> Self {
@@ -83,7 +100,7 @@ pub struct Check {
     pub condition: String,
     /// The worst of `judged`.
     pub answer: Answer,
-    /// Everything that was looked at.
+    /// Each load, limit, finding or run that was judged.
     pub judged: Vec<Judged>,
 }
 
@@ -105,7 +122,7 @@ impl Gate {
 }
 
 impl Check {
-    /// Without anything that was looked at, nothing is decided.
+    /// The worst of the answers decides; where nothing was judged, nothing is decided.
     fn new(asked: &Asked, judged: Vec<Judged>) -> Self {
         let worst = judged.iter().map(|judged| judged.answer).max();
         Self {

@@ -20,22 +20,22 @@ use crate::history::AgainstHistory;
 /// A condition, and the loads that it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// What must not be.
+    /// What must not be the case.
     pub condition: Condition,
-    /// Of which loads.
+    /// The loads that it is about.
     pub loads: Loads,
 }
 
-/// What conditions are put to.
+/// What conditions are judged by.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence<'a> {
     /// The runs, with what was found in them.
     pub runs: &'a [(&'a Record, &'a [Finding])],
-    /// Where they are compared: with one of them, of which nothing is asked by itself.
+    /// A comparison of the runs. Its baseline is only compared with: no condition is judged on it alone.
     pub comparison: Option<&'a Comparison>,
-    /// Where the only run is compared with those before it.
+    /// A comparison of the only run with those before it.
     pub history: Option<&'a AgainstHistory>,
-    /// Where the only run is compared with documents.
+    /// A comparison of the only run with documents.
     pub compared: Option<&'a Compared>,
 }
 
@@ -109,10 +109,10 @@ impl NoSuchCase {
     }
 }
 
-/// The answers to all that is asked; `None` where nothing is.
+/// The answers to all conditions; `None` without a condition.
 ///
 /// # Panics
-/// When the comparison is not of these runs, or a condition needs what is not there.
+/// When the comparison is not of these runs, or the evidence lacks what a condition is judged by.
 pub fn answer(asked: &[Asked], evidence: Evidence<'_>) -> Option<Gate> {
     Gate::new(asked.iter().map(|one| check(one, evidence)).collect())
 }
@@ -141,6 +141,7 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
         ),
         Condition::Warning => warning(runs, loads),
         Condition::Beyond(bound) => {
+            // The baseline is as it is: a bound is about the runs that follow it.
             let baseline = comparison.map(|comparison| comparison.baseline);
             let judged = runs
                 .iter()
@@ -151,6 +152,7 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
                 .collect()
         }
     };
+    // A misspelled name must not let a pipeline pass.
     if judged.is_empty() {
         let why = "no load of this name and direction was measured, so nothing is decided";
         let subject = asked.loads.case.clone().unwrap_or_default();

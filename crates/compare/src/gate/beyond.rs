@@ -1,27 +1,21 @@
-//! The gate on figures of a run by themselves: `p99>5ms`, `iops<5000`.
+//! The gate on a figure of a run without a comparison: `p99>5ms`, `iops<5000`.
 
 use std::collections::BTreeMap;
 
-use blocklab_record::{DirectionResult, Measurement, Record, Statistic, Status};
+use blocklab_record::{Measurement, Record, Statistic};
 use blocklab_stats::{Histogram, Interval, confidence, log_variance, passes_for};
-use blocklab_workload::Direction;
 
 use super::{Answer, Bound, Figure, Judged, Loads};
 use crate::compare::{
     Clocked, LEVEL_PERCENT, Load, Quantity, clocked, latencies, loads as loads_of, supports, values,
 };
 
-/// Whether a figure of these loads lies beyond a bound: rates by case, all directions together,
-/// latencies by direction. Under an open-loop rate a latency counts from the moment an operation was
-/// due. The spread between the passes decides; one pass leaves it undecided, and so do a run that did
-/// not end as planned and a percentile with too few operations beyond it.
-pub fn beyond(run: usize, record: &Record, bound: Bound, loads: &Loads) -> Vec<Judged> {
-    let mut judged = Vec::new();
-    if record.status != Status::Complete {
-        let why = "it did not end as planned, so cases or passes may be missing";
-        let subject = format!("run {}", record.id);
-        judged.push(Judged::new(run, subject, Answer::Undecided, why.to_owned()));
-    }
+/// Whether a figure of these loads lies beyond a bound. Rates are judged case by case, over all
+/// directions that are asked for; latencies direction by direction, under an open-loop rate from the
+/// moment an operation was due. The scatter between the passes decides. Undecided are a figure of one
+/// pass, a run that did not end as planned, and a percentile with too few operations beyond it.
+pub(super) fn beyond(run: usize, record: &Record, bound: Bound, loads: &Loads) -> Vec<Judged> {
+    let mut judged: Vec<Judged> = Judged::unfinished(run, record).into_iter().collect();
     if bound.figure.is_latency() {
         let all = loads_of(record);
         let wanted = all
@@ -42,10 +36,11 @@ pub fn beyond(run: usize, record: &Record, bound: Bound, loads: &Loads) -> Vec<J
 /// The rate of each case in each pass, where anything moved in the directions that are asked for.
 fn rates<'a>(record: &'a Record, figure: Figure, loads: &Loads) -> BTreeMap<&'a str, Vec<f64>> {
     let mut all: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    // A pass 0 was run before the others and enters no figure.
+    // Pass 0 was run before the passes that count.
     for measurement in record.measurements.iter().filter(|one| one.pass > 0) {
-        let has_moved = directions(measurement)
-            .any(|(direction, result)| loads.has(&measurement.case, direction) && result.ios > 0);
+        let mut results = measurement.jobs.iter().flat_map(|job| &job.directions);
+        let has_moved = results
+            .any(|(direction, result)| loads.has(&measurement.case, *direction) && result.ios > 0);
         if has_moved {
             let rate = rate(measurement, figure, loads);
             all.entry(&measurement.case).or_default().push(rate);
@@ -54,13 +49,9 @@ fn rates<'a>(record: &'a Record, figure: Figure, loads: &Loads) -> BTreeMap<&'a 
     all
 }
 
-fn directions(of: &Measurement) -> impl Iterator<Item = (Direction, &DirectionResult)> {
-    let all = of.jobs.iter().flat_map(|job| &job.directions);
-    all.map(|(direction, result)| (*direction, &**result))
-}
-
-/// Of all jobs, in the directions that are asked for.
+/// The rate of all jobs per second, in operations or MB, in the directions that are asked for.
 fn rate(measurement: &Measurement, figure: Figure, loads: &Loads) -> f64 {
+    // Each job by its own time: jobs of a case need not end together.
     let jobs = measurement.jobs.iter().map(|job| {
         let moved = job
             .directions
@@ -97,7 +88,8 @@ fn latency(run: usize, load: &Load<'_>, bound: Bound) -> Judged {
     verdict(run, &subject, &name, &values(load, quantity), bound)
 }
 
-/// The longest latency is a fact about these passes: nothing is estimated.
+/// Judges the longest latency. It is a fact about these passes, not an estimate, so it has no interval
+/// and is never undecided once it is known.
 fn longest(run: usize, subject: String, name: &str, load: &Load<'_>, bound: Bound) -> Judged {
     let clocked = clocked(load.results());
     let parts = load.passes.iter().flat_map(|part| latencies(part, clocked));
@@ -122,6 +114,7 @@ fn longest(run: usize, subject: String, name: &str, load: &Load<'_>, bound: Boun
     Judged::new(run, subject, answer, why)
 }
 
+/// Judges the mean of the passes by its confidence interval.
 fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) -> Judged {
     let value = passes.iter().sum::<f64>() / passes.len().max(1) as f64;
     let (figure, allowed) = (bound.figure, bound.allowed());
@@ -130,7 +123,7 @@ fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) 
         let why = format!("{named} in one pass, which shows no scatter; allowed: {allowed}");
         return Judged::new(run, subject, Answer::Undecided, why);
     };
-    let Interval { low, high } = blurred(interval, bound.figure);
+    let Interval { low, high } = widened(interval, bound.figure);
     let answer = match bound.is_above {
         true if low > bound.value => Answer::Fail,
         true if high <= bound.value => Answer::Pass,
@@ -141,14 +134,15 @@ fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) 
     let why = format!(
         "{named}, the mean of {} passes ({} to {}); allowed: {allowed}",
         passes.len(),
+        // Student's t may reach below 0, where no rate or latency lies.
         figure.shown(low.max(0.0)),
         figure.shown(high)
     );
     Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, value, bound))
 }
 
-/// A percentile may be wrong by its bucket, whatever the passes say.
-fn blurred(interval: Interval, figure: Figure) -> Interval {
+/// Widens the interval of a percentile by the error of its histogram bucket, which all passes share.
+fn widened(interval: Interval, figure: Figure) -> Interval {
     let error = match figure {
         Figure::Percentile(_) => Histogram::ERROR_BOUND,
         _ => 0.0,
@@ -159,7 +153,7 @@ fn blurred(interval: Interval, figure: Figure) -> Interval {
     }
 }
 
-/// The bound does not scatter: all of the interval comes from the run.
+/// How many passes would bring the interval clear of the bound. A bound has no scatter of its own.
 fn passes_to_decide(passes: &[f64], value: f64, bound: Bound) -> Option<u32> {
     let away = (value / bound.value).ln().abs();
     passes_for([log_variance(passes)?, 0.0], away, LEVEL_PERCENT / 100.0)
@@ -167,6 +161,9 @@ fn passes_to_decide(passes: &[f64], value: f64, bound: Bound) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::Status;
+    use blocklab_workload::Direction;
+
     use super::*;
     use crate::testing::{Sketch, record};
 

@@ -1,4 +1,4 @@
-//! What a pipeline shall not let pass, as text: `slower:5%`, `p99>5ms`.
+//! The conditions on which a pipeline stops, and how they are written: `slower:5%`, `p99>5ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use blocklab_record::{PERCENTILES, Percentile};
 use blocklab_units::{Nanos, rate, stated};
 
-/// What a pipeline shall not let pass.
+/// What stops a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Condition {
-    /// A load that lost more than this share of its rate; `None`: the least difference that
-    /// matters where one is given, else [`Condition::LOSS_PERCENT`].
+    /// A load that lost more than this share of its rate; `None`: the smallest difference that
+    /// matters, if one is given, else [`Condition::LOSS_PERCENT`].
     Slower {
         /// In per cent of the baseline.
         percent: Option<f64>,
@@ -23,7 +23,7 @@ pub enum Condition {
     Beyond(Bound),
 }
 
-/// More than anything moves in a second; a figure of more digits says nothing.
+/// No device moves more in a second: a larger bound is a slip.
 const MOST_RATE: f64 = 1e12;
 
 /// A figure of a load that a bound can be set for.
@@ -53,7 +53,7 @@ pub struct Bound {
 }
 
 impl Figure {
-    /// As it is typed: `iops`, `p99.9`.
+    /// The name by which it is written: `iops`, `p99.9`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Iops => "iops",
@@ -90,7 +90,7 @@ impl Figure {
         self.with_unit(value, rate)
     }
 
-    /// A value that somebody wrote: `5 ms`, `5,000.25 IOPS`.
+    /// A bound as the user wrote it, with all its digits: `5 ms`, `5,000.25 IOPS`.
     fn stated(self, value: f64) -> String {
         self.with_unit(value, stated)
     }
@@ -105,8 +105,8 @@ impl Figure {
 }
 
 impl Bound {
-    /// `at most 5.00 ms`, `at least 5,000 IOPS`: a condition says what must not be, and is easily read
-    /// as what shall be.
+    /// `at most 5.00 ms`, `at least 5,000 IOPS`. A condition states what is forbidden, and is easily
+    /// read as what is wanted, so answers show it the other way round.
     pub fn allowed(self) -> String {
         let most = if self.is_above { "at most" } else { "at least" };
         format!("{most} {}", self.figure.stated(self.value))
@@ -122,6 +122,7 @@ impl FromStr for Bound {
             .find(['<', '>'])
             .ok_or_else(|| NoCondition::unknown(text))?;
         let (name, rest) = (text[..at].trim(), &text[at + 1..]);
+        // `slower>5%` is an obvious slip of `slower:5%`.
         if name == "slower" {
             return Err(NoCondition::slower(
                 text,
@@ -136,6 +137,7 @@ impl FromStr for Bound {
             ))
         })?;
         let value = rest.strip_prefix('=').unwrap_or(rest).trim();
+        // Such a bound would fail a run for a low latency. The user wrote the state that is wanted.
         if figure.is_latency() && text[at..].starts_with('<') {
             return Err(wrong(format!(
                 "it says what must not be, and would fail if the latency is low: {name}>{value}"
@@ -165,6 +167,7 @@ impl fmt::Display for Bound {
         let sign = if self.is_above { '>' } else { '<' };
         write!(f, "{}{sign}", self.figure.name())?;
         if self.figure.is_latency() {
+            // Units as the parser reads them back.
             let (size, unit) = match self.value {
                 ..1e3 => (1.0, "ns"),
                 ..1e6 => (1e3, "us"),
@@ -178,7 +181,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// A text that is no condition.
+/// A text that cannot be read as a condition, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no condition: {why}")]
 pub struct NoCondition {
@@ -194,7 +197,7 @@ impl NoCondition {
         }
     }
 
-    /// A loss behind another sign than the colon.
+    /// `slower` with another sign than the colon before the loss.
     fn slower(text: &str, loss: &str) -> Self {
         Self::new(text, format!("a loss is written as slower:{loss}"))
     }
@@ -210,13 +213,14 @@ impl NoCondition {
 }
 
 impl Condition {
-    /// What a load may lose where no other share is given.
+    /// The share that a load may lose, in per cent, unless another one is given.
     pub const LOSS_PERCENT: f64 = 5.0;
 }
 
-/// `5%`, `2.5`: from 0 to below 100.
+/// Reads a share in per cent, from 0 to below 100: `5%`, `2.5`.
 pub fn percent(text: &str) -> Option<f64> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
+    // Without this, `+5` and `-0` would be read as well.
     let plain = number.starts_with(|c: char| c.is_ascii_digit());
     let value: f64 = number.parse().ok().filter(|_| plain)?;
     (0.0..100.0).contains(&value).then_some(value)

@@ -1,11 +1,11 @@
-//! The gate on loads that lost more than they may against the runs before them.
+//! The gate on loads that are slower than the runs before them by more than is allowed.
 
 use super::lost::{Change, verdicts};
-use super::{Answer, Judged, Loads};
+use super::{Judged, Loads};
 use crate::history::{AgainstHistory, HistoryPair};
 
-/// Whether the run lost more than `percent` of the level before it, load by load. A load that cannot
-/// be compared is undecided, with the reason.
+/// Whether the run lost more than `percent` of the level of its history, load by load. A load that
+/// cannot be compared is undecided, with the reason.
 pub(super) fn slower_than_history(
     against: &AgainstHistory,
     percent: f64,
@@ -18,7 +18,7 @@ pub(super) fn slower_than_history(
     let changes = pairs.iter().map(|pair| Change {
         quantity: pair.quantity,
         ratio: pair.estimate,
-        of: format!("{} earlier runs", pair.runs),
+        baseline: format!("{} earlier runs", pair.runs),
     });
     let changes: Vec<Change> = changes.collect();
     let verdicts = verdicts(&changes, percent).into_iter();
@@ -30,10 +30,6 @@ pub(super) fn slower_than_history(
         .refused
         .iter()
         .filter(|refused| loads.has(&refused.case, refused.direction))
-        .map(|refused| {
-            let subject = format!("{} {}", refused.case, refused.direction);
-            let why = format!("it cannot be compared: {}", refused.why);
-            Judged::new(0, subject, Answer::Undecided, why)
-        });
+        .map(|refused| Judged::not_compared(0, &refused.case, refused.direction, &refused.why));
     judged.chain(refused).collect()
 }

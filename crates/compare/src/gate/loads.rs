@@ -1,8 +1,8 @@
-//! In: the name of a case and a direction. Out: whether a condition is about them.
+//! Which loads a condition is about.
 
 use blocklab_workload::Direction;
 
-/// Loads by the names of their cases, and by their directions.
+/// A choice of loads by the name of the case and by the direction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Loads {
     /// The name of a case, in which `*` stands for any text; `None`: all.
@@ -12,20 +12,20 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// Whether a case is among them.
+    /// Whether it includes a case, in any direction.
     pub fn has_case(&self, name: &str) -> bool {
         let pattern = self.case.as_deref();
         pattern.is_none_or(|pattern| fits(pattern, name))
     }
 
-    /// Whether a direction of a case is.
+    /// Whether it includes a direction of a case.
     pub fn has(&self, case: &str, direction: Direction) -> bool {
         let wanted = self.direction;
         self.has_case(case) && wanted.is_none_or(|wanted| wanted == direction)
     }
 }
 
-/// Whether a name is what a pattern says, in which `*` stands for any text.
+/// Whether a name matches a pattern in which `*` stands for any text.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == name;
@@ -33,6 +33,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     let Some(name) = name.strip_prefix(head) else {
         return false;
     };
+    // The star may stand for nothing, and for all that is left.
     let mut starts = name
         .char_indices()
         .map(|(start, _)| start)

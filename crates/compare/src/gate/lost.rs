@@ -1,5 +1,5 @@
-//! In: how many times its baseline each load is, with its error. Out: whether each lost more than it
-//! may. Apart from its two callers because a comparison and a history are judged by the same rule.
+//! In: the ratio of each load to its baseline, with its error. Out: whether each lost more than is
+//! allowed. A comparison of two runs and one with a history are judged by this same rule.
 
 use blocklab_stats::Ratio;
 
@@ -7,33 +7,35 @@ use super::Answer;
 use crate::compare::{LEVEL_PERCENT, Quantity};
 use crate::history::holm;
 
-/// The chance of a 95 % interval to lie wholly on the worse side of the truth: what each load is
-/// allowed at the bound, and all loads together at "nothing was lost".
+/// The probability with which a 95 % interval lies wholly on the worse side of the truth. A load at
+/// the bound fails with this probability; so does any of the loads together if nothing was lost.
 const ERROR: f64 = (1.0 - LEVEL_PERCENT / 100.0) / 2.0;
 
-/// A load beside its baseline.
+/// The change of a load against its baseline.
 pub(super) struct Change {
-    /// What is judged of it.
+    /// The figure that is judged.
     pub(super) quantity: Quantity,
-    /// That over the baseline's.
+    /// The figure over that of the baseline.
     pub(super) ratio: Ratio,
-    /// What the baseline is: `the baseline`, `5 earlier runs`.
-    pub(super) of: String,
+    /// What the baseline is called: `the baseline`, `5 earlier runs`.
+    pub(super) baseline: String,
 }
 
 /// Whether each load lost more than `percent`, with the figures.
 ///
-/// A loss is shown if the whole interval lies beyond what is allowed, and Holm's rule over all loads
-/// excludes that nothing was lost. Without the second, a build in which nothing changed would fail
-/// often: of many loads that scatter much, one lies beyond by chance. Holm's rule on what is allowed
-/// would do, too, but of eight loads it would find half of the losses of twice that; those are much
-/// further from nothing, so here they are found about as often as in a load by itself.
+/// A loss is shown if two things hold: the whole interval lies beyond what is allowed, and Holm's rule
+/// over all loads excludes that the load lost nothing. Without the second, a build in which nothing
+/// changed would often fail, since one of many loads with much scatter lies beyond by chance.
 ///
-/// To pass, every load has to, so that needs no such care.
+/// Holm's rule could test against the allowed loss instead of against none. Over eight loads that
+/// would find only half of the losses of twice the allowed size. Such losses are far from none, so
+/// the rule used here finds them about as often as for a single load.
+///
+/// A pass needs no such correction: the check passes only if every load does.
 pub(super) fn verdicts(changes: &[Change], percent: f64) -> Vec<(Answer, String)> {
-    let chances: Vec<f64> = changes.iter().map(|change| change.chance_of(1.0)).collect();
+    let p_values: Vec<f64> = changes.iter().map(Change::p_value).collect();
     let all = changes.len();
-    let excluded = holm(&chances, ERROR).into_iter();
+    let excluded = holm(&p_values, ERROR).into_iter();
     let verdicts = changes
         .iter()
         .zip(excluded)
@@ -42,6 +44,7 @@ pub(super) fn verdicts(changes: &[Change], percent: f64) -> Vec<(Answer, String)
 }
 
 impl Change {
+    /// `is_excluded`: Holm's rule excludes that nothing was lost. `all`: the number of loads.
     fn verdict(&self, percent: f64, is_excluded: bool, all: usize) -> (Answer, String) {
         let limit = bound(self.quantity, percent);
         let Ratio {
@@ -60,7 +63,7 @@ impl Change {
         let why = format!(
             "{} {value:.3} of {}, {:.3} to {:.3}; allowed {limit:.3}",
             self.quantity.label(),
-            self.of,
+            self.baseline,
             interval.low,
             interval.high
         );
@@ -71,19 +74,19 @@ impl Change {
         (answer, why)
     }
 
-    /// The chance of so great a loss, if the true ratio is `limit`.
-    fn chance_of(&self, limit: f64) -> f64 {
+    /// The one-sided p-value: the probability of at least this loss if the true ratio is 1.
+    fn p_value(&self) -> f64 {
         if self.quantity.is_latency() {
-            self.ratio.chance_above(limit)
+            self.ratio.chance_above(1.0)
         } else {
-            self.ratio.chance_below(limit)
+            self.ratio.chance_below(1.0)
         }
     }
 
-    /// How narrow either side of the interval has to become to decide it, in logarithms, and at
-    /// which level in per cent: for the bound, and if it lies beyond, for Holm's rule at its
-    /// strictest.
-    pub(super) fn deciding(&self, percent: f64, all: usize) -> Vec<(f64, f64)> {
+    /// What the interval must become to decide the load: half its width, in logarithms, and its level
+    /// in per cent. The first entry is for the bound. A ratio beyond the bound must also satisfy Holm's
+    /// rule, for which the strictest level is assumed.
+    pub(super) fn deciding_intervals(&self, percent: f64, all: usize) -> Vec<(f64, f64)> {
         let log = self.ratio.value.ln();
         let limit = bound(self.quantity, percent).ln();
         let mut deciding = vec![((log - limit).abs(), LEVEL_PERCENT)];
@@ -95,8 +98,8 @@ impl Change {
     }
 }
 
-/// The ratio at which more than the allowed share is lost. What cannot be distinguished at all is no
-/// loss.
+/// The ratio beyond which more than the allowed share is lost. The share is no smaller than what the
+/// quantity can resolve.
 pub(super) fn bound(of: Quantity, percent: f64) -> f64 {
     let share = (percent / 100.0).max(of.resolution());
     if of.is_latency() {

@@ -7,10 +7,10 @@ use super::{Answer, Judged};
 use crate::compare::LEVEL_PERCENT;
 use crate::expect::{Compared, LimitCheck, NEAR, State};
 
-/// Whether a documented limit was not reached, to within 2.5 % of it.
+/// Whether documented limits were reached to within 2.5 %.
 ///
-/// Limits that no load of the run tests are left out; where none is tested, nothing is decided.
-pub fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
+/// Limits that no load of the run tests are left out; if none is tested, nothing is decided.
+pub(super) fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
     let limits = compared.limits.iter();
     let mut judged: Vec<Judged> = limits
         .filter(|tested| tested.state != State::NotTested)
@@ -25,11 +25,13 @@ pub fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
 }
 
 fn limit(run: usize, of: &LimitCheck) -> Judged {
+    // The share that counts as reached in tables and pages, too.
     let bound = of.value * (1.0 - NEAR);
     let ends = of.delivered_ci95_low.zip(of.delivered_ci95_high);
     let answer = match of.state {
         State::Exceeded | State::Met => Answer::Pass,
         State::Missed => Answer::Fail,
+        // A pause says nothing of the limit: another run may reach it.
         State::Interrupted | State::Undecided | State::NotTested => Answer::Undecided,
     };
     let range = match ends {
@@ -45,11 +47,11 @@ fn limit(run: usize, of: &LimitCheck) -> Judged {
         Some(target) => format!("{} of {target}", of.limit),
         None => of.limit.clone(),
     };
-    Judged::new(run, subject, answer, why).decided_by(passes(of, bound))
+    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(of, bound))
 }
 
-/// The limit does not scatter: all of the interval comes from the run.
-fn passes(check: &LimitCheck, bound: f64) -> Option<u32> {
+/// How many passes would bring the interval clear of the bound. A limit has no scatter of its own.
+fn passes_to_decide(check: &LimitCheck, bound: f64) -> Option<u32> {
     let away = (check.delivered? / bound).ln().abs();
     passes_for([check.scatter?, 0.0], away, LEVEL_PERCENT / 100.0)
 }

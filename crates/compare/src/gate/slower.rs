@@ -1,25 +1,29 @@
-//! The gate on loads that lost more of their rate than they may.
+//! The gate on loads that are slower than the baseline by more than is allowed.
 
-use blocklab_record::{Record, Status};
+use blocklab_record::Record;
 
 use super::lost::{Change, verdicts};
 use super::{Answer, Judged, Loads};
 use crate::compare::{Against, Comparison, Contrast, Pair};
 
-/// Whether a run lost more than `percent` of the baseline, load by load: of the rate, and where a
-/// rate was requested, whether the mean latency grew by more than that.
+/// Whether runs lost more than `percent` against the baseline, load by load: by the rate, or where a
+/// rate was requested, by the mean latency.
 ///
-/// A load that only the baseline has, and a run that did not end as planned, leave it undecided.
+/// A load that only the baseline has and a run that did not end as planned are undecided.
 ///
 /// # Panics
 /// When the comparison is not of these records.
-pub fn slower(
+pub(super) fn slower(
     records: &[&Record],
     comparison: &Comparison,
     percent: f64,
     loads: &Loads,
 ) -> Vec<Judged> {
-    let mut judged: Vec<Judged> = unfinished(records).collect();
+    let mut judged: Vec<Judged> = records
+        .iter()
+        .enumerate()
+        .filter_map(|(run, record)| Judged::unfinished(run, record))
+        .collect();
     for against in &comparison.against {
         let pairs: Vec<&Pair> = against
             .pairs
@@ -32,16 +36,7 @@ pub fn slower(
     judged
 }
 
-fn unfinished<'a>(records: &'a [&Record]) -> impl Iterator<Item = Judged> + 'a {
-    let all = records.iter().enumerate();
-    let ended = all.filter(|(_, record)| record.status != Status::Complete);
-    ended.map(|(run, record)| {
-        let why = "it did not end as planned, so cases or passes may be missing";
-        let subject = format!("run {}", record.id);
-        Judged::new(run, subject, Answer::Undecided, why.to_owned())
-    })
-}
-
+/// Loads that only the baseline has. Those that only the other run has are new, and lost nothing.
 fn missing<'a>(
     comparison: &'a Comparison,
     against: &'a Against,
@@ -51,16 +46,13 @@ fn missing<'a>(
     let lost = unmatched
         .filter(|lost| lost.run == comparison.baseline)
         .filter(|lost| loads.has(&lost.case, lost.direction));
-    lost.map(|lost| {
-        let subject = format!("{} {}", lost.case, lost.direction);
-        let why = format!("it cannot be compared: {}", lost.why);
-        Judged::new(against.run, subject, Answer::Undecided, why)
-    })
+    lost.map(|lost| Judged::not_compared(against.run, &lost.case, lost.direction, &lost.why))
 }
 
 fn in_run(run: usize, pairs: &[&Pair], percent: f64) -> Vec<Judged> {
     let changes: Vec<Change> = pairs.iter().filter_map(|pair| change(pair)).collect();
     let verdicts = verdicts(&changes, percent);
+    // A pair without an estimate has no change, so each pair with one takes the next.
     let mut known = changes.iter().zip(verdicts);
     let judged = pairs.iter().map(|pair| {
         let subject = format!("{} {}", pair.case, pair.direction);
@@ -72,7 +64,7 @@ fn in_run(run: usize, pairs: &[&Pair], percent: f64) -> Vec<Judged> {
         let Some((change, (answer, why))) = known else {
             return undecided("one pass on a side shows no scatter; 3 or more on each side would");
         };
-        let passes = passes(contrast, change.deciding(percent, changes.len()));
+        let passes = passes(contrast, change.deciding_intervals(percent, changes.len()));
         Judged::new(run, &*subject, answer, why).decided_by(passes)
     });
     judged.collect()
@@ -83,11 +75,11 @@ fn change(pair: &Pair) -> Option<Change> {
     Some(Change {
         quantity: contrast.quantity,
         ratio: contrast.estimate?,
-        of: "the baseline".to_owned(),
+        baseline: "the baseline".to_owned(),
     })
 }
 
-/// Passes on each side that make the interval narrow enough for all of these.
+/// Passes on each side after which the interval is narrow enough for all of these.
 fn passes(of: &Contrast, deciding: Vec<(f64, f64)>) -> Option<u32> {
     let all = deciding
         .into_iter()
@@ -98,6 +90,8 @@ fn passes(of: &Contrast, deciding: Vec<(f64, f64)>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::Status;
+
     use super::*;
     use crate::compare::{Margins, compare};
     use crate::gate::{Check, Condition};

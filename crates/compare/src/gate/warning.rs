@@ -5,9 +5,9 @@ use blocklab_record::{Record, Status};
 use super::{Answer, Judged, Loads};
 use blocklab_findings::{Finding, Severity};
 
-/// Whether a finding of a run is a warning or worse. A run that did not end as planned, or
-/// measured nothing, is undecided: what it lacks could still have earned one.
-pub fn warning(runs: &[(&Record, &[Finding])], loads: &Loads) -> Vec<Judged> {
+/// Whether a finding of a run is a warning or worse. A run that did not end as planned, or measured
+/// nothing, is undecided: what it lacks could have given one.
+pub(super) fn warning(runs: &[(&Record, &[Finding])], loads: &Loads) -> Vec<Judged> {
     let all = runs.iter().enumerate();
     let judged = all.flat_map(|(run, (record, findings))| in_run(run, record, findings, loads));
     judged.collect()
@@ -18,6 +18,7 @@ fn in_run(run: usize, record: &Record, findings: &[Finding], loads: &Loads) -> V
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
         .filter(|finding| {
+            // A finding without cases is about the whole run.
             finding.subject.is_empty() || finding.subject.iter().any(|case| loads.has_case(case))
         })
         .map(|grave| {
