@@ -1,5 +1,5 @@
-//! In: a run, and those before it. Out: the run load by load against the present level of its
-//! series, or why that cannot be.
+//! In: a run and the runs before it. Out: each load of the run compared with the present level of its
+//! series, or the reason why it cannot be compared.
 
 use blocklab_record::Origin;
 use blocklab_stats::{Ratio, Summary};
@@ -10,10 +10,10 @@ use super::LoadDigest;
 use super::series::{Conditions, HistoryRun, Point, Series, history};
 use crate::compare::{LEVEL_PERCENT, Quantity, Verdict};
 
-/// A run against those before it.
+/// A run compared with the runs before it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgainstHistory {
-    /// Its id.
+    /// Id of the run.
     pub run: String,
     /// Loads that have a history, in the order of the run.
     pub pairs: Vec<HistoryPair>,
@@ -21,30 +21,30 @@ pub struct AgainstHistory {
     pub refused: Vec<Refused>,
 }
 
-/// A load against the present level of its series.
+/// A load compared with the present level of its series: the runs since its last change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryPair {
     /// The load and its conditions.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// The figure that is judged: the rate, and of a given rate the mean latency.
+    /// The figure that is judged: the rate, or the mean latency where a rate was requested.
     pub quantity: Quantity,
-    /// Runs of the level.
+    /// How many runs make the level.
     pub runs: usize,
-    /// The first and the last of them.
+    /// Ids of the first and the last of them.
     pub of_runs: [String; 2],
     /// Their geometric mean, in the unit of the quantity.
     pub baseline: f64,
-    /// The run's own figure.
+    /// The figure of the run itself, in the same unit.
     pub value: f64,
-    /// That over the baseline.
+    /// `value` over `baseline`.
     pub ratio: f64,
-    /// Where the ratio of a run like this would lie with 95 % probability around it: the scatter is
-    /// that between the runs of the level.
+    /// Lower end of the 95 % interval of the ratio. Its width comes from the scatter between the runs of
+    /// the level, which includes what differs from one run to the next.
     pub ci95_low: f64,
     /// Upper end of it.
     pub ci95_high: f64,
-    /// Whether it is faster or slower; with several loads, by Holm's rule.
+    /// Whether the run is faster or slower, by Holm's rule over all loads.
     pub verdict: Verdict,
     /// The ratio with its error.
     #[serde(skip)]
@@ -62,13 +62,13 @@ pub struct Refused {
     pub why: String,
 }
 
-/// Fewer runs of a level show no scatter worth the name.
+/// Fewer runs do not show how much a level scatters.
 const FEWEST: usize = 3;
-/// The error that all loads together are allowed.
+/// The probability that any load is called changed although none is.
 const ERROR: f64 = 1.0 - LEVEL_PERCENT / 100.0;
 
-/// The run against those `earlier`, the oldest first. Differences below `at_least_percent` are
-/// negligible.
+/// Compares a run with the `earlier` ones, which are given from the oldest on. Differences below
+/// `at_least_percent` are negligible.
 pub fn against_history(
     run: &HistoryRun,
     earlier: &[HistoryRun],
@@ -101,10 +101,10 @@ pub fn against_history(
     against
 }
 
-/// Calls those faster or slower of which chance is excluded for all together.
+/// Sets the verdicts. Loads whose change is not shown for all loads together stay at "no difference".
 fn judge(pairs: &mut [HistoryPair], at_least: f64) {
-    let chances: Vec<f64> = pairs.iter().map(HistoryPair::chance_of_equal).collect();
-    let excluded = holm(&chances, ERROR);
+    let p_values: Vec<f64> = pairs.iter().map(HistoryPair::p_value).collect();
+    let excluded = holm(&p_values, ERROR);
     for (pair, is_excluded) in pairs.iter_mut().zip(excluded) {
         let is_better = (pair.ratio < 1.0) == pair.quantity.is_latency();
         let away = (pair.ratio - 1.0).abs();
@@ -120,22 +120,26 @@ fn judge(pairs: &mut [HistoryPair], at_least: f64) {
     }
 }
 
-/// Which of several statements can be made so that any of them is wrong with this probability only,
-/// by the probability of each to be wrong (Holm's rule).
-pub(crate) fn holm(chances: &[f64], error: f64) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..chances.len()).collect();
-    order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
-    let mut made = vec![false; chances.len()];
+/// Holm's rule: which of several hypotheses are rejected, by their p-values, so that the probability
+/// of rejecting any true one is at most `error`.
+pub(crate) fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
+    let mut rejected = vec![false; p_values.len()];
     for (rank, place) in order.iter().enumerate() {
-        if chances[*place] > error / (chances.len() - rank) as f64 {
+        // Each rejection leaves fewer hypotheses to share the error. The first one that stands keeps all
+        // weaker ones.
+        if p_values[*place] > error / (p_values.len() - rank) as f64 {
             break;
         }
-        made[*place] = true;
+        rejected[*place] = true;
     }
-    made
+    rejected
 }
 
+/// The load compared with its series, or why it cannot be.
 fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
+    // What doubts nearly all runs of a series doubts the baseline alike, so it cancels out.
     let mut doubts = load.doubts.iter();
     if let Some(doubt) = doubts.find(|doubt| !series.usual_doubts.contains(doubt)) {
         return Err(format!("a finding doubts this run: {doubt}"));
@@ -146,11 +150,13 @@ fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
         .map(|figure| figure.value)
         .next()
         .ok_or("nothing moved")?;
+    // Runs before the last change are of another level.
     let from = series.changes.last().map_or(0, |change| change.place);
     let level = series.points[from..]
         .iter()
         .filter(|point| !point.is_left_out);
     let level: Vec<&Point> = level.collect();
+    // A simulation gives the same figures each time: one run shows its level.
     let is_exact = series.conditions.origin == Origin::Simulated.name();
     let needed = if is_exact { 1 } else { FEWEST };
     let (Some(first), Some(last), true) = (level.first(), level.last(), level.len() >= needed)
@@ -164,6 +170,8 @@ fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
     let summary = Summary::new(&logs).ok_or("no earlier run")?;
     let away = value.ln() - summary.mean;
     let count = logs.len();
+    // The interval is one for a further run: it scatters as the runs of the level do, and their mean is
+    // uncertain by its own share.
     let error = summary.stddev * (1.0 + 1.0 / count as f64).sqrt();
     let freedom = u32::try_from(count - 1).unwrap_or(u32::MAX);
     let estimate = Ratio::new(away, error, freedom, LEVEL_PERCENT / 100.0);
@@ -177,14 +185,15 @@ fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
         ratio: estimate.value,
         ci95_low: estimate.interval.low,
         ci95_high: estimate.interval.high,
+        // Set by `judge`, which needs all loads.
         verdict: Verdict::Unknown,
         estimate,
     })
 }
 
 impl HistoryPair {
-    /// How probable it is that a run of the level lies as far away, on either side.
-    fn chance_of_equal(&self) -> f64 {
+    /// The two-sided p-value: how probable it is that a run of the level lies at least as far away.
+    fn p_value(&self) -> f64 {
         let one_side = self
             .estimate
             .chance_above(1.0)
@@ -193,12 +202,13 @@ impl HistoryPair {
     }
 }
 
-/// A simulated run has no machine, and a measured one no seed.
+/// `none` for an aspect that a run does not have: a simulated run has no machine, a measured one no
+/// seed.
 fn or_none(aspect: &str) -> &str {
     if aspect.is_empty() { "none" } else { aspect }
 }
 
-/// Why no earlier run is a neighbour: what differs at the newest one of the same case.
+/// Why no earlier run has the same conditions: how those of the newest run with this case differ.
 fn why_none(of: &Conditions, earlier: &[HistoryRun]) -> String {
     let newest = earlier.iter().rev().find_map(|run| {
         let mut loads = run.digest.loads.iter();

@@ -1,5 +1,5 @@
-//! In: a Record. Out: the little of it that lists, pages and its place in a history need, which the
-//! index of a store remembers in one line.
+//! In: a Record. Out: the small part of it that lists, pages and histories need. The index of a store
+//! keeps it as one line per run.
 
 use blocklab_findings::{Assessment, Estimate, Finding, Row, RowDirection, Severity, assess};
 use blocklab_record::{Interval, Origin, Percentile, Record, Status};
@@ -9,29 +9,30 @@ use serde::{Deserialize, Serialize};
 use super::surroundings::{machine, surroundings, target};
 use crate::compare::{Clocked, Load, Quantity, loads};
 
-/// Another one for everything that [`derive`] makes otherwise, so that no store gives out what an
-/// older build derived.
+/// Version of what [`derive`] makes. It changes with every change of that, so that no store serves
+/// what an older build derived.
 pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/2");
 
-/// What every list needs of a run. It is short: a list reads all of them.
+/// What a list needs of a run. It is short, as a list reads it for every run of a store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
     /// The name of the machine; empty where it is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
-    /// `None`: nothing was measured.
+    /// The load with the highest rate; `None`: nothing was measured.
     pub fastest: Option<Fastest>,
 }
 
-/// How the rate of the fastest load went. It is read of the runs that are shown.
+/// The course of the rate of the fastest load. It is read only for the runs that are shown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Course {
-    /// The rate of all directions of its case, in equal parts of its measured time.
+    /// Operations per second of all directions of its case together, over about equal parts of its
+    /// measured time.
     #[serde(default)]
     pub course_iops: Vec<f64>,
 }
 
-/// What is read run by run.
+/// What the line of a run holds in addition to its head.
 #[derive(Serialize)]
 struct Remembered {
     #[serde(flatten)]
@@ -40,7 +41,7 @@ struct Remembered {
     course: Course,
 }
 
-/// Points of a course.
+/// The most points that a course has.
 const POINTS: usize = 32;
 
 /// The load of a run with the most operations a second.
@@ -50,7 +51,7 @@ pub struct Fastest {
     pub case: String,
     /// What its operations did.
     pub direction: String,
-    /// Operations a second, as `show` prints it.
+    /// Operations per second, the figure that `show` prints.
     pub iops: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
@@ -61,16 +62,16 @@ pub struct Fastest {
 pub struct Digest {
     /// Name of the study.
     pub study: String,
-    /// Where its figures come from.
+    /// Whether its figures were measured, simulated, emulated or imported.
     pub origin: Origin,
-    /// The seed of a simulated run: with another one it has other figures.
+    /// The seed of a simulated run: another seed gives other figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// The class of the machine: figures of another one are no neighbours.
+    /// The class of the machine: figures of different classes are not compared.
     pub machine: String,
     /// The target, by what stays the same between two runs.
     pub target: String,
-    /// What else may explain a change: its name, and what it was.
+    /// What else may explain a change, by name and value.
     pub surroundings: Vec<(String, String)>,
     /// Its loads, in the order of the run.
     pub loads: Vec<LoadDigest>,
@@ -83,27 +84,27 @@ pub struct LoadDigest {
     pub case: String,
     /// What its operations did.
     pub direction: Direction,
-    /// What makes it the same load, by a number.
+    /// A fingerprint of the settings that make it the same load.
     pub kind: String,
     /// `4 KiB random read, depth 32, 1 thread`.
     pub what: String,
-    /// Whether a rate was requested: then the device can only show in latencies.
+    /// Whether a rate was requested, so that only latencies can show a difference.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_paced: bool,
-    /// Why its figures may not be the target's, as the names of rules.
+    /// The rules that doubt that its figures are the target's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
     /// Its figures.
     pub figures: Vec<FigureDigest>,
 }
 
-/// One figure of a load. The names are short: a store may have a million of them.
+/// One figure of a load. Its keys are short, as a store may have a million of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FigureDigest {
     /// By its name: `iops`, `service_p99_ns`.
     #[serde(rename = "q")]
     pub quantity: String,
-    /// As `show` prints it.
+    /// The figure that `show` prints, in the unit of the quantity.
     #[serde(rename = "v")]
     pub value: f64,
     /// Its 95 % confidence interval within the run.
@@ -114,8 +115,8 @@ pub struct FigureDigest {
     pub passes: u32,
 }
 
-/// What a list shows of a Record; and what its history and its row on a page need, in one line that
-/// holds a [`Digest`] and a [`Course`].
+/// What a list shows of a Record, and a line of JSON with the [`Digest`] and the [`Course`] that its
+/// history and its row on a page need.
 pub fn derive(record: &Record) -> (RunHead, String) {
     let assessment = assess(record);
     let head = RunHead {
@@ -133,7 +134,7 @@ pub fn derive(record: &Record) -> (RunHead, String) {
     (head, text)
 }
 
-/// The rate of a case over its passes.
+/// The rate of a case over all of its passes, without ramps, in at most [`POINTS`] points.
 fn course(record: &Record, case: &str) -> Vec<f64> {
     let passes = record.measurements.iter().filter(|pass| pass.case == case);
     let slices: Vec<&Interval> = passes
@@ -147,12 +148,13 @@ fn course(record: &Record, case: &str) -> Vec<f64> {
             .flat_map(|slice| [slice.read, slice.write, slice.trim]);
         let ios: u64 = directions.map(|direction| direction.ios).sum();
         let length_ns: u64 = slices.iter().map(|slice| slice.length_ns).sum();
+        // Whole operations suffice for a picture of this size, and keep the line short.
         (ios as f64 * 1e9 / length_ns.max(1) as f64).round()
     });
     rates.collect()
 }
 
-/// By the figure that `show` prints of it.
+/// The load with the highest rate, by the figure that `show` prints.
 fn fastest(assessment: &Assessment) -> Option<Fastest> {
     let all = assessment.rows.iter().flat_map(|row| {
         let directions = row.directions.iter();
@@ -168,7 +170,7 @@ fn fastest(assessment: &Assessment) -> Option<Fastest> {
 }
 
 impl Digest {
-    /// What a history needs of this Record.
+    /// Takes from a Record what a history needs.
     pub fn new(record: &Record, assessment: &Assessment) -> Self {
         let is_simulated = record.origin == Origin::Simulated;
         let loads = loads(record);
@@ -218,7 +220,7 @@ impl LoadDigest {
         }
     }
 
-    /// The name of the figure that is judged: the rate, and of a given rate the mean latency.
+    /// The name of the figure that is judged: the rate, or the mean latency where a rate was requested.
     pub fn headline(&self) -> String {
         let quantity = if self.is_paced {
             Quantity::Mean(Clocked::Service)
@@ -229,8 +231,9 @@ impl LoadDigest {
     }
 }
 
-/// Rules that tell of something besides the target and its load: what they doubt is left out of
-/// the test. What a slower target brings with it, as a heavier tail, is not among them.
+/// Rules that find a cause outside of the target and its load: a run that they doubt is left out of
+/// the test. Rules that find a symptom of a slower target, such as a heavier tail, are not among them:
+/// leaving such runs out would hide what a history is for.
 const DISTURBED: [&str; 16] = [
     "changed-under-way",
     "clock",
@@ -250,7 +253,8 @@ const DISTURBED: [&str; 16] = [
     "stood-still",
 ];
 
-/// A run that did not end as planned is doubted as a whole.
+/// What doubts a case: the status of a run that did not end as planned, and the rules of
+/// [`DISTURBED`] that gave a warning on it.
 fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
     let status = match record.status {
         Status::Complete => None,
@@ -272,33 +276,35 @@ fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
     doubts
 }
 
-/// Rate, mean and p99; of a given rate the response, from which users suffer.
+/// Rate, mean and p99. The p99 is that of the response time where there is one, since that is the time
+/// that users wait.
 fn figures(direction: &RowDirection) -> Vec<FigureDigest> {
-    let tail = &PERCENTILE;
     let mut figures = vec![
         FigureDigest::new(Quantity::Iops, &direction.iops),
         FigureDigest::new(Quantity::Mean(Clocked::Service), &direction.mean_ns),
     ];
-    let percentiles = match &direction.response_ns {
+    let (clocked, percentiles) = match &direction.response_ns {
         Some(response) => (Clocked::Response, response.percentiles),
         None => (Clocked::Service, direction.service_ns),
     };
-    if let Some(of) = Percentile::brief().find(|of| of.name == *tail)
-        && direction.supports(of.share)
+    if let Some(tail) = Percentile::brief().find(|known| known.name == TAIL)
+        && direction.supports(tail.share)
     {
         figures.push(FigureDigest {
-            quantity: Quantity::Percentile(percentiles.0, of).name(),
-            value: percentiles.1.at(tail) as f64,
+            quantity: Quantity::Percentile(clocked, tail).name(),
+            value: percentiles.at(TAIL) as f64,
+            // A row has its percentiles from all passes together, so there is no scatter.
             interval: None,
             passes: direction.iops.passes,
         });
     }
+    // A history works with logarithms, and a 0 has none.
     figures.retain(|figure| figure.passes > 0 && figure.value > 0.0);
     figures
 }
 
-/// Farther out a run of some seconds has too few operations.
-const PERCENTILE: &str = "p99";
+/// The percentile of a history: a run of some seconds has too few operations for one further out.
+const TAIL: &str = "p99";
 
 impl FigureDigest {
     fn new(quantity: Quantity, estimate: &Estimate) -> Self {
@@ -311,7 +317,7 @@ impl FigureDigest {
     }
 }
 
-/// The same for the same text in every build (FNV-1a, 64 bit).
+/// A hash that every build computes alike, as it is stored (FNV-1a, 64 bit).
 fn fingerprint(text: &str) -> u64 {
     let bytes = text.bytes();
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

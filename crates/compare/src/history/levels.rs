@@ -1,5 +1,5 @@
-//! In: the values of a series that enter the test, and where something begins. Out: the stretches
-//! between. A file of its own: charts draw them, and nothing is decided by them.
+//! In: the values of a series that enter the test, and the places at which a new level begins. Out: the
+//! levels. Charts draw them; no verdict depends on them.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,20 @@ use serde::Serialize;
 /// A stretch of a series between two changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Level {
-    /// Its first run, by its place among the points.
+    /// Index of its first run among the points.
     pub from_place: usize,
-    /// Its last one.
+    /// Index of its last run among the points.
     pub to_place: usize,
-    /// Runs of it that enter the test.
+    /// How many of its runs enter the test.
     pub runs: usize,
-    /// Their median.
+    /// The median of these.
     pub median: f64,
-    /// Whether it is only suspected that something begins there.
+    /// Whether the change at its beginning is only suspected.
     pub is_suspected: bool,
 }
 
-/// The levels of values, each with its place among the points. `starts`: the first places of those
-/// after the first; `suspected`: that of what is only suspected.
+/// The levels of a series. `sound`: its values, each with its index among the points; `starts`: the
+/// indexes at which a new level begins; `suspected`: the one at which that is only suspected.
 pub(super) fn levels(
     sound: &[(usize, f64)],
     starts: impl Iterator<Item = usize>,

@@ -1,5 +1,5 @@
-//! In: digests of runs, the oldest first. Out: a series for each figure of each load that was
-//! measured again and again under the same conditions, with the changes in it.
+//! In: digests of runs, from the oldest on. Out: a series for each figure of each load that was measured
+//! repeatedly under the same conditions, with the changes in it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,24 +19,24 @@ pub struct HistoryRun {
     pub id: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// What is known of it.
+    /// The digest of its Record.
     pub digest: Digest,
-    /// What the user decided.
+    /// What the user decided on it by a tag.
     pub by_hand: Option<ByHand>,
 }
 
-/// What the user decided of a run, whatever findings say of it.
+/// What the user decided on a run. It overrides what findings say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ByHand {
-    /// It enters the test.
+    /// The run enters the test.
     In,
-    /// It is left out.
+    /// The run is left out.
     Out,
 }
 
 impl ByHand {
-    /// By the tags of the run; whoever gives both leaves it out.
+    /// The decision that the tags of a run hold; a run with both tags is left out.
     pub fn of_tags(tags: &[String]) -> Option<Self> {
         if tags.iter().any(|tag| tag == "history-out") {
             Some(Self::Out)
@@ -48,7 +48,7 @@ impl ByHand {
     }
 }
 
-/// What makes two figures neighbours in a history.
+/// What must be equal for two runs to belong to the same series.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Conditions {
     /// Name of the study.
@@ -59,16 +59,16 @@ pub struct Conditions {
     pub direction: Direction,
     /// `4 KiB random read, depth 32, 1 thread`.
     pub what: String,
-    /// What makes it the same load, by a number.
+    /// A fingerprint of the settings that make it the same load.
     #[serde(skip)]
     pub kind: String,
     /// The target, by what stays the same between two runs.
     pub target: String,
     /// The class of the machine.
     pub machine: String,
-    /// Where the figures come from: `measured`, `simulated`.
+    /// How the figures came about: `measured`, `simulated`.
     pub origin: &'static str,
-    /// Of a simulated run.
+    /// The seed of a simulated run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
 }
@@ -76,30 +76,30 @@ pub struct Conditions {
 /// One figure of the same load, run after run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// Under which conditions.
+    /// The conditions that all of its runs share.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// The figure, with its unit.
     pub quantity: Quantity,
-    /// Whether it is the one by which the load is judged: the rate, and of a given rate the mean
-    /// latency.
+    /// Whether the load is judged by this figure: the rate, or the mean latency where a rate was
+    /// requested.
     pub is_headline: bool,
     /// What the series shows.
     pub verdict: SeriesVerdict,
-    /// Why there is no other verdict: how many runs are missing, what is suspected.
+    /// Why the verdict is not a clearer one: how many runs are missing, or what would settle a suspicion.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Rules that doubt three quarters of its runs or more: on a machine that is always busy, busy
-    /// runs are compared with busy ones.
+    /// Rules that doubt at least three quarters of its runs. They leave no run out: on a machine that is
+    /// always busy, busy runs are compared with busy ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub usual_doubts: Vec<String>,
-    /// The oldest first.
+    /// Its runs, from the oldest on.
     pub points: Vec<Point>,
-    /// The oldest first.
+    /// The changes that are shown, from the oldest on.
     pub changes: Vec<ChangePoint>,
-    /// The stretches between the changes and the suspicion; none where too few runs are comparable.
+    /// The levels between the changes and the suspicion; empty where too few runs are comparable.
     pub levels: Vec<Level>,
-    /// What the last one or two runs let one suspect.
+    /// A change that is suspected but not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspicion: Option<Suspected>,
 }
@@ -112,9 +112,9 @@ pub enum SeriesVerdict {
     Regressed,
     /// Its last change made it better.
     Improved,
-    /// Chance explains all of it.
+    /// Chance can explain all differences.
     NoChangeShown,
-    /// One or two runs lie apart: two more will tell.
+    /// The last runs differ from their level, but too few of them to show a change.
     Suspected,
     /// Too few runs are comparable.
     NotComparable,
@@ -127,7 +127,7 @@ pub struct Point {
     pub run: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// As `show` prints it, in the unit of the quantity.
+    /// The figure that `show` prints, in the unit of the quantity.
     pub value: f64,
     /// Its 95 % confidence interval within the run.
     pub ci95_low: Option<f64>,
@@ -135,75 +135,76 @@ pub struct Point {
     pub ci95_high: Option<f64>,
     /// The passes behind it.
     pub passes: u32,
-    /// Whether it is left out of the test and drawn hollow: by hand, or as something doubts it that
-    /// is not usual in its series.
+    /// Whether it is left out of the test and drawn hollow: by the user, or because a rule doubts it
+    /// that does not doubt most of its series.
     pub is_left_out: bool,
-    /// What the user decided of it.
+    /// What the user decided on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<ByHand>,
     /// Rules that doubt it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// What is not as it was at the run before.
+    /// What differs from the run before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
 }
 
-/// Something around a load that is not as it was.
+/// An aspect of the surroundings that changed between two runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Changed {
     /// `kernel`, `tool`, `scheduler`, `limits`.
     pub what: String,
-    /// At the earlier run; empty where it was not known.
+    /// Its value at the earlier run; empty where it was not known.
     pub before: String,
-    /// At the later one.
+    /// Its value at the later run.
     pub after: String,
 }
 
-/// A place since which a series is on another level.
+/// A run from which on a series is at another level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangePoint {
     /// Worse or better.
     pub verdict: SeriesVerdict,
-    /// The first run of the new level.
+    /// Id of the first run of the new level.
     pub run: String,
-    /// When it began.
+    /// When that run began: RFC 3339, UTC.
     pub started_at: String,
-    /// Its place among the points.
+    /// Its index among the points.
     pub place: usize,
-    /// The last run of the level before.
+    /// Id of the last run of the level before.
     pub last_before: String,
     /// Median of the level before.
     pub before: f64,
     /// Median of the new level.
     pub after: f64,
-    /// From the one to the other, of the one before.
+    /// The change from the one level to the other, relative to the one before.
     pub change_percent: f64,
-    /// Where the true change lies with 95 % probability (Hodges and Lehmann); of a simulation it
-    /// is exact.
+    /// Lower end of the 95 % confidence interval (Hodges and Lehmann); `None` for a simulation, whose
+    /// change is exact.
     pub ci95_low_percent: Option<f64>,
     /// Upper end of it.
     pub ci95_high_percent: Option<f64>,
-    /// How probable it is that chance alone does that; `None` of a simulation, which knows none.
+    /// The p-value of the change; `None` for a simulation, in which chance has no part.
     pub probability: Option<f64>,
-    /// Runs of the level before and of the new one.
+    /// The numbers of runs of the level before and of the new one.
     pub runs: [usize; 2],
-    /// What else changed between the two runs.
+    /// What else changed between the last run before and the first one after.
     pub changed: Vec<Changed>,
 }
 
-/// What the last one or two runs let one suspect.
+/// A change that is suspected: of the last one or two runs, or one that is too likely to be chance
+/// among all series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suspected {
-    /// Worse or better it would be.
+    /// Whether it would be for the worse or for the better.
     pub verdict: SeriesVerdict,
-    /// The first of them.
+    /// Id of the first run after it.
     pub run: String,
-    /// Its place among the points.
+    /// Index of that run among the points.
     pub place: usize,
-    /// Median of the level that they leave.
+    /// Median of the level before.
     pub before: f64,
-    /// Their own median.
+    /// Median of the runs after it.
     pub after: f64,
 }
 
@@ -212,19 +213,20 @@ pub struct Suspected {
 pub struct History {
     /// In the order in which they first appear.
     pub series: Vec<Series>,
-    /// Series with runs enough to be tested: so many chances to be wrong.
+    /// How many series have enough runs to be tested; each of them is a chance of a false alarm.
     pub tested: usize,
 }
 
-/// The fewest runs with two levels in them.
+/// The fewest runs in which a change can be found: two levels of three runs.
 const FEWEST: usize = 6;
 
-/// The series of these runs, the oldest first, and their changes.
+/// The series of these runs, which are given from the oldest on, and their changes.
 ///
-/// All series count as tested together, whatever is shown of them later: who looks at many gets
-/// the same answer for each as who looks at one.
+/// The error is controlled over all series together, whichever are shown later. So a series has the
+/// same verdict whether it is looked at alone or with others.
 pub fn history(runs: &[HistoryRun]) -> History {
     let mut drafts = drafts(runs);
+    // All series are tested before any is judged: what counts as shown depends on how many there are.
     let found: Vec<Found> = drafts.iter().map(Found::new).collect();
     let tested = found.iter().filter(|found| found.is_tested).count();
     let chances: Vec<f64> = found
@@ -232,20 +234,22 @@ pub fn history(runs: &[HistoryRun]) -> History {
         .flat_map(|found| &found.changes)
         .filter_map(|(_, change)| change.as_ref().map(|change| change.probability))
         .collect();
+    // `shown` has one answer for each change with a probability, in the order of `chances`.
     let mut shown = discoveries(&chances, tested).into_iter();
     for (draft, found) in drafts.iter_mut().zip(found) {
-        found.tell(draft, || shown.next().unwrap_or(false));
+        found.write_into(draft, || shown.next().unwrap_or(false));
     }
     let series = drafts.into_iter().map(|draft| draft.series).collect();
     History { series, tested }
 }
 
-/// A series that is not judged yet, and the runs behind its points.
+/// A series without a verdict, and the runs behind its points.
 struct Draft<'r> {
     series: Series,
     runs: Vec<&'r HistoryRun>,
 }
 
+/// The series of these runs with their points, in the order in which they first appear.
 fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
     let mut drafts: Vec<Draft<'_>> = Vec::new();
     let mut places: HashMap<(Conditions, String), usize> = HashMap::new();
@@ -253,6 +257,7 @@ fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
         for load in &run.digest.loads {
             let conditions = Conditions::new(&run.digest, load);
             for figure in &load.figures {
+                // A store may hold figures of a newer version.
                 let Some(quantity) = Quantity::named(&figure.quantity) else {
                     continue;
                 };
@@ -280,15 +285,16 @@ fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
             }
         }
     }
+    // What is usual in a series is known only when all of its points are there.
     for draft in &mut drafts {
-        draft.series.leave_out();
+        draft.series.leave_out_doubted();
     }
     drafts
 }
 
 impl Series {
-    /// Decides which of its points enter the test.
-    fn leave_out(&mut self) {
+    /// Decides which points are left out of the test.
+    fn leave_out_doubted(&mut self) {
         let all = self.points.iter().flat_map(|point| &point.doubts);
         let all: BTreeSet<String> = all.cloned().collect();
         let usual = all.into_iter().filter(|rule| {
@@ -343,11 +349,13 @@ impl Draft<'_> {
     }
 }
 
+/// The change that a ratio means, in per cent.
 fn change_percent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
 
-/// What is not the same, in the order of the later run.
+/// The aspects that differ, in the order of the later run; those that only the earlier one has come
+/// last.
 fn changed(before: &[(String, String)], after: &[(String, String)]) -> Vec<Changed> {
     let gone = before
         .iter()
@@ -362,19 +370,20 @@ fn changed(before: &[(String, String)], after: &[(String, String)]) -> Vec<Chang
         .collect()
 }
 
-/// Empty where it is not known.
+/// The value of an aspect; empty where it is not known.
 fn value_of(what: &str, surroundings: &[(String, String)]) -> String {
     let found = surroundings.iter().find(|(name, _)| name == what);
     found.map_or_else(String::new, |(_, value)| value.clone())
 }
 
-/// What was found in a series by itself.
+/// The changes found in one series, before the other series are taken into account.
 struct Found {
+    /// Whether chance had to be excluded by a test; a simulation is compared exactly.
     is_tested: bool,
-    /// The places among the points that enter the test.
+    /// The indexes among the points that enter the test.
     sound: Vec<usize>,
-    /// The place among `sound` at which a new level begins; with what chance says of it, where
-    /// chance has a say.
+    /// The indexes into `sound` at which a new level begins, each with the result of the test; `None`
+    /// for a simulation.
     changes: Vec<(usize, Option<Change>)>,
 }
 
@@ -396,6 +405,7 @@ impl Found {
                 sound,
             };
         }
+        // The time of the test grows with the square of the runs, so only the last ones enter it.
         sound.drain(..sound.len().saturating_sub(TESTED));
         let is_tested = sound.len() >= FEWEST;
         let found = changes(&values(&sound));
@@ -409,10 +419,11 @@ impl Found {
         }
     }
 
-    /// Puts it into the series. `is_shown` is asked for each change with a probability, in order.
-    fn tell(self, draft: &mut Draft<'_>, mut is_shown: impl FnMut() -> bool) {
+    /// Writes changes, suspicion and verdict into the series. `is_shown` answers for each change that was
+    /// tested, in their order, whether it is shown.
+    fn write_into(self, draft: &mut Draft<'_>, mut is_shown: impl FnMut() -> bool) {
         let starts: Vec<usize> = self.changes.iter().map(|(at, _)| *at).collect();
-        let mut open = None;
+        let mut unshown = None;
         for (which, (at, change)) in self.changes.iter().enumerate() {
             let from = which.checked_sub(1).map_or(0, |before| starts[before]);
             let end = starts.get(which + 1).copied().unwrap_or(self.sound.len());
@@ -421,31 +432,37 @@ impl Found {
             if change.is_none() || is_shown() {
                 draft.series.changes.push(found);
             } else {
-                open = Some((*at, found));
+                unshown = Some((*at, found));
             }
         }
+        // Only the newest level can be suspicious. A change that is too likely among all series remains a
+        // suspicion; otherwise the last one or two runs may be one.
         let level = starts.last().copied().unwrap_or(0);
-        draft.series.suspicion = match open {
-            Some((at, open)) if at == level => Some(open.into()),
+        draft.series.suspicion = match unshown {
+            Some((at, change)) if at == level => Some(change.into()),
             _ if draft.is_exact() => None,
             _ => draft.suspicion(&self.sound[level..]),
         };
         self.judge(draft);
     }
 
+    /// Sets the verdict of the series, and its levels.
     fn judge(&self, draft: &mut Draft<'_>) {
         let exact = draft.is_exact();
         let series = &mut draft.series;
         let runs = self.sound.len();
-        let doubted = series
+        let excluded = series
             .points
             .iter()
             .filter(|point| point.is_left_out)
             .count();
-        let left_out = match doubted {
+        let left_out = match excluded {
             0 => String::new(),
-            doubted => format!("; {doubted} more are left out, by hand or as findings doubt them"),
+            excluded => {
+                format!("; {excluded} more are left out, by hand or as findings doubt them")
+            }
         };
+        // Two exact figures show a change; more are needed to tell one from scatter.
         let needed = if exact { 2 } else { FEWEST };
         (series.verdict, series.why) = match (series.changes.last(), &series.suspicion) {
             _ if runs < needed => {
@@ -472,7 +489,7 @@ impl Found {
 }
 
 impl Draft<'_> {
-    /// Whether the figures are those of a calculation, in which chance has no part.
+    /// Whether the figures are calculated, so that chance has no part in them.
     fn is_exact(&self) -> bool {
         self.series.conditions.origin == Origin::Simulated.name()
     }
@@ -528,7 +545,7 @@ impl Draft<'_> {
 }
 
 impl From<ChangePoint> for Suspected {
-    /// A change that is too likely among so many series.
+    /// A change that could be chance among so many series remains a suspicion.
     fn from(change: ChangePoint) -> Self {
         Self {
             verdict: change.verdict,

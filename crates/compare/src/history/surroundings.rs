@@ -1,13 +1,13 @@
-//! In: a Record. Out: what it was measured on, in three parts: the target and the class of the
-//! machine, which make a series, and the rest, which may explain a change within one.
+//! In: a Record. Out: where it was measured, in three parts. The target and the class of the machine
+//! decide to which series it belongs; the rest may explain a change within a series.
 
 use blocklab_record::{BlockDevice, Origin, Record};
 use blocklab_units::stated;
 
 use crate::compare::{aspects, each_target};
 
-/// The machine, as far as it makes figures incomparable. Kernel and scheduler are not a part of
-/// it: that they changed is what a history is asked for.
+/// The class of the machine, so far as another class makes figures incomparable; empty for a simulation.
+/// Kernel and scheduler are no part of it: a history should show what their change did.
 pub(super) fn machine(record: &Record) -> String {
     if record.origin == Origin::Simulated {
         return String::new();
@@ -21,8 +21,8 @@ pub(super) fn machine(record: &Record) -> String {
     instance.chain(processors).collect::<Vec<_>>().join(", ")
 }
 
-/// Disks by their serial numbers, where they have one: the kernel may give them another name at
-/// every start. Firmware is left out, as it changes on the same disk.
+/// Disks by their serial numbers, where they have one: the kernel may name them differently at every
+/// start. Firmware is left out, as an update does not make another disk.
 pub(super) fn target(record: &Record) -> String {
     each_target(record, |target| match target.devices.first() {
         Some(device) => disk(device),
@@ -43,8 +43,10 @@ fn disk(device: &BlockDevice) -> String {
     }
 }
 
-/// What else was so, by name: that of a comparison, and the limits of a modelled device.
+/// Everything else around the load, by name and value: the aspects that a comparison knows, the host,
+/// its processor quota, and the limits of a modelled device. What is not known is left out.
 pub(super) fn surroundings(record: &Record) -> Vec<(String, String)> {
+    // Status and origin are no surroundings: one doubts the run, the other decides its series.
     let aspects = aspects(record).filter(|(what, _)| !["status", "origin"].contains(what));
     let own = [
         (
