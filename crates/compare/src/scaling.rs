@@ -1,7 +1,8 @@
-//! In: the rates of one load on more and more hosts. Out: how far they grow, and where they stop.
+//! In: the rates of one load on different numbers of hosts. Out: how far the rate grows, and where it
+//! stops.
 //!
-//! The model has two lines: every host adds what one host gives, until something that they share gives
-//! no more.
+//! The model has two lines: each host adds what one host gives, until something that they share is
+//! exhausted.
 //!
 //! ```text
 //!   rate │        ╭─────── the cap
@@ -14,38 +15,39 @@
 /// A rate on some hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// How many.
+    /// Number of hosts.
     pub hosts: u32,
-    /// Operations a second of all of them.
+    /// Operations per second of all hosts together.
     pub iops: f64,
 }
 
 /// How a load grows with its hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
-    /// By the number of hosts.
+    /// Sorted by the number of hosts, each number once.
     pub points: Vec<Point>,
-    /// What each host gave on the fewest hosts.
+    /// Operations per second of each host in the point of the fewest hosts.
     pub iops_per_host: f64,
-    /// Where the rate stops; `None`: it grew to the last point.
+    /// Where the rate stops growing; `None`: it grew up to the last point.
     pub knee: Option<Knee>,
 }
 
-/// Where more hosts stop to add.
+/// The point from which on more hosts add nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
-    /// The rate beyond it: the mean of the points that lie on the cap.
+    /// The rate beyond it, in operations per second: the mean of the points on the cap.
     pub cap_iops: f64,
-    /// The number of hosts at which both lines meet.
+    /// The number of hosts at which the two lines meet, usually between two points.
     pub hosts: f64,
 }
 
-/// A step from one point to the next is flat where it adds less than this share of what the further
-/// hosts would add.
+/// A step from one point to the next is flat if it adds less than this share of what the additional
+/// hosts should add.
 const FLAT: f64 = 0.25;
 
 impl Scaling {
-    /// `None` for fewer than two numbers of hosts, or a rate of 0.
+    /// The scaling over these points; `None` for fewer than two numbers of hosts, or if the first rate
+    /// is 0.
     pub fn new(mut points: Vec<Point>) -> Option<Self> {
         points.sort_by_key(|point| point.hosts);
         points.dedup_by_key(|point| point.hosts);
@@ -61,13 +63,13 @@ impl Scaling {
         })
     }
 
-    /// What a point reaches of the line that the fewest hosts began, in per cent.
+    /// The rate of a point over that of perfect scaling from the fewest hosts, in per cent.
     pub fn efficiency(&self, point: Point) -> f64 {
         100.0 * point.iops / (self.iops_per_host * f64::from(point.hosts))
     }
 }
 
-/// The cap is the mean of the points from the last step on that was not flat.
+/// Only flat steps at the end make a knee: growth after a flat step shows that nothing was exhausted.
 fn knee(points: &[Point], per_host: f64) -> Option<Knee> {
     let steps = points.windows(2).rev();
     let flat_steps = steps.take_while(|pair| {
@@ -78,6 +80,7 @@ fn knee(points: &[Point], per_host: f64) -> Option<Knee> {
     if flat == 0 {
         return None;
     }
+    // `flat` steps lie between one point more.
     let capped = &points[points.len() - flat - 1..];
     let cap_iops = capped.iter().map(|point| point.iops).sum::<f64>() / capped.len() as f64;
     Some(Knee {

@@ -1,4 +1,4 @@
-//! What becomes of a conclusion: confirmed, contradicted, true by construction, or not testable.
+//! In: a conclusion of the author and all figures. Out: whether our figures confirm it.
 
 use blocklab_units::stated;
 use blocklab_workload::publication::{Cell, Check, Conclusion};
@@ -6,35 +6,36 @@ use serde::Serialize;
 
 use super::figures::Sources;
 
-/// What our figures say of a conclusion.
+/// Whether our figures support a conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Every figure lies where the conclusion puts it.
+    /// Every figure is within the bounds of the conclusion.
     Confirmed,
-    /// At least one does not.
+    /// At least one is outside.
     Contradicted,
-    /// It is about what documents promise, and only models made of these documents speak.
+    /// It is about what documents promise, and all figures come from models made of these documents.
     TrueByConstruction,
-    /// There is no figure to test it by.
+    /// A figure that it needs is missing.
     NotTestable,
 }
 
-/// A conclusion and what becomes of it.
+/// A conclusion and the verdict on it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
-    /// The conclusion.
+    /// The conclusion, as the author put it.
     pub text: String,
-    /// By our figures.
+    /// The verdict by our figures.
     pub verdict: Verdict,
     /// The same test on the published figures; `None` where they do not allow it.
     pub by_published: Option<bool>,
-    /// What was looked at, with the numbers: one sentence a check.
+    /// One sentence for each check, with its numbers.
     pub reasons: Vec<String>,
-    /// What explains it.
+    /// What explains the verdict.
     pub because: String,
 }
 
+/// Tests a conclusion, and gives the same test on the published figures.
 pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
     let tested: Vec<Tested> = of
         .checks
@@ -43,6 +44,7 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
         .collect();
     let verdict = match &tested[..] {
         [] => Verdict::NotTestable,
+        // One figure outside is enough, whatever else is missing.
         all if all.iter().any(|check| check.ours == Some(false)) => Verdict::Contradicted,
         all if all.iter().all(|check| check.ours == Some(true)) => {
             if of.promised && !sources.any_measured(of) {
@@ -65,7 +67,7 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
     }
 }
 
-/// A check and what the figures say.
+/// Whether our figures and the published ones are within the bounds of a check; `None`: not known.
 struct Tested {
     ours: Option<bool>,
     published: Option<bool>,
@@ -88,7 +90,7 @@ impl Tested {
     }
 }
 
-/// Whether all values are within the bounds: one that is not decides, whatever is unknown.
+/// Whether all values are within the bounds. A value outside decides even if others are missing.
 fn holds(check: &Check, values: &[Option<f64>]) -> Option<bool> {
     let mut known = values.iter().flatten();
     if !known.all(|value| within(check, *value)) {
@@ -100,6 +102,9 @@ fn holds(check: &Check, values: &[Option<f64>]) -> Option<bool> {
 fn within(check: &Check, value: f64) -> bool {
     check.min.is_none_or(|min| value >= min) && check.max.is_none_or(|max| value <= max)
 }
+
+/// Up to this many of the figures outside are named.
+const NAMED: usize = 4;
 
 /// `IOPS of i3.xlarge over i2.xlarge: 191 % to 468 %, tested against at least 150 %; published 192 % to 472 %`.
 fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String {
@@ -127,10 +132,10 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
         .filter(|(_, value)| value.is_some_and(|value| !within(check, value)));
     let outside: Vec<String> = outside.map(|(cell, _)| place(cell)).collect();
     if ours.len() > 1 && !outside.is_empty() {
-        let shown = outside[..outside.len().min(4)].join(", ");
+        let shown = outside[..outside.len().min(NAMED)].join(", ");
         let more = match outside.len() {
-            0..=4 => String::new(),
-            all => format!(" and {} more", all - 4),
+            0..=NAMED => String::new(),
+            all => format!(" and {} more", all - NAMED),
         };
         text.push_str(&format!(
             "; outside in {} of {}: {shown}{more}",
@@ -169,11 +174,12 @@ fn range(values: &[Option<f64>], unit: &str) -> Option<String> {
     })
 }
 
-/// Whole above 100, else three figures.
+/// A whole number above 100, else about three significant digits.
 fn shown(value: f64) -> String {
+    // The bounds are where rounding would give a digit more.
     match value.abs() {
-        it if it >= 99.95 => blocklab_units::count(value),
-        it if it >= 9.995 => format!("{value:.1}"),
+        large if large >= 99.95 => blocklab_units::count(value),
+        medium if medium >= 9.995 => format!("{value:.1}"),
         _ => stated(value),
     }
 }

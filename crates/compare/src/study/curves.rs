@@ -1,4 +1,4 @@
-//! Latency over rate, of a Record whose cases are points of curves.
+//! In: a Record whose cases are points of curves. Out: the curves of latency over rate.
 
 use blocklab_record::{Latency, Measurement, Record};
 use blocklab_stats::Summary;
@@ -8,8 +8,9 @@ use super::tables::{Line, Plot};
 use blocklab_findings::Aggregate;
 use blocklab_findings::sweeps::{add, number, without};
 
-/// Settings that change the load on a device: shares of a full rate, as Vdbench's curves
-/// and the native sweep have them, rates, and operations in flight. Of several, the first here.
+/// Settings by which the load grows along a curve: a share of the full rate, as Vdbench's curves and
+/// the native sweep have it, a rate, or the operations in flight. A case with several is placed by the
+/// first of these.
 const LOADS: [&str; 6] = [
     "curve",
     "rate_percent",
@@ -18,14 +19,15 @@ const LOADS: [&str; 6] = [
     "depth",
     "threads",
 ];
-/// The bound of latency that is looked for, in microseconds.
+/// The latency whose crossing is looked for, in microseconds.
 const BOUND_US: f64 = 1000.0;
 
-/// The curves of a Record, with knee and the rate at which a millisecond is passed; nothing where
-/// there are none of two points and more.
+/// The curves of a Record, each with its knee and the rate at which it passes a millisecond; `None` if
+/// no curve has two points.
 ///
-/// Latency is the mean from the moment an operation was due to its completion; where in any of the points
-/// nothing was due at a moment, from submission in all of them. A full rate, in which nothing is due, is no point.
+/// Latency is the mean response time, counted from the moment an operation was due. If any point has no
+/// response time, all points show the service time, which counts from submission. A measurement at full
+/// rate is no point.
 pub fn curves(record: &Record) -> Option<Plot> {
     let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
     for measurement in &record.measurements {
@@ -35,15 +37,17 @@ pub fn curves(record: &Record) -> Option<Plot> {
         let (Some(load), Some(mut pass)) = (load, pass(measurement)) else {
             continue;
         };
+        // A full rate is written as a word, such as `max`, and is no point.
         let Some(amount) = number(&load.1) else {
             continue;
         };
         pass.load = amount;
+        // Cases that differ only in their load are one curve.
         let family = without(measurement.case.clone(), load);
         add(&mut families, family, pass);
     }
     let aggregate = Aggregate::named(&record.requested.aggregate);
-    let (from, latency) = if respond(&mut families) {
+    let (from, latency) = if choose_clock(&mut families) {
         ("the moment an operation was due", "mean response time")
     } else {
         ("submission", "mean service time")
@@ -68,10 +72,10 @@ pub fn curves(record: &Record) -> Option<Plot> {
     })
 }
 
-/// Whether all passes have a response time, which is then shown of all of them. Else all show their
-/// service time: a curve at a share of full speed, whose full speed was due at no moment, said "mean service
-/// time" of 138 ms where the table above had 29.9.
-fn respond(families: &mut [(String, Vec<Pass>)]) -> bool {
+/// Sets the latency that each pass shows: the response time if all of them have one, else the service
+/// time. Gives back whether it is the response time. The two must not be mixed: a curve once showed a
+/// response time of 138 ms as "mean service time", where the table above it had 29.9 ms.
+fn choose_clock(families: &mut [(String, Vec<Pass>)]) -> bool {
     let mut passes = families.iter().flat_map(|(_, passes)| passes);
     let all = passes.all(|pass| pass.response_us.is_some());
     for pass in families.iter_mut().flat_map(|(_, passes)| passes) {
@@ -82,16 +86,17 @@ fn respond(families: &mut [(String, Vec<Pass>)]) -> bool {
 
 struct Pass {
     case: String,
-    /// The setting: of all points of a curve in the same unit.
+    /// The value of the setting by which the load grows.
     load: f64,
     iops: f64,
     service_us: f64,
-    /// Where every operation of it was due at some moment.
+    /// `None` unless every operation was due at some moment.
     response_us: Option<f64>,
-    /// The one of both that the plot shows.
+    /// The one of the two that the plot shows.
     shown_us: f64,
 }
 
+/// Rate and latencies of a pass over all jobs and directions; `None` if nothing completed.
 fn pass(measurement: &Measurement) -> Option<Pass> {
     let mut iops = 0.0;
     let (mut services, mut responses) = (Vec::new(), Some(Vec::new()));
@@ -99,6 +104,7 @@ fn pass(measurement: &Measurement) -> Option<Pass> {
         for direction in job.directions.values() {
             iops += direction.ios as f64 * 1e9 / job.elapsed_ns.max(1) as f64;
             services.push(&direction.service);
+            // One direction without response times leaves the pass without any.
             responses = responses
                 .zip(direction.response.as_ref())
                 .map(|(mut all, response)| {
@@ -110,6 +116,7 @@ fn pass(measurement: &Measurement) -> Option<Pass> {
     let service_us = mean_us(&services)?;
     Some(Pass {
         case: measurement.case.clone(),
+        // Set by the caller, who knows which setting is the load.
         load: 0.0,
         iops,
         service_us,
@@ -118,7 +125,7 @@ fn pass(measurement: &Measurement) -> Option<Pass> {
     })
 }
 
-/// Over all operations; `None` without any.
+/// The mean over all operations, in microseconds; `None` without any.
 fn mean_us(latencies: &[&Latency]) -> Option<f64> {
     let count: f64 = latencies.iter().map(|latency| latency.count as f64).sum();
     let sum_ns: f64 = latencies
@@ -128,7 +135,7 @@ fn mean_us(latencies: &[&Latency]) -> Option<f64> {
     (count > 0.0).then(|| sum_ns / count / 1e3)
 }
 
-/// The figures of a case as its row has them: by the record's own aggregate.
+/// Rate and latency of a case, aggregated over its passes in the way that its row in the table is.
 fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
     let rates: Vec<f64> = passes.iter().map(|pass| pass.iops).collect();
     let latencies: Vec<f64> = passes.iter().map(|pass| pass.shown_us).collect();
@@ -136,6 +143,7 @@ fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
     Some(match aggregate {
         Aggregate::Mean => (rates.mean, latencies.mean),
         Aggregate::Median => (rates.median, latencies.median),
+        // Rate and latency of one and the same pass.
         Aggregate::Best => {
             let best = passes.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?;
             (best.iops, best.shown_us)
@@ -143,6 +151,7 @@ fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
     })
 }
 
+/// The curve of a family; `None` for fewer than two points.
 fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<Line> {
     let mut cases: Vec<(f64, &str)> = passes.iter().map(|pass| (pass.load, &*pass.case)).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));

@@ -1,4 +1,4 @@
-//! What documents and price lists say of a system.
+//! In: a system of a study. Out: its figures in documents and price lists.
 
 use blocklab_catalog::{HOURS_PER_MONTH, Listed, Per, Price, Resolved};
 use blocklab_device::{Covers, LimitKind, LimitUnit};
@@ -7,10 +7,11 @@ use blocklab_workload::publication::Figure;
 use super::SystemOutcome;
 use super::value::Value;
 
-/// Seconds of a month of [`HOURS_PER_MONTH`].
+/// Seconds in a month of [`HOURS_PER_MONTH`].
 const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
 
-/// A figure of the system itself; `None`: unknown.
+/// A figure of the system itself, as a list of instances has it, else as documents and prices of its
+/// address give it; `None`: unknown.
 pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
     let from_list = of.listed.and_then(|list| listed(list, figure));
     let value = from_list.or_else(|| of_address(of, of.bought?, figure));
@@ -31,7 +32,7 @@ fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
 }
 
 fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Option<f64> {
-    // Another figure of the same system, of which this one is made.
+    // Some figures are computed from other figures of the same system.
     let again = |other| Some(self::figure(of, other)?.value);
     match figure {
         Figure::DocumentedReadIops => bound(bought, "reads of 4 KiB, all disks", LimitUnit::Iops)
@@ -69,6 +70,7 @@ fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Opti
     }
 }
 
+/// A documented rate by the name of its limiter.
 fn rate(bought: &Resolved, name: &str, unit: LimitUnit) -> Option<f64> {
     let wanted = LimitKind::Rate {
         limiter: name.to_owned(),
@@ -77,6 +79,7 @@ fn rate(bought: &Resolved, name: &str, unit: LimitUnit) -> Option<f64> {
     limit(bought, unit, |kind| *kind == wanted)
 }
 
+/// A documented bound of what may be bought, by its words.
 fn bound(bought: &Resolved, words: &str, unit: LimitUnit) -> Option<f64> {
     limit(
         bought,
@@ -85,14 +88,15 @@ fn bound(bought: &Resolved, words: &str, unit: LimitUnit) -> Option<f64> {
     )
 }
 
-/// What the document promises for the size, up to what it promises at most.
+/// A throughput that grows with the size of the volume, up to the documented maximum.
 fn by_size(bought: &Resolved, words: &str) -> Option<f64> {
     let tib = bought.spec.volumes.first()?.capacity.as_f64() / 2f64.powi(40);
     let promised = bound(bought, words, LimitUnit::MibPerSPerTib)? * tib;
     Some(promised.min(bound(bought, "max throughput", LimitUnit::MibPerS)?))
 }
 
-/// A limit of the volume or of the local disks: what the instance grants to volumes is left out.
+/// A limit of the volume or of the local disks. What the instance grants to its volumes has similar
+/// names, and is left out.
 fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool) -> Option<f64> {
     let found = bought.limits.iter().find(|limit| {
         let is_granted = limit.name.volumes.is_none() && !limit.is_bound();
@@ -101,7 +105,7 @@ fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool
     Some(found.value)
 }
 
-/// US dollars an hour for everything, without what is paid by use.
+/// US dollars per hour for everything that is not billed by use; `None` if nothing has a price.
 pub(super) fn hour(bought: &Resolved) -> Option<f64> {
     let month: f64 = bought
         .costs
@@ -111,7 +115,8 @@ pub(super) fn hour(bought: &Resolved) -> Option<f64> {
     (month > 0.0).then(|| month / HOURS_PER_MONTH)
 }
 
-/// US dollars a month of the volumes; of local disks, of the instance that they come with.
+/// US dollars per month of the volumes. Local disks have no price of their own: theirs is that of the
+/// instance.
 fn month(bought: &Resolved) -> Option<f64> {
     let volumes: Vec<f64> = bought
         .costs
@@ -126,7 +131,7 @@ fn month(bought: &Resolved) -> Option<f64> {
     }
 }
 
-/// What a month of this rate costs where operations are billed.
+/// US dollars per month for operations at this rate, where operations are billed.
 pub(super) fn usd_for_use(bought: &Resolved, iops: f64) -> f64 {
     let prices = bought
         .prices
@@ -136,7 +141,7 @@ pub(super) fn usd_for_use(bought: &Resolved, iops: f64) -> f64 {
     prices.map(|price| price.usd * millions).sum()
 }
 
-/// `ap-northeast-1, 2017-02-27`.
+/// Region and date of every price list in use: `ap-northeast-1, 2017-02-27`.
 pub(super) fn price_list(bought: &Resolved) -> Option<String> {
     let mut lists: Vec<String> = Vec::new();
     for price in used_prices(bought) {
@@ -148,10 +153,12 @@ pub(super) fn price_list(bought: &Resolved) -> Option<String> {
     (!lists.is_empty()).then(|| lists.join("; "))
 }
 
+/// Whether any of the prices is assumed, as no list is as old as the requested day.
 pub(super) fn price_is_assumed(bought: &Resolved) -> bool {
     used_prices(bought).any(|price| price.assumed)
 }
 
+/// The prices that the costs are made of; a list has more.
 fn used_prices(bought: &Resolved) -> impl Iterator<Item = &Price> {
     let prices = bought.prices.iter();
     prices.filter(|price| bought.costs.iter().any(|cost| cost.what == price.what))

@@ -1,4 +1,5 @@
-//! Where a figure comes from: a run, the published ones, documents and prices.
+//! In: a cell of a table. Out: its figure, from a run, from what was published, or from documents and
+//! prices.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use super::value::Value;
 use super::{SystemOutcome, documents, sweep, usage};
 use blocklab_findings::{Estimate, Row};
 
-/// All figures of a study.
+/// Everything that the figures of a study are taken from.
 pub(super) struct Sources<'a> {
     pub publication: &'a Publication,
     rows: HashMap<(&'a str, &'a str), &'a Row>,
@@ -47,8 +48,9 @@ impl<'a> Sources<'a> {
         })
     }
 
+    /// Our figure of a cell, or its ratio.
     pub fn ours(&self, cell: &Cell) -> Option<Value> {
-        settled(cell, |system, case| match (cell.figure.scope(), case) {
+        cell_value(cell, |system, case| match (cell.figure.scope(), case) {
             (Scope::System, _) => documents::figure(self.systems.get(system)?, cell.figure),
             (Scope::Sweep, Some(family)) => {
                 let family = self.publication.family_by_load(family)?;
@@ -61,10 +63,10 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// The author's: as published, or computed from what is.
+    /// The author's figure of a cell: as published, or computed from the published figures of a sweep.
     pub fn published(&self, cell: &Cell) -> Option<f64> {
         let publication = self.publication;
-        let value = settled(cell, |system, case| {
+        let value = cell_value(cell, |system, case| {
             let value = publication.published(system, case, cell.figure);
             value
                 .map(Value::exact)
@@ -81,6 +83,7 @@ impl<'a> Sources<'a> {
         Some(value.value)
     }
 
+    /// Our figure of a case; `None` where it was not measured, or does not exist for a case.
     pub fn case(&self, system: &str, case: &str, figure: Figure) -> Option<Value> {
         let row = *self.rows.get(&(system, case))?;
         match figure {
@@ -114,6 +117,7 @@ impl<'a> Sources<'a> {
                 Some(Value::exact(most_ns as f64 / 1e3))
             }
             Figure::QuantileUs(thousandths) => {
+                // From thousandths of a per cent to a share.
                 let quantile = f64::from(thousandths) / 1e5;
                 Latencies::from_row(row)
                     .quantile_us(quantile)
@@ -145,12 +149,13 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A month's bill, what the operations themselves cost included: those that the study bills, else
-    /// those that were measured.
+    /// The bill of a month in US dollars, including billed operations: the number that the study assumes,
+    /// else the measured rate over the whole month.
     fn month(&self, system: &str, row: &Row) -> Option<f64> {
         let documented = self.systems.get(system)?;
         let month = documents::figure(documented, Figure::UsdPerMonth)?.value;
         let measured = match documented.system.billed_iops {
+            // `UsdPerMonth` has them already.
             Some(_) => 0.0,
             None => total(row, |direction| direction.iops)?.value,
         };
@@ -158,7 +163,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Whether another program did not report the figure.
+/// Whether the record does not have the figure, as another program measured and did not report it.
 fn is_unknown(row: &Row, figure: Figure) -> bool {
     let needed = match figure {
         Figure::MeanUs => Statistic::Mean,
@@ -170,8 +175,8 @@ fn is_unknown(row: &Row, figure: Figure) -> bool {
     directions.any(|direction| direction.unknown.has(needed))
 }
 
-/// The figure, or the ratio that the cell is.
-fn settled(cell: &Cell, of: impl Fn(&str, Option<&str>) -> Option<Value>) -> Option<Value> {
+/// The value of a cell: a figure, its ratio to another system, or the ratio of that to another case.
+fn cell_value(cell: &Cell, of: impl Fn(&str, Option<&str>) -> Option<Value>) -> Option<Value> {
     let above = system_ratio(cell, cell.case.as_deref(), &of)?;
     match &cell.than {
         None => Some(above),
@@ -192,7 +197,7 @@ fn system_ratio(
     }
 }
 
-/// In per cent.
+/// A ratio in per cent. Its interval is the widest that those of both values allow.
 fn quotient(above: Value, below: Value) -> Option<Value> {
     let value = above.value * (100.0 / below.value);
     value.is_finite().then(|| Value {
@@ -203,7 +208,8 @@ fn quotient(above: Value, below: Value) -> Option<Value> {
     })
 }
 
-/// All directions together. The ends of the intervals are added too: no narrower than the truth.
+/// The sum over all directions. Adding the ends of the intervals assumes that all err in the same
+/// direction, so the result is rather too wide than too narrow.
 fn total(row: &Row, what: impl Fn(&blocklab_findings::RowDirection) -> Estimate) -> Option<Value> {
     let each: Vec<Estimate> = row.moved().map(what).collect();
     Some(Value {

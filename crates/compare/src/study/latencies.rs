@@ -1,9 +1,9 @@
-//! Latencies of a case over all its directions, from its histograms.
+//! In: the histograms of a case. Out: latency statistics over all of its directions together.
 
 use super::value::Value;
 use blocklab_findings::Row;
 
-/// (lowest ns, highest ns, count), by latency.
+/// The bins of all histograms, sorted by latency: lowest ns, highest ns, count.
 pub(super) struct Latencies(Vec<(u64, u64, u64)>);
 
 impl Latencies {
@@ -20,7 +20,8 @@ impl Latencies {
         self.0.iter().map(|(_, _, count)| count).sum()
     }
 
-    /// With the interval of the passes, where there is one direction.
+    /// The mean, from the exact sums. It has an interval only if a single direction moved: that of
+    /// several directions is not known.
     pub fn mean_us(&self, row: &Row) -> Option<Value> {
         let moved: Vec<_> = row.moved().collect();
         if let [only] = moved[..] {
@@ -47,7 +48,8 @@ impl Latencies {
         })
     }
 
-    /// By the middles of the bins: the error is that of a bin, below 1 % of the latency.
+    /// The sample standard deviation, by the middles of the bins: each value is off by at most half a bin,
+    /// which is below 1 % of the latency.
     pub fn stdev_us(&self) -> Option<f64> {
         let count = self.count() as f64;
         let bins = self.0.iter();
@@ -57,8 +59,8 @@ impl Latencies {
         (count > 1.0).then(|| (sum / (count - 1.0)).sqrt())
     }
 
-    /// Share of the operations in bins whose middle is at or below it, which is how the outputs of
-    /// other tools count them, too.
+    /// The share of operations up to this latency, in per cent. A bin counts if its middle does, as in the
+    /// outputs of other tools.
     pub fn within_percent(&self, ns: u64) -> Option<f64> {
         let within: u64 = self
             .0
@@ -70,7 +72,7 @@ impl Latencies {
         (all > 0).then(|| within as f64 / all as f64 * 100.0)
     }
 
-    /// The middle of the bin that holds it.
+    /// A quantile (0 to 1): the middle of the bin in which it lies.
     pub fn quantile_us(&self, quantile: f64) -> Option<f64> {
         let rank = (self.count() as f64 * quantile).ceil().max(1.0) as u64;
         let mut seen = 0;

@@ -1,5 +1,5 @@
-//! A study that was repeated: the author's tables with our figures in them, the published ones
-//! next to them, and what becomes of the conclusions.
+//! In: a published study and our runs of its systems. Out: the author's tables and curves with our
+//! figures next to the published ones, and whether the conclusions hold.
 
 mod conclusions;
 mod curves;
@@ -32,11 +32,11 @@ use blocklab_findings::Assessment;
 pub struct SystemOutcome<'a> {
     /// The system.
     pub system: &'a System,
-    /// What was measured on it, and its rows and findings.
+    /// The run on it, with its rows and findings; `None`: it was not run.
     pub run: Option<(&'a Record, &'a Assessment)>,
     /// Its documents and prices.
     pub bought: Option<&'a Resolved>,
-    /// What lists say of its instance.
+    /// Its instance in the list of instances.
     pub listed: Option<&'a Listed>,
 }
 
@@ -47,7 +47,7 @@ pub struct Outcome {
     pub source: String,
     /// What the author did before measuring.
     pub preparation: Vec<String>,
-    /// What must be known of the repetition.
+    /// What a reader must know about the repetition.
     pub remarks: Vec<String>,
     /// Every system.
     pub systems: Vec<Party>,
@@ -59,7 +59,7 @@ pub struct Outcome {
     pub conclusions: Vec<Judged>,
     /// Every published figure of a case or a sweep, and ours.
     pub compared: Vec<Compared>,
-    /// How far ours lie from those that were measured; `None` where there are none.
+    /// How far our figures are from published ones that were measured; `None` without any.
     pub nearness: Option<Nearness>,
 }
 
@@ -74,7 +74,7 @@ pub struct Compared {
     pub figure: Figure,
     /// The author's.
     pub published: f64,
-    /// What it proves.
+    /// How the author came by it, and so what it can prove.
     pub basis: Basis,
     /// Ours; `None`: there is none.
     pub ours: Option<f64>,
@@ -92,43 +92,43 @@ impl Compared {
 /// A system as the report shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Party {
-    /// As the tables call it.
+    /// Its name in the tables.
     pub name: String,
-    /// What it is to the catalog.
+    /// Its address in the catalog.
     pub address: String,
-    /// Why that is not what the author wrote.
+    /// Why the address differs from what the author wrote.
     pub because: String,
     /// The run; `None`: it is only in tables of documents and prices.
     pub run: Option<String>,
-    /// What played its part.
+    /// Path of the target that stood for it.
     pub target: Option<String>,
-    /// How its figures came about.
+    /// Whether its figures were measured, simulated, emulated or imported.
     pub origin: Option<Origin>,
-    /// US dollars an hour for all of it.
+    /// US dollars per hour for all of it.
     pub usd_per_hour: Option<f64>,
-    /// Whose list, of which day.
+    /// Region and date of the price lists.
     pub price_list: Option<String>,
-    /// The list is younger than the day that was requested.
+    /// Whether a list is younger than the day that was requested.
     pub price_assumed: bool,
 }
 
-/// Differences from published figures that were measured and that no constant rests on, in per cent
-/// of the published one.
+/// How far our figures are from published figures that were measured, in per cent of the published
+/// ones. Figures from which a constant of the model was taken do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Nearness {
     /// Figures that both sides have.
     pub figures: usize,
-    /// Middle of the absolute differences.
+    /// Median of the absolute differences.
     pub median_percent: f64,
-    /// Nine tenths are not larger.
+    /// 90th percentile of the absolute differences.
     pub p90_percent: f64,
-    /// The largest.
+    /// The largest absolute difference.
     pub worst_percent: f64,
 }
 
 /// Puts the figures of all systems into the tables of the study and tests its conclusions.
 ///
-/// Takes as long as there are cells: milliseconds.
+/// Takes milliseconds; the time grows with the number of cells.
 pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outcome {
     let sources = Sources::new(publication, systems);
     let tables = publication.tables.iter();
@@ -173,6 +173,7 @@ fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
     loaded
         .filter(|loaded| loaded.figure.scope() != Scope::System)
         .filter_map(|loaded| {
+            // As a cell of a table, so that both have the same figure.
             let cell = Cell {
                 system: loaded.system.clone(),
                 over: None,

@@ -1,19 +1,20 @@
-//! What a sweep shows as a whole.
+//! In: the points of a sweep. Out: the figures of the sweep as a whole.
 //!
-//! **Saturation.** The smallest setting from which on [`REACHED`] of the largest rate of the sweep
-//! are reached, interpolated in the logarithm of the setting between the two points around it. It
-//! lies between those two points: nothing nearer was measured.
+//! **Saturation.** The smallest setting at which the rate reaches [`REACHED`] of the largest rate of the
+//! sweep. It is interpolated in the logarithm of the setting between two measured points; where
+//! between them the true value lies was not measured.
 //!
-//! **Peak.** The point of the highest load: of the points within 1 % of the largest rate, the one of
-//! the highest latency. The point that chanced on the largest rate would say nothing of the
-//! latency. A rate more than 5 % above what twice as many operations in flight reach (rate ·
-//! latency, Little) does not count: what a limiter had saved up fed it for a moment.
+//! **Peak.** The point of the highest load: among the points within 1 % of the largest rate, the one
+//! with the highest latency. The point with the largest rate itself is a matter of chance, and its
+//! latency says nothing. A rate does not count if it is more than 5 % above the largest rate of the
+//! points with the most operations in flight (at least half of the maximum, by Little's law as rate
+//! times latency): credits of a limiter gave that rate for a moment.
 //!
-//! **Knee.** The point of a curve where rate over latency is largest (Kleinrock's power): before
-//! it, more load brings more work; after it, more waiting.
+//! **Knee.** The point at which rate over latency is largest (Kleinrock's power). Before it, more load
+//! mostly adds work; after it, more load mostly adds waiting.
 //!
-//! **Crossing.** Where the mean latency passes a bound, interpolated in the rate between the two
-//! points around it.
+//! **Crossing.** The rate at which the mean latency passes a bound, interpolated between the two points
+//! around it.
 
 use blocklab_workload::publication::{Family, Figure};
 use serde::Serialize;
@@ -31,11 +32,11 @@ const BUSY: f64 = 0.5;
 /// Where a sweep saturates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Saturation {
-    /// Interpolated.
+    /// The setting, interpolated.
     pub at: f64,
-    /// The point before; `None`: the first point is there already.
+    /// The last point before it; `None`: the first point reaches it already.
     pub after: Option<f64>,
-    /// The first point at which it is reached.
+    /// The first point that reaches it.
     pub by: f64,
     /// The largest rate.
     pub peak: f64,
@@ -44,69 +45,72 @@ pub struct Saturation {
 /// Where a curve passes a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Crossing {
-    /// Interpolated.
+    /// The rate, interpolated.
     pub at: f64,
     /// The last point below the bound.
     pub after: f64,
-    /// The first one above it.
+    /// The first point above it.
     pub before: f64,
 }
 
-/// The value of a figure of a case, where it is known.
-type Point<'a> = dyn Fn(&str, Figure) -> Option<f64> + 'a;
+/// Gives the value of a figure of a case, if it is known.
+type Lookup<'a> = dyn Fn(&str, Figure) -> Option<f64> + 'a;
 
 /// A figure of a whole sweep; `None` where points are missing.
-pub(super) fn figure(family: &Family, figure: Figure, point: &Point<'_>) -> Option<Value> {
+pub(super) fn figure(family: &Family, figure: Figure, lookup: &Lookup<'_>) -> Option<Value> {
     let value = match figure {
-        Figure::Saturation => saturation(&swept(family, point)?)?.at,
+        Figure::Saturation => saturation(&swept(family, lookup)?)?.at,
         Figure::FallPercent => {
-            let points = swept(family, point)?;
+            let points = swept(family, lookup)?;
             let found = saturation(&points)?;
+            // Before saturation a lower rate is no fall.
             let later = points.iter().filter(|(x, _)| *x >= found.by);
             let least = later.map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
             (1.0 - least / found.peak) * 100.0
         }
-        Figure::PeakIops => at_peak(family, Figure::Iops, point)?,
-        Figure::PeakMbPerS => at_peak(family, Figure::MbPerS, point)?,
-        Figure::PeakThousandMibPerS => at_peak(family, Figure::MibPerS, point)? / 1000.0,
-        Figure::LatencyAtPeakUs => at_peak(family, Figure::MeanUs, point)?,
-        Figure::IopsAt1Ms => crossing(&curve(family, point)?, 1000.0)?.at,
-        Figure::IopsAtKnee => knee(&curve(family, point)?)?.0,
+        Figure::PeakIops => at_peak(family, Figure::Iops, lookup)?,
+        Figure::PeakMbPerS => at_peak(family, Figure::MbPerS, lookup)?,
+        Figure::PeakThousandMibPerS => at_peak(family, Figure::MibPerS, lookup)? / 1000.0,
+        Figure::LatencyAtPeakUs => at_peak(family, Figure::MeanUs, lookup)?,
+        Figure::IopsAt1Ms => crossing(&curve(family, lookup)?, 1000.0)?.at,
+        Figure::IopsAtKnee => knee(&curve(family, lookup)?)?.0,
         _ => return None,
     };
     Some(Value::exact(value))
 }
 
-/// A figure of each case, in their order; `None` where one is missing.
-fn each(family: &Family, figure: Figure, point: &Point<'_>) -> Option<Vec<f64>> {
+/// A figure of each case, in their order; `None` if one is missing.
+fn each(family: &Family, figure: Figure, lookup: &Lookup<'_>) -> Option<Vec<f64>> {
     let cases = family.cases.iter();
-    cases.map(|(_, case)| point(case, figure)).collect()
+    cases.map(|(_, case)| lookup(case, figure)).collect()
 }
 
 /// Latency over rate, as it is drawn.
-fn curve(family: &Family, point: &Point<'_>) -> Option<Vec<(f64, f64)>> {
-    let rates = each(family, Figure::Iops, point)?;
-    let (curve, _) = ordered(&rates, &each(family, Figure::MeanUs, point)?);
+fn curve(family: &Family, lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
+    let rates = each(family, Figure::Iops, lookup)?;
+    let (curve, _) = ordered(&rates, &each(family, Figure::MeanUs, lookup)?);
     Some(curve)
 }
 
-fn at_peak(family: &Family, figure: Figure, point: &Point<'_>) -> Option<f64> {
-    let rates = each(family, Figure::Iops, point)?;
-    let latencies = each(family, Figure::MeanUs, point)?;
+/// A figure at the peak of the sweep.
+fn at_peak(family: &Family, figure: Figure, lookup: &Lookup<'_>) -> Option<f64> {
+    let rates = each(family, Figure::Iops, lookup)?;
+    let latencies = each(family, Figure::MeanUs, lookup)?;
     let points: Vec<_> = rates.into_iter().zip(latencies).collect();
-    each(family, figure, point)?.get(peak(&points)?).copied()
+    each(family, figure, lookup)?.get(peak(&points)?).copied()
 }
 
-/// The place of the peak among points of rate and latency.
+/// The index of the peak among points of rate and latency.
 pub(super) fn peak(points: &[(f64, f64)]) -> Option<usize> {
     let in_flight = points.iter().map(|(rate, latency)| rate * latency);
     let most = in_flight.max_by(f64::total_cmp)?;
+    // Points of little load may be fed by credits: those of the highest load tell what lasts.
     let busiest = points
         .iter()
         .filter(|(rate, latency)| rate * latency >= most * BUSY);
-    let kept_up = busiest.map(|(rate, _)| *rate).max_by(f64::total_cmp)?;
+    let sustained = busiest.map(|(rate, _)| *rate).max_by(f64::total_cmp)?;
     let rates = points.iter().map(|(rate, _)| *rate);
-    let lasting = rates.filter(|rate| *rate <= kept_up / REACHED);
+    let lasting = rates.filter(|rate| *rate <= sustained / REACHED);
     let largest = lasting.max_by(f64::total_cmp)?;
     let at_peak = largest * AT_PEAK..=largest;
     let all = points.iter().enumerate();
@@ -115,18 +119,18 @@ pub(super) fn peak(points: &[(f64, f64)]) -> Option<usize> {
     highest.map(|(place, _)| place)
 }
 
-/// The setting as a number, and the rate, by setting.
-fn swept(family: &Family, point: &Point<'_>) -> Option<Vec<(f64, f64)>> {
+/// The points of a sweep: the setting as a number, and the rate; `None` if one is missing.
+fn swept(family: &Family, lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let cases = family.cases.iter();
     cases
         .map(|(settings, case)| {
             let (_, value) = settings.last()?;
-            Some((number(value)?, point(case, Figure::Iops)?))
+            Some((number(value)?, lookup(case, Figure::Iops)?))
         })
         .collect()
 }
 
-/// Points in any order.
+/// The saturation of points of setting and rate, which may come in any order; `None` without a point.
 pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
     let mut points = points.to_vec();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -143,6 +147,7 @@ pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
         });
     };
     let share = (wanted - below) / (reached - below);
+    // A setting of 0 has no logarithm: there the interpolation is linear.
     let at = if after > 0.0 {
         after * (by / after).powf(share)
     } else {
@@ -156,9 +161,9 @@ pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
     })
 }
 
-/// The points of a curve, given in the order of the requested load, in the order in which
-/// it is drawn, and how many of them reach up to the highest rate. These are a line by rate; what
-/// was requested beyond that brought no more, and only waited: those points follow by latency.
+/// Sorts the points of a curve, given in the order of the requested load, into the order in which the
+/// curve is drawn. Gives back how many of them belong to the line up to the highest rate, sorted by
+/// rate. Beyond it more load only adds waiting: those points follow, sorted by latency.
 pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usize) {
     let mut points: Vec<(f64, f64)> = rates
         .iter()
@@ -176,6 +181,7 @@ pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usi
     (points, upto)
 }
 
+/// The point of the largest rate over latency.
 pub(super) fn knee(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let sound = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0);
     sound
@@ -183,7 +189,7 @@ pub(super) fn knee(points: &[(f64, f64)]) -> Option<(f64, f64)> {
         .max_by(|(x, y), (other_x, other_y)| (x / y).total_cmp(&(other_x / other_y)))
 }
 
-/// Where a curve as it is drawn passes a bound.
+/// The first place at which a curve, in the order in which it is drawn, passes a bound.
 pub(super) fn crossing(points: &[(f64, f64)], bound: f64) -> Option<Crossing> {
     let pairs = points.windows(2).map(|pair| (pair[0], pair[1]));
     let mut passing = pairs.filter(|(a, b)| a.1 <= bound && b.1 > bound);

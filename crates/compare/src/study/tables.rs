@@ -1,4 +1,4 @@
-//! Tables and curves with their figures in them.
+//! The tables and curves of a study, filled with our figures and the published ones.
 
 use blocklab_workload::publication::{self as publication, Cell, Curve, Drawn, Figure, Quantity};
 use serde::Serialize;
@@ -11,11 +11,11 @@ use blocklab_findings::sweeps::number;
 /// A table of the author.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
-    /// Above it.
+    /// Title.
     pub title: String,
-    /// Below it.
+    /// Remark that follows the table.
     pub note: String,
-    /// Above the names of the rows.
+    /// Title of the column of row names.
     pub corner: String,
     /// Names of the rows.
     pub rows: Vec<String>,
@@ -23,37 +23,38 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Whether a column is a ratio in per cent.
     pub ratios: Vec<bool>,
-    /// By row and column.
+    /// The cells, by row and column; `None`: an empty cell.
     pub cells: Vec<Vec<Option<Entry>>>,
-    /// Whether it is a chart too.
+    /// As which chart it is drawn, if at all.
     pub drawing: Drawn,
-    /// The rows as numbers, where they are.
+    /// The names of the rows as numbers, if all of them are numbers.
     pub places: Option<Vec<f64>>,
-    /// Where the rates of a column saturate over rows that are numbers, ours and published.
+    /// For each column of rates in a table of lines: where our rates saturate, and the published ones.
     pub saturations: Vec<[Option<Saturation>; 2]>,
 }
 
-/// A figure and the published one.
+/// A cell: our figure and the published one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     /// Which figure: `mib_per_s`.
     pub figure: String,
-    /// What it is called in a chart: `MiB/s`.
+    /// Its unit, as a chart names it: `MiB/s`.
     pub unit: String,
-    /// Decimals that it deserves.
+    /// Decimals with which it is shown.
     pub decimals: usize,
     /// Its case; `None` for a figure of the system.
     pub case: Option<String>,
     /// Its system.
     pub system: String,
-    /// Ours.
+    /// Our figure; `None`: there is none.
     pub ours: Option<Value>,
-    /// The author's.
+    /// The author's figure; `None`: none was published.
     pub published: Option<f64>,
     /// Ours over the author's, less one, in per cent.
     pub difference_percent: Option<f64>,
 }
 
+/// Fills a table of the author.
 pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
     let cells: Vec<Vec<Option<Entry>>> = of
         .cells
@@ -109,7 +110,7 @@ fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
         case: cell.case.clone(),
         system: cell.system.clone(),
         difference_percent: difference.map(|(ours, theirs)| {
-            // As many decimals as the author printed: 1.7745 is the published 1.77.
+            // A figure that prints as the published one is no different: 1.7745 is the published 1.77.
             let scale = 10f64.powi(cell.figure.decimals() as i32);
             if (ours.value * scale).round() == (theirs * scale).round() {
                 0.0
@@ -122,7 +123,8 @@ fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
     }
 }
 
-/// Ours, and the author's; only of operations a second.
+/// The saturation of our rates and of the author's in a column; `None` where a cell is empty or its
+/// figure is not in operations per second.
 fn saturations(
     places: &[f64],
     cells: &[Vec<Option<Entry>>],
@@ -148,17 +150,17 @@ fn saturations(
 /// One figure over another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plot {
-    /// Above it.
+    /// Title.
     pub title: String,
-    /// Below it.
+    /// Remark that follows the plot.
     pub note: String,
-    /// To the right: `IOPS`.
+    /// Horizontal axis: `IOPS`.
     pub x: Quantity,
-    /// Upwards: `mean service time, µs`.
+    /// Vertical axis: `mean service time, µs`.
     pub y: Quantity,
-    /// A bound of `y`.
+    /// The value of `y` whose crossing is looked for.
     pub bound: Option<f64>,
-    /// A line a system and sweep.
+    /// A line for each system and sweep.
     pub lines: Vec<Line>,
 }
 
@@ -169,19 +171,19 @@ pub struct Line {
     pub system: String,
     /// Its sweep, where there are several.
     pub family: String,
-    /// By `x`, and after them those of overload.
+    /// The points up to the largest `x`, sorted by it, and then those of overload.
     pub points: Vec<Point>,
-    /// Where `x` over `y` is largest.
+    /// The point at which `x` over `y` is largest.
     pub knee: Option<Point>,
-    /// Where the load is highest: of the points within 1 % of the largest `x`, the one of the largest
-    /// `y`.
+    /// The point of the highest load: among the points within 1 % of the largest `x`, the one with the
+    /// largest `y`.
     pub peak: Option<Point>,
-    /// Where the bound is passed; `None`: nowhere, or there is none.
+    /// Where the line passes the bound; `None`: nowhere, or there is no bound.
     pub crossing: Option<Crossing>,
 }
 
 impl Line {
-    /// Through the points of a sweep, given in the order of the requested load.
+    /// A line through the points of a sweep, which are given in the order of the requested load.
     pub(super) fn through(
         (system, family): (&str, &str),
         (x, y): (&[f64], &[f64]),
@@ -192,7 +194,7 @@ impl Line {
         Self {
             system: system.to_owned(),
             family: family.to_owned(),
-            knee: knee(&points).map(|place| Point::new(place, false)),
+            knee: knee(&points).map(|point| Point::new(point, false)),
             peak: peak(&points).map(|place| Point::new(points[place], false)),
             crossing: bound.and_then(|bound| crossing(&points, bound)),
             points: drawn
@@ -205,11 +207,11 @@ impl Line {
 /// A point of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
-    /// To the right.
+    /// On the horizontal axis.
     pub x: f64,
-    /// Upwards.
+    /// On the vertical axis.
     pub y: f64,
-    /// Whether more was requested than at the largest `x`, and no more was done.
+    /// Whether it is overload: more was requested than at the largest `x`, and no more was done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_peak: bool,
 }
@@ -220,6 +222,7 @@ impl Point {
     }
 }
 
+/// Fills a curve of the author, with a line for each system and sweep.
 pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
     let mut lines = Vec::new();
     for system in &of.systems {
@@ -231,14 +234,15 @@ pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
         title: of.title.clone(),
         note: of.note.clone(),
         x: of.x.quantity(),
-        y: latency(of.y),
+        y: vertical(of.y),
         bound: of.bound,
         lines,
     }
 }
 
-/// A page may draw response times of the same load elsewhere.
-fn latency(of: Figure) -> Quantity {
+/// The quantity of the vertical axis. It says which latency it is, as a page may draw response times of
+/// the same load elsewhere.
+fn vertical(of: Figure) -> Quantity {
     let mut quantity = of.quantity();
     if of == Figure::MeanUs {
         quantity.what = "mean service time".into();

@@ -1,9 +1,10 @@
-//! What a case cost the processor, and what the device below saw, over all its passes.
+//! In: a run and a case. Out: the processor time that it took and what the device below it did, over all
+//! of its passes.
 
 use blocklab_record::{Measurement, Record, ThreadUse};
 use blocklab_workload::publication::Figure;
 
-/// A figure of the counted passes; `None` where it was not counted, as in virtual time.
+/// A figure over the passes that count; `None` where nothing counted it, as in virtual time.
 pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64> {
     let measurements = record.measurements.iter();
     let passes: Vec<&Measurement> = measurements
@@ -17,6 +18,7 @@ pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64>
             Some(threads_sum(&passes, |used| used.system_ns)? / running_ns(&passes)? * 100.0)
         }
         Figure::ContextSwitches => {
+            // Threads without running time were not counted, and their zeros are no switches.
             running_ns(&passes)?;
             let switches = threads_sum(&passes, |used| {
                 used.voluntary_switches + used.involuntary_switches
@@ -34,6 +36,8 @@ pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64>
         Figure::DiskBusyPercent => {
             let mut sum = 0.0;
             for pass in &passes {
+                // Of several disks the busiest is the one that can hold the load back. A millisecond is 1e6
+                // nanoseconds, and the share is in per cent.
                 let busy = pass.disks.iter().map(|disk| disk.busy_ms).max()?;
                 sum += busy as f64 * 1e8 / pass.elapsed_ns.max(1) as f64;
             }
@@ -43,13 +47,14 @@ pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64>
     }
 }
 
-/// Over all jobs of these passes; `None` where the use of one was not counted.
+/// The sum over all jobs of these passes; `None` if a job was not counted.
 fn threads_sum(passes: &[&Measurement], of: fn(&ThreadUse) -> u64) -> Option<f64> {
     let jobs = passes.iter().flat_map(|pass| &pass.jobs);
     let each = jobs.map(|job| Some(of(job.threads_use.as_ref()?)));
     Some(each.sum::<Option<u64>>()? as f64)
 }
 
+/// Running time of all threads; `None` where it was not counted.
 fn running_ns(passes: &[&Measurement]) -> Option<f64> {
     threads_sum(passes, |used| used.running_ns).filter(|ns| *ns > 0.0)
 }

@@ -7,15 +7,16 @@ use serde::Serialize;
 pub struct Value {
     /// The figure.
     pub value: f64,
-    /// Lower end of its 95 % interval; `None`: one pass, or no statistic.
+    /// Lower end of its 95 % confidence interval; `None`: one pass, or a figure without scatter.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
-    /// Passes behind it.
+    /// The number of passes that it is made of.
     pub passes: u32,
 }
 
 impl Value {
+    /// A figure without an interval.
     pub(super) const fn exact(value: f64) -> Self {
         Self {
             value,
@@ -25,6 +26,7 @@ impl Value {
         }
     }
 
+    /// The figure in another unit.
     pub(super) fn times(self, factor: f64) -> Self {
         Self {
             value: self.value * factor,
