@@ -37,7 +37,7 @@ pub fn curves(record: &Record) -> Option<Plot> {
         let (Some(load), Some(mut pass)) = (load, pass(measurement)) else {
             continue;
         };
-        // A full rate is written as a word, such as `max`, and is no point.
+        // A setting that is no number, such as `max`, has no place on a curve.
         let Some(amount) = number(&load.1) else {
             continue;
         };
