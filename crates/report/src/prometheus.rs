@@ -7,9 +7,9 @@
 
 use std::fmt::Write;
 
-use blocklab_device::{Limit, LimitUnit};
-use blocklab_findings::{Assessment, RowDirection, Severity};
-use blocklab_record::{Record, Statistic, Status};
+use blocklab_device::LimitUnit;
+use blocklab_findings::{Assessment, RowDirection};
+use blocklab_record::{Percentiles, Record, Statistic, Status};
 use blocklab_units::count;
 
 use crate::words::facts;
@@ -83,14 +83,14 @@ fn about(record: &Record) -> Vec<Family> {
     let finished = record.finished_at.parse::<jiff::Timestamp>().ok();
     let ended = finished.map(|at| (Vec::new(), at.as_second() as f64));
     let statuses = [
-        ("complete", Status::Complete),
-        ("interrupted", Status::Interrupted),
-        ("failed", Status::Failed),
-        ("incomplete", Status::Incomplete),
+        Status::Complete,
+        Status::Interrupted,
+        Status::Failed,
+        Status::Incomplete,
     ];
-    let status = statuses.map(|(name, status)| {
+    let status = statuses.map(|status| {
         let value = f64::from(u8::from(record.status == status));
-        (vec![("status", name.to_owned())], value)
+        (vec![("status", facts::word(status))], value)
     });
     vec![
         Family {
@@ -191,26 +191,26 @@ fn load(case: &str, of: &RowDirection) -> Labels {
     ]
 }
 
-/// Quantiles of the service latency and of the response latency. Those that too few operations
-/// support are left out: an alarm would follow a single one.
+/// Those percentiles that enough operations support: on others, a single operation would raise an alarm.
+fn quantiles(case: &str, of: &RowDirection, percentiles: &Percentiles) -> Vec<(Labels, f64)> {
+    let supported = percentiles
+        .iter()
+        .filter(|(percentile, _)| of.supports(percentile.share));
+    let samples = supported.map(|(percentile, ns)| {
+        let mut labels = load(case, of);
+        labels.push(("quantile", percentile.share.to_string()));
+        (labels, seconds(ns as f64))
+    });
+    samples.collect()
+}
+
+/// Quantiles of the service latency and of the response latency.
 fn latencies(assessment: &Assessment) -> [Family; 2] {
     let (mut service, mut response) = (Vec::new(), Vec::new());
     for (row, direction) in assessment.directions() {
-        let label = |share: f64| {
-            let mut labels = load(&row.case, direction);
-            labels.push(("quantile", share.to_string()));
-            labels
-        };
-        for (percentile, ns) in direction.service_ns.iter() {
-            if direction.supports(percentile.share) {
-                service.push((label(percentile.share), seconds(ns as f64)));
-            }
-        }
-        let quantiles = direction.response_ns.iter();
-        for (percentile, ns) in quantiles.flat_map(|response| response.percentiles.iter()) {
-            if direction.supports(percentile.share) {
-                response.push((label(percentile.share), seconds(ns as f64)));
-            }
+        service.extend(quantiles(&row.case, direction, &direction.service_ns));
+        if let Some(known) = &direction.response_ns {
+            response.extend(quantiles(&row.case, direction, &known.percentiles));
         }
     }
     [
@@ -233,7 +233,7 @@ fn findings(assessment: &Assessment) -> Family {
     for finding in &assessment.findings {
         let labels = vec![
             ("rule", finding.rule.to_owned()),
-            ("severity", severity(finding.severity).to_owned()),
+            ("severity", facts::word(finding.severity)),
         ];
         match samples.iter_mut().find(|(known, _)| *known == labels) {
             Some((_, times)) => *times += 1.0,
@@ -247,45 +247,36 @@ fn findings(assessment: &Assessment) -> Family {
     }
 }
 
-const fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Good => "good",
-        Severity::Info => "info",
-        Severity::Warning => "warning",
-        Severity::Critical => "critical",
-    }
-}
-
 /// The rates that the model of a volume is held to; where several targets have a limit of one name,
 /// the first.
 fn limits(record: &Record) -> [Family; 2] {
-    let all = record.targets.iter().flat_map(|target| &target.limits);
-    let all: Vec<&Limit> = all.filter(|limit| !limit.is_bound()).collect();
-    let samples = |factor: fn(LimitUnit) -> Option<f64>| {
-        let mut samples: Vec<(Labels, f64)> = Vec::new();
-        for limit in &all {
-            let labels = vec![("limit", limit.name.to_string())];
-            let is_new = samples.iter().all(|(known, _)| *known != labels);
-            if let Some(factor) = factor(limit.unit).filter(|_| is_new) {
-                samples.push((labels, limit.value * factor));
-            }
+    let (mut operations, mut bytes) = (Vec::new(), Vec::new());
+    let limits = record.targets.iter().flat_map(|target| &target.limits);
+    for limit in limits.filter(|limit| !limit.is_bound()) {
+        let Some(factor) = limit.unit.per_second() else {
+            continue;
+        };
+        let samples: &mut Vec<(Labels, f64)> = if limit.unit == LimitUnit::Iops {
+            &mut operations
+        } else {
+            &mut bytes
+        };
+        // Prometheus refuses two samples with the same labels.
+        let labels = vec![("limit", limit.name.to_string())];
+        if samples.iter().all(|(known, _)| *known != labels) {
+            samples.push((labels, limit.value * factor));
         }
-        samples
-    };
+    }
     [
         Family {
             name: "blocklab_limit_iops",
             help: "A limit of a simulated or emulated volume, in operations a second.",
-            samples: samples(|unit| (unit == LimitUnit::Iops).then_some(1.0)),
+            samples: operations,
         },
         Family {
             name: "blocklab_limit_bytes_per_second",
             help: "A limit of a simulated or emulated volume, in bytes a second.",
-            samples: samples(|unit| match unit {
-                LimitUnit::MibPerS => Some(f64::from(1 << 20)),
-                LimitUnit::MbPerS => Some(1e6),
-                _ => None,
-            }),
+            samples: bytes,
         },
     ]
 }
