@@ -15,8 +15,8 @@ pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
             Part::Entries(constants(fitted)),
             cells(residuals),
             Part::Entries(errors(residuals)),
-            list("Not known", &fitted.unknown),
-            list("Left out", &left_out(fitted)),
+            Part::list("Not known", fitted.unknown.iter().cloned()),
+            Part::list("Left out", left_out(fitted)),
         ],
     }
 }
@@ -89,11 +89,10 @@ const TITLES: [&str; 9] = [
 fn cells(residuals: &Residuals) -> Part {
     let has_mark = residuals.cells.iter().any(|cell| cell.cpu_bound);
     let mut table = Table {
-        columns: TITLES.map(Column::figure).to_vec(),
+        columns: Column::named("", TITLES),
+        rows: Vec::new(),
         layout: Layout::Fitted { margin: 4 },
-        ..Table::wide(4)
     };
-    table.columns.insert(0, Column::words(""));
     if has_mark {
         table.columns.push(Column::words(""));
     }
@@ -105,10 +104,7 @@ fn cells(residuals: &Residuals) -> Part {
             figures.push(mark.to_owned());
         }
         let title = heading(cell);
-        let begins = (title != group).then(|| Group {
-            title: title.clone(),
-            warning: String::new(),
-        });
+        let begins = (title != group).then(|| Group::titled(&*title));
         group = title;
         table.rows.push(Row {
             group: begins,
@@ -213,12 +209,6 @@ fn error_text(errors: &Errors) -> String {
         off(worst.error_percent),
         worst.load,
     )
-}
-
-fn list(title: &str, items: &[String]) -> Part {
-    let items = items.iter();
-    let entries = items.map(|item| Entry::new(Ink::Dim, "  -", 4, item));
-    Part::section(title, vec![Part::Entries(entries.collect())])
 }
 
 fn left_out(fitted: &Calibration) -> Vec<String> {

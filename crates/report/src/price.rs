@@ -4,7 +4,8 @@ use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice, old_li
 use blocklab_workload::Date;
 
 use crate::document::{Column, Document, Entry, Layout, Part, Table, cited, numbered};
-use blocklab_units::{Ink, count, plural, significant};
+use crate::words::facts::cents;
+use blocklab_units::{Ink, plural, significant};
 
 /// A column: its title and the unit that it shows.
 const UNITS: [(&str, Unit); 5] = [
@@ -63,8 +64,7 @@ impl<'a> Money<'a> {
     fn bare(&self, usd: f64) -> String {
         let value = usd * self.currency.map_or(1.0, |currency| currency.per_usd);
         if value >= 1.0 {
-            let cents = (value * 100.0).round();
-            return format!("{}.{:02}", count((cents / 100.0).trunc()), cents % 100.0);
+            return cents(value);
         }
         let digits = (3.0 - value.max(1e-9).log10().floor()) as usize;
         format!("{value:.digits$}")

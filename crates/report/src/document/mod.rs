@@ -200,6 +200,16 @@ impl Column {
             kind: Kind::Figure,
         }
     }
+
+    /// The columns of a table whose first column names the rows: `names` is its title, and each of
+    /// the others holds figures.
+    pub fn named(
+        names: impl Into<String>,
+        figures: impl IntoIterator<Item: Into<String>>,
+    ) -> Vec<Self> {
+        let figures = figures.into_iter().map(Self::figure);
+        [Self::words(names)].into_iter().chain(figures).collect()
+    }
 }
 
 /// How a terminal lays a table out.
@@ -236,6 +246,16 @@ pub struct Group {
     pub title: String,
     /// What makes them doubtful; empty where nothing does.
     pub warning: String,
+}
+
+impl Group {
+    /// A group that nothing makes doubtful.
+    pub fn titled(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            warning: String::new(),
+        }
+    }
 }
 
 /// A row of a table.
@@ -302,6 +322,13 @@ impl Part {
             title: title.into(),
             parts,
         }
+    }
+
+    /// Sentences in a faint list under a title.
+    pub fn list(title: impl Into<String>, sentences: impl IntoIterator<Item = String>) -> Self {
+        let sentences = sentences.into_iter();
+        let entries = sentences.map(|text| Entry::new(Ink::Dim, "  -", 4, text));
+        Self::section(title, vec![Self::Entries(entries.collect())])
     }
 
     /// Whether there is nothing to print.

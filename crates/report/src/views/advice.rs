@@ -5,9 +5,10 @@ use blocklab_advice::{
     Advice, Bound, Change, Choice, Chosen, Finalist, Impossible, Migration, More, Move, Nearest,
     Point, Reason, Refused, Simulated, Start, Verdict,
 };
-use blocklab_units::{Bytes, Ink, Nanos, count, latency, plural, trimmed};
+use blocklab_units::{Bytes, Nanos, count, latency, plural, trimmed};
 
-use crate::document::{Column, Document, Entry, Part, Row, Table};
+use crate::document::{Column, Document, Part, Row, Table};
+use crate::words::facts::cents;
 
 /// The answer in a sentence.
 pub fn advice_verdict(advice: &Advice) -> String {
@@ -15,11 +16,7 @@ pub fn advice_verdict(advice: &Advice) -> String {
     if advice.question.at_least {
         need = format!("at least {need}");
     }
-    let best = advice
-        .chosen
-        .first()
-        .and_then(|best| best.finalist.as_ref());
-    let Some(best) = best else {
+    let Some(best) = best(advice) else {
         return match advice.unpriced.len() {
             0 => format!("Nothing that is sold there carries {need}."),
             some => format!(
@@ -53,7 +50,12 @@ pub fn advice_verdict(advice: &Advice) -> String {
     }
 }
 
-/// An advice as people want to see it.
+/// The configuration that is advised: the cheapest that carries the need.
+fn best(advice: &Advice) -> Option<&Finalist> {
+    advice.chosen.first()?.finalist.as_ref()
+}
+
+/// The document of an advice.
 pub fn advice(advice: &Advice) -> Document {
     let mut parts = vec![Part::Heading(advice_verdict(advice))];
     parts.push(Part::Prose(advice.question.remarks.join(" ")));
@@ -68,11 +70,11 @@ pub fn advice(advice: &Advice) -> Document {
         .lacking
         .iter()
         .map(|(kind, lack)| format!("{kind}: {lack}"));
-    parts.push(list("Nothing of these types does", lacking.collect()));
+    parts.push(Part::list("Nothing of these types does", lacking));
     parts.push(unpriced(advice));
-    parts.push(list("Assumed", assumed(advice)));
+    parts.push(Part::list("Assumed", assumed(advice)));
     parts.push(sources(advice));
-    parts.push(list("Notes", notes(advice)));
+    parts.push(Part::list("Notes", notes(advice)));
     Document {
         name: format!("Advice for {}", advice.question.need),
         parts,
@@ -85,13 +87,6 @@ pub fn money(amount: Option<f64>, currency: &str) -> String {
         || "no price known".to_owned(),
         |amount| format!("{} {currency}", cents(amount)),
     )
-}
-
-/// With two decimals, and commas between thousands.
-fn cents(amount: f64) -> String {
-    let cents = (amount.abs() * 100.0).round() as u64;
-    let sign = if amount < 0.0 && cents > 0 { "-" } else { "" };
-    format!("{sign}{}.{:02}", count((cents / 100) as f64), cents % 100)
 }
 
 const fn terms(choice: Choice) -> &'static str {
@@ -242,12 +237,8 @@ fn neighbours(advice: &Advice) -> Part {
             money(finalist.candidate.per_month, finalist.candidate.currency),
         ])
     });
-    let table = Part::Table(Table {
-        columns: vec![Column::words("ADDRESS"), Column::figure("A MONTH")],
-        rows: rows.collect(),
-        ..Table::wide(2)
-    });
-    Part::section("Next in price", vec![table])
+    let columns = [Column::words("ADDRESS"), Column::figure("A MONTH")];
+    section("Next in price", columns, rows)
 }
 
 fn refused(advice: &Advice) -> Part {
@@ -261,17 +252,13 @@ fn refused(advice: &Advice) -> Part {
             money(one.per_month, one.currency),
         ])
     });
-    let table = Part::Table(Table {
-        columns: vec![
-            Column::words("REASON"),
-            Column::figure("HOW MANY"),
-            Column::words("SUCH AS"),
-            Column::figure("A MONTH"),
-        ],
-        rows: rows.collect(),
-        ..Table::wide(2)
-    });
-    Part::section("Refused although cheaper", vec![table])
+    let columns = [
+        Column::words("REASON"),
+        Column::figure("HOW MANY"),
+        Column::words("SUCH AS"),
+        Column::figure("A MONTH"),
+    ];
+    section("Refused although cheaper", columns, rows)
 }
 
 /// In words, and what is counted.
@@ -306,17 +293,13 @@ fn more(advice: &Advice) -> Part {
             more.address.clone().unwrap_or_default(),
         ])
     });
-    let table = Part::Table(Table {
-        columns: vec![
-            Column::words(""),
-            Column::figure("THEN"),
-            Column::figure("MORE A MONTH"),
-            Column::words("ADDRESS"),
-        ],
-        rows: rows.collect(),
-        ..Table::wide(2)
-    });
-    Part::section("Ten per cent more of", vec![table])
+    let columns = [
+        Column::words(""),
+        Column::figure("THEN"),
+        Column::figure("MORE A MONTH"),
+        Column::words("ADDRESS"),
+    ];
+    section("Ten per cent more of", columns, rows)
 }
 
 fn front(advice: &Advice) -> Part {
@@ -331,17 +314,13 @@ fn front(advice: &Advice) -> Part {
             point.address.clone(),
         ])
     });
-    let table = Part::Table(Table {
-        columns: vec![
-            Column::figure("P99"),
-            Column::figure("A MONTH"),
-            Column::words("ENOUGH"),
-            Column::words("ADDRESS"),
-        ],
-        rows: rows.collect(),
-        ..Table::wide(2)
-    });
-    Part::section("Price against latency", vec![table])
+    let columns = [
+        Column::figure("P99"),
+        Column::figure("A MONTH"),
+        Column::words("ENOUGH"),
+        Column::words("ADDRESS"),
+    ];
+    section("Price against latency", columns, rows)
 }
 
 fn impossible(impossible: &Impossible) -> Part {
@@ -358,18 +337,14 @@ fn impossible(impossible: &Impossible) -> Part {
             nearest.address.clone(),
         ])
     });
-    let table = Table {
-        columns: vec![
-            Column::words("IF THIS GIVES WAY"),
-            Column::figure("ASKED FOR"),
-            Column::figure("POSSIBLE"),
-            Column::figure("A MONTH"),
-            Column::words("ADDRESS"),
-        ],
-        rows: rows.collect(),
-        ..Table::wide(2)
-    };
-    let parts = vec![Part::Prose(alone), Part::Table(table)];
+    let columns = [
+        Column::words("IF THIS GIVES WAY"),
+        Column::figure("ASKED FOR"),
+        Column::figure("POSSIBLE"),
+        Column::figure("A MONTH"),
+        Column::words("ADDRESS"),
+    ];
+    let parts = vec![Part::Prose(alone), table(columns, rows)];
     Part::section("The nearest that is possible", parts)
 }
 
@@ -394,16 +369,12 @@ fn migration(migration: &Migration) -> Part {
             ])
         }
     });
-    let table = Part::Table(Table {
-        columns: vec![
-            Column::words("ADDRESS"),
-            Column::figure("A MONTH"),
-            Column::figure("SAVES"),
-        ],
-        rows: rows.collect(),
-        ..Table::wide(2)
-    });
-    Part::section(title, vec![table])
+    let columns = [
+        Column::words("ADDRESS"),
+        Column::figure("A MONTH"),
+        Column::figure("SAVES"),
+    ];
+    section(title, columns, rows)
 }
 
 fn changed(name: &str, changes: &[Change]) -> String {
@@ -438,7 +409,7 @@ fn unpriced(advice: &Advice) -> Part {
         names.len(),
         shown.join(", ")
     );
-    list("Without a price", vec![text])
+    Part::list("Without a price", [text])
 }
 
 /// What the chosen ones rest on without evidence, once each.
@@ -461,11 +432,7 @@ fn assumed(advice: &Advice) -> Vec<String> {
 
 /// Limits and prices of the answer, each with its source and date.
 fn sources(advice: &Advice) -> Part {
-    let best = advice
-        .chosen
-        .first()
-        .and_then(|best| best.finalist.as_ref());
-    let Some(best) = best else {
+    let Some(best) = best(advice) else {
         return Part::Entries(Vec::new());
     };
     let limits = best.bounds.iter().filter_map(|bound| {
@@ -490,7 +457,7 @@ fn sources(advice: &Advice) -> Part {
             sentences.push(sentence);
         }
     }
-    list("Where the figures of the answer come from", sentences)
+    Part::list("Where the figures of the answer come from", sentences)
 }
 
 fn notes(advice: &Advice) -> Vec<String> {
@@ -522,16 +489,22 @@ fn notes(advice: &Advice) -> Vec<String> {
 }
 
 fn currency(advice: &Advice) -> &'static str {
-    let best = advice
-        .chosen
-        .first()
-        .and_then(|best| best.finalist.as_ref());
-    best.map_or("USD", |best| best.candidate.currency)
+    best(advice).map_or("USD", |best| best.candidate.currency)
 }
 
-fn list(title: &str, sentences: Vec<String>) -> Part {
-    let entries = sentences
-        .into_iter()
-        .map(|sentence| Entry::new(Ink::Dim, "  -", 4, sentence));
-    Part::section(title, vec![Part::Entries(entries.collect())])
+/// A table behind a margin, under a title.
+fn section<const N: usize>(
+    title: impl Into<String>,
+    columns: [Column; N],
+    rows: impl Iterator<Item = Row>,
+) -> Part {
+    Part::section(title, vec![table(columns, rows)])
+}
+
+fn table<const N: usize>(columns: [Column; N], rows: impl Iterator<Item = Row>) -> Part {
+    Part::Table(Table {
+        columns: columns.to_vec(),
+        rows: rows.collect(),
+        ..Table::wide(2)
+    })
 }

@@ -1,9 +1,8 @@
 //! In: a run and the level of its loads before it. Out: each load with its ratio and verdict, and why
 //! others cannot be compared.
 
-use blocklab_compare::compare::Verdict;
 use blocklab_compare::history::{AgainstHistory, HistoryPair};
-use blocklab_units::{Ink, plural};
+use blocklab_units::plural;
 
 use super::header::answered;
 use crate::document::{Column, Document, Entry, Layout, Part, Row, Table};
@@ -12,22 +11,21 @@ use crate::words::{answer, history as words, versus};
 /// A run against those before it.
 pub fn against_history(against: &AgainstHistory) -> Document {
     let titles = ["BEFORE", "NOW", "RATIO", "95 % INTERVAL", "IT IS"];
-    let columns = titles.into_iter().map(Column::figure);
     let table = Table {
-        columns: [Column::words("")].into_iter().chain(columns).collect(),
+        columns: Column::named("", titles),
         rows: against.pairs.iter().map(row).collect(),
         layout: Layout::Fitted { margin: 2 },
     };
-    let refused = against.refused.iter().map(|refused| {
-        let text = format!("{} {}: {}", refused.case, refused.direction, refused.why);
-        Entry::new(Ink::Dim, "  -", 4, text)
-    });
+    let refused = against
+        .refused
+        .iter()
+        .map(|refused| format!("{} {}: {}", refused.case, refused.direction, refused.why));
     Document {
         name: format!("{} against its history", against.run),
         parts: vec![
             Part::Entries(vec![answered(&answer::against_history(against))]),
             Part::Table(table),
-            Part::section("Not compared", vec![Part::Entries(refused.collect())]),
+            Part::list("Not compared", refused),
             Part::Entries(vec![Entry::aside(2, LEGEND)]),
         ],
     }
@@ -39,14 +37,9 @@ const LEGEND: &str = "Before: the geometric mean of the runs since the last chan
 
 fn row(pair: &HistoryPair) -> Row {
     let conditions = &pair.conditions;
-    let ink = match pair.verdict {
-        Verdict::Faster => Ink::Green,
-        Verdict::Slower => Ink::Red,
-        Verdict::NoDifference | Verdict::Negligible | Verdict::Unknown => Ink::Dim,
-    };
     let [first, last] = &pair.of_runs;
     Row {
-        ink: Some(ink),
+        ink: Some(versus::ink(pair.verdict)),
         below: format!("before: {}, {first} to {last}", plural(pair.runs, "run")),
         ..Row::from([
             format!("{} {}", conditions.case, conditions.direction),

@@ -1,7 +1,7 @@
 //! In: runs that are compared. Out: who they are, in what they differ, every load that both have, and
 //! what only one has.
 
-use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
+use blocklab_compare::compare::{Against, Comparison, Contrast, Pair};
 use blocklab_record::Record;
 use blocklab_units::Ink;
 
@@ -68,10 +68,10 @@ fn differences(comparison: &Comparison) -> Part {
 
 /// A group a load: a row a figure.
 fn table(comparison: &Comparison, against: &Against) -> Part {
-    let titles = versus::titles(comparison, against).map(Column::figure);
+    let titles = versus::titles(comparison, against);
     let rows = against.pairs.iter().flat_map(|pair| load(comparison, pair));
     Part::Table(Table {
-        columns: [Column::words("")].into_iter().chain(titles).collect(),
+        columns: Column::named("", titles),
         rows: rows.collect(),
         layout: Layout::Fitted { margin: 4 },
     })
@@ -86,7 +86,7 @@ fn load(comparison: &Comparison, pair: &Pair) -> Vec<Row> {
             differs => format!("although {}", differs.join("; ")),
         };
         first.group = Some(Group {
-            title: versus::name_and_what(pair),
+            title: format!("{}: {}", versus::name(pair), pair.what),
             warning,
         });
     }
@@ -99,27 +99,21 @@ fn load(comparison: &Comparison, pair: &Pair) -> Vec<Row> {
 fn figure(contrast: &Contrast) -> Row {
     let name = contrast.quantity.label();
     let cells = [name].into_iter().chain(versus::cells(contrast));
-    let ink = match contrast.verdict {
-        Verdict::Faster => Ink::Green,
-        Verdict::Slower => Ink::Red,
-        Verdict::NoDifference | Verdict::Negligible | Verdict::Unknown => Ink::Dim,
-    };
     Row {
-        ink: Some(ink),
+        ink: Some(versus::ink(contrast.verdict)),
         ..Row::from(cells.collect::<Vec<_>>())
     }
 }
 
 fn unmatched(against: &Against) -> Part {
-    let lines = against.unmatched.iter().map(|load| {
-        let text = format!(
+    let loads = against.unmatched.iter().map(|load| {
+        format!(
             "{} {}, of {}: {}",
             load.case,
             load.direction,
             versus::letter(load.run),
             load.why
-        );
-        Entry::new(Ink::Dim, "  -", 4, text)
+        )
     });
-    Part::section("Not compared", vec![Part::Entries(lines.collect())])
+    Part::list("Not compared", loads)
 }

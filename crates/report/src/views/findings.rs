@@ -105,7 +105,6 @@ fn asides(lines: &[String]) -> Part {
 
 /// Empty where all figures stand on the line before it.
 fn table(of: &Grid<'_>) -> Part {
-    let titles = of.titles.iter().map(|title| Column::figure(*title));
     let rows = of
         .rows
         .iter()
@@ -116,7 +115,7 @@ fn table(of: &Grid<'_>) -> Part {
             Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
         });
     Part::Table(Table {
-        columns: [Column::words("")].into_iter().chain(titles).collect(),
+        columns: Column::named("", of.titles.iter().copied()),
         rows: rows.collect(),
         layout: Layout::Blocks {
             margin: INDENT,
@@ -137,15 +136,14 @@ const fn ink(severity: Severity) -> Ink {
 /// What was understood differently from what was written.
 pub fn notes(record: &Record) -> Part {
     let notes = facts::notes(record).into_iter().map(|note| {
-        let text = format!(
+        format!(
             "{} {}: {}",
             facts::word(note.level),
             note.subject(),
             note.text
-        );
-        Entry::new(Ink::Dim, "  -", 4, text)
+        )
     });
-    Part::section("Notes", vec![Part::Entries(notes.collect())])
+    Part::list("Notes", notes)
 }
 
 /// Failed operations by kind.

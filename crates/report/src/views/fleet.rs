@@ -60,10 +60,7 @@ fn hosts_of(record: &Record, fleet: &Fleet, case: &str) -> Vec<Row> {
         }
     }
     if let Some(first) = rows.first_mut() {
-        first.group = Some(Group {
-            title: case.to_owned(),
-            warning: String::new(),
-        });
+        first.group = Some(Group::titled(case));
     }
     if let Some(last) = rows.last_mut() {
         last.below = together(fleet, case).unwrap_or_default();

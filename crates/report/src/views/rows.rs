@@ -78,14 +78,8 @@ fn shown(title: &str, columns: &[Column], lines: &[Line<'_>]) -> Part {
             ..document::Row::default()
         }
     });
-    let figures = columns
-        .iter()
-        .map(|column| document::Column::figure(column.title));
     Part::Table(Table {
-        columns: [document::Column::words(title)]
-            .into_iter()
-            .chain(figures)
-            .collect(),
+        columns: document::Column::named(title, columns.iter().map(|column| column.title)),
         rows: rows.collect(),
         layout: Layout::Narrow { margin: MARGIN },
     })

@@ -45,10 +45,7 @@ fn rows(case: &str, scaling: &Scaling) -> Vec<Row> {
     });
     let mut rows: Vec<Row> = rows.collect();
     if let Some(first) = rows.first_mut() {
-        first.group = Some(Group {
-            title: case.to_owned(),
-            warning: String::new(),
-        });
+        first.group = Some(Group::titled(case));
     }
     rows
 }

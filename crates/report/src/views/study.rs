@@ -105,12 +105,8 @@ fn table(table: &Table) -> Part {
             .map(|column| (column.text)(cells[column.index].as_ref()));
         Row::from([name.clone()].into_iter().chain(shown).collect::<Vec<_>>())
     });
-    let figures = columns.iter().map(|column| Column::figure(column.title));
     let figures = document::Table {
-        columns: [Column::words(&*table.corner)]
-            .into_iter()
-            .chain(figures)
-            .collect(),
+        columns: Column::named(&*table.corner, columns.iter().map(|column| column.title)),
         rows: rows.collect(),
         layout: Layout::Blocks {
             margin: MARGIN,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use blocklab_findings::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
-    Origin, Record, Statistic, Status, TargetFacts, TargetKind,
+    Origin, Record, Status, TargetFacts, TargetKind,
 };
 use blocklab_units::{Bytes, count, latency, rate};
 use blocklab_workload::Direction;
@@ -206,7 +206,7 @@ fn targets(alike: &[TargetFacts]) -> String {
 }
 
 /// `ext4 on /data · rw,relatime`.
-pub fn file_system(fs: &FileSystem) -> String {
+fn file_system(fs: &FileSystem) -> String {
     let place = format!("{} on {}", fs.kind, fs.mount_point);
     if fs.options.is_empty() {
         return place;
@@ -215,7 +215,7 @@ pub fn file_system(fs: &FileSystem) -> String {
 }
 
 /// `nvme0n1 · Some Model · 442.4 GiB · instance store · scheduler none`.
-pub fn device(device: &BlockDevice) -> String {
+fn device(device: &BlockDevice) -> String {
     let scheduler = device.scheduler.as_ref();
     let parts = [
         Some(device.name.clone()),
@@ -248,7 +248,7 @@ pub fn cloud(kind: &str) -> String {
 }
 
 /// The engines that ran, in order of appearance: `io_uring, O_DIRECT`.
-pub fn engines(record: &Record) -> String {
+fn engines(record: &Record) -> String {
     let mut seen: Vec<String> = Vec::new();
     for job in record.measurements.iter().flat_map(|m| &m.jobs) {
         let text = match job.direct {
@@ -327,7 +327,7 @@ pub fn load(case: &str, direction: Direction) -> String {
 }
 
 /// Stands for an interval that is wider than its figure, and so shows only that more passes are needed.
-pub const TOO_WIDE: &str = "over 100 %";
+const TOO_WIDE: &str = "over 100 %";
 
 /// Whether an interval shows only that more passes are needed: it is wider than the figure itself, or
 /// reaches zero.
@@ -376,6 +376,13 @@ pub fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
+/// An amount of money with two decimals: `1,234.50`.
+pub fn cents(amount: f64) -> String {
+    let cents = (amount.abs() * 100.0).round() as u64;
+    let sign = if amount < 0.0 && cents > 0 { "-" } else { "" };
+    format!("{sign}{}.{:02}", count((cents / 100) as f64), cents % 100)
+}
+
 fn plain(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 {
         return count(value);
@@ -409,15 +416,6 @@ pub fn mean(direction: &RowDirection) -> String {
     match direction.mean_ns.value {
         0.0 => "–".to_owned(),
         ns => latency(ns),
-    }
-}
-
-/// The least or the greatest latency; a dash where it is not known.
-pub fn extreme(direction: &RowDirection, statistic: Statistic, ns: u64) -> String {
-    if direction.unknown.has(statistic) {
-        "–".to_owned()
-    } else {
-        latency(ns as f64)
     }
 }
 
@@ -554,7 +552,7 @@ pub fn aggregate(record: &Record, rows: &[Row]) -> String {
 }
 
 /// The different numbers of passes among the rows, ascending.
-pub fn passes(rows: &[Row]) -> Vec<u32> {
+fn passes(rows: &[Row]) -> Vec<u32> {
     let all = rows.iter().flat_map(|row| &row.directions);
     let mut numbers: Vec<u32> = all.map(|direction| direction.iops.passes).collect();
     numbers.sort_unstable();

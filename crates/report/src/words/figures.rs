@@ -27,11 +27,18 @@ fn column(title: &'static str, text: impl Fn(&RowDirection) -> String + 'static)
     }
 }
 
-/// The least or the largest latency.
+/// The shortest or the longest latency; a dash where it is not known.
 fn extreme(title: &'static str, statistic: Statistic, ns: fn(&RowDirection) -> u64) -> Column {
+    let text = move |direction: &RowDirection| {
+        if direction.unknown.has(statistic) {
+            "–".to_owned()
+        } else {
+            latency(ns(direction) as f64)
+        }
+    };
     Column {
         is_brief: false,
-        ..column(title, move |d| facts::extreme(d, statistic, ns(d)))
+        ..column(title, text)
     }
 }
 

@@ -67,13 +67,13 @@ pub fn ours(entry: Option<&Entry>) -> String {
 }
 
 /// What was published.
-pub fn published(entry: Option<&Entry>) -> String {
+fn published(entry: Option<&Entry>) -> String {
     let value = entry.and_then(|entry| Some(fixed(entry.published?, entry.decimals)));
     value.unwrap_or_default()
 }
 
 /// `+3.2 %`.
-pub fn difference(entry: Option<&Entry>) -> String {
+fn difference(entry: Option<&Entry>) -> String {
     let value = entry.and_then(|entry| entry.difference_percent);
     value.map_or_else(String::new, |percent| {
         if percent.abs() < 0.05 {

@@ -4,7 +4,7 @@ use blocklab_compare::compare::{
     Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
 };
 use blocklab_record::Record;
-use blocklab_units::{latency, plural, rate};
+use blocklab_units::{Ink, latency, plural, rate};
 
 use crate::words::facts;
 
@@ -72,11 +72,6 @@ pub fn name(pair: &Pair) -> String {
         |unit| format!("{} = {unit}", pair.case),
     );
     facts::load(&case, pair.direction)
-}
-
-/// The load by its names, and what it was.
-pub fn name_and_what(pair: &Pair) -> String {
-    format!("{}: {}", name(pair), pair.what)
 }
 
 /// What the passes of a load without a difference would have shown:
@@ -175,6 +170,15 @@ pub const fn verdict(verdict: Verdict) -> &'static str {
         Verdict::NoDifference => "no difference shown",
         Verdict::Negligible => "negligible",
         Verdict::Unknown => "not certain",
+    }
+}
+
+/// Its colour on a terminal.
+pub const fn ink(verdict: Verdict) -> Ink {
+    match verdict {
+        Verdict::Faster => Ink::Green,
+        Verdict::Slower => Ink::Red,
+        Verdict::NoDifference | Verdict::Negligible | Verdict::Unknown => Ink::Dim,
     }
 }
 
