@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use blocklab_units::{Ink, Style, width, wrapped};
 
+use super::Table;
+
 /// Between two columns.
 pub const GAP: usize = 2;
 
@@ -87,34 +89,26 @@ pub fn indented(text: &str, margin: usize) -> String {
     indented
 }
 
-/// What stands in a table: a title a column, and named rows of as many cells.
-pub struct Cells {
-    pub titles: Vec<String>,
-    pub rows: Vec<(String, Vec<String>)>,
-}
-
 /// A table under a margin. Titles wider than their column go over several lines, but no column is
 /// narrower than `title`. Columns that do not fit next to the others follow in a block below, with
 /// the names again.
-pub fn blocks(cells: &Cells, margin: usize, title: usize, style: Style) -> String {
-    let names = cells.rows.iter().map(|(name, _)| width(name));
+pub fn blocks(table: &Table, margin: usize, title: usize, style: Style) -> String {
+    let names = table.rows.iter().map(|row| width(&row.cells[0]));
     let room = style
         .columns()
         .saturating_sub(margin + names.max().unwrap_or(0));
-    let heads: Vec<Head> = (0..cells.titles.len())
-        .map(|column| Head::new(cells, column, title))
+    let heads: Vec<Head> = (1..table.columns.len())
+        .map(|column| Head::new(table, column, title))
         .collect();
     let mut out = String::new();
     for block in fitting(&heads, room) {
         let heads = &heads[block.clone()];
         let height = heads.iter().map(|head| head.lines.len()).max().unwrap_or(0);
         let mut rows: Vec<Vec<String>> = (0..height).map(|at| titles(heads, at, height)).collect();
-        rows.extend(
-            cells
-                .rows
-                .iter()
-                .map(|(name, row)| [std::slice::from_ref(name), &row[block.clone()]].concat()),
-        );
+        rows.extend(table.rows.iter().map(|row| {
+            let (name, figures) = row.cells.split_at(1);
+            [name, &figures[block.clone()]].concat()
+        }));
         for (at, line) in lines(&rows, |column| column > 0, usize::MAX, GAP)
             .iter()
             .enumerate()
@@ -139,14 +133,14 @@ struct Head {
 }
 
 impl Head {
-    fn new(cells: &Cells, column: usize, least: usize) -> Self {
-        let figures = cells
+    fn new(table: &Table, column: usize, least: usize) -> Self {
+        let figures = table
             .rows
             .iter()
-            .map(|(_, row)| width(&row[column]))
+            .map(|row| width(&row.cells[column]))
             .max()
             .unwrap_or(0);
-        let title = &cells.titles[column];
+        let title = &table.columns[column].title;
         let room = title.split_whitespace().map(width).chain([figures, least]);
         let words = title.split_whitespace().map(str::to_owned);
         let lines = wrapped(words, room.max().unwrap_or(0));
@@ -186,17 +180,18 @@ fn titles(heads: &[Head], at: usize, height: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Column, Row};
     use super::*;
 
     #[test]
     fn what_does_not_fit_beside_goes_below() {
-        let text = |words: [&str; 3]| words.map(str::to_owned).to_vec();
-        let cells = Cells {
-            titles: text(["IOPS", "mean latency of all", "left"]),
+        let table = Table {
+            columns: Column::named("", ["IOPS", "mean latency of all", "left"]),
             rows: vec![
-                ("deep".to_owned(), text(["12,000", "1.20 ms", "7"])),
-                ("flat".to_owned(), text(["900", "", "12"])),
+                Row::from(["deep", "12,000", "1.20 ms", "7"]),
+                Row::from(["flat", "900", "", "12"]),
             ],
+            ..Table::wide(0)
         };
         let style = |width| Style {
             color: false,
@@ -208,7 +203,7 @@ mod tests {
     deep  12,000     1.20 ms     7
     flat     900                12
 ";
-        assert_eq!(blocks(&cells, 4, 10, style(80)), wide);
+        assert_eq!(blocks(&table, 4, 10, style(80)), wide);
         let narrow = "                        mean
                   latency of
             IOPS         all
@@ -218,6 +213,6 @@ mod tests {
     deep     7
     flat    12
 ";
-        assert_eq!(blocks(&cells, 4, 10, style(32)), narrow);
+        assert_eq!(blocks(&table, 4, 10, style(32)), narrow);
     }
 }

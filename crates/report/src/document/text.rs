@@ -2,8 +2,7 @@
 
 use blocklab_units::{Ink, Style, width};
 
-use super::grid::{self, Cells};
-use super::{Document, Entry, Fit, Group, Kind, Layout, Part, Table};
+use super::{Document, Entry, Fit, Group, Kind, Layout, Part, Table, grid};
 
 /// Between two columns where more does not fit.
 const LEAST_GAP: usize = 1;
@@ -90,7 +89,7 @@ fn table_of(table: &Table, style: Style) -> String {
         Layout::Wide { margin } => (margin, usize::MAX),
         Layout::Fitted { margin } => (margin, grid::room(style, margin)),
         Layout::Narrow { margin } => (margin, style.columns().saturating_sub(margin)),
-        Layout::Blocks { margin, title } => return in_blocks(table, margin, title, style),
+        Layout::Blocks { margin, title } => return grid::blocks(table, margin, title, style),
     };
     let titles: Vec<String> = table
         .columns
@@ -149,17 +148,4 @@ fn opening(group: &Group, margin: usize, style: Style) -> String {
     }
     let sign = format!("{blanks}  !");
     title + &style.hang(Ink::Yellow, &sign, margin + 4, &group.warning)
-}
-
-/// Columns that do not fit next to the others follow below.
-fn in_blocks(table: &Table, margin: usize, title: usize, style: Style) -> String {
-    let titles = table.columns.iter().skip(1);
-    let rows = table.rows.iter().filter_map(|row| row.cells.split_first());
-    let cells = Cells {
-        titles: titles.map(|column| column.title.clone()).collect(),
-        rows: rows
-            .map(|(name, cells)| (name.clone(), cells.to_vec()))
-            .collect(),
-    };
-    grid::blocks(&cells, margin, title, style)
 }
