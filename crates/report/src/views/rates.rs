@@ -3,8 +3,9 @@
 use blocklab_trace::rates::{RateInterval, RateTable};
 use blocklab_units::{count, rate, trimmed};
 
-use super::trace::{decimals, moment, table, throughput};
+use super::trace::{moment, table, throughput};
 use crate::document::{Document, Entry, Part};
+use crate::words::shown::fixed;
 
 /// Rows of the profile.
 const SLOTS: usize = 24;
@@ -75,7 +76,7 @@ fn facts(of: &RateTable) -> Vec<(String, String)> {
         "balance",
         lowest.map(|(left, from)| {
             let at = moment(of.begins_ns, from);
-            format!("{} % at the lowest, at {at}", decimals(left, 1))
+            format!("{} % at the lowest, at {at}", fixed(left, 1))
         }),
     ));
     let known = facts.into_iter();
@@ -99,7 +100,7 @@ fn profile(of: &RateTable) -> Part {
                 text(mean(part, |interval| interval.iops), rate),
                 text(most.reduce(f64::max), rate),
                 text(mean(part, RateInterval::bytes_per_s), throughput),
-                text(left.reduce(f64::min), |left| decimals(left, 1)),
+                text(left.reduce(f64::min), |left| fixed(left, 1)),
             ]
         })
         .collect();

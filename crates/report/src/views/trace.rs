@@ -4,6 +4,7 @@ use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
 use blocklab_units::{count, latency, rate, significant, trimmed};
 
 use crate::document::{Column, Document, Entry, Part, Table};
+use crate::words::shown::fixed;
 
 const MIB: f64 = 1_048_576.0;
 const SECOND: f64 = 1e9;
@@ -13,7 +14,7 @@ pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
     let heading = format!(
         "{name}: {} operations in {} s",
         count(of.operations as f64),
-        decimals(of.duration_ns as f64 / SECOND, 1)
+        fixed(of.duration_ns as f64 / SECOND, 1)
     );
     let mut parts = vec![Part::Heading(heading)];
     parts.push(Part::Entries(Entry::pairs(&facts(of, begins), 0)));
@@ -34,9 +35,8 @@ pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
 }
 
 fn facts(of: &Character, begins: Option<u64>) -> Vec<(String, String)> {
-    let percent = |share: Option<f64>| {
-        share.map_or("-".to_owned(), |share| format!("{} %", decimals(share, 0)))
-    };
+    let percent =
+        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{} %", fixed(share, 0)));
     let mib = |bytes: u64| size(bytes as f64);
     let mean = match (of.iops_mean, of.bytes_per_s_mean) {
         (Some(iops), Some(bytes)) => {
@@ -82,7 +82,7 @@ fn facts(of: &Character, begins: Option<u64>) -> Vec<(String, String)> {
     if let Some(cv) = of.interarrival_cv {
         let text = format!(
             "coefficient of variation {} between operations (1: at random)",
-            decimals(cv, 1)
+            fixed(cv, 1)
         );
         facts.push(("arrivals", text));
     }
@@ -101,12 +101,12 @@ fn in_flight(of: Option<&InFlight>) -> String {
     };
     let share = match of.known_percent {
         all if all > 99.95 => String::new(),
-        part => format!("; completions of {} % are known", decimals(part, 0)),
+        part => format!("; completions of {} % are known", fixed(part, 0)),
     };
     format!(
         "{} in the mean, {} or fewer for 99 % of the time, {} at most; an operation took {} in the \
          mean, {} at most{share}",
-        decimals(of.mean, 1),
+        fixed(of.mean, 1),
         of.p99,
         of.max,
         latency(of.latency_mean_ns),
@@ -122,8 +122,8 @@ fn pauses(of: &Character, begins: Option<u64>) -> String {
     format!(
         "{} of a second or longer, {} s together; the longest {} s, from {}",
         count(idle.gaps as f64),
-        decimals(idle.total_ns as f64 / SECOND, 1),
-        decimals(idle.longest_ns as f64 / SECOND, 1),
+        fixed(idle.total_ns as f64 / SECOND, 1),
+        fixed(idle.longest_ns as f64 / SECOND, 1),
         moment(begins, idle.longest_at_ns)
     )
 }
@@ -145,7 +145,7 @@ fn mix(of: &Character) -> Part {
         let mut row = vec![
             mix.direction.to_owned(),
             count(mix.operations as f64),
-            format!("{} %", decimals(mix.operations_percent, 0)),
+            format!("{} %", fixed(mix.operations_percent, 0)),
             size(mix.bytes as f64),
         ];
         row.extend(sizes(mix.sizes));
@@ -184,10 +184,10 @@ fn peaks(of: &Character, begins: Option<u64>) -> Part {
             format!("{} s", trimmed(peak.window_ns as f64 / SECOND, 1)),
             trimmed(peak.iops_max, 1),
             moment(begins, peak.at_ns),
-            times.map_or_else(|| "-".to_owned(), |times| decimals(times, 1)),
+            times.map_or_else(|| "-".to_owned(), |times| fixed(times, 1)),
             throughput(peak.bytes_per_s_max),
             peak.dispersion
-                .map_or_else(|| "-".to_owned(), |value| decimals(value, 1)),
+                .map_or_else(|| "-".to_owned(), |value| fixed(value, 1)),
         ]
     });
     table(
@@ -201,7 +201,7 @@ fn reuse(of: &Reuse) -> Part {
     let rows = of.hits.iter().map(|hit| {
         vec![
             size(hit.cache_bytes as f64),
-            format!("{} %", decimals(hit.hit_percent, 1)),
+            format!("{} %", fixed(hit.hit_percent, 1)),
         ]
     });
     let exactness = match of.sampled_one_in {
@@ -209,13 +209,13 @@ fn reuse(of: &Reuse) -> Part {
         many => format!(
             "one page in {} is counted, so shares are off by about {} points",
             count(many as f64),
-            decimals(of.error_points, 1)
+            fixed(of.error_points, 1)
         ),
     };
     let text = format!(
         "What a cache that keeps what was used last would hit: {exactness}. {} % of the accesses \
          are the first to their page, and no cache hits them.",
-        decimals(of.first_percent, 1)
+        fixed(of.first_percent, 1)
     );
     let parts = vec![
         Part::Prose(text),
@@ -259,22 +259,13 @@ pub(super) fn throughput(bytes_per_s: f64) -> String {
     }
 }
 
-/// A fixed number of decimals, thousands separated.
-pub(super) fn decimals(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let dot = if fraction.is_empty() { "" } else { "." };
-    let grouped = whole.parse().map_or_else(|_| whole.to_owned(), count);
-    format!("{grouped}{dot}{fraction}")
-}
-
 /// `1.0 MiB`, with one decimal.
 fn size(bytes: f64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes / 1024.0;
     for unit in units {
         if value < 1024.0 || unit == "TiB" {
-            return format!("{} {unit}", decimals(value, 1));
+            return format!("{} {unit}", fixed(value, 1));
         }
         value /= 1024.0;
     }
@@ -293,17 +284,9 @@ pub fn moment(begins: Option<u64>, ns: u64) -> String {
 
 /// `2016-02-23 04:00:00`, from nanoseconds since 1970.
 fn day_and_time(begins: u64) -> String {
-    // Days of the civil calendar, counted from March of the year 0.
-    let days = begins / 1_000_000_000 / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {}", moment(Some(begins), 0))
+    let begins = jiff::Timestamp::from_nanosecond(begins.into());
+    let begins = begins.expect("64 bits of nanoseconds end before the year 2600");
+    begins.strftime("%F %T").to_string()
 }
 
 #[cfg(test)]
@@ -323,8 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_keep_their_decimals() {
-        assert_eq!(decimals(3597.137, 1), "3,597.1");
+    fn sizes_have_a_unit_and_one_decimal() {
         assert_eq!(size(1_089_536.0), "1.0 MiB");
     }
 }
