@@ -1,6 +1,7 @@
-//! Objects of JSON without a type for each.
+//! JSON objects without a declared type for each.
 
-/// An object with these fields, in this order: each has the type of its value.
+/// A value that serializes as an object with these fields, in this order. Serde attributes such as
+/// `#[serde(flatten)]` may stand before a field.
 #[macro_export]
 macro_rules! fields {
     ($($(#[$rule:meta])* $name:ident: $value:expr),* $(,)?) => {{

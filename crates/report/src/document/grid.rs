@@ -1,5 +1,4 @@
-//! The one writer of tables for a terminal. It knows how wide the terminal is, and leaves no figure
-//! out on a narrow one.
+//! Writes tables for a terminal. A narrow terminal changes the layout, but no figure is left out.
 
 use std::borrow::Cow;
 use std::iter::repeat_n;
@@ -9,13 +8,13 @@ use blocklab_units::{Ink, Style, width, wrapped};
 
 use super::Table;
 
-/// Between two columns.
-pub const GAP: usize = 2;
+/// Blanks between two columns.
+const GAP: usize = 2;
 
-/// Lines under each other, one a row: cells of the columns that are `right` end level, the others
-/// begin so. Where they do not fit into `room`, the gaps shrink, though to no less than `least`;
-/// where that does not help, the first cell stands on a line of its own above the others.
-/// What fits in no way keeps its gaps.
+/// The rows of a table as lines with aligned columns. `right` says which columns are flush right, `room`
+/// how many terminal columns there are. If the lines do not fit, gaps shrink to `least`; if that does
+/// not help, the first cell of each row gets a line of its own above the others. Rows that do not fit
+/// even then keep the usual gaps, and the terminal wraps them.
 pub fn lines<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
@@ -25,7 +24,8 @@ pub fn lines<R: AsRef<[String]>>(
     painted(rows, right, room, least, |_, _, text| text.into()).collect()
 }
 
-/// The same, one by one; `paint` colours a cell by its row and its column.
+/// As [`lines`], one by one. `paint` colours a cell, given its row and column; widths are those of the
+/// plain texts.
 pub fn painted<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
@@ -40,8 +40,9 @@ pub fn painted<R: AsRef<[String]>>(
             *widest = width(cell).max(*widest);
         }
     }
-    let ways = [(0, GAP), (0, least), (1, GAP), (1, least)];
-    let fitting = ways.into_iter().find(|(from, gap)| {
+    // How many cells go above, and the gap: the layout that is easiest to read comes first.
+    let layouts = [(0, GAP), (0, least), (1, GAP), (1, least)];
+    let fitting = layouts.into_iter().find(|(from, gap)| {
         widths[*from..].iter().sum::<usize>() + gap * columns.saturating_sub(1) <= room
     });
     let (from, gap) = fitting.unwrap_or((1, GAP));
@@ -51,7 +52,7 @@ pub fn painted<R: AsRef<[String]>>(
         if !line.is_empty() {
             line.push('\n');
         }
-        // Where the first cell has a line of its own, the others follow behind a gap.
+        // Cells below a name are indented by a gap.
         let mut blanks = if from > 0 { gap } else { 0 };
         let first = line.len() + blanks;
         for (column, cell) in cells.iter().enumerate() {
@@ -66,19 +67,20 @@ pub fn painted<R: AsRef<[String]>>(
             line.push_str(&paint(at, column, cell));
             blanks = behind + gap;
         }
+        // Cells at the end may be empty; the indent stays, so that the line is not empty.
         line.truncate(line.trim_end().len().max(first));
         line
     })
 }
 
-/// Columns next to a margin; no bound where no terminal is the reader.
+/// The terminal columns that a margin leaves; unlimited where the output is not a terminal.
 pub fn room(style: Style, margin: usize) -> usize {
     style.width.map_or(usize::MAX, |width| {
         usize::from(width).saturating_sub(margin)
     })
 }
 
-/// Every line of a text behind this many blanks.
+/// Indents every line of a text by this many blanks.
 pub fn indented(text: &str, margin: usize) -> String {
     let mut indented = String::with_capacity(text.len() + margin + 1);
     for line in text.lines() {
@@ -89,9 +91,9 @@ pub fn indented(text: &str, margin: usize) -> String {
     indented
 }
 
-/// A table under a margin. Titles wider than their column go over several lines, but no column is
-/// narrower than `title`. Columns that do not fit next to the others follow in a block below, with
-/// the names again.
+/// A table behind a margin. Titles that are wider than the figures of their column wrap, but no column
+/// is narrower than `title`. Columns that do not fit next to the others follow in a block below, where
+/// the names of the rows are repeated.
 pub fn blocks(table: &Table, margin: usize, title: usize, style: Style) -> String {
     let names = table.rows.iter().map(|row| width(&row.cells[0]));
     let room = style
@@ -126,7 +128,7 @@ pub fn blocks(table: &Table, margin: usize, title: usize, style: Style) -> Strin
     out
 }
 
-/// A title in the lines that it takes, and the width of its column.
+/// The title of a column, wrapped into lines, and the width of the column.
 struct Head {
     lines: Vec<String>,
     width: usize,
@@ -141,6 +143,7 @@ impl Head {
             .max()
             .unwrap_or(0);
         let title = &table.columns[column].title;
+        // A word is never broken, so the longest one is a lower bound.
         let room = title.split_whitespace().map(width).chain([figures, least]);
         let words = title.split_whitespace().map(str::to_owned);
         let lines = wrapped(words, room.max().unwrap_or(0));
@@ -152,7 +155,7 @@ impl Head {
     }
 }
 
-/// Runs of columns that fit into the room, at least one each.
+/// Splits the columns into blocks that fit into the room; each block has at least one.
 fn fitting(heads: &[Head], room: usize) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut used = 0;
@@ -169,7 +172,8 @@ fn fitting(heads: &[Head], room: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// A line of the titles, with nothing above the names; the last lines are level.
+/// One line of the titles, with an empty cell above the names. Titles of fewer lines begin lower, so that
+/// all end on the same line.
 fn titles(heads: &[Head], at: usize, height: usize) -> Vec<String> {
     let parts = heads.iter().map(|head| {
         let line = at.checked_sub(height - head.lines.len());

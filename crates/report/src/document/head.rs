@@ -1,32 +1,32 @@
-//! The head of every page: its policy, its style, and by what a later version knows that it is ours.
+//! The `<head>` of every page: its policy, its style, and the mark by which a later version recognizes it.
 
 use maud::{Markup, PreEscaped, html};
 
-/// No network at all: only what stands in the file may be used.
+/// Content security policy of a page that is a file: no network at all, only what the file holds.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; img-src data:";
 
-/// By which a later version knows that it wrote the page.
+/// The mark by which a later version recognizes a page of blocklab, which it may overwrite.
 const GENERATOR: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
 
-/// Bytes at the beginning of a page that name the program that wrote it.
+/// How many bytes from its beginning [`is_page`] needs of a file.
 pub const HEAD: u64 = 8192;
 
-/// Whether a file that begins so is a page of ours.
+/// Whether a file that begins with these bytes is a page of blocklab.
 pub fn is_page(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    // Pages of before had no generator, but this policy and the name at the end of their title.
-    let before = text
+    // Older pages have no generator, but this policy and this end of the title.
+    let is_older_page = text
         .contains("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src")
         && text.contains(" – blocklab</title>");
     text.starts_with("<!DOCTYPE html>")
-        && (text.contains("<meta name=\"generator\" content=\"blocklab ") || before)
+        && (text.contains("<meta name=\"generator\" content=\"blocklab ") || is_older_page)
 }
 
-/// What every page looks like: text, tables, findings.
+/// The style that all pages share: text, tables, findings.
 const PLAIN: &str = include_str!("../../assets/report.css");
 
-/// Dark where the reader's system is, or after a press of the button; never on paper.
+/// The dark colours: where the reader's system is dark or the button was pressed, but never on paper.
 const DARK: &str = concat!(
     "@media screen and (prefers-color-scheme: dark) { :root:not([data-theme=\"light\"]) {\n",
     include_str!("../../assets/dark.css"),
@@ -35,17 +35,17 @@ const DARK: &str = concat!(
     "} }\n",
 );
 
-/// The style of a page. `own`: of what only this page has.
+/// The whole style of a page. `own`: the style of what only this page has.
 pub fn style(own: &str) -> String {
     [PLAIN, own, DARK].concat()
 }
 
-/// The head of any page that is a file. `own`: the style of what only this page has.
+/// The head of a page that is a file. `own`: the style of what only this page has.
 pub fn head(title: &str, own: &str) -> Markup {
     head_under(title, own, Some(POLICY))
 }
 
-/// The head of a page that a server sends, with a policy in its own answer.
+/// The head of a page that a server sends. Its policy is an HTTP header, and need not be in the page.
 pub fn served_head(title: &str, own: &str) -> Markup {
     head_under(title, own, None)
 }
@@ -67,7 +67,7 @@ fn head_under(title: &str, own: &str, policy: Option<&str>) -> Markup {
     }
 }
 
-/// Three bars, as a picture in the address itself.
+/// The icon of a page, three bars, as a data URL: a page may load nothing.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' \
                     viewBox='0 0 16 16' fill='%231f6feb'%3E%3Cpath d='M1 9h3v6H1zM6.5 \
                     5h3v10h-3zM12 1h3v14h-3z'/%3E%3C/svg%3E";

@@ -1,4 +1,4 @@
-//! A document as a page of its own.
+//! Prints a document as a page without charts.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -24,8 +24,8 @@ pub(super) fn print(document: &Document) -> String {
     page.into_string() + "\n"
 }
 
-/// `title`: of the section that they are in. Every table is a landmark: those of one section are
-/// counted, so that no two have one name.
+/// Parts of a document. `title` is that of the section they belong to. Every table is a landmark for
+/// screen readers; several of one section are numbered, so that no two have the same name.
 pub fn parts(all: &[Part], title: &str) -> Markup {
     html! {
         @for (place, part) in all.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
@@ -33,7 +33,7 @@ pub fn parts(all: &[Part], title: &str) -> Markup {
                 Part::Heading(text) => h1 { (text) },
                 Part::Prose(text) => p { (prose(text)) },
                 Part::Section { title: own, parts: inner } => section {
-                    // The page has said it already.
+                    // A section with the name of its page would repeat the heading.
                     @if own != title { h2 { (own) } }
                     (parts(inner, own))
                 },
@@ -58,7 +58,7 @@ pub fn parts(all: &[Part], title: &str) -> Markup {
     }
 }
 
-/// `Findings`, then `Findings 2`.
+/// The name of a table after `before` others: `Findings`, then `Findings 2`.
 fn counted(title: &str, before: usize) -> String {
     if before == 0 {
         title.to_owned()
@@ -67,9 +67,10 @@ fn counted(title: &str, before: usize) -> String {
     }
 }
 
-/// Text in which what stands between backticks is code.
+/// A text as markup: what is between backticks becomes code.
 pub fn prose(text: &str) -> Markup {
     html! {
+        // Every second part is between two backticks.
         @for (index, part) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }
         }
@@ -85,7 +86,7 @@ fn item(entry: &Entry) -> Markup {
     }
 }
 
-/// Names of more bytes than this take a second line on a telephone, where they would fill the screen.
+/// Row names of more bytes than this may wrap on a telephone, where they would fill the screen.
 const LONG: usize = 24;
 
 const fn class(column: &Column) -> &'static str {

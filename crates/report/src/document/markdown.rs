@@ -1,21 +1,22 @@
-//! A document as Markdown.
+//! Prints a document as Markdown.
 
 use blocklab_units::visible;
 
 use super::{Document, Entry, Kind, Part, Row, Table};
 
-/// Parts with an empty line between them.
+/// The whole document; parts have an empty line between them.
 pub(super) fn print(document: &Document) -> String {
     let mut out = Vec::new();
     let is_titled = matches!(document.parts.first(), Some(Part::Heading(_)));
     if !is_titled && !document.name.is_empty() {
         out.push(format!("### {}\n", plain(&document.name)));
     }
+    // One level below the document's own title.
     add(&document.parts, 4, &mut out);
     out.join("\n")
 }
 
-/// `level`: of the titles of sections.
+/// Adds parts; the titles of their sections are headings of this level.
 fn add(parts: &[Part], level: usize, out: &mut Vec<String>) {
     for part in parts.iter().filter(|part| !part.is_empty()) {
         match part {
@@ -42,7 +43,7 @@ fn add(parts: &[Part], level: usize, out: &mut Vec<String>) {
     }
 }
 
-/// What may be overlooked is a paragraph of its own, all else a list.
+/// Entries as a list, except asides, which are paragraphs of their own.
 fn list(entries: &[Entry]) -> String {
     let mut out = String::new();
     let mut was_aside = false;
@@ -53,7 +54,7 @@ fn list(entries: &[Entry]) -> String {
         }
         was_aside = is_aside;
         let text = prose(&entry.text);
-        // What hangs below the entry before stays below it.
+        // An item of the entry before it stays nested below it.
         let margin = if entry.is_below() { "  " } else { "" };
         let line = match entry.name() {
             _ if is_aside => text,
@@ -88,6 +89,7 @@ fn table_of(table: &Table) -> String {
         let cells = cells.iter().map(String::as_str);
         out.push_str(&row(&cells.collect::<Vec<_>>()));
     }
+    // Markdown tables have no room below a row: what is said of rows follows the table.
     let remarks = remarks(&table.rows);
     if !remarks.is_empty() {
         out.push('\n');
@@ -98,8 +100,8 @@ fn table_of(table: &Table) -> String {
     out
 }
 
-/// What is said of groups and rows, each behind its name. A row of a group has that of the group: its
-/// own, such as `p99.9`, is that of many.
+/// What is said about groups and rows, each with a name. A row in a group gets the name of the group,
+/// since its own, such as `p99.9`, occurs in many groups.
 fn remarks(rows: &[Row]) -> Vec<(&str, &str)> {
     let mut group = None;
     let mut all = Vec::new();
@@ -120,9 +122,10 @@ fn row(cells: &[&str]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A text in which what stands between backticks is code, and nothing else is markup.
+/// A text as Markdown: what is between backticks is code, and nothing else is markup.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
+    // An odd number of backticks is no pair: then they are plain letters.
     if parts.len().is_multiple_of(2) {
         return plain(text);
     }
@@ -136,7 +139,7 @@ fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// A text in which nothing is markup, on one line.
+/// A text on one line in which nothing is markup.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     for letter in visible(text).chars() {

@@ -1,5 +1,5 @@
-//! In: what a view has to say, as a value.
-//! Out: the same as a text for a terminal, as Markdown and as a page of its own.
+//! In: the content of a view, as a value.
+//! Out: that content as text for a terminal, as Markdown or as an HTML page.
 //!
 //! ```text
 //!   builder ──▶ Document ──┬──▶ text      wrapped and coloured for the reader's terminal
@@ -7,7 +7,7 @@
 //!                          └──▶ html      without script, without network
 //! ```
 //!
-//! JSON is not printed from it: forms for programs are typed and versioned by themselves.
+//! JSON is not printed from it: forms for programs have types and versions of their own.
 
 mod grid;
 pub mod head;
@@ -22,10 +22,10 @@ pub use grid::lines;
 
 use crate::words::evidence;
 
-/// A view that can be printed in any form.
+/// The content of a view, which can be printed in any form.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
-    /// What it is about: the title of its page. Empty where it is only a part of one.
+    /// Its name, which is the title of its page; empty for a document that is only a part of another.
     pub name: String,
     /// In reading order.
     pub parts: Vec<Part>,
@@ -42,10 +42,10 @@ pub enum Form {
     Html,
 }
 
-/// A part of a document. One without content is printed in no form.
+/// A part of a document. A part without content is not printed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// What the document is about, in its first line.
+    /// The first line of a document, which says what it is about.
     Heading(String),
     /// Sentences.
     Prose(String),
@@ -58,16 +58,16 @@ pub enum Part {
     },
     /// Lines that belong together.
     Entries(Vec<Entry>),
-    /// Groups of parts, apart from one another.
+    /// Groups of parts, with an empty line between the groups.
     Blocks(Vec<Vec<Part>>),
     /// Figures in columns.
     Table(Table),
-    /// What readers open where they want to know more. A terminal has nothing to open: a command
-    /// shows it there.
+    /// Details that a reader of a page can unfold. A terminal leaves them out, and another command shows
+    /// them.
     Folded {
-        /// The title, which is always seen.
+        /// The title, which is always visible.
         title: String,
-        /// What it hides.
+        /// The details.
         parts: Vec<Part>,
     },
 }
@@ -75,33 +75,33 @@ pub enum Part {
 /// What a terminal does with a text that is longer than its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// It goes on below its first word.
+    /// It wraps, and goes on below its first word.
     Wrapped,
-    /// It stays whole: addresses of pages, and commands.
+    /// It stays on one line, so that it can be copied: URLs and commands.
     Whole,
-    /// It ends with a sign that there is more: another command shows it.
+    /// It is cut, and ends with a sign that there is more.
     Cut,
 }
 
-/// A line with something in front of it: a number, a name, a sign.
+/// A line that begins with a head: a number, a name or a sign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What stands in front.
+    /// Its head, with the blanks that place it.
     pub head: String,
-    /// Its colour.
+    /// The colour of the head.
     pub ink: Ink,
-    /// Column of a terminal in which the text begins.
+    /// The terminal column in which the text begins.
     pub indent: usize,
-    /// What happens to a text that is longer than the line.
+    /// What a terminal does with a text that is longer than the line.
     pub fit: Fit,
-    /// What it says.
+    /// The text behind the head.
     pub text: String,
-    /// The colour of that, where it has one.
+    /// The colour of the text, if it has one.
     pub text_ink: Option<Ink>,
 }
 
 impl Entry {
-    /// A line that a terminal breaks.
+    /// An entry whose text wraps on a terminal.
     pub fn new(ink: Ink, head: &str, indent: usize, text: impl Into<String>) -> Self {
         Self {
             head: head.to_owned(),
@@ -113,7 +113,7 @@ impl Entry {
         }
     }
 
-    /// What may be overlooked, behind a margin.
+    /// A faint remark without a head, behind a margin.
     pub fn aside(margin: usize, text: impl Into<String>) -> Self {
         Self {
             text_ink: Some(Ink::Dim),
@@ -121,7 +121,7 @@ impl Entry {
         }
     }
 
-    /// Names behind a margin, each with a text that hangs to its right.
+    /// Names behind a margin, with their texts aligned in a column to the right.
     pub fn pairs(pairs: &[(String, String)], margin: usize) -> Vec<Self> {
         let names = pairs.iter().map(|(name, _)| width(name));
         let indent = margin + names.max().unwrap_or(0) + 2;
@@ -132,7 +132,7 @@ impl Entry {
             .collect()
     }
 
-    /// The same line, of which a terminal shows what fits.
+    /// The same entry, cut by a terminal to what fits.
     pub fn cut(self) -> Self {
         Self {
             fit: Fit::Cut,
@@ -140,7 +140,7 @@ impl Entry {
         }
     }
 
-    /// A line of a list that a terminal leaves as it is.
+    /// An item of a list that stays on one line.
     pub fn listed(head: &str, text: impl Into<String>) -> Self {
         let head = format!("  {head}");
         Self {
@@ -149,17 +149,17 @@ impl Entry {
         }
     }
 
-    /// Whether it may be overlooked.
+    /// Whether it is a remark in a faint colour.
     fn is_aside(&self) -> bool {
         self.text_ink == Some(Ink::Dim)
     }
 
-    /// Whether it is an item below the entry before it.
+    /// Whether it is an item that belongs to the entry before it: by its sign and its deeper margin.
     fn is_below(&self) -> bool {
         self.head.starts_with("    ") && self.head.trim() == "-"
     }
 
-    /// What stands in front, without the blanks that place it and the signs of a list.
+    /// The head without the blanks that place it and the signs of a list, which only a terminal needs.
     fn name(&self) -> &str {
         self.head
             .trim_matches(|letter: char| letter.is_whitespace() || "-*=!→".contains(letter))
@@ -178,7 +178,7 @@ pub enum Kind {
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Its title; empty for names, and for units behind a figure.
+    /// Its title; empty for names of rows, and for units that follow a figure.
     pub title: String,
     /// What stands in it.
     pub kind: Kind,
@@ -215,17 +215,17 @@ impl Column {
 /// How a terminal lays a table out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// As wide as it is, behind a margin: rows are looked up one by one.
+    /// At its full width: rows are looked up one by one, so a terminal may wrap them.
     Wide {
         /// Blanks before each line.
         margin: usize,
     },
-    /// Beside each other as long as they fit, with less between them on a narrow terminal.
+    /// With smaller gaps on a narrow terminal, and with names above their rows if that is not enough.
     Fitted {
         /// Blanks before each line.
         margin: usize,
     },
-    /// The same, but 80 columns wide where no terminal is the reader.
+    /// As `Fitted`, but within 80 columns if the output is not a terminal.
     Narrow {
         /// Blanks before each line.
         margin: usize,
@@ -234,7 +234,7 @@ pub enum Layout {
     Blocks {
         /// Blanks before each line.
         margin: usize,
-        /// No column is narrower; a longer title takes several lines.
+        /// The least width of a column; a longer title wraps.
         title: usize,
     },
 }
@@ -242,9 +242,9 @@ pub enum Layout {
 /// Rows that belong together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Group {
-    /// What they are of.
+    /// The heading of the group.
     pub title: String,
-    /// What makes them doubtful; empty where nothing does.
+    /// Why its figures are doubtful; empty where they are not.
     pub warning: String,
 }
 
@@ -261,15 +261,15 @@ impl Group {
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
-    /// The group that begins with it.
+    /// The group that begins with this row.
     pub group: Option<Group>,
-    /// Whether something doubts its figures: it is marked.
+    /// Whether something doubts its figures; the row is marked then.
     pub is_doubted: bool,
     /// A cell for each column.
     pub cells: Vec<String>,
-    /// The colour of its last cell, the verdict, where it has one.
+    /// The colour of its last cell, if that is a verdict.
     pub ink: Option<Ink>,
-    /// What is said below it.
+    /// A remark below the row; may be empty.
     pub below: String,
 }
 
@@ -300,7 +300,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without columns and rows, laid out as wide as it is.
+    /// An empty table that a terminal lays out at its full width.
     pub const fn wide(margin: usize) -> Self {
         Self {
             columns: Vec::new(),
@@ -356,13 +356,13 @@ impl Document {
     }
 }
 
-/// The number by which a text refers to a source: `[2]`.
+/// The reference to a source, such as `[2]`. A source that is not in the list yet is added.
 pub fn cited(sources: &mut Vec<String>, source: &str) -> String {
     let place = evidence::place(sources, |known| known == source, || source.to_owned());
     format!("[{}]", place + 1)
 }
 
-/// Sources under a title, by their numbers.
+/// The list of sources that [`cited`] refers to, under a title.
 pub fn numbered(title: &str, sources: &[String]) -> Part {
     let entries = sources.iter().enumerate().map(|(at, text)| {
         let head = format!("  [{}]", at + 1);

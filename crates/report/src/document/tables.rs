@@ -1,13 +1,14 @@
-//! Tables of the page: readable without a script, and never wider than the screen.
+//! Tables of a page: readable without a script, and never wider than the screen.
 
 use maud::{Markup, html};
 
-/// A table in a card of its own.
+/// A table in a card. Arguments are those of [`scrolling`].
 pub fn card(label: &str, class: &str, heads: Markup, rows: Markup) -> Markup {
     html! { div class="card flush" { (scrolling(label, class, heads, rows)) } }
 }
 
-/// A table that scrolls by itself where it is too wide. `label`: for the reader of the screen.
+/// A table that scrolls sideways if it is too wide, in place of the page. `label` is its name for
+/// screen readers, `class` the style classes of the table.
 pub fn scrolling(label: &str, class: &str, heads: Markup, rows: Markup) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label=(label) {
@@ -19,8 +20,8 @@ pub fn scrolling(label: &str, class: &str, heads: Markup, rows: Markup) -> Marku
     }
 }
 
-/// Titles of columns, each with the class of its cells. A column without a title has no head that a
-/// reader of the screen would announce as empty.
+/// The titles of columns, each with the class of its cells. A column without a title gets a plain cell,
+/// as a screen reader would announce an empty heading.
 pub fn heads(titles: &[(&str, &str)]) -> Markup {
     html! {
         @for (title, class) in titles {

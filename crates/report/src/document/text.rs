@@ -1,13 +1,13 @@
-//! A document for a terminal.
+//! Prints a document for a terminal.
 
 use blocklab_units::{Ink, Style, width};
 
 use super::{Document, Entry, Fit, Group, Kind, Layout, Part, Table, grid};
 
-/// Between two columns where more does not fit.
+/// Blanks between two columns on a narrow terminal.
 const LEAST_GAP: usize = 1;
 
-/// Parts with an empty line between them.
+/// The whole document; parts have an empty line between them.
 pub(super) fn print(document: &Document, style: Style) -> String {
     let parts = document.parts.iter().filter(|part| !part.is_empty());
     let texts: Vec<String> = parts.map(|part| printed(part, style)).collect();
@@ -43,7 +43,7 @@ fn printed(part: &Part, style: Style) -> String {
     }
 }
 
-/// A title that takes several lines goes on in a fainter colour.
+/// A heading; the lines after its first one are fainter.
 fn heading(text: &str, style: Style) -> String {
     let mut out = String::new();
     for (index, line) in style.wrap(text, 0).iter().enumerate() {
@@ -58,7 +58,8 @@ fn line(entry: &Entry, style: Style) -> String {
     let Entry {
         head, ink, indent, ..
     } = entry;
-    let text = shown(entry, style);
+    let text = cut_to_fit(entry, style);
+    // A coloured text has no head: it is a sentence or a remark.
     if let Some(ink) = entry.text_ink {
         let blanks = " ".repeat(*indent);
         let lines = style.wrap(&text, *indent).into_iter();
@@ -76,8 +77,8 @@ fn line(entry: &Entry, style: Style) -> String {
     style.hang(*ink, head, *indent, &text)
 }
 
-/// The text, or as much of it as one line holds.
-fn shown(entry: &Entry, style: Style) -> String {
+/// The text, or as much of it as fits on the line if it may be cut.
+fn cut_to_fit(entry: &Entry, style: Style) -> String {
     if entry.fit != Fit::Cut || style.wrap(&entry.text, entry.indent).len() <= 1 {
         return entry.text.clone();
     }
@@ -99,16 +100,17 @@ fn table_of(table: &Table, style: Style) -> String {
     let titles = Some(titles).filter(|_| table.has_titles());
     let cells = table.rows.iter().map(|row| &row.cells);
     let rows: Vec<&[String]> = titles.iter().chain(cells).map(Vec::as_slice).collect();
-    let verdicts = table.columns.len().saturating_sub(1);
+    let last_column = table.columns.len().saturating_sub(1);
     let mut lines = grid::painted(
         &rows,
         |column| table.columns[column].kind == Kind::Figure,
         room,
         LEAST_GAP,
         |line, column, text| {
+            // The titles, if there are any, are the first line.
             let row = line.checked_sub(usize::from(titles.is_some()));
             match row.and_then(|row| table.rows[row].ink) {
-                Some(ink) if column == verdicts => style.paint(ink, text).into(),
+                Some(ink) if column == last_column => style.paint(ink, text).into(),
                 _ => text.into(),
             }
         },
@@ -127,7 +129,7 @@ fn table_of(table: &Table, style: Style) -> String {
         }
         let line = grid::indented(&line, margin);
         if row.is_doubted {
-            // In the place of the margin.
+            // The mark takes the place of two blanks of the margin.
             out.push_str(&line.replacen("  ", &style.paint(Ink::Yellow, "! "), 1));
         } else {
             out.push_str(&line);
@@ -139,7 +141,7 @@ fn table_of(table: &Table, style: Style) -> String {
     out
 }
 
-/// The title of a group, and below it what makes the group doubtful.
+/// The heading of a group, and below it why the group is doubtful.
 fn opening(group: &Group, margin: usize, style: Style) -> String {
     let blanks = " ".repeat(margin);
     let title = format!("{blanks}{}\n", style.paint(Ink::Bold, &group.title));
