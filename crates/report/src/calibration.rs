@@ -1,12 +1,12 @@
-//! In: a fitted device, and how far it is from the disk. Out: their document.
+//! In: a device model fitted to a disk, and its errors against the disk. Out: their document.
 
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
 use blocklab_units::{Bytes, Ink, count, latency, rate, significant, width};
 
 use crate::document::{Column, Document, Entry, Fit, Group, Layout, Part, Row, Table, lines};
 
-/// What was fitted and from what, every cell of the disk next to the model's, how far the model can
-/// be trusted, and what the records do not show.
+/// The fitted figures with their evidence, every measured load next to what the model gives for it, how
+/// far the model can be trusted, and what the records do not show.
 pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
     Document {
         name: format!("Fit of {}", fitted.device.name),
@@ -27,8 +27,9 @@ fn head(fitted: &Calibration) -> Part {
     Part::section(&fitted.device.name, vec![Part::Entries(vec![loads])])
 }
 
-/// Name, value and evidence of every figure of the device.
+/// Every figure of the device: its name, its value and its evidence.
 fn constants(fitted: &Calibration) -> Vec<Entry> {
+    // Each origin begins with the same runs; the evidence is what follows.
     let runs = fitted.measured_by();
     let short = |text: &str| text.replacen(&format!("measured: {runs}: "), "", 1);
     let mut rows: Vec<[String; 3]> = Vec::new();
@@ -61,6 +62,7 @@ fn constants(fitted: &Calibration) -> Vec<Entry> {
             rows.push(["slow operations".to_owned(), text, from]);
         }
     }
+    // Names and values are aligned in columns; the evidence behind them wraps.
     let heads = rows
         .iter()
         .map(|[what, value, _]| [what.clone(), value.clone()]);
@@ -85,7 +87,7 @@ const TITLES: [&str; 9] = [
     "IOPS", "model", "off", "mean", "model", "off", "p99", "model", "off",
 ];
 
-/// The cells by pattern and direction, in columns that are the same for all.
+/// All loads, grouped by pattern and direction, in one table so that their columns align.
 fn cells(residuals: &Residuals) -> Part {
     let has_mark = residuals.cells.iter().any(|cell| cell.cpu_bound);
     let mut table = Table {
@@ -103,6 +105,7 @@ fn cells(residuals: &Residuals) -> Part {
             let mark = if cell.cpu_bound { "our CPU" } else { "" };
             figures.push(mark.to_owned());
         }
+        // A group begins with the first load of another pattern or direction.
         let title = heading(cell);
         let begins = (title != group).then(|| Group::titled(&*title));
         group = title;
@@ -127,7 +130,7 @@ fn name(cell: &Residual) -> String {
     format!("{} q{}", Bytes(cell.block_bytes), cell.depth)
 }
 
-/// Its name and a figure for each of [`TITLES`].
+/// The name of a load, and a cell for each of [`TITLES`].
 fn figures_of(cell: &Residual) -> Vec<String> {
     let p99 = match cell.p99_ns {
         Some(compared) => compared_cells(compared, latency),
@@ -145,6 +148,7 @@ fn compared_cells(of: Compared, show: fn(f64) -> String) -> [String; 3] {
     [show(of.measured), show(of.simulated), off(of.error_percent)]
 }
 
+/// An error with its sign; large ones need no decimal: `-3.2 %`, `+250 %`.
 fn off(percent: f64) -> String {
     if percent.abs() < 99.5 {
         format!("{percent:+.1} %")
@@ -153,7 +157,7 @@ fn off(percent: f64) -> String {
     }
 }
 
-/// The judgement, and the errors by figure.
+/// The quality of the fit, its errors figure by figure, and how much the disk itself scatters.
 fn errors(residuals: &Residuals) -> Vec<Entry> {
     let (ink, word, meaning) = match residuals.quality {
         Quality::Good => (

@@ -1,6 +1,8 @@
-//! Results in one JSON object each, for other programs: indented, with a newline at the end. Units
-//! stand in the field names. The first field is the form; a change of meaning needs a new number.
-//! Figures that are not numbers (a ratio of nothing) become `null`, so the text is valid JSON always.
+//! In: results. Out: a JSON object for each, indented, with a newline at the end.
+//!
+//! Field names end with the unit. The first field is the number of the form, which grows when a field
+//! changes its meaning. A figure that is not a number, such as a ratio of nothing, becomes `null`, so
+//! the text is always valid JSON.
 
 use blocklab_catalog::unit_price::{By, Currency, Priced, old_lists};
 use blocklab_compare::compare::Comparison;
@@ -20,14 +22,14 @@ fn object(fields: &impl Serialize) -> String {
     text + "\n"
 }
 
-/// A line of `--json-lines`: an object behind the word for what it is, which is its name, too.
+/// A line of `--json-lines`: an object under the name of its kind.
 pub fn line(kind: &str, object: &str) -> String {
-    // Line breaks stand only between its parts: in a text they are written as `\\n`.
+    // Removing line breaks is safe: inside of a JSON text they are written as `\n`.
     let object: String = object.lines().map(str::trim_start).collect();
     format!("{{\"line_format\": 1, \"kind\": \"{kind}\", \"{kind}\": {object}}}\n")
 }
 
-/// The line of a measurement that has just ended; `system` in a study of several.
+/// The line of a measurement that has just ended. `system`: its system, in a study of several.
 pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
     let jobs = of.jobs.iter().map(|job| {
         let seconds = job.elapsed_ns as f64 / 1e9;
@@ -69,19 +71,19 @@ pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
     )
 }
 
-/// A run. `gate`: here and below `null` without `--fail-on`.
+/// A run. `gate`, here and below: the answers to `--fail-on`; `null` without it.
 pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) -> String {
     let rows = assessment.directions();
     object(&fields! {
         summary_format: 1,
         record_format: record.format,
         tool: &record.tool,
-        // The sentence with which the text and the page begin.
+        // The sentence that the text and the page begin with.
         verdict: answer::run(record, assessment).text,
         id: &record.id,
         name: &record.requested.name,
         description: &record.requested.description,
-        // By the user; `null` without one.
+        // The user's note.
         note: &record.note,
         origin: record.origin,
         status: record.status,
@@ -135,7 +137,7 @@ fn host_rows(record: &Record, assessment: &Assessment) -> Vec<impl Serialize> {
     rows
 }
 
-/// One direction of a case; `null` is what another program did not report.
+/// One direction of a case. A figure that another program did not report is `null`.
 fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
     let known = |statistic| !of.unknown.has(statistic);
     let percentiles = of.service_ns.iter().map(|(percentile, ns)| {
@@ -158,7 +160,7 @@ fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
         service_max_ns: known(Statistic::Max).then_some(of.max_ns),
         response: of.response_ns.map(response),
         ios: of.ios,
-        // The highest quantile beyond which lie ten operations or more.
+        // The highest quantile with at least ten operations beyond it.
         quantile_supported_max: of.highest_quantile(),
         // All directions of the case together.
         case_errors: row.errors,
@@ -176,12 +178,12 @@ fn response(of: ResponseNs) -> impl Serialize {
     }
 }
 
-/// `service_p99_ns`.
+/// The name of a percentile's field: `service_p99_ns`.
 fn field(latency: &str, percentile: &Percentile) -> String {
     format!("{latency}_{}_ns", percentile.name)
 }
 
-/// Fields of these names, in this order.
+/// Fields whose names are known only when the program runs, in this order.
 struct Named(Vec<(String, Option<u64>)>);
 
 impl Serialize for Named {
@@ -190,7 +192,7 @@ impl Serialize for Named {
     }
 }
 
-/// A target with its limits in words, as this form has had them from its beginning.
+/// A target. Its limits are in words, as this form has always had them.
 fn target(of: &TargetFacts) -> impl Serialize {
     let limits = of.limits.iter().map(|limit| {
         fields! {
@@ -217,7 +219,7 @@ fn target(of: &TargetFacts) -> impl Serialize {
     }
 }
 
-/// Runs side by side. `run` and `baseline` are places in the list of runs.
+/// A comparison of runs. `run` and `baseline` are indexes into the list of runs.
 pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Gate>) -> String {
     let runs = records.iter().map(|record| {
         fields! {
@@ -225,7 +227,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Ga
             name: record.requested.name.clone(),
             origin: record.origin,
             status: record.status,
-            // How its passes become the figures of its side: `median`.
+            // How the run's own table aggregates its passes: `median`.
             aggregate: record.requested.aggregate.clone(),
             subject: versus::subject(record),
             started_at: record.started_at.clone(),
@@ -241,7 +243,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Ga
     })
 }
 
-/// What was found in a run, and how it stands to what was bought; `expected` is `null` without an
+/// The findings of a run, and how it compares with what was bought; `expected` is `null` without an
 /// address.
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) -> String {
     object(&fields! {
@@ -257,8 +259,8 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) ->
     })
 }
 
-/// What runs and addresses cost, cheapest first. All amounts are in US dollars; `currency` is the
-/// rate that the user gave.
+/// What runs and addresses cost, the cheapest first. All amounts are in US dollars; `currency` is the
+/// exchange rate that the user gave.
 pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Date) -> String {
     object(&fields! {
         price_format: 1,

@@ -1,7 +1,6 @@
-//! In: runs, and the answers to the conditions that were put to them. Out: JUnit XML, which CI
-//! systems show as tests.
+//! In: runs, and the answers to the conditions on them. Out: JUnit XML, which CI systems show as tests.
 //!
-//! A file of its own: the form is foreign, and its names and the order of its elements stay here.
+//! The rules of that format, such as its names and the order of its elements, stay in this file.
 //!
 //! ```text
 //!  run                ──▶ testsuite
@@ -17,10 +16,10 @@ use blocklab_units::visible;
 
 use crate::words::facts;
 
-/// Runs, and the conditions that were put to them.
+/// Runs, and the answers to the conditions on them.
 #[derive(Debug, Clone)]
 pub struct Answered<'a> {
-    /// In the order that the gate counts them in.
+    /// The runs, in the order of the gate's indexes.
     pub runs: Vec<&'a Record>,
     /// The answers.
     pub gate: &'a Gate,
@@ -28,14 +27,15 @@ pub struct Answered<'a> {
 
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"blocklab gate\"";
 
-/// Whether a file begins as one of these does, so that the next one may take its place.
+/// Whether a file begins as one of blocklab's JUnit files, so that the next one may overwrite it.
 pub fn is_junit(head: &[u8]) -> bool {
     head.starts_with(HEAD.as_bytes())
 }
 
-/// A suite for each run that something was asked of.
+/// A test suite for each run that a condition is about.
 pub fn junit(all: &[Answered<'_>]) -> String {
     let mut suites: Vec<Suite<'_>> = all.iter().flat_map(suites_of).collect();
+    // Runs of one study share a name, and a CI system tells suites apart by theirs.
     let mut names = BTreeMap::new();
     for suite in &mut suites {
         suite.name = unique(suite.record.requested.name.clone(), &mut names);
@@ -49,23 +49,23 @@ pub fn junit(all: &[Answered<'_>]) -> String {
     format!("{HEAD}{counts}>\n{suites}</testsuites>\n")
 }
 
-/// The attributes that suites and their list share.
+/// The attributes that the list of suites and each suite have.
 fn counts(tests: usize, failures: usize, errors: usize) -> String {
     format!(" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
 }
 
-/// A run.
+/// A run as a test suite.
 struct Suite<'a> {
     record: &'a Record,
     name: String,
     cases: Vec<Case<'a>>,
 }
 
-/// A condition, and what it was put to.
+/// A condition on one load, limit, finding or run, as a test case.
 struct Case<'a> {
     name: String,
     judged: &'a Judged,
-    /// The run itself, which did not end as planned.
+    /// Whether it is about a run that did not end as planned: an error, and not a skipped test.
     is_broken: bool,
 }
 
@@ -77,6 +77,7 @@ fn suites_of<'a>(answered: &Answered<'a>) -> Vec<Suite<'a>> {
         .enumerate()
         .map(|(place, record)| Suite {
             record,
+            // Set by the caller, who knows the names of all suites.
             name: String::new(),
             cases: cases(gate, place, record),
         });
@@ -93,7 +94,7 @@ fn cases<'a>(gate: &'a Gate, place: usize, record: &Record) -> Vec<Case<'a>> {
     let own = all.filter(|(_, judged)| judged.run == place);
     own.map(|(condition, judged)| {
         let is_whole = judged.subject == whole;
-        // An id differs from build to build, and a CI system follows a test by its name.
+        // A CI system follows a test by its name, which must not contain the id of the run.
         let name = match judged.subject.as_str() {
             _ if is_whole => format!("{condition}: the run"),
             "" => condition.clone(),
@@ -110,7 +111,7 @@ fn cases<'a>(gate: &'a Gate, place: usize, record: &Record) -> Vec<Case<'a>> {
     .collect()
 }
 
-/// The name, with a number where it was there before.
+/// The name, followed by a number if it was used before.
 fn unique(name: String, seen: &mut BTreeMap<String, u32>) -> String {
     let times = seen.entry(name.clone()).or_default();
     *times += 1;
@@ -184,7 +185,8 @@ impl Case<'_> {
     }
 }
 
-/// `2026-11-20T19:01:42` of an RFC 3339 text; the form has no fraction and no zone.
+/// `2026-11-20T19:01:42` of an RFC 3339 text: a JUnit timestamp has no fraction and no zone. `None`: an
+/// imported run may have any other text.
 fn moment(rfc3339: &str) -> Option<&str> {
     let seconds = rfc3339.get(..19)?;
     let mut signs = seconds.chars().zip("0000-00-00T00:00:00".chars());
@@ -195,8 +197,8 @@ fn moment(rfc3339: &str) -> Option<&str> {
     fits.then_some(seconds)
 }
 
-/// A text between quotes or tags. XML has no control characters, not even as references, so they
-/// are written as they are in messages: `\u001b`.
+/// A text for an attribute or an element. XML allows no control characters, not even as references, so
+/// they are written as in messages: `\u001b`.
 fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for sign in visible(text).chars() {
@@ -205,6 +207,7 @@ fn escaped(text: &str) -> String {
             '<' => shown.push_str("&lt;"),
             '>' => shown.push_str("&gt;"),
             '"' => shown.push_str("&quot;"),
+            // XML does not allow these two either.
             '\u{fffe}' | '\u{ffff}' => shown.push('\u{fffd}'),
             other => shown.push(other),
         }

@@ -1,4 +1,4 @@
-//! The live screen: a tap on the intervals of a run, drawn on stderr.
+//! The live screen: shows the intervals of a run on stderr while it lasts.
 
 mod panel;
 
@@ -14,9 +14,9 @@ use panel::Panel;
 
 /// What is shown while a run lasts.
 ///
-/// On a terminal: a block of three lines, redrawn; on one of 80 by 24 or more also the last minutes.
-/// Elsewhere: one line a finished measurement.
-/// Never starts a thread; time comes from the caller.
+/// On a terminal it is a block of lines that is redrawn; a terminal of at least 80 by 24 also shows the
+/// last minutes. Elsewhere it is one line for each finished measurement. It starts no thread, and the
+/// time comes from the caller.
 pub struct Screen {
     view: View,
     total: Nanos,
@@ -32,29 +32,28 @@ enum View {
 
 /// The lines on a terminal, from the top.
 struct Block {
-    _group: MultiProgress,
     overall: ProgressBar,
     what: ProgressBar,
     figures: ProgressBar,
-    /// The rates of several hosts.
+    /// The rates of the hosts, if there are several.
     hosts: ProgressBar,
-    /// Where there is room.
+    /// The last minutes, if the terminal has room for them.
     panel: Option<(Panel, Vec<ProgressBar>)>,
 }
 
-/// Columns and lines from which on the last minutes are shown, too.
+/// The size of a terminal, in columns and lines, from which on it shows the last minutes.
 const ROOM: (u16, u16) = (80, 24);
 
-/// A terminal that claims more columns is none that somebody sees: the block would be padded to them, with
-/// megabytes a second.
+/// A terminal that claims more columns is a program and no screen. The block would be padded to that
+/// width, which makes megabytes per second.
 const WIDEST: u16 = 1000;
 
 /// Steps of the overall bar.
 const STEPS: u64 = 1000;
 
 impl Screen {
-    /// `enabled`: nothing is shown otherwise. `terminal`: columns and lines of stderr, where it is
-    /// one. `total`: the planned time of the whole run; zero where it is unknown.
+    /// `enabled`: whether anything is shown. `terminal`: columns and lines of stderr; `None`: it is not a
+    /// terminal. `total`: the planned time of the whole run; zero: unknown.
     pub fn new(enabled: bool, terminal: Option<(u16, u16)>, total: Nanos) -> Self {
         let view = match (enabled, terminal) {
             (false, _) => View::Silent,
@@ -72,10 +71,10 @@ impl Screen {
         }
     }
 
-    /// One line a finished measurement, there.
-    pub fn lines(there: Box<dyn Write + Send>) -> Self {
+    /// A screen that writes one line for each finished measurement.
+    pub fn lines(out: Box<dyn Write + Send>) -> Self {
         Self {
-            view: View::Lines(there),
+            view: View::Lines(out),
             ..Self::new(false, None, Nanos::ZERO)
         }
     }
@@ -89,7 +88,7 @@ impl Screen {
         }
     }
 
-    /// How far the step is, in bytes.
+    /// Progress of the step, in bytes.
     pub fn progress(&mut self, done: u64, total: u64) {
         if let View::Block(block) = &self.view {
             let share = 100 * u128::from(done) / u128::from(total.max(1));
@@ -110,7 +109,7 @@ impl Screen {
         self.current = Some(format!("{name} pass {pass}/{passes}"));
     }
 
-    /// A slice of the measurement has ended; `elapsed` is the time of the whole run so far.
+    /// An interval of the measurement has ended; `elapsed` is the time of the whole run so far.
     pub fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         if let View::Block(block) = &mut self.view {
             block.advance(elapsed, self.total);
@@ -124,8 +123,7 @@ impl Screen {
         }
     }
 
-    /// What is left in the burst buckets of the devices that the load goes to, in operations or
-    /// bytes.
+    /// What is left in the burst buckets of the targets, by name, in operations or bytes.
     pub fn credits(&mut self, left: &[(String, f64)]) {
         if let View::Block(block) = &mut self.view
             && let Some((panel, _)) = &mut block.panel
@@ -134,19 +132,19 @@ impl Screen {
         }
     }
 
-    /// Several hosts run it: what each of them does.
+    /// The rates of several hosts, as one line of text.
     pub fn hosts(&mut self, rates: &str) {
         if let View::Block(block) = &mut self.view {
             block.hosts.set_message(visible(rates).into_owned());
         }
     }
 
-    /// The measurement is over, and has come to this.
+    /// The measurement is over.
     pub fn measured(&mut self, measurement: &Measurement) {
         self.close(Some(measurement));
     }
 
-    /// The run is over: the block disappears, the last line is written.
+    /// The run is over: the block disappears, or the last line is written.
     pub fn finished(&mut self) {
         self.close(None);
         if let View::Block(block) = &self.view {
@@ -154,7 +152,8 @@ impl Screen {
         }
     }
 
-    /// Writes the line of the measurement that was under way, where lines are written.
+    /// Ends the measurement under way, and writes its line in the form of lines. `measured`: its result;
+    /// `None`: it was cut off.
     fn close(&mut self, measured: Option<&Measurement>) {
         let Some(name) = self.current.take() else {
             return;
@@ -163,7 +162,7 @@ impl Screen {
             let figures = measured
                 .and_then(totals)
                 .unwrap_or_else(|| "no operation completed".to_owned());
-            // A closed pipe is no reason to lose the run.
+            // The run must not fail because its output cannot be shown.
             let _ = writeln!(out, "{name}: {figures}");
             let _ = out.flush();
         }
@@ -188,11 +187,10 @@ impl Block {
                 let lines = (1..panel::LINES).map(|_| line("{wide_msg}", 0));
                 (Panel::default(), lines.collect())
             }),
-            _group: group,
         }
     }
 
-    /// Something else begins, of which there are no figures yet.
+    /// Another step or measurement begins: clears the figures, and shows a word in their place.
     fn begin(&mut self, word: &'static str) {
         self.figures.set_message(word);
         if let Some((panel, lines)) = &mut self.panel {
@@ -203,7 +201,7 @@ impl Block {
         }
     }
 
-    /// Each line by itself: a line that is merely dropped would be drawn once more.
+    /// Clears each line by itself, since a line that is only dropped is drawn once more.
     fn clear(&self) {
         let more = self.panel.iter().flat_map(|(_, lines)| lines);
         for line in [&self.overall, &self.what, &self.figures, &self.hosts]
@@ -214,6 +212,7 @@ impl Block {
         }
     }
 
+    /// Moves the overall bar.
     fn advance(&self, elapsed: Nanos, total: Nanos) {
         if total == Nanos::ZERO {
             self.overall.set_message(format!("{elapsed} so far"));
@@ -225,7 +224,7 @@ impl Block {
     }
 }
 
-/// The first line of the panel stands where the figures would.
+/// Draws the panel. Its first line takes the place of the figures.
 fn draw(panel: &Panel, first: &ProgressBar, lines: &[ProgressBar]) {
     let mut texts = panel.lines().into_iter();
     for line in [first].into_iter().chain(lines) {
@@ -233,7 +232,7 @@ fn draw(panel: &Panel, first: &ProgressBar, lines: &[ProgressBar]) {
     }
 }
 
-/// `about 1 min 20 s left`, in whole seconds.
+/// The time that is left, rounded up to seconds: `about 1 min 20 s left`.
 fn left(time: Nanos) -> String {
     let seconds = time.0.div_ceil(1_000_000_000);
     match (seconds / 60, seconds % 60) {
@@ -244,7 +243,7 @@ fn left(time: Nanos) -> String {
     }
 }
 
-/// Current rates and latencies; directions side by side.
+/// Rates and latencies of an interval, its directions side by side.
 fn figures(interval: &Interval) -> String {
     let shown = moved(interval, "  ");
     let ramp = if interval.ramp { "ramp  " } else { "" };
@@ -254,19 +253,21 @@ fn figures(interval: &Interval) -> String {
     format!("{ramp}{}", shown.join("   "))
 }
 
-/// Rates and latency of all jobs and directions; nothing without an operation.
+/// Rates and mean latency of all jobs and directions together; `None` if nothing completed.
 fn totals(measurement: &Measurement) -> Option<String> {
     let jobs = &measurement.jobs;
+    // Jobs of a measurement run side by side, so the longest one is its time.
     let seconds = jobs.iter().map(|job| job.elapsed_ns).max()?.max(1) as f64 / 1e9;
     let moved = jobs.iter().flat_map(|job| &job.directions);
+    // A flush moves no data: it would distort all three figures.
     let moved: Vec<_> = moved
         .filter(|(name, _)| **name != Direction::Sync)
         .collect();
-    let ios: u64 = moved.iter().map(|(_, it)| it.ios).sum();
-    let bytes: u64 = moved.iter().map(|(_, it)| it.bytes).sum();
+    let ios: u64 = moved.iter().map(|(_, result)| result.ios).sum();
+    let bytes: u64 = moved.iter().map(|(_, result)| result.bytes).sum();
     let latencies = moved
         .iter()
-        .map(|(_, it)| it.service.mean_ns * it.ios as f64);
+        .map(|(_, result)| result.service.mean_ns * result.ios as f64);
     (ios > 0).then(|| {
         format!(
             "{} MB/s, {} IOPS, mean {}",

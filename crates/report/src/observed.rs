@@ -1,4 +1,4 @@
-//! A volume that is served, while it is: a line for people, an object for programs.
+//! In: the last interval of a volume that is being served. Out: a line for people, an object for programs.
 
 use blocklab_device::{CreditBalance, CreditUnit, LimitName};
 use blocklab_record::{Interval, IntervalDirection};
@@ -8,35 +8,35 @@ use serde_json::json;
 
 use crate::words::facts::moved;
 
-/// What a volume did in the last slice.
+/// The state of a volume after an interval.
 #[derive(Debug)]
 pub struct Now<'a> {
     /// Its name.
     pub volume: &'a str,
-    /// Since the start.
+    /// Time since the start.
     pub elapsed: Nanos,
-    /// The slice.
+    /// The interval.
     pub slice: &'a Interval,
-    /// Requests without a reply.
+    /// Requests that have no reply yet.
     pub in_flight: u32,
     /// Clients that are connected.
     pub clients: usize,
     /// Its burst buckets.
     pub balances: Vec<Balance>,
-    /// Limits for which requests waited, the longest first, with the share of the slice.
+    /// The limits that requests waited for, each with the share of the interval; the longest wait first.
     pub waits: Vec<(LimitName, f64)>,
 }
 
 /// A burst bucket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balance {
-    /// What is left in it.
+    /// Its state now.
     pub now: CreditBalance,
-    /// How long that lasts if it goes on as in the last slice; `None`: it does not run out.
+    /// How long it lasts if the load stays as in the last interval; `None`: it does not run out.
     pub lasts: Option<Nanos>,
 }
 
-/// How long each bucket lasts, from what was in it a slice ago.
+/// The buckets, and how long each lasts. `before`: what each held one interval ago, in the same order.
 pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance> {
     let balances = now.iter().enumerate().map(|(index, now)| {
         let spent = before.get(index).map_or(0.0, |before| before - now.left);
@@ -49,7 +49,8 @@ pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance
     balances.collect()
 }
 
-/// The share of a slice for which requests waited for each limit.
+/// For each limit, the share of an interval in which requests waited for it. `before` and `now` are the
+/// total waits so far.
 pub fn since(
     before: &[(LimitName, Nanos)],
     now: &[(LimitName, Nanos)],
@@ -69,16 +70,17 @@ pub fn since(
     shares
 }
 
-/// What is served, and where.
+/// The first message: what is served, and where.
 pub fn opening(what: &str, size: Bytes, uris: &[&str]) -> String {
     let uris: String = uris.iter().map(|uri| format!("\n  {uri}")).collect();
     format!("Serving {what} ({size}) until Ctrl-C:{uris}")
 }
 
-/// One line, or as many as it takes where no more than this many columns are there.
+/// The state as one line, or as several if it does not fit into this many terminal columns.
 pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     let mut parts = vec![format!("{} {}", now.volume, duration(now.elapsed))];
     parts.extend(moved(now.slice, " "));
+    // A single part means that no direction moved anything.
     match (parts.len(), now.clients) {
         (1, 0) => parts.push("no client".to_owned()),
         (1, _) => parts.push("idle".to_owned()),
@@ -94,7 +96,7 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
             None => left,
         });
     }
-    // The last column stays free: a full line would move the cursor on.
+    // The last column stays free, since a full line would move the cursor to the next one.
     let room = columns.saturating_sub(1);
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
@@ -113,8 +115,8 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// `gp2: burst credits 5,397,000 operations (99.9 %)`, or this many GiB. The share is what a provider
-/// shows, whatever unit it counts in.
+/// `gp2: burst credits 5,397,000 operations (99.9 %)`, or an amount in GiB. Providers show the share,
+/// whatever unit they count in.
 pub fn credits(balance: &CreditBalance) -> String {
     let CreditBalance {
         name,
@@ -141,23 +143,24 @@ fn duration(time: Nanos) -> String {
     }
 }
 
-/// Which block device a volume is: one object on one line.
+/// The block device of a volume, as an object on one line.
 pub fn device_json(volume: &str, device: &str) -> String {
     let object = json!({"observed_format": 1, "volume": volume, "device": device});
     format!("{object}\n")
 }
 
-/// One object on one line.
+/// The state as an object on one line.
 pub fn json_line(now: &Now<'_>) -> String {
     let seconds = now.slice.length_ns.max(1) as f64 / 1e9;
-    let direction = |it: IntervalDirection| {
-        let known = |value: u64| (it.ios > 0).then_some(value);
+    let direction = |of: IntervalDirection| {
+        // Without an operation there is no latency, and a 0 would look like one.
+        let known = |value: u64| (of.ios > 0).then_some(value);
         json!({
-            "iops": it.ios as f64 / seconds,
-            "bytes_per_s": it.bytes as f64 / seconds,
-            "p50_ns": known(it.p50_ns),
-            "p99_ns": known(it.p99_ns),
-            "max_ns": known(it.max_ns),
+            "iops": of.ios as f64 / seconds,
+            "bytes_per_s": of.bytes as f64 / seconds,
+            "p50_ns": known(of.p50_ns),
+            "p99_ns": known(of.p99_ns),
+            "max_ns": known(of.max_ns),
         })
     };
     let waits = now

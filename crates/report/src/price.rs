@@ -1,4 +1,5 @@
-//! In: what offers cost. Out: their document: a table, every quotient with its inputs, every price.
+//! In: the prices of offers. Out: their document: a table, then every unit price with its inputs, then
+//! every list price.
 
 use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice, old_lists};
 use blocklab_workload::Date;
@@ -7,7 +8,7 @@ use crate::document::{Column, Document, Entry, Layout, Part, Table, cited, numbe
 use crate::words::facts::cents;
 use blocklab_units::{Ink, plural, significant};
 
-/// A column: its title and the unit that it shows.
+/// The columns of unit prices: title and unit.
 const UNITS: [(&str, Unit); 5] = [
     ("a month per IOPS", Unit::Iops),
     ("a month per MB/s", Unit::MbPerS),
@@ -16,8 +17,8 @@ const UNITS: [(&str, Unit); 5] = [
     ("an hour per 1M IOPS", Unit::MillionIopsHour),
 ];
 
-/// What each costs, in the order given: which lists are old today, a table, then every quotient with
-/// its inputs, then every price with region, day and source.
+/// What each offer costs, in the order given: a warning for each old list, a table, every unit price with
+/// its inputs, and every list price with region, day and source.
 pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Date) -> Document {
     let money = Money {
         currency,
@@ -39,8 +40,8 @@ pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Dat
     }
 }
 
-/// Amounts in the wanted currency; those that are no US dollars stay in their own, since only the
-/// rate of the dollar is given.
+/// How amounts are shown: in the requested currency, or in their own. Amounts that are not in US dollars
+/// keep their currency, since the user gives only the exchange rate of the dollar.
 #[derive(Clone, Copy)]
 struct Money<'a> {
     currency: Option<&'a Currency>,
@@ -60,12 +61,13 @@ impl<'a> Money<'a> {
         self.currency.map_or(self.own, |currency| &currency.code)
     }
 
-    /// Cents from 1 on; below, four figures.
+    /// The amount without its currency: to the cent from 1 on, below that with four significant digits.
     fn bare(&self, usd: f64) -> String {
         let value = usd * self.currency.map_or(1.0, |currency| currency.per_usd);
         if value >= 1.0 {
             return cents(value);
         }
+        // The clamp keeps the logarithm of 0 finite.
         let digits = (3.0 - value.max(1e-9).log10().floor()) as usize;
         format!("{value:.digits$}")
     }
@@ -92,7 +94,7 @@ fn opening(by: Option<By>, money: Money<'_>) -> String {
     sentences.join(" ")
 }
 
-/// A finding for each old list: what it prices may cost something else today.
+/// A warning for each old price list.
 fn ages(priced: &[Priced], today: Date) -> Vec<Entry> {
     let findings = old_lists(priced, today).into_iter().map(|list| {
         let text = format!(
@@ -107,23 +109,25 @@ fn ages(priced: &[Priced], today: Date) -> Vec<Entry> {
     findings.collect()
 }
 
-/// The figures that at least one of them has; nothing where none has a price.
+/// The table of all offers, with the columns in which at least one of them has a figure; empty if no
+/// offer has a price.
 fn table(priced: &[Priced], money: Money<'_>) -> Part {
     let mut titles = vec![format!("{} a month", money.code()), "an hour".to_owned()];
     titles.extend(UNITS.map(|(title, _)| title.to_owned()));
     titles.push("region and list".to_owned());
-    let rows = priced.iter().enumerate().map(|(place, it)| {
-        let own = money.of_offer(it);
+    let rows = priced.iter().enumerate().map(|(place, offer)| {
+        let own = money.of_offer(offer);
+        // The first title names one currency; an amount in another one names its own.
         let other = own.code() != money.code();
         let shown = |usd: Option<f64>| match usd {
             Some(usd) if other => own.amount(usd),
             Some(usd) => own.bare(usd),
             None => "–".to_owned(),
         };
-        let mut cells = vec![shown(it.usd_per_month), shown(it.usd_per_hour)];
-        cells.extend(UNITS.map(|(_, unit)| shown(it.per(unit))));
-        cells.push(place_and_day(it));
-        (format!("{}  {}", place + 1, it.name), cells)
+        let mut cells = vec![shown(offer.usd_per_month), shown(offer.usd_per_hour)];
+        cells.extend(UNITS.map(|(_, unit)| shown(offer.per(unit))));
+        cells.push(place_and_day(offer));
+        (format!("{}  {}", place + 1, offer.name), cells)
     });
     let rows: Vec<(String, Vec<String>)> = rows.collect();
     let known: Vec<usize> = (0..titles.len())
@@ -137,7 +141,7 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
             title: 8,
         },
     };
-    // Region and list are no figures.
+    // A single column is that of region and list, which are no figures.
     if known.len() < 2 {
         return Part::Entries(Vec::new());
     }
@@ -150,6 +154,8 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     Part::Table(table)
 }
 
+/// One offer: its name, when its prices were valid, each cost (`-`), each unit price (`=`), and the
+/// remarks (`*`).
 fn detail(
     place: usize,
     priced: &Priced,
@@ -189,7 +195,7 @@ fn detail(
     entries
 }
 
-/// What a run was bought as; nothing where the name is the address.
+/// The addresses that a run was bought as; empty if its name is its address.
 fn bought(priced: &Priced) -> String {
     match priced.addresses.as_slice() {
         [one] if *one == priced.name => String::new(),
@@ -207,7 +213,7 @@ fn place_and_day(priced: &Priced) -> String {
     format!("{}, {days}", priced.regions.join(" and "))
 }
 
-/// The regions and days of all prices: no amount stands without them.
+/// The regions and days of all prices. No amount is shown without them.
 fn when(priced: &Priced) -> String {
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
     if dates.is_empty() {

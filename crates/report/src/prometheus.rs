@@ -1,9 +1,9 @@
 //! In: a run and what was found in it. Out: its figures in the text format of Prometheus, for the
 //! textfile collector of node_exporter.
 //!
-//! A file of its own: the rules of the format stay here. A family has one HELP and one TYPE, its
-//! samples follow without a gap, no sample has a time (the collector refuses them), and a label holds
-//! any text with `\`, `"` and line ends escaped.
+//! The rules of that format stay in this file. A family has one HELP and one TYPE line, which its samples
+//! follow without a gap. No sample has a time, which the collector would refuse. A label may hold any
+//! text, with `\`, `"` and line ends escaped.
 
 use std::fmt::Write;
 
@@ -14,11 +14,11 @@ use blocklab_units::count;
 
 use crate::words::facts;
 
-/// This many time series of one run are refused: a Prometheus keeps each for weeks, and a sweep of
-/// hundreds of cases belongs into a table.
+/// The most time series of one run. A Prometheus keeps each for weeks, and a sweep over hundreds of cases
+/// is better exported as a table.
 pub const MOST_SERIES: usize = 2000;
 
-/// A run has more time series than a Prometheus should keep.
+/// A run would have more than [`MOST_SERIES`] time series; holds how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySeries(usize);
 
@@ -43,7 +43,7 @@ struct Family {
     samples: Vec<(Labels, f64)>,
 }
 
-/// Names and texts, in the order in which they are printed.
+/// Label names and their texts, in the order in which they are printed.
 type Labels = Vec<(&'static str, String)>;
 
 /// All figures of a run as gauges, labelled by `study` and `target`, so that the next run of the same
@@ -73,7 +73,7 @@ fn common(record: &Record) -> Labels {
     ]
 }
 
-/// What the run is, when it ended and how.
+/// The families about the run itself: what it is, when it ended and how.
 fn about(record: &Record) -> Vec<Family> {
     let info = vec![
         ("run", record.id.clone()),
@@ -111,7 +111,7 @@ fn about(record: &Record) -> Vec<Family> {
     ]
 }
 
-/// A figure of a direction with its name and help; nothing where it is not known.
+/// The name and the help of a family, and its value for a direction; `None`: not known.
 type Figure = (&'static str, &'static str, fn(&RowDirection) -> Option<f64>);
 
 const FIGURES: [Figure; 8] = [
@@ -139,12 +139,12 @@ const FIGURES: [Figure; 8] = [
     (
         "blocklab_service_latency_mean_seconds",
         "Mean time from submission to completion.",
-        |of| known(of, Statistic::Mean, of.mean_ns.value),
+        |of| known_seconds(of, Statistic::Mean, of.mean_ns.value),
     ),
     (
         "blocklab_service_latency_max_seconds",
         "Longest time from submission to completion.",
-        |of| known(of, Statistic::Max, of.max_ns as f64),
+        |of| known_seconds(of, Statistic::Max, of.max_ns as f64),
     ),
     (
         "blocklab_response_latency_max_seconds",
@@ -153,7 +153,8 @@ const FIGURES: [Figure; 8] = [
     ),
 ];
 
-fn known(of: &RowDirection, statistic: Statistic, ns: f64) -> Option<f64> {
+/// A latency in seconds, unless another program measured and did not report it.
+fn known_seconds(of: &RowDirection, statistic: Statistic, ns: f64) -> Option<f64> {
     (!of.unknown.has(statistic)).then(|| seconds(ns))
 }
 
@@ -161,6 +162,7 @@ fn seconds(ns: f64) -> f64 {
     ns / 1e9
 }
 
+/// The families of [`FIGURES`], and the failed operations.
 fn figures(assessment: &Assessment) -> Vec<Family> {
     let errors = assessment.rows.iter().map(|row| {
         let case = vec![("case", row.case.clone())];
@@ -184,6 +186,7 @@ fn figures(assessment: &Assessment) -> Vec<Family> {
     families.chain([failed]).collect()
 }
 
+/// The labels of a direction of a case.
 fn load(case: &str, of: &RowDirection) -> Labels {
     vec![
         ("case", case.to_owned()),
@@ -227,7 +230,7 @@ fn latencies(assessment: &Assessment) -> [Family; 2] {
     ]
 }
 
-/// How many findings of each rule and severity there are.
+/// The number of findings of each rule and severity.
 fn findings(assessment: &Assessment) -> Family {
     let mut samples: Vec<(Labels, f64)> = Vec::new();
     for finding in &assessment.findings {
@@ -247,8 +250,8 @@ fn findings(assessment: &Assessment) -> Family {
     }
 }
 
-/// The rates that the model of a volume is held to; where several targets have a limit of one name,
-/// the first.
+/// The limits in the model of a volume. Of several targets with a limit of the same name, the first is
+/// taken.
 fn limits(record: &Record) -> [Family; 2] {
     let (mut operations, mut bytes) = (Vec::new(), Vec::new());
     let limits = record.targets.iter().flat_map(|target| &target.limits);
@@ -282,7 +285,7 @@ fn limits(record: &Record) -> [Family; 2] {
 }
 
 impl Family {
-    /// Nothing without a sample.
+    /// The family as text; empty without a finite sample.
     fn text(&self, common: &Labels) -> String {
         let samples = self.samples.iter().filter(|(_, value)| value.is_finite());
         let lines: String = samples

@@ -1,5 +1,5 @@
-//! What the screen shows of the last minutes: figures of each direction, how rate and latency went,
-//! and what is left of the burst credits.
+//! The last minutes of a run on the live screen: figures of each direction, the course of rate and
+//! latency, and what is left of the burst credits.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,13 @@ use blocklab_units::{Nanos, count, latency, rate, visible};
 
 use crate::words::facts::{DIRECTIONS, directions, per_second};
 
-/// Slices that a line of blocks shows.
+/// How many intervals a line of blocks shows.
 const WIDTH: usize = 48;
-/// Lines that a panel has at most: three directions, one for the ramp, two lines of blocks, and credits.
+/// The most lines of a panel: three directions, one for the ramp, two lines of blocks, and two for
+/// credits.
 pub const LINES: usize = 8;
 
-/// The last slices of the measurement under way, and the credits.
+/// The last intervals of the measurement under way, and the credits.
 #[derive(Default)]
 pub struct Panel {
     latest: Interval,
@@ -27,13 +28,13 @@ pub struct Panel {
 struct Credit {
     name: String,
     left: f64,
-    /// Spent in a second; below 0 while it fills.
+    /// Credits spent per second; below 0 while the bucket fills.
     spent_per_s: f64,
     at: Nanos,
 }
 
 impl Panel {
-    /// A measurement begins: what was before it is no longer shown.
+    /// A measurement begins. Earlier intervals are dropped; credits stay, as the device keeps them.
     pub fn clear(&mut self) {
         let credits = std::mem::take(&mut self.credits);
         *self = Self {
@@ -43,21 +44,16 @@ impl Panel {
         };
     }
 
-    /// A slice has ended; `elapsed` is the time of the whole run so far.
+    /// An interval has ended; `elapsed` is the time of the whole run so far.
     pub fn add(&mut self, interval: &Interval, elapsed: Nanos) {
         self.latest = *interval;
         self.now = elapsed;
         let moved = directions(interval);
         let ios: u64 = moved.iter().map(|direction| direction.ios).sum();
         keep(&mut self.rates, per_second(ios, interval.length_ns));
-        keep(
-            &mut self.tails,
-            moved
-                .iter()
-                .map(|direction| direction.p99_ns)
-                .max()
-                .unwrap_or(0),
-        );
+        // Percentiles of several directions cannot be added, so the slowest one is shown.
+        let tail = moved.iter().map(|direction| direction.p99_ns).max();
+        keep(&mut self.tails, tail.unwrap_or(0));
     }
 
     /// What is left in every bucket now, in operations or bytes.
@@ -67,6 +63,7 @@ impl Panel {
         self.credits = left
             .iter()
             .map(|(name, left)| {
+                // Without time in between there is no rate.
                 let known = before
                     .iter()
                     .find(|bucket| bucket.name == *name)
@@ -83,17 +80,18 @@ impl Panel {
             .collect();
     }
 
-    /// At most [`LINES`], none wider than 80 columns.
+    /// The lines of the panel, at most [`LINES`], none wider than 80 columns.
     pub fn lines(&self) -> Vec<String> {
         let named = DIRECTIONS.into_iter().zip(directions(&self.latest));
-        let moved = named.filter(|(_, it)| it.ios > 0);
+        let moved = named.filter(|(_, direction)| direction.ios > 0);
         let mut lines: Vec<String> = moved
-            .map(|(name, it)| figures(name, it, self.latest.length_ns))
+            .map(|(name, direction)| figures(name, direction, self.latest.length_ns))
             .collect();
         if lines.is_empty() {
             lines.push("no operation completed".to_owned());
         }
-        // Behind the figures there is no room for it in 80 columns.
+        // The figures leave no room for it in 80 columns. The line stays when it is empty, so that the
+        // lines below do not jump.
         let ramp = if self.latest.ramp {
             "ramp: not counted"
         } else {
@@ -126,9 +124,10 @@ impl Panel {
 impl Credit {
     /// `left   5,390,120  gp2: burst credits, empty in 31 min 0 s`
     fn text(&self) -> String {
-        // Less than this share a second is a rounding of the model.
+        // A smaller share per second is a rounding error of the model.
         let is_spent = self.spent_per_s > self.left * 1e-6 && self.left > 0.0;
         let end = if is_spent {
+            // At most 30 years, so that the nanoseconds cannot overflow.
             let seconds = (self.left / self.spent_per_s).min(1e9);
             format!(", empty in {}", Nanos::from_secs(seconds as u64))
         } else if self.left < 1.0 {
@@ -140,6 +139,7 @@ impl Credit {
     }
 }
 
+/// Appends a value, and drops the oldest one of a full line.
 fn keep<T>(all: &mut VecDeque<T>, one: T) {
     if all.len() == WIDTH {
         all.pop_front();
@@ -147,9 +147,10 @@ fn keep<T>(all: &mut VecDeque<T>, one: T) {
     all.push_back(one);
 }
 
-/// An eighth of a letter's height for each eighth of the highest.
+/// A value as a block letter, relative to the highest one. Any value above 0 is visible.
 fn block(value: f64, most: f64) -> char {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    // Not divided by 0 while nothing moves.
     let eighths = (8.0 * value / most.max(f64::MIN_POSITIVE)).ceil();
     BLOCKS[(eighths as usize).min(8)]
 }
