@@ -110,7 +110,7 @@ fn load_of(figures: &[&Series]) -> Markup {
         fields! {
             run: &*point.run,
             at: facts::moment(&point.started_at),
-            left_out: point.is_left_out.then(|| words::doubted(point)),
+            left_out: point.is_left_out.then(|| words::why_left_out(point)),
             changed: (!point.changed.is_empty()).then(|| words::changed(&point.changed)),
         }
     });

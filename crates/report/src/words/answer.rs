@@ -1,6 +1,6 @@
-//! In: what was judged of a run, a comparison, a diagnosis or a study.
-//! Out: the one sentence that answers the reader first: the same words in text, on the page and in
-//! JSON. A file of its own, because every form begins with it.
+//! In: the result of a run, a comparison, a diagnosis, a study or a history.
+//! Out: the one sentence with which every form of it begins: the same words in text, on a page and in
+//! JSON.
 
 use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
@@ -13,10 +13,10 @@ use blocklab_workload::Direction;
 
 use crate::words::{facts, versus};
 
-/// What the answer amounts to: its colour.
+/// Whether an answer is good or bad news; decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing stands against it.
+    /// Nothing speaks against it.
     Good,
     /// Neither good nor bad.
     Plain,
@@ -27,7 +27,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// As the style of the page calls it.
+    /// Its class in the style of a page.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -37,7 +37,7 @@ impl Tone {
         }
     }
 
-    /// On a terminal.
+    /// Its colour on a terminal.
     pub const fn ink(self) -> Ink {
         match self {
             Self::Good => Ink::Green,
@@ -48,10 +48,10 @@ impl Tone {
     }
 }
 
-/// The sentence, without a full stop, and what it amounts to.
+/// A sentence without its full stop, and its tone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Its colour.
+    /// Its tone.
     pub tone: Tone,
     /// `Usable with caution: 68,498 IOPS at most; other programs used the disk in 7 of 8 cases`.
     pub text: String,
@@ -66,17 +66,17 @@ impl Answer {
     }
 }
 
-/// This many parts of a kind are named.
+/// The most parts of a kind that a sentence names.
 const NAMED: usize = 2;
 
-/// Whether the figures of a run can be used, what they come to at most, and what doubts them.
+/// Whether the figures of a run can be used, its largest figure, and what doubts them.
 pub fn run(record: &Record, assessment: &Assessment) -> Answer {
     if let Some(ending) = facts::ending(record) {
         return Answer::new(Tone::Bad, ending.trim_end_matches('.'));
     }
     let findings = &assessment.findings;
     let cases = assessment.rows.len();
-    let most = most(assessment);
+    let most = largest(assessment);
     let usable = match record.origin {
         Origin::Measured | Origin::Imported => ["Usable", "Usable with caution"],
         Origin::Simulated => ["Predicted", "Predicted, with caution"],
@@ -97,9 +97,9 @@ pub fn run(record: &Record, assessment: &Assessment) -> Answer {
     }
 }
 
-/// `68,498 IOPS at most`, and the throughput where another case has the most of it. What a case moves
-/// in all directions at once is its rate.
-fn most(assessment: &Assessment) -> String {
+/// The largest rate: `68,498 IOPS at most`, with the largest throughput if another case has it. The rate
+/// of a case is that of all its directions together.
+fn largest(assessment: &Assessment) -> String {
     let cases: Vec<CaseRate<'_>> = assessment
         .rows
         .iter()
@@ -112,7 +112,7 @@ fn most(assessment: &Assessment) -> String {
     let (Some(fastest), Some(widest)) = (fastest, widest) else {
         return "nothing was measured".to_owned();
     };
-    // A quiet recording has less than one operation a second, and that is not none.
+    // Without decimals, a recording of less than one operation per second would have none.
     let iops = if fastest.iops < 10.0 {
         rate(fastest.iops)
     } else {
@@ -128,7 +128,7 @@ fn most(assessment: &Assessment) -> String {
     }
 }
 
-/// What a case moves a second.
+/// The rate of a case over all of its directions.
 struct CaseRate<'a> {
     case: &'a str,
     iops: f64,
@@ -136,7 +136,7 @@ struct CaseRate<'a> {
 }
 
 impl<'a> CaseRate<'a> {
-    /// `None`: nothing was done. Flushes move nothing and count where nothing else was done.
+    /// `None`: nothing completed. Flushes move no data and count only in a case of nothing else.
     fn of_row(row: &'a Row) -> Option<Self> {
         let mut moved: Vec<&RowDirection> = row.directions.iter().collect();
         moved.retain(|direction| direction.ios > 0);
@@ -151,14 +151,14 @@ impl<'a> CaseRate<'a> {
     }
 }
 
-/// What is known for certain: the first part of the finding that says so.
+/// What speaks for the figures: the first clause of the finding that says so.
 fn sound(findings: &[Finding]) -> String {
     let known = facts::good(findings).map(|finding| finding.statement.as_str());
     let first = known.and_then(|statement| statement.split([';', '.']).next());
     first.map_or_else(|| "no finding doubts a figure".to_owned(), in_a_sentence)
 }
 
-/// Its first letter small, so that it can follow a semicolon.
+/// A text with its first letter in lower case, so that it can follow a semicolon.
 fn in_a_sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
@@ -167,7 +167,8 @@ fn in_a_sentence(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// `other programs used the disk in 7 of 8 cases, and 1 more warning`; `None` without one.
+/// The findings of this severity, in a few words: `other programs used the disk in 7 of 8 cases, and 1
+/// more warning`; `None` without one.
 fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<String> {
     let mut rules: Vec<(&str, Vec<&str>)> = Vec::new();
     for finding in findings
@@ -184,7 +185,7 @@ fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<Stri
         known.sort_unstable();
         known.dedup();
     }
-    // What concerns the most cases says the most; one without cases concerns them all.
+    // The finding on the most cases is named. One without cases is about the whole run.
     rules.sort_by_key(|(_, known)| {
         std::cmp::Reverse(match known.len() {
             0 => usize::MAX,
@@ -210,7 +211,7 @@ fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<Stri
     Some(format!("{}{place}{more}", phrase(rule)))
 }
 
-/// What a rule found, in a few words; of most rules their names are these words.
+/// What a rule found, in a few words. The names of most rules are such words already.
 fn phrase(rule: &str) -> String {
     let known = match rule {
         "disk-shared" => "other programs used the disk",
@@ -243,12 +244,14 @@ fn phrase(rule: &str) -> String {
     known.to_owned()
 }
 
-/// How the runs stand to the baseline: slower first.
+/// How the runs compare with the baseline.
 pub fn comparison(comparison: &Comparison) -> Answer {
     let mut parts: Vec<(Tone, String)> = comparison.against.iter().map(one_against).collect();
+    // The worst news sets the colour.
     let tone = [Tone::Bad, Tone::Doubt, Tone::Good]
         .into_iter()
         .find(|tone| parts.iter().any(|(known, _)| known == tone));
+    // One run more than are named takes no more room than the words "and 1 more run".
     let more = parts.len().saturating_sub(NAMED + 1);
     if more > 0 {
         parts.truncate(NAMED);
@@ -260,7 +263,7 @@ pub fn comparison(comparison: &Comparison) -> Answer {
     Answer::new(tone.unwrap_or(Tone::Plain), texts.join("; "))
 }
 
-/// `B is slower in 4 of 8 loads (×0.50), faster in 2 (×1.95)`.
+/// A run compared with the baseline: `B is slower in 4 of 8 loads (×0.50), faster in 2 (×1.95)`.
 fn one_against(against: &Against) -> (Tone, String) {
     let name = versus::letter(against.run);
     let all = against.pairs.len();
@@ -280,13 +283,13 @@ fn one_against(against: &Against) -> (Tone, String) {
         .filter(|(verdict, _)| against.count(*verdict) > 0);
     let mut tone = Tone::Plain;
     let mut parts: Vec<String> = Vec::new();
-    for (verdict, its) in changed {
-        tone = if parts.is_empty() { its } else { tone };
-        let of = if parts.is_empty() {
-            format!(" of {loads}")
-        } else {
-            String::new()
-        };
+    for (verdict, tone_of_verdict) in changed {
+        // The first part sets the tone, as slower comes before faster, and names the number of loads.
+        let mut of = String::new();
+        if parts.is_empty() {
+            tone = tone_of_verdict;
+            of = format!(" of {loads}");
+        }
         let speed = against
             .mean_speed(verdict)
             .map_or_else(String::new, |speed| format!(" (×{})", short(speed)));
@@ -308,7 +311,7 @@ fn one_against(against: &Against) -> (Tone, String) {
     (tone, format!("{name} is {}", parts.join(", ")))
 }
 
-/// `0.50`, `1.95`, `14`.
+/// A factor with two decimals below 10: `0.50`, `1.95`, `14`.
 fn short(speed: f64) -> String {
     if speed < 9.995 {
         format!("{speed:.2}")
@@ -317,13 +320,14 @@ fn short(speed: f64) -> String {
     }
 }
 
-/// Whether what was bought is delivered; of a run by itself what it is worth.
+/// Whether what was bought is delivered; without an expectation, whether the figures can be used.
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Answer {
     let own = run(record, &diagnosis.assessment);
     let Some(compared) = &diagnosis.expected else {
         return own;
     };
     let delivered = delivered(compared);
+    // Figures that must not be used decide nothing, so that comes first.
     if own.tone == Tone::Bad {
         return Answer::new(
             Tone::Bad,
@@ -333,7 +337,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Answer {
     delivered
 }
 
-/// `Missed: volume IOPS, 6,000 of 8,000 (75 %)`: of the most severe state its limits.
+/// The limits in the most severe state: `Missed: volume IOPS, 6,000 of 8,000 (75 %)`.
 fn delivered(compared: &Compared) -> Answer {
     let states = [
         (State::Missed, Tone::Bad, "Missed"),
@@ -370,7 +374,8 @@ fn delivered(compared: &Compared) -> Answer {
     Answer::new(tone, format!("{word}: {}{more}", named.join("; ")))
 }
 
-/// `volume IOPS, 6,000 of 8,000 (75 %)`: IOPS say their unit by their name.
+/// A limit and how much of it was delivered: `volume IOPS, 6,000 of 8,000 (75 %)`. A unit that the name
+/// contains is not repeated.
 fn reached(limit: &LimitCheck) -> String {
     let name = limit
         .limit
@@ -392,7 +397,7 @@ fn reached(limit: &LimitCheck) -> String {
     )
 }
 
-/// What became of the conclusions of a study; without any, how much it shows.
+/// How many conclusions of a study hold; without conclusions, how much it compares.
 pub fn study(outcome: &Outcome) -> Answer {
     use study::Verdict::{Confirmed, Contradicted, NotTestable, TrueByConstruction};
     let number = |verdict| {
@@ -431,6 +436,7 @@ pub fn study(outcome: &Outcome) -> Answer {
     let parts = words
         .into_iter()
         .filter(|(verdict, _)| number(*verdict) > 0);
+    // Only the first part names the number of all conclusions.
     let parts: Vec<String> = parts
         .enumerate()
         .map(|(at, (verdict, word))| match at {
@@ -445,7 +451,8 @@ pub fn study(outcome: &Outcome) -> Answer {
     Answer::new(tone, parts.join(", "))
 }
 
-/// How many loads got worse, better or stayed, by the figure that is judged, and the newest loss.
+/// How many loads got worse, got better or stayed, by the figure that is judged, and the load that got
+/// worse last.
 pub fn history(history: &History) -> Answer {
     let headlines = history.series.iter().filter(|series| series.is_headline);
     let verdicts = headlines.clone().map(|series| series.verdict);
@@ -457,11 +464,14 @@ pub fn history(history: &History) -> Answer {
         SeriesVerdict::NotComparable,
     ];
     let has = |kind: SeriesVerdict| verdicts.clone().any(|verdict| verdict == kind);
-    let tone = match () {
-        () if has(SeriesVerdict::Regressed) => Tone::Bad,
-        () if has(SeriesVerdict::Suspected) => Tone::Doubt,
-        () if has(SeriesVerdict::Improved) => Tone::Good,
-        () => Tone::Plain,
+    let tone = if has(SeriesVerdict::Regressed) {
+        Tone::Bad
+    } else if has(SeriesVerdict::Suspected) {
+        Tone::Doubt
+    } else if has(SeriesVerdict::Improved) {
+        Tone::Good
+    } else {
+        Tone::Plain
     };
     let newest = headlines
         .filter(|series| series.verdict == SeriesVerdict::Regressed)
@@ -476,7 +486,7 @@ pub fn history(history: &History) -> Answer {
     Answer::new(tone, format!("{loads}: {counts}{newest}"))
 }
 
-/// How many loads are slower or faster than before, and how many cannot be compared.
+/// How many loads are slower or faster than their history, and how many cannot be compared.
 pub fn against_history(against: &AgainstHistory) -> Answer {
     let verdicts = against.pairs.iter().map(|pair| pair.verdict);
     let changed = [(Verdict::Slower, Tone::Bad), (Verdict::Faster, Tone::Good)];

@@ -1,11 +1,11 @@
-//! The words for delivered against documented: one wording for text and HTML.
+//! The words for a run compared with documents, the same in text and on a page.
 
 use blocklab_compare::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
 use blocklab_units::{Bytes, count, plural, rate, stated};
 
 use crate::words::facts;
 
-/// What a row is about, with its target where several have addresses of their own.
+/// The name of a row, with its target if several have addresses of their own.
 pub fn row_name(name: &str, target: Option<&String>) -> String {
     match target {
         Some(target) => format!("{name} on {target}"),
@@ -30,7 +30,7 @@ pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
     ]
 }
 
-/// The case that reached it, or the load that would; empty where neither is known.
+/// The case that reached the limit, or the load that would; empty if neither is known.
 pub fn limit_how(of: &LimitCheck) -> String {
     match (&of.how_to_test, &of.case) {
         (Some(HowToTest::Not(why)), _) => why.clone(),
@@ -40,7 +40,7 @@ pub fn limit_how(of: &LimitCheck) -> String {
     }
 }
 
-/// The same, and its source.
+/// What [`limit_how`] says, and the source of the limit.
 pub fn limit_words(of: &LimitCheck) -> String {
     let how = limit_how(of);
     if how.is_empty() {
@@ -50,12 +50,13 @@ pub fn limit_words(of: &LimitCheck) -> String {
     }
 }
 
-/// Less than this share of the expected rate, in per cent, needs a reason to be as expected.
+/// Below this share of the rate of a rested device, in per cent, "as expected" would puzzle a reader.
 const LEAST: f64 = 95.0;
 
 /// A cell for each of [`CASE_TITLES`].
 pub fn case_cells(of: &CaseCheck) -> [String; 4] {
     let share = of.expected_iops.map(|expected| of.iops / expected * 100.0);
+    // As expected, but by the rate that remains without credits.
     let why = match share {
         Some(share) if share < LEAST && of.why == Why::AsExpected => {
             let binding = of.binding.as_deref().unwrap_or_default();
@@ -71,6 +72,7 @@ pub fn case_cells(of: &CaseCheck) -> [String; 4] {
     ]
 }
 
+/// Why the case delivered its rate, in a few words.
 fn why(of: &CaseCheck) -> String {
     let binding = of.binding.as_deref().unwrap_or_default();
     match &of.why {
@@ -104,7 +106,7 @@ fn why(of: &CaseCheck) -> String {
     }
 }
 
-/// `7 limits of gp3:…: 2 met, 5 not tested.`
+/// How many limits are in which state: `7 limits of gp3:…: 2 met, 5 not tested.`
 pub fn outcome(compared: &Compared) -> String {
     use State::{Exceeded, Interrupted, Met, Missed, NotTested, Undecided};
     let all = [Exceeded, Missed, Interrupted, Undecided, Met, NotTested];

@@ -1,21 +1,22 @@
-//! The numbers of a Finding in rows and columns: cases down, quantities across.
+//! The evidence of a finding as a table: a row for each case, a column for each quantity.
 
 use blocklab_findings::{Evidence, Finding};
 
 use crate::words::facts;
 
-/// Evidence in the order in which it was given.
+/// The evidence of a finding, in the order in which it was given.
 pub struct Grid<'a> {
-    /// What is the same in all rows, or of the only one, and stands in none: `limit 125 MiB/s`.
+    /// Figures that are the same in all rows, and so in none of them: `limit 125 MiB/s`.
     shared: Vec<String>,
-    /// Names of the quantities in the rows.
+    /// Names of the quantities, a column each.
     pub titles: Vec<&'a str>,
-    /// The case, or nothing for a figure of the whole run; and a cell a title, where it has one.
+    /// For each row its case, `None` for figures of the whole run, and a cell for each title; `None`: it has
+    /// no such figure.
     pub rows: Vec<(Option<&'a str>, Vec<Option<String>>)>,
 }
 
 impl<'a> Grid<'a> {
-    /// Of one finding.
+    /// The table of a finding.
     pub fn new(finding: &'a Finding) -> Self {
         let mut grid = Self {
             shared: Vec::new(),
@@ -29,12 +30,13 @@ impl<'a> Grid<'a> {
         for (_, cells) in &mut grid.rows {
             cells.resize(columns, None);
         }
-        grid.share();
+        grid.move_shared_out();
         grid
     }
 
-    /// Takes out the columns that have one figure.
-    fn share(&mut self) {
+    /// Moves the columns that have the same figure in all rows out of the table.
+    fn move_shared_out(&mut self) {
+        // From the last column on, so that removing one does not shift those that follow.
         for column in (0..self.titles.len()).rev() {
             let figure = |row: &(_, Vec<Option<String>>)| row.1[column].clone();
             let first = self.rows.first().and_then(figure);
@@ -49,12 +51,12 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Whether it names the case of each figure.
+    /// Whether any row is about a single case.
     pub fn names_cases(&self) -> bool {
         self.rows.iter().any(|(case, _)| case.is_some())
     }
 
-    /// What stands above the rows, or instead of the only one; may be empty.
+    /// The line with the shared figures; may be empty. Of a single row it has all figures.
     pub fn line(&self) -> String {
         let figures = self.shared.join(" · ");
         if self.rows.len() > 1 && !figures.is_empty() {
@@ -64,7 +66,8 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// All cases of the finding, out of this many, where neither its statement nor the rows name them.
+    /// The cases of the finding, if neither its statement nor the rows name them; else empty. `of`: the
+    /// number of cases of the run.
     pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
         let cases = facts::unnamed(finding, of);
         if self.titles.is_empty() || !cases.iter().all(|case| self.has_row(case)) {
@@ -78,6 +81,7 @@ impl<'a> Grid<'a> {
         self.rows.iter().any(|(name, _)| *name == Some(case))
     }
 
+    /// Adds a figure, and the row and column that it needs.
     fn put(&mut self, evidence: &'a Evidence) {
         let case = evidence.case.as_deref();
         let title = evidence.name.as_str();
@@ -93,7 +97,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Where it stands; at the end, where it did not stand yet.
+/// The index of an element in a list. One that is missing is added at the end.
 pub fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
     list.iter().position(is).unwrap_or_else(|| {
         list.push(new());

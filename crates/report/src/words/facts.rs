@@ -1,4 +1,4 @@
-//! The words for what a Record states: one wording for every format.
+//! The words for the facts of a Record, the same in every form.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use blocklab_units::{Bytes, count, latency, rate};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
-/// Between two facts on a line.
+/// Separates two facts on a line.
 const DOT: &str = " · ";
 
-/// The name that a value has in JSON, as words: `not tested` of `not_tested`.
+/// The name that a value has in JSON, as words: `not tested` for `not_tested`.
 pub fn word(of: impl Serialize) -> String {
     let name = serde_json::to_value(of).expect("a name is plain text");
     name.as_str().unwrap_or_default().replace('_', " ")
 }
 
-/// `blocklab 0.1.0, study quick, run 7f3a2c, measured 2025-11-20 14:03:22 UTC`; of several runs
-/// all studies, the first and the last run, and when the first began.
+/// How to cite a run: `blocklab 0.1.0, study quick, run 7f3a2c, measured 2025-11-20 14:03:22 UTC`. For
+/// several runs: all studies, the first and the last run, and when the first began.
 pub fn cite(records: &[&Record]) -> String {
     let [first, rest @ ..] = records else {
         return String::new();
@@ -71,7 +71,8 @@ pub fn device_warnings(bits: u8) -> String {
     named.join(", ")
 }
 
-/// `5 confirmed, 1 contradicted`, in the order of `kinds`: what does not occur is left out.
+/// How many values are of each kind, in the order of `kinds`: `5 confirmed, 1 contradicted`. Kinds that
+/// do not occur are left out.
 pub fn tally<T: PartialEq + Serialize>(
     kinds: &[T],
     all: impl Iterator<Item = T> + Clone,
@@ -86,7 +87,7 @@ pub fn tally<T: PartialEq + Serialize>(
     counts.join(", ")
 }
 
-/// What a reader must know of a run that did not end as planned.
+/// How a run ended that did not end as planned; `None` for any other run.
 pub fn ending(record: &Record) -> Option<String> {
     let opening = match record.status {
         Status::Complete => return None,
@@ -111,26 +112,26 @@ pub fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
-/// Notes that say the same of several things, as one.
-pub struct NoteOfAll<'a> {
+/// Notes with the same text on several subjects, as one.
+pub struct MergedNote<'a> {
     /// How well it was honoured.
     pub level: NoteLevel,
-    /// What it is about, in the order of the record.
+    /// The subjects, in the order of the record.
     pub subjects: Vec<&'a str>,
     /// What was done instead, and why.
     pub text: &'a str,
 }
 
-/// Every note once, with all that it is about, in the order of the record.
-pub fn notes(record: &Record) -> Vec<NoteOfAll<'_>> {
-    let mut all: Vec<NoteOfAll<'_>> = Vec::new();
+/// The notes of a record, with those of the same text merged.
+pub fn notes(record: &Record) -> Vec<MergedNote<'_>> {
+    let mut all: Vec<MergedNote<'_>> = Vec::new();
     for note in &record.notes {
         let same = all
             .iter_mut()
             .find(|known| known.level == note.level && known.text == note.text);
         match same {
             Some(known) => known.subjects.push(&note.subject),
-            None => all.push(NoteOfAll {
+            None => all.push(MergedNote {
                 level: note.level,
                 subjects: vec![&note.subject],
                 text: &note.text,
@@ -140,14 +141,14 @@ pub fn notes(record: &Record) -> Vec<NoteOfAll<'_>> {
     all
 }
 
-impl NoteOfAll<'_> {
-    /// `a`, `a and b`, `a, b and 6 more`.
+impl MergedNote<'_> {
+    /// The first subjects: `a`, `a and b`, `a, b and 6 more`.
     pub fn subject(&self) -> String {
         first_of(&self.subjects)
     }
 }
 
-/// `a`, `a and b`, `a, b and 6 more`.
+/// The first names of a list: `a`, `a and b`, `a, b and 6 more`.
 fn first_of(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -157,7 +158,8 @@ fn first_of(names: &[&str]) -> String {
     }
 }
 
-/// `2025-11-20 14:03:22 UTC` of an RFC 3339 moment in UTC; any other text as it is.
+/// A moment in RFC 3339 and UTC as people read it: `2025-11-20 14:03:22 UTC`. Any other text, as imported
+/// runs have it, stays as it is.
 pub fn moment(rfc3339: &str) -> String {
     if rfc3339.is_empty() {
         return "time unknown".to_owned();
@@ -183,13 +185,14 @@ pub fn target_kind(kind: TargetKind) -> &'static str {
     }
 }
 
-/// The targets of a run as one text by which other programs tell runs apart.
+/// The targets of a run as one text, by which other programs tell runs apart.
 pub fn target_names(record: &Record) -> String {
     let names: Vec<&str> = record.targets.iter().map(|target| &*target.path).collect();
     first_of(&names)
 }
 
-/// `/data/x · scratch file · 1 GiB`; of several: `/data/x, /data/y and 6 more · file · 8 GiB in all`.
+/// Targets of one kind: `/data/x · scratch file · 1 GiB`, or `/data/x, /data/y and 6 more · file · 8 GiB in
+/// all`.
 fn targets(alike: &[TargetFacts]) -> String {
     let names: Vec<&str> = alike.iter().map(|target| &*target.path).collect();
     let kinds = alike.iter().map(|target| target_kind(target.kind));
@@ -197,7 +200,7 @@ fn targets(alike: &[TargetFacts]) -> String {
     parts.extend(kinds.take(1).map(str::to_owned));
     let size = alike
         .iter()
-        .fold(Bytes::ZERO, |all, it| all + it.size_bytes);
+        .fold(Bytes::ZERO, |sum, target| sum + target.size_bytes);
     if size.0 > 0 {
         let all = if alike.len() > 1 { " in all" } else { "" };
         parts.push(format!("{size}{all}"));
@@ -230,8 +233,8 @@ fn device(device: &BlockDevice) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(DOT)
 }
 
-/// Whether the medium spins; `None` for transports that end in a host or in memory: there the
-/// kernel's flag is a default and no evidence.
+/// Whether the medium rotates. `None` for transports that end in a host or in memory, where the kernel's
+/// flag is a default and no evidence.
 pub fn rotates(device: &BlockDevice) -> Option<bool> {
     let real = ["nvme", "scsi", "ata", "usb", "mmc", "floppy"];
     real.contains(&device.transport.as_str())
@@ -263,7 +266,7 @@ fn engines(record: &Record) -> String {
     seen.join("; ")
 }
 
-/// The kind and the mount point of its file system.
+/// The kind and the mount point of a target's file system.
 fn mount(of: &TargetFacts) -> Option<(&str, &str)> {
     let system = of.file_system.as_ref()?;
     Some((&system.kind, &system.mount_point))
@@ -271,6 +274,7 @@ fn mount(of: &TargetFacts) -> Option<(&str, &str)> {
 
 /// What was measured, by the names `target`, `on`, `device` and `engine`.
 pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
+    // Files next to each other in one place are one line: a load may have hundreds of them.
     let groups = record.targets.chunk_by(|one, next| {
         one.kind == TargetKind::File
             && next.kind == one.kind
@@ -285,7 +289,7 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
         }
         None => groups.flat_map(target_lines).collect(),
     };
-    // No engine drives a model; what one would allow stands in the cases.
+    // No engine drives a model; the depth that one would allow is shown with the cases.
     let engines = engines(record);
     if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {
         lines.push(("engine", engines));
@@ -293,7 +297,7 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Targets of one kind in one place, their file system, and the devices below it.
+/// Lines on targets of one kind in one place: the targets, their file system, and the devices below it.
 pub fn target_lines(alike: &[TargetFacts]) -> Vec<(&'static str, String)> {
     let mut lines = vec![("target", targets(alike))];
     if let Some(first) = alike.first() {
@@ -308,7 +312,7 @@ pub fn target_lines(alike: &[TargetFacts]) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Name of a row: the case, and the direction where the name lacks it.
+/// The name of a row: the case, and the direction unless the case names it.
 pub fn label(row: &Row, direction: &RowDirection) -> String {
     match row.directions.len() {
         1 => load(&row.case, direction.direction),
@@ -316,7 +320,7 @@ pub fn label(row: &Row, direction: &RowDirection) -> String {
     }
 }
 
-/// A case and its direction, which is not said twice: `seq1m-write`, `mixed-8k write`.
+/// A case and its direction, which is not repeated: `seq1m-write`, `mixed-8k write`.
 pub fn load(case: &str, direction: Direction) -> String {
     let mut parts = case.split(|c: char| !c.is_alphanumeric());
     if parts.any(|part| part == direction.name()) {
@@ -326,17 +330,17 @@ pub fn load(case: &str, direction: Direction) -> String {
     }
 }
 
-/// Stands for an interval that is wider than its figure, and so shows only that more passes are needed.
+/// Shown in place of an interval that is wider than its figure.
 const TOO_WIDE: &str = "over 100 %";
 
-/// Whether an interval shows only that more passes are needed: it is wider than the figure itself, or
-/// reaches zero.
+/// Whether an interval shows nothing but that more passes are needed: it is wider than the figure itself,
+/// or reaches zero.
 pub fn has_too_few_passes(estimate: &Estimate) -> bool {
     let percent = estimate.half_width_percent();
     percent.is_some_and(|percent| percent > 100.0 || estimate.low.is_some_and(|low| low <= 0.0))
 }
 
-/// `1.2 %` of the figure, or `–` where there is no interval.
+/// Half the width of the interval, relative to the figure: `1.2 %`; `–` without an interval.
 pub fn plus_minus(estimate: &Estimate) -> String {
     match estimate.half_width_percent() {
         None => "–".to_owned(),
@@ -345,7 +349,7 @@ pub fn plus_minus(estimate: &Estimate) -> String {
     }
 }
 
-/// An interval needs no second decimal: `0.4 %`, `12 %`.
+/// A half width, at most with one decimal: `0.4 %`, `12 %`.
 fn half(percent: f64) -> String {
     match percent {
         p if p < 0.05 => "<0.1 %".to_owned(),
@@ -354,7 +358,7 @@ fn half(percent: f64) -> String {
     }
 }
 
-/// Two figures at least: `0.42 %`, `3.1 %`, `12 %`.
+/// A share in per cent with about two significant digits: `0.42 %`, `3.1 %`, `12 %`.
 pub fn percent(value: f64) -> String {
     match value.abs() {
         v if v < 0.995 => format!("{value:.2} %"),
@@ -363,7 +367,7 @@ pub fn percent(value: f64) -> String {
     }
 }
 
-/// A number of a Finding with its unit.
+/// A figure of a finding with its unit. The units `ns` and `s` are times, `p` is a percentile.
 pub fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => latency(value),
@@ -383,6 +387,7 @@ pub fn cents(amount: f64) -> String {
     format!("{sign}{}.{:02}", count((cents / 100) as f64), cents % 100)
 }
 
+/// A number without a unit.
 fn plain(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 {
         return count(value);
@@ -397,8 +402,8 @@ fn rate_or_count(value: f64) -> String {
     rate(value)
 }
 
-/// `12.3 µs` of a quantile (0 to 1); `~12.3 µs` where too few operations lie beyond it; a dash where
-/// no distribution is known, as of some runs of other programs.
+/// The latency at a quantile (0 to 1): `12.3 µs`; `~12.3 µs` if too few operations lie beyond it; a dash
+/// if no distribution is known, as for some imported runs.
 pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
     if !direction.knows(quantile) || (ns == 0 && direction.curve.is_empty()) {
         return "–".to_owned();
@@ -419,8 +424,8 @@ pub fn mean(direction: &RowDirection) -> String {
     }
 }
 
-/// The cases of a Finding that its statement does not name; none for all of this many, or for the whole
-/// run.
+/// The cases of a finding, unless its statement names them or it is about all cases, of which there are
+/// `of`.
 pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
     let mut cases = finding.subject.iter();
     let all_named = cases.all(|case| finding.statement.contains(case.as_str()));
@@ -431,7 +436,7 @@ pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
     }
 }
 
-/// What is known for certain, where no finding doubts a figure.
+/// The finding that says what speaks for the figures.
 pub fn good(findings: &[Finding]) -> Option<&Finding> {
     findings
         .iter()
@@ -445,7 +450,7 @@ pub fn is_doubted(case: &str, findings: &[Finding]) -> bool {
     })
 }
 
-/// The directions of an interval.
+/// The names of the directions of an interval.
 pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 /// An interval's figures in the order of [`DIRECTIONS`].
@@ -453,36 +458,36 @@ pub const fn directions(interval: &Interval) -> [IntervalDirection; 3] {
     [interval.read, interval.write, interval.trim]
 }
 
-/// `read 6,012 IOPS 24.6 MB/s p50 1.31 ms p99 2.07 ms`, of each direction in which something moved,
-/// with this gap between the figures.
+/// The figures of each direction in which something moved, separated by `gap`: `read 6,012 IOPS 24.6
+/// MB/s p50 1.31 ms p99 2.07 ms`.
 pub fn moved(interval: &Interval, gap: &str) -> Vec<String> {
     let named = DIRECTIONS.into_iter().zip(directions(interval));
-    let moved = named.filter(|(_, it)| it.ios > 0);
-    let figures = moved.map(|(name, it)| {
-        let iops = count(per_second(it.ios, interval.length_ns));
-        let mb_per_s = rate(per_second(it.bytes, interval.length_ns) / 1e6);
-        let [p50, p99] = [it.p50_ns, it.p99_ns].map(|ns| latency(ns as f64));
+    let moved = named.filter(|(_, direction)| direction.ios > 0);
+    let figures = moved.map(|(name, direction)| {
+        let iops = count(per_second(direction.ios, interval.length_ns));
+        let mb_per_s = rate(per_second(direction.bytes, interval.length_ns) / 1e6);
+        let [p50, p99] = [direction.p50_ns, direction.p99_ns].map(|ns| latency(ns as f64));
         format!("{name} {iops} IOPS{gap}{mb_per_s} MB/s{gap}p50 {p50}{gap}p99 {p99}")
     });
     figures.collect()
 }
 
-/// So much in a time, a second.
+/// An amount over a time, per second.
 pub fn per_second(amount: u64, length_ns: u64) -> f64 {
     amount as f64 * 1e9 / length_ns.max(1) as f64
 }
 
-/// Failures of one kind and direction in a case.
+/// The failures of one kind in one direction of a case.
 #[derive(Serialize)]
 pub struct Failure<'a> {
     /// Name of the case.
     pub case: &'a str,
-    /// The first of its kind, with the count of all of them.
+    /// The first one, with the count of all of them.
     #[serde(flatten)]
     pub error: ErrorCount,
 }
 
-/// Failures by case, kind and direction, in the order in which they first came.
+/// All failures by case, kind and direction, in the order of the record.
 pub fn failures(record: &Record) -> Vec<Failure<'_>> {
     let mut all: Vec<Failure<'_>> = Vec::new();
     for measurement in &record.measurements {
@@ -504,7 +509,7 @@ pub fn failures(record: &Record) -> Vec<Failure<'_>> {
     all
 }
 
-/// The census of the whole run: every job of every measurement.
+/// What became of the operations of the whole run: the sum over all jobs of all measurements.
 pub fn accounting(record: &Record) -> Accounting {
     let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
     let mut sum = Accounting::default();
@@ -520,9 +525,9 @@ pub fn accounting(record: &Record) -> Accounting {
     sum
 }
 
-/// Operations in flight on average over the whole run: by Little's law from our latencies, and by
-/// what the kernel counted in the queue of the busiest device below the targets. Latency counts
-/// from the issue of an operation, so what is batched before a call is in the first figure only.
+/// Operations in flight on average over the whole run: first by Little's law from our latencies, then by
+/// what the kernel counted in the queue of the busiest device below the targets. Latency begins when an
+/// operation is issued, so operations that wait in a batch for a call are in the first figure only.
 pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
     let passes = &record.measurements;
     let elapsed: u64 = passes.iter().map(|pass| pass.elapsed_ns).sum();
@@ -535,12 +540,13 @@ pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
     for disk in passes.iter().flat_map(|pass| &pass.disks) {
         *queues.entry(&disk.name).or_default() += disk.queue_ms;
     }
+    // A run without time or without a figure has no mean: the quotient is 0, infinite or no number.
     let over_time = |sum: f64| Some(sum / elapsed as f64).filter(|mean| mean.is_normal());
     let kernel = queues.into_values().max().unwrap_or(0);
     (over_time(ours), over_time(kernel as f64 * 1e6))
 }
 
-/// How the passes became one figure: `mean of 3 passes`.
+/// How the passes of a run are aggregated: `mean of 3 passes`.
 pub fn aggregate(record: &Record, rows: &[Row]) -> String {
     let passes = passes(rows);
     match (passes.as_slice(), record.requested.aggregate.as_str()) {

@@ -1,4 +1,4 @@
-//! The columns of a run's table: one list for text and HTML.
+//! The columns of a run's table, the same in text and on a page.
 
 use blocklab_findings::{ResponseNs, RowDirection};
 use blocklab_record::{PERCENTILES, Percentile, Statistic};
@@ -6,18 +6,19 @@ use blocklab_units::{count, latency, rate};
 
 use crate::words::facts;
 
-/// A column: its title and the text of a cell.
+/// A column of a run's table.
 pub struct Column {
-    /// Stands over it.
+    /// Its title.
     pub title: &'static str,
-    /// What it shows of a row.
+    /// Gives the text of its cell in a row.
     pub text: Box<dyn Fn(&RowDirection) -> String>,
-    /// The quantile (0 to 1) that it shows: too few operations may stand behind it.
+    /// The quantile (0 to 1) that it shows, if any: it may rest on too few operations.
     pub quantile: Option<f64>,
-    /// Whether it stands in the short table as well.
+    /// Whether the short table has it, too.
     pub is_brief: bool,
 }
 
+/// A column that the short table has, too.
 fn column(title: &'static str, text: impl Fn(&RowDirection) -> String + 'static) -> Column {
     Column {
         title,
@@ -42,7 +43,7 @@ fn extreme(title: &'static str, statistic: Statistic, ns: fn(&RowDirection) -> u
     }
 }
 
-/// The figure with its interval, the service latency, the operations.
+/// The columns of rates, service latency and operations.
 pub fn service() -> Vec<Column> {
     let mut all = vec![
         column("MB/s", |d| rate(d.bytes_per_s.value / 1e6)),
@@ -66,13 +67,13 @@ pub fn service() -> Vec<Column> {
     all
 }
 
-/// The response latency, where there is one.
+/// The columns of response latency.
 pub fn response() -> Vec<Column> {
     let percentiles = PERCENTILES.iter().map(Some);
     percentiles.chain([None]).map(response_column).collect()
 }
 
-/// A percentile of it, or its maximum.
+/// A percentile of the response latency; `None`: its maximum.
 fn response_column(of: Option<&'static Percentile>) -> Column {
     let ns =
         move |all: ResponseNs| of.map_or(all.max, |percentile| all.percentiles.at(percentile.name));
@@ -82,7 +83,7 @@ fn response_column(of: Option<&'static Percentile>) -> Column {
             of.map_or("max", |percentile| percentile.title),
             move |d| match (d.response_ns, of) {
                 (None, _) => "–".to_owned(),
-                (Some(all), Some(it)) => facts::quantile(d, it.share, ns(all)),
+                (Some(all), Some(percentile)) => facts::quantile(d, percentile.share, ns(all)),
                 (Some(all), None) => latency(ns(all) as f64),
             },
         )

@@ -1,5 +1,5 @@
-//! In: the series of a history. Out: the words for each: what changed, since which run, by how much,
-//! and what else changed there; and the line of blocks that shows it at a glance.
+//! In: the series of a history. Out: the words for each: what changed, since which run, by how much, and
+//! what else changed then; and a sparkline of it.
 
 use std::collections::BTreeSet;
 
@@ -12,32 +12,33 @@ use blocklab_units::{Ink, count, latency, plural};
 use crate::words::answer::Tone;
 use crate::words::facts::word;
 
-/// What of a history is shown to people; JSON has all of it.
+/// The part of a history that is shown to people; JSON has all of it.
 pub struct Shown<'h> {
-    /// The loads that were measured often enough: of each the figure that is judged, and the others
-    /// where something changed.
+    /// The loads that were measured often enough. Each has the figure that is judged, and others if
+    /// they changed.
     pub loads: Vec<Vec<&'h Series>>,
-    /// What is left out, in words.
+    /// Sentences on what is left out.
     pub left: Vec<String>,
 }
 
-/// So many loads are shown.
+/// The most loads that are shown.
 const LOADS: usize = 40;
 
-/// What is shown of it.
+/// Chooses what is shown of a history.
 pub fn shown(history: &History) -> Shown<'_> {
+    // The series of a load follow each other.
     let all: Vec<&Series> = history.series.iter().collect();
     let loads = all.chunk_by(|a, b| a.conditions == b.conditions);
-    let (lonely, loads): (Vec<_>, Vec<_>) = loads.partition(|load| is_lonely(load));
+    let (too_few, loads): (Vec<_>, Vec<_>) = loads.partition(|load| has_too_few_runs(load));
     let more = loads.len().saturating_sub(LOADS);
     let mut left = Vec::new();
     if more > 0 {
         left.push(format!("{} more (--json shows all)", plural(more, "load")));
     }
-    if !lonely.is_empty() {
+    if !too_few.is_empty() {
         left.push(format!(
             "not comparable: {} with too few runs under the same conditions (--json shows them)",
-            plural(lonely.len(), "load")
+            plural(too_few.len(), "load")
         ));
     }
     let loads = loads.into_iter().take(LOADS);
@@ -54,7 +55,7 @@ pub fn shown(history: &History) -> Shown<'_> {
     }
 }
 
-fn is_lonely(load: &[&Series]) -> bool {
+fn has_too_few_runs(load: &[&Series]) -> bool {
     let mut verdicts = load.iter().map(|series| series.verdict);
     verdicts.all(|verdict| verdict == SeriesVerdict::NotComparable)
 }
@@ -66,7 +67,7 @@ const fn is_quiet(verdict: SeriesVerdict) -> bool {
     )
 }
 
-/// The changes of a series, each with what else changed there, and what is suspected.
+/// The changes of a series, each followed by what else changed then, and what is suspected.
 pub fn items(series: &Series) -> Vec<String> {
     let quantity = series.quantity;
     let changes = series.changes.iter().flat_map(|of| {
@@ -82,7 +83,7 @@ pub fn items(series: &Series) -> Vec<String> {
         .collect()
 }
 
-/// What the marks mean, and when a change is shown. `signs`: the marks of this form.
+/// The legend: the marks of a form, given as `signs`, and when a change is shown.
 pub fn legend(signs: &str) -> String {
     format!(
         "{signs} A change is shown if chance alone does not explain it (exact rank test, at most 1 % \
@@ -91,7 +92,7 @@ pub fn legend(signs: &str) -> String {
     )
 }
 
-/// A value of this figure with its unit: `12,345 IOPS`, `1.20 ms`.
+/// A value of a quantity with its unit: `12,345 IOPS`, `1.20 ms`.
 pub fn value(quantity: Quantity, value: f64) -> String {
     if quantity.is_latency() {
         latency(value)
@@ -100,12 +101,12 @@ pub fn value(quantity: Quantity, value: f64) -> String {
     }
 }
 
-/// `rand4k-q32-read read on nvme0n1`.
+/// The load of a series: `rand4k-q32-read read on nvme0n1`.
 pub fn title(of: &Conditions) -> String {
     format!("{} {} on {}", of.case, of.direction, of.target)
 }
 
-/// The study, the load, and what the machine was.
+/// The conditions of a series: study, load, origin and machine.
 pub fn conditions(of: &Conditions) -> String {
     let machine = [of.origin, &*of.machine];
     let parts = [&*of.study, &*of.what].into_iter().chain(machine);
@@ -113,7 +114,7 @@ pub fn conditions(of: &Conditions) -> String {
     parts.join(" · ")
 }
 
-/// `IOPS: regressed`, `p99: not comparable, 3 of the 6 runs that are needed`.
+/// The verdict on a series: `IOPS: regressed`, `p99: not comparable, 3 of the 6 runs that are needed`.
 pub fn verdict(series: &Series) -> String {
     let why = match &*series.why {
         "" => String::new(),
@@ -122,7 +123,7 @@ pub fn verdict(series: &Series) -> String {
     format!("{}: {}{why}", series.quantity.label(), word(series.verdict))
 }
 
-/// What it amounts to.
+/// The tone of a verdict.
 pub const fn tone(of: SeriesVerdict) -> Tone {
     match of {
         SeriesVerdict::Regressed => Tone::Bad,
@@ -132,7 +133,7 @@ pub const fn tone(of: SeriesVerdict) -> Tone {
     }
 }
 
-/// Its colour on a terminal.
+/// The colour of a verdict on a terminal. Most loads of a store do not change, so theirs is faint.
 pub const fn ink(of: SeriesVerdict) -> Ink {
     match tone(of) {
         Tone::Plain => Ink::Dim,
@@ -140,11 +141,11 @@ pub const fn ink(of: SeriesVerdict) -> Ink {
     }
 }
 
-/// `regressed by 12.5 % (12.1 to 12.9 %) since 20261120-190142-k3f (12 runs): 798 IOPS before, 700
-/// IOPS now`.
+/// `regressed, −12.5 % (−12.9 % to −12.1 %), since 20261120-190142-k3f (12 runs): from 798 IOPS to 700 IOPS
+/// in the median; chance does that once in 5,000 tries`.
 fn change(quantity: Quantity, of: &ChangePoint) -> String {
     let chance = match of.probability {
-        Some(probability) => format!("chance does that once in {}", times(probability)),
+        Some(probability) => format!("chance does that once in {}", tries(probability)),
         None => "simulated, so chance has no part in it".to_owned(),
     };
     format!(
@@ -158,7 +159,7 @@ fn change(quantity: Quantity, of: &ChangePoint) -> String {
     )
 }
 
-/// `−12.5 % (−12.9 % to −12.1 %)`.
+/// The size of a change, with its interval: `−12.5 % (−12.9 % to −12.1 %)`.
 pub fn size(of: &ChangePoint) -> String {
     let interval = of
         .ci95_low_percent
@@ -169,13 +170,13 @@ pub fn size(of: &ChangePoint) -> String {
     format!("{}{interval}", percent(of.change_percent))
 }
 
-/// `−12.5 %`.
+/// A change in per cent, with a proper minus sign: `−12.5 %`.
 pub fn percent(value: f64) -> String {
     format!("{value:+.1} %").replace('-', "−")
 }
 
-/// `5,000`, `2 million`: of so many tries one.
-fn times(probability: f64) -> String {
+/// In how many tries chance does this once: `5,000 tries`, `2 million tries`.
+fn tries(probability: f64) -> String {
     match 1.0 / probability.max(1e-15) {
         few if few < 1e6 => format!("{} tries", count(few.round())),
         many if many < 1e9 => format!("{} million tries", count((many / 1e6).round())),
@@ -183,7 +184,7 @@ fn times(probability: f64) -> String {
     }
 }
 
-/// `kernel: 6.1 → 6.8; scheduler: none → mq-deadline`; of a value that is not known, "unknown".
+/// What changed around a load: `kernel: 6.1 → 6.8; scheduler: none → mq-deadline`.
 pub fn changed(all: &[Changed]) -> String {
     let each = all.iter().map(|one| {
         let [before, after] = [&one.before, &one.after].map(|value| match value.as_str() {
@@ -195,7 +196,8 @@ pub fn changed(all: &[Changed]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// `suspected since 20261120-190142-k3f: 700 IOPS, 798 IOPS before; two more runs will tell`.
+/// `suspected, regressed since 20261120-190142-k3f: from 798 IOPS to 700 IOPS in the median; two more runs
+/// will tell`.
 fn suspicion_of(quantity: Quantity, of: &Suspected) -> String {
     format!(
         "suspected, {} since {}: from {} to {} in the median; two more runs will tell",
@@ -207,25 +209,25 @@ fn suspicion_of(quantity: Quantity, of: &Suspected) -> String {
 }
 
 /// Why a run is left out of the test: `left out: machine-busy`.
-pub fn doubted(point: &Point) -> String {
+pub fn why_left_out(point: &Point) -> String {
     match point.by_hand {
         Some(_) => "left out by hand".to_owned(),
         None => format!("left out: {}", point.doubts.join(", ")),
     }
 }
 
-/// What sets a run apart from the one before it.
+/// Why a run is left out, and what changed since the run before it.
 pub fn remarks(point: &Point) -> String {
-    let doubted = point.is_left_out.then(|| doubted(point));
+    let left_out = point.is_left_out.then(|| why_left_out(point));
     let changed = (!point.changed.is_empty()).then(|| changed(&point.changed));
-    doubted
+    left_out
         .into_iter()
         .chain(changed)
         .collect::<Vec<_>>()
         .join("; ")
 }
 
-/// How many of its runs are left out of the test, and why; and what doubts nearly all of them.
+/// Sentences on the runs that are left out or kept: how many and why, and what doubts nearly all runs.
 pub fn left_out(series: &Series) -> Vec<String> {
     let by_hand = [
         (
@@ -267,17 +269,19 @@ pub fn left_out(series: &Series) -> Vec<String> {
     left_out.into_iter().chain(by_hand).chain(usual).collect()
 }
 
-/// So many runs, the last ones, have a block.
+/// The most runs that a sparkline shows: the last ones.
 const BLOCKS: usize = 60;
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// A range that is smaller, as a share of the middle, is drawn as if it were this large: scatter of
-/// a per mille is no mountain.
+/// The least range of a sparkline, as a share of its middle: scatter of a few per mille must not fill its
+/// whole height.
 const LEAST_RANGE: f64 = 0.1;
 
-/// A block a run, `·` for one that is left out, and `|` before the first run of a new level.
+/// A line of blocks, one for each run: `·` for one that is left out, and `|` before the first run of a new
+/// level.
 pub fn sparkline(series: &Series) -> String {
     let skipped = series.points.len().saturating_sub(BLOCKS);
     let shown = &series.points[skipped..];
+    // A run that is left out may be wild, and would flatten all others.
     let (mut least, mut most) = (f64::MAX, f64::MIN);
     for point in shown.iter().filter(|point| !point.is_left_out) {
         least = least.min(point.value);
@@ -293,6 +297,7 @@ pub fn sparkline(series: &Series) -> String {
             line.push('|');
         }
         let height = (point.value - middle) / range + 0.5;
+        // The cast clamps a height below 0, as of a run that is left out, to the lowest block.
         let step = (height * HEIGHTS.len() as f64) as usize;
         line.push(if point.is_left_out {
             '·'
@@ -311,9 +316,9 @@ mod tests {
     fn chances_and_shares_in_words() {
         assert_eq!(percent(-12.54), "−12.5 %");
         assert_eq!(percent(3.0), "+3.0 %");
-        assert_eq!(times(2e-4), "5,000 tries");
-        assert_eq!(times(5e-7), "2 million tries");
-        assert_eq!(times(0.0), "more than a billion tries");
+        assert_eq!(tries(2e-4), "5,000 tries");
+        assert_eq!(tries(5e-7), "2 million tries");
+        assert_eq!(tries(0.0), "more than a billion tries");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! In: a Record, its findings, what was compared and judged.
-//! Out: the words and figures in which people read them, the same in a Document as on a page.
+//! In: a Record, its findings and comparisons.
+//! Out: the words and figures in which people read them, the same in a Document and on a page.
 
 pub mod answer;
 pub mod delivered;

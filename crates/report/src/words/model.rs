@@ -1,10 +1,10 @@
-//! The words for what a modelled device rests on: its limits and its assumptions.
+//! The words for the limits and assumptions of a modelled device.
 
 use blocklab_device::{Limit, LimitKind, LimitName, Origin as Evidence};
 use blocklab_record::{Origin, Record, TargetFacts, TargetKind};
 use blocklab_units::stated;
 
-/// The modelled devices of a run.
+/// The targets of a run that a model describes, wholly or by its limits.
 pub fn targets(record: &Record) -> impl Iterator<Item = &TargetFacts> {
     record.targets.iter().filter(|target| {
         target.kind == TargetKind::Model
@@ -13,7 +13,7 @@ pub fn targets(record: &Record) -> impl Iterator<Item = &TargetFacts> {
     })
 }
 
-/// What the model did in this run, and what it did not.
+/// What the model did in a run of this origin.
 pub const fn meaning(origin: Origin) -> &'static str {
     match origin {
         Origin::Simulated => {
@@ -28,13 +28,13 @@ pub const fn meaning(origin: Origin) -> &'static str {
     }
 }
 
-/// `125 MiB/s`
+/// The value of a limit with its unit: `125 MiB/s`.
 pub fn value(limit: &Limit) -> String {
     format!("{} {}", stated(limit.value), limit.unit)
 }
 
-/// Where a limit comes from: the document, the measurement, the reason (nothing where the user gave
-/// it), and the date of a document.
+/// Where the value of a limit comes from: the document, the measurement or the reason, which is empty if
+/// the user gave the value; and the date of a document.
 pub fn source(limit: &Limit) -> (&str, Option<&str>) {
     match &limit.origin {
         Evidence::Documented { source, date } => (source, Some(date)),
@@ -44,15 +44,14 @@ pub fn source(limit: &Limit) -> (&str, Option<&str>) {
     }
 }
 
-/// An assumption without the word that stands before it wherever it is shown: stored runs of before
-/// hold it in the sentence, too.
+/// An assumption without the word "assumed", which every view shows in front of it. Older runs have the
+/// word in the sentence.
 pub fn assumption(sentence: &str) -> String {
     sentence.replacen(": assumed: ", ": ", 1)
 }
 
-/// The limits that can hold a load back, a burst in one line with what it leaves: no latencies,
-/// no buckets, no bounds of what may be bought. `r5d.xlarge: EBS IOPS`, and
-/// `6,000 IOPS, in a burst 18,750 IOPS`.
+/// The limits that can hold a load back, by name and value: `r5d.xlarge: EBS IOPS` and `6,000 IOPS, in a
+/// burst 18,750 IOPS`. Latencies, buckets and bounds of what may be bought are left out.
 pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for limit in &target.limits {
@@ -67,6 +66,7 @@ pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
                 }
                 lines.push((limit.name.with_owner(limiter), text));
             }
+            // A burst is shown with its baseline.
             LimitKind::Burst { .. }
             | LimitKind::Bucket { .. }
             | LimitKind::Latency { .. }
@@ -77,11 +77,11 @@ pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
     lines
 }
 
-/// The limit that holds while the bucket of this limiter lasts.
+/// The burst limit of a limiter, which holds while its bucket lasts.
 fn burst<'a>(target: &'a TargetFacts, of: &LimitName, limiter: &str) -> Option<&'a Limit> {
     target.limits.iter().find(|other| {
         let same = other.name.owner == of.owner && other.name.volumes == of.volumes;
-        same && matches!(&other.name.kind, LimitKind::Burst { limiter: it } if it == limiter)
+        same && matches!(&other.name.kind, LimitKind::Burst { limiter: other } if other == limiter)
     })
 }
 

@@ -1,4 +1,4 @@
-//! The words for a repeated study: one wording for text and HTML.
+//! The words for a repeated study, the same in text and on a page.
 
 use blocklab_compare::study::{
     Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
@@ -7,10 +7,11 @@ use blocklab_units::{Nanos, count, stated};
 
 use crate::words::facts;
 
-/// A figure with this many decimals, thousands separated: `206,250`, `28.60`.
+/// A figure with a fixed number of decimals and separated thousands: `206,250`, `28.60`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    // What rounds to 0 has no sign.
     let sign = if value < 0.0 && text.contains(|c: char| ('1'..='9').contains(&c)) {
         "-"
     } else {
@@ -23,19 +24,20 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A column as it is printed.
+/// A printed column of a table of the author.
 pub struct Column<'a> {
-    /// Stands over it.
+    /// Its title.
     pub title: &'a str,
-    /// Place in the table.
+    /// Index of the author's column that it belongs to.
     pub index: usize,
-    /// What it shows of a cell.
+    /// Gives its text for a cell.
     pub text: fn(Option<&Entry>) -> String,
-    /// Whether it shows our figures, and not what they are compared with.
+    /// Whether it shows our figures, and not the published ones or the difference.
     pub is_ours: bool,
 }
 
-/// The columns of a table: ours, and next to each what was published and the difference.
+/// The printed columns of a table: ours, and next to each the published one and the difference, where
+/// there are any.
 pub fn columns(table: &Table) -> Vec<Column<'_>> {
     let mut all = Vec::new();
     for (index, title) in table.columns.iter().enumerate() {
@@ -60,22 +62,23 @@ pub fn columns(table: &Table) -> Vec<Column<'_>> {
     all
 }
 
-/// Ours; a dash where there is none.
+/// Our figure; a dash where there is none.
 pub fn ours(entry: Option<&Entry>) -> String {
     let value = entry.and_then(|entry| Some(fixed(entry.ours?.value, entry.decimals)));
     value.unwrap_or_else(|| "–".to_owned())
 }
 
-/// What was published.
+/// The published figure; empty where there is none.
 fn published(entry: Option<&Entry>) -> String {
     let value = entry.and_then(|entry| Some(fixed(entry.published?, entry.decimals)));
     value.unwrap_or_default()
 }
 
-/// `+3.2 %`.
+/// The difference of our figure from the published one: `+3.2 %`.
 fn difference(entry: Option<&Entry>) -> String {
     let value = entry.and_then(|entry| entry.difference_percent);
     value.map_or_else(String::new, |percent| {
+        // Without a sign, which a difference that rounds to 0 has not.
         if percent.abs() < 0.05 {
             "0.0 %".to_owned()
         } else {
@@ -84,19 +87,19 @@ fn difference(entry: Option<&Entry>) -> String {
     })
 }
 
-/// `4,860 to 5,120, 5 passes`; none of a single pass.
+/// The interval of our figure: `4,860 to 5,120, 5 passes`; `None` for a single pass.
 pub fn interval(entry: &Entry) -> Option<String> {
     let value = entry.ours?;
     let [low, high] = [value.low?, value.high?].map(|end| fixed(end, entry.decimals));
     Some(format!("{low} to {high}, {} passes", value.passes))
 }
 
-/// The interval by its name; empty for a single pass.
+/// The interval with its name; empty for a single pass.
 pub fn certainty(entry: &Entry) -> String {
     interval(entry).map_or_else(String::new, |ends| format!("95 % interval {ends}"))
 }
 
-/// What the published figures say of a conclusion; empty where they say nothing.
+/// Whether the published figures support a conclusion; empty if they do not tell.
 pub fn by_published(of: &Judged) -> &'static str {
     match (of.verdict, of.by_published) {
         (_, None) => "",
@@ -114,7 +117,7 @@ pub fn by_published(of: &Judged) -> &'static str {
     }
 }
 
-/// `simulated, sim:local@i3.xlarge`.
+/// What stood for a system: `simulated, sim:local@i3.xlarge`.
 pub fn played(party: &Party) -> String {
     match (party.origin, &party.target) {
         (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),
@@ -122,7 +125,7 @@ pub fn played(party: &Party) -> String {
     }
 }
 
-/// `0.366 USD an hour (ap-northeast-1, 2017-02-27)`; empty where no price is known.
+/// The price of a system: `0.366 USD an hour (ap-northeast-1, 2017-02-27)`; empty if none is known.
 pub fn hour(party: &Party) -> String {
     let Some(usd) = party.usd_per_hour else {
         return String::new();
@@ -136,7 +139,8 @@ pub fn hour(party: &Party) -> String {
     format!("{} USD an hour ({list}{assumed})", fixed(usd, 3))
 }
 
-/// `i3.xlarge: 95 % of 212,257 IOPS are reached at 53 (between 32 and 64); published: at 31 …`.
+/// Where a column saturates: `i3.xlarge: 95 % of 212,257 IOPS are reached at 53 (between 32 and 64);
+/// published: at 31 …`.
 pub fn saturation(table: &Table, column: usize) -> Option<String> {
     let [ours, published] = table.saturations[column];
     let ours = ours?;
@@ -154,6 +158,7 @@ pub fn saturation(table: &Table, column: usize) -> Option<String> {
     Some(text + ".")
 }
 
+/// `53 (between 32 and 64)`, as only these two were measured.
 fn place(of: &Saturation) -> String {
     match of.after {
         Some(after) => format!(
@@ -174,7 +179,7 @@ fn rounded(value: f64) -> String {
     }
 }
 
-/// The system, and the sweep where there are several.
+/// The name of a line: its system, and its sweep if the plot has several.
 pub fn line_name(plot: &Plot, line: &Line) -> String {
     if plot.lines.iter().any(|other| other.family != line.family) {
         format!("{}, {}", line.system, line.family)
@@ -183,7 +188,8 @@ pub fn line_name(plot: &Plot, line: &Line) -> String {
     }
 }
 
-/// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1.00 ms is passed at … (between … and …)`.
+/// What a line shows: `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1.00 ms is passed
+/// at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let name = line_name(plot, line);
     let across = |value: f64| format!("{} {}", count(value), plot.x.unit);
@@ -193,7 +199,7 @@ pub fn line(plot: &Plot, line: &Line) -> String {
     };
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
-        // The same load has a service time and a response time, far apart.
+        // A load has a service time and a response time, which may be far apart: the words say which.
         let what = &plot.y.what;
         let text = format!("peak {} at {} {what}", across(peak.x), up(peak.y));
         parts.push(text.trim_end().to_owned());
@@ -203,7 +209,7 @@ pub fn line(plot: &Plot, line: &Line) -> String {
     }
     match (plot.bound, line.crossing) {
         (Some(bound), Some(at)) => {
-            // Above the maximum a point of more load may lie at a smaller rate.
+            // In overload, the point of more load may have the lower rate.
             let (after, before) = (at.after.min(at.before), at.after.max(at.before));
             let (after, before) = (count(after), count(before));
             parts.push(format!(
@@ -221,7 +227,7 @@ pub fn line(plot: &Plot, line: &Line) -> String {
     format!("{name}: {}.", parts.join("; "))
 }
 
-/// How far ours lie from the published figures.
+/// How far our figures are from the published ones.
 pub fn nearness(of: &Nearness) -> String {
     format!(
         "Of {} published figures on which no constant of the model rests, half lie within {} of ours, nine tenths within {}; the farthest \
@@ -233,7 +239,7 @@ pub fn nearness(of: &Nearness) -> String {
     )
 }
 
-/// `5 confirmed, 1 contradicted, 1 not testable`.
+/// How many conclusions have which verdict: `5 confirmed, 1 contradicted, 1 not testable`.
 pub fn tally(outcome: &Outcome) -> String {
     let all = [
         Verdict::Confirmed,
@@ -250,15 +256,13 @@ pub fn tally(outcome: &Outcome) -> String {
     )
 }
 
-/// Whether any figure is a model's.
+/// Whether any system was not measured.
 pub fn is_modelled(outcome: &Outcome) -> bool {
-    let origins = outcome.systems.iter().filter_map(|system| system.origin);
-    origins
-        .into_iter()
-        .any(|origin| origin != blocklab_record::Origin::Measured)
+    let mut origins = outcome.systems.iter().filter_map(|system| system.origin);
+    origins.any(|origin| origin != blocklab_record::Origin::Measured)
 }
 
-/// What to make of figures that a model gave.
+/// How to read verdicts on figures of a model.
 pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"contradicted\" are what \
                             the model gives: documented limits and published latencies are in it. \
                             \"True by construction\" is what a model made of the promises cannot but \

@@ -1,4 +1,4 @@
-//! The words for a comparison: one wording for text and HTML.
+//! The words for a comparison, the same in text and on a page.
 
 use blocklab_compare::compare::{
     Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
@@ -8,7 +8,7 @@ use blocklab_units::{Ink, latency, plural, rate};
 
 use crate::words::facts;
 
-/// Titles of [`cells`], by the letters of both runs: `A`, `B`, `B / A`, …
+/// Titles of [`cells`], with the letters of both runs: `A`, `B`, `B / A`, …
 pub fn titles(comparison: &Comparison, against: &Against) -> [String; 5] {
     let (base, other) = (letter(comparison.baseline), letter(against.run));
     [
@@ -20,7 +20,7 @@ pub fn titles(comparison: &Comparison, against: &Against) -> [String; 5] {
     ]
 }
 
-/// `A`, `B`, …, `Z`, `A1`, …: the runs in the order given.
+/// The letter of a run by its index: `A`, `B`, …, `Z`, `A1`, …
 pub fn letter(place: usize) -> String {
     let letter = char::from(b'A' + (place % 26) as u8);
     match place / 26 {
@@ -29,7 +29,7 @@ pub fn letter(place: usize) -> String {
     }
 }
 
-/// What was measured: the device by name and model, else the target's path.
+/// What was measured: the device of the first target by name and model, else its path.
 pub fn subject(record: &Record) -> String {
     let Some(target) = record.targets.first() else {
         return "no target".to_owned();
@@ -47,7 +47,8 @@ pub fn subject(record: &Record) -> String {
     }
 }
 
-/// `origin: measured | simulated: predictions are compared with measurements …`
+/// What differs between the runs: `origin differs: measured | simulated: predictions are compared with
+/// measurements …`
 pub fn difference(of: &Difference) -> String {
     let values: Vec<&str> = of
         .values
@@ -64,18 +65,18 @@ pub fn difference(of: &Difference) -> String {
     }
 }
 
-/// The load by its names: `seq1m-write = big-write`.
+/// The name of a load, and its name in the other run if that differs: `seq1m-write = big-write`.
 pub fn name(pair: &Pair) -> String {
     let both = pair.other_case.as_ref();
     let case = both.map_or_else(
         || pair.case.clone(),
-        |unit| format!("{} = {unit}", pair.case),
+        |other| format!("{} = {other}", pair.case),
     );
     facts::load(&case, pair.direction)
 }
 
-/// What the passes of a load without a difference would have shown:
-/// `could have shown ± 38 %; 61 passes on each side would show 5 %`.
+/// For a load without a shown difference, what its passes could have shown: `could have shown ± 38 %; 61
+/// passes on each side would show 5 %`. `None` if they could have shown what was asked for.
 pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
     let contrast = pair.headline()?;
     let could = contrast.could_show_percent?;
@@ -94,7 +95,7 @@ pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
     open.then(|| format!("{name}: could have shown ± {could} %; {more}"))
 }
 
-/// Stands for an interval that holds 1 and is wider than the ratio.
+/// Shown in place of an interval that holds 1 and is wider than the ratio.
 const WIDER_THAN_RATIO: &str = "over ± 100 %";
 
 /// A cell for each of [`titles`].
@@ -128,6 +129,7 @@ fn tells_nothing(of: &Contrast) -> bool {
         && of.verdict == Verdict::NoDifference
 }
 
+/// Why there is no interval.
 const fn passes(of: &Contrast) -> &'static str {
     match of.passes {
         [1, 1] => "one pass each",
@@ -136,14 +138,14 @@ const fn passes(of: &Contrast) -> &'static str {
     }
 }
 
-/// The loads that changed first, and of those the most changed ones; the others as they were run.
+/// The loads, those with the largest change first; loads without a change follow in the order of the run.
 pub fn changed_first(against: &Against) -> Vec<&Pair> {
     let mut pairs: Vec<&Pair> = against.pairs.iter().collect();
     pairs.sort_by(|a, b| change(b).total_cmp(&change(a)));
     pairs
 }
 
-/// How far its ratio lies from 1, in either direction; less than 0 where nothing changed.
+/// The size of a change as a factor in either direction, in logarithms; below 0 if none is shown.
 fn change(pair: &Pair) -> f64 {
     match pair.verdict {
         Verdict::Faster | Verdict::Slower => {
@@ -154,7 +156,7 @@ fn change(pair: &Pair) -> f64 {
     }
 }
 
-/// `0.997`, `2.006`, `14.3`.
+/// A ratio with three decimals below 10: `0.997`, `2.006`, `14.3`.
 pub fn times(ratio: f64) -> String {
     match ratio {
         r if r < 9.9995 => format!("{r:.3}"),
@@ -162,7 +164,7 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// As it stands in a column.
+/// A verdict in words.
 pub const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
@@ -173,7 +175,7 @@ pub const fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Its colour on a terminal.
+/// The colour of a verdict on a terminal.
 pub const fn ink(verdict: Verdict) -> Ink {
     match verdict {
         Verdict::Faster => Ink::Green,
@@ -182,13 +184,13 @@ pub const fn ink(verdict: Verdict) -> Ink {
     }
 }
 
-/// `B against A`
+/// Which runs are compared: `B against A`.
 pub fn title(comparison: &Comparison, against: &Against) -> String {
     let (base, other) = (letter(comparison.baseline), letter(against.run));
     format!("{other} against {base}")
 }
 
-/// `B against A, 8 loads: faster in 5, slower in 1, no difference shown in 2.`
+/// The outcome in one sentence: `B against A, 8 loads: faster in 5, slower in 1, no difference shown in 2.`
 pub fn outcome(comparison: &Comparison, against: &Against) -> String {
     let opening = title(comparison, against);
     let number = against.pairs.len();
@@ -215,6 +217,7 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
     format!("{opening}, {loads}: {}.", counts.join(", "))
 }
 
+/// Why no load has a verdict.
 fn uncertain(against: &Against) -> &'static str {
     let firsts = against
         .pairs
@@ -227,7 +230,7 @@ fn uncertain(against: &Against) -> &'static str {
     }
 }
 
-/// How to read the figures.
+/// How to read the table of a comparison.
 pub fn legend(comparison: &Comparison) -> String {
     let pairs = || comparison.against.iter().flat_map(|against| &against.pairs);
     let judged = pairs()
@@ -249,6 +252,7 @@ pub fn legend(comparison: &Comparison) -> String {
         ));
     }
     if judged > 0 {
+        // Each interval misses the truth with this probability.
         let chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
         parts.push(format!(
             "Were both sides the same, about {chance:.1} of {judged} loads would be called different \
