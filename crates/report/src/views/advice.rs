@@ -1,5 +1,5 @@
-//! In: an advice. Out: its Document: the answer first, what binds it, what it would be under other
-//! terms, what was refused although cheaper, and what more would cost.
+//! In: an advice. Out: its Document: the answer, which limits bind it, what it would be under other terms,
+//! what was refused although cheaper, and what more capacity or speed would cost.
 
 use blocklab_advice::{
     Advice, Bound, Change, Choice, Chosen, Finalist, Impossible, Migration, More, Move, Nearest,
@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos, count, latency, plural, trimmed};
 use crate::document::{Column, Document, Part, Row, Table};
 use crate::words::facts::cents;
 
-/// The answer in a sentence.
+/// The answer in one sentence.
 pub fn advice_verdict(advice: &Advice) -> String {
     let mut need = advice.question.need.to_string();
     if advice.question.at_least {
@@ -81,7 +81,7 @@ pub fn advice(advice: &Advice) -> Document {
     }
 }
 
-/// `123.40 USD`.
+/// An amount with its currency: `123.40 USD`.
 pub fn money(amount: Option<f64>, currency: &str) -> String {
     amount.map_or_else(
         || "no price known".to_owned(),
@@ -89,6 +89,7 @@ pub fn money(amount: Option<f64>, currency: &str) -> String {
     )
 }
 
+/// The terms of a choice, as a row of the first table names them.
 const fn terms(choice: Choice) -> &'static str {
     match choice {
         Choice::Cheapest => "cheapest that carries it",
@@ -99,6 +100,7 @@ const fn terms(choice: Choice) -> &'static str {
     }
 }
 
+/// A row for each choice, with what it rests on below.
 fn choices(advice: &Advice) -> Part {
     let rows = advice.chosen.iter().map(|chosen| choice(chosen, advice));
     Part::Table(Table {
@@ -124,6 +126,7 @@ fn choice(chosen: &Chosen, advice: &Advice) -> Row {
     let mut below = vec![binding(finalist)];
     below.extend(lasts(finalist));
     below.extend(simulated(&chosen.simulated));
+    // Local disks are lost together with the machine in any case.
     let is_striped = candidate.volumes > 1 && !candidate.is_lost_at_stop;
     if is_striped {
         below.push(format!(
@@ -150,7 +153,7 @@ fn choice(chosen: &Chosen, advice: &Advice) -> Row {
     }
 }
 
-/// `Binds: gp3: volume IOPS, 6,000 of 6,000. Next: …`
+/// The two tightest limits: `Binds: gp3: volume IOPS, 6,000 of 6,000. Next: …`
 fn binding(finalist: &Finalist) -> String {
     let mut bounds = finalist.tightest().map(bound);
     let first = bounds.next().map(|first| format!("Binds: {first}."));
@@ -159,9 +162,10 @@ fn binding(finalist: &Finalist) -> String {
     both.join(" ")
 }
 
-/// How long the need is carried, by arithmetic: a simulation is shorter.
+/// How long the need is carried by the closed form, which reaches further than a simulation.
 fn lasts(finalist: &Finalist) -> Option<String> {
     let courses = finalist.courses.iter();
+    // A course without an end lasts for ever.
     let shortest = courses.min_by(|a, b| {
         let [a, b] = [a, b].map(|course| course.lasts_s.unwrap_or(f64::INFINITY));
         a.total_cmp(&b)
@@ -181,6 +185,7 @@ fn lasts(finalist: &Finalist) -> Option<String> {
     })
 }
 
+/// A limit with what is needed and what it allows: `gp3: volume IOPS, 6,000 of 16,000`.
 fn bound(bound: &Bound) -> String {
     let needs = quantity(bound.of, bound.needs);
     let allows = match bound.allows {
@@ -193,7 +198,8 @@ fn bound(bound: &Bound) -> String {
     }
 }
 
-/// A value of a part of a need, with its unit.
+/// A value of one part of a need, in its unit. Rounded down, so that a limit never looks higher than it
+/// is.
 fn quantity(of: &str, value: f64) -> String {
     match of {
         "capacity" => format!("{} GiB", count((value / Bytes::GIB.as_f64()).floor())),
@@ -203,6 +209,7 @@ fn quantity(of: &str, value: f64) -> String {
     }
 }
 
+/// The outcome of each simulation.
 fn simulated(simulated: &[Simulated]) -> Vec<String> {
     let each = simulated.iter().map(|one| {
         let start = match one.start {
@@ -261,7 +268,7 @@ fn refused(advice: &Advice) -> Part {
     section("Refused although cheaper", columns, rows)
 }
 
-/// In words, and what is counted.
+/// A reason in words, and the noun for what was refused by it.
 fn reason(reason: &Reason) -> (String, &'static str) {
     match reason {
         Reason::Machine { limit } => (format!("{limit} of the machine"), "machine"),
@@ -282,6 +289,7 @@ fn more(advice: &Advice) -> Part {
     let currency = currency(advice);
     let rows = advice.more.iter().map(|more: &More| {
         let costs = match more.added_per_month {
+            // Less than half a cent would show as 0.00.
             Some(added) if added < 0.005 => "nothing".to_owned(),
             Some(added) => format!("{} {currency}", cents(added)),
             None => "nothing does".to_owned(),
@@ -303,6 +311,7 @@ fn more(advice: &Advice) -> Part {
 }
 
 fn front(advice: &Advice) -> Part {
+    // A front of one point shows no trade-off.
     if advice.front.len() < 2 {
         return Part::Entries(Vec::new());
     }
@@ -377,6 +386,7 @@ fn migration(migration: &Migration) -> Part {
     section(title, columns, rows)
 }
 
+/// What gets worse, or better: `Gets worse: p99 1.00 ms to 1.20 ms.`
 fn changed(name: &str, changes: &[Change]) -> String {
     if changes.is_empty() {
         return format!("Nothing gets {name}.");
@@ -394,6 +404,7 @@ fn change(change: &Change) -> String {
     format!("{what} {} to {}", shown(change.from), shown(change.to))
 }
 
+/// Configurations that could not be ranked, by the first of their names.
 fn unpriced(advice: &Advice) -> Part {
     let names = &advice.unpriced;
     if names.is_empty() {
@@ -412,7 +423,7 @@ fn unpriced(advice: &Advice) -> Part {
     Part::list("Without a price", [text])
 }
 
-/// What the chosen ones rest on without evidence, once each.
+/// The assumptions that the chosen configurations rest on, each once.
 fn assumed(advice: &Advice) -> Vec<String> {
     let finalists = advice.chosen.iter().filter_map(|one| one.finalist.as_ref());
     let mut found: Vec<String> = Vec::new();
@@ -430,7 +441,7 @@ fn assumed(advice: &Advice) -> Vec<String> {
     found
 }
 
-/// Limits and prices of the answer, each with its source and date.
+/// The source and date of each limit and price of the answer.
 fn sources(advice: &Advice) -> Part {
     let Some(best) = best(advice) else {
         return Part::Entries(Vec::new());

@@ -1,5 +1,5 @@
-//! In: a run and the level of its loads before it. Out: each load with its ratio and verdict, and why
-//! others cannot be compared.
+//! In: a run compared with its history. Out: each load with its ratio and verdict, and why others cannot be
+//! compared.
 
 use blocklab_compare::history::{AgainstHistory, HistoryPair};
 use blocklab_units::plural;
@@ -8,7 +8,7 @@ use super::header::answered;
 use crate::document::{Column, Document, Entry, Layout, Part, Row, Table};
 use crate::words::{answer, history as words, versus};
 
-/// A run against those before it.
+/// The document of a run compared with the runs before it.
 pub fn against_history(against: &AgainstHistory) -> Document {
     let titles = ["BEFORE", "NOW", "RATIO", "95 % INTERVAL", "IT IS"];
     let table = Table {

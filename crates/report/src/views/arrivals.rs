@@ -1,5 +1,5 @@
-//! In: the most that a load brings within windows of any length, and what volumes let pass in the same.
-//! Out: both as a table.
+//! In: for windows of any length, the most that a load brings within one, and what volumes let pass.
+//! Out: both as tables.
 
 use blocklab_sizing::{Quantity, Window};
 use blocklab_units::{latency, rate};
@@ -8,23 +8,23 @@ use serde::Serialize;
 use super::trace::{table, throughput};
 use crate::document::Part;
 
-/// A load beside volumes, window by window.
+/// The arrivals of a load next to what volumes let pass, window by window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Beside {
-    /// The load.
+    /// The most that the load brings within each window.
     pub windows: Vec<Window>,
-    /// The volumes.
+    /// What each volume lets pass, with an entry for each of `windows`.
     pub volumes: Vec<Passing>,
 }
 
-/// What a volume lets pass within each window, from a rest.
+/// What a volume lets pass within each window after a rest, when its buckets are full.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Passing {
     /// Its address.
     pub address: String,
-    /// Operations; `null` where no limit counts them.
+    /// Operations; `None` where no limit counts them.
     pub operations: Vec<Option<f64>>,
-    /// Bytes.
+    /// Bytes; `None` where no limit counts them.
     pub bytes: Vec<Option<f64>>,
 }
 
@@ -33,7 +33,7 @@ impl Beside {
     pub const QUANTITIES: [(Quantity, &'static str); 2] =
         [(Quantity::Operations, "IOPS"), (Quantity::Bytes, "MiB/s")];
 
-    /// What the load brings a second within a window.
+    /// The rate of the load within a window, in operations or bytes per second.
     pub fn load(window: &Window, quantity: Quantity) -> f64 {
         let amount = match quantity {
             Quantity::Operations => window.operations,
@@ -44,7 +44,7 @@ impl Beside {
 }
 
 impl Passing {
-    /// What it lets pass a second in the window of this index.
+    /// The rate that it lets pass within the window of this index, in operations or bytes per second.
     pub fn rate(&self, window: &Window, index: usize, quantity: Quantity) -> Option<f64> {
         let amounts = match quantity {
             Quantity::Operations => &self.operations,
@@ -55,7 +55,7 @@ impl Passing {
     }
 }
 
-/// A rate as people read it.
+/// A rate in operations or MiB per second.
 pub fn shown(value: f64, quantity: Quantity) -> String {
     match quantity {
         Quantity::Operations => rate(value),
@@ -63,7 +63,7 @@ pub fn shown(value: f64, quantity: Quantity) -> String {
     }
 }
 
-/// Both as tables.
+/// A table for operations and one for bytes.
 pub fn arrivals(of: &Beside) -> Part {
     let text = "The most that comes within any window, a second, and what each volume lets pass in it \
                 after a rest: where the load is above a volume, operations wait there. Operations count \

@@ -1,5 +1,5 @@
-//! In: runs that are compared. Out: who they are, in what they differ, every load that both have, and
-//! what only one has.
+//! In: a comparison of runs. Out: the runs, what differs between them, every load that both have, and loads
+//! that only one has.
 
 use blocklab_compare::compare::{Against, Comparison, Contrast, Pair};
 use blocklab_record::Record;
@@ -10,7 +10,7 @@ use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
 use crate::words::answer;
 use crate::words::versus;
 
-/// Runs side by side.
+/// The document of a comparison.
 ///
 /// # Panics
 /// When the comparison is not of these records.
@@ -66,7 +66,7 @@ fn differences(comparison: &Comparison) -> Part {
     Part::Entries(lines.collect())
 }
 
-/// A group a load: a row a figure.
+/// A group for each load, with a row for each of its figures.
 fn table(comparison: &Comparison, against: &Against) -> Part {
     let titles = versus::titles(comparison, against);
     let rows = against.pairs.iter().flat_map(|pair| load(comparison, pair));
@@ -77,7 +77,8 @@ fn table(comparison: &Comparison, against: &Against) -> Part {
     })
 }
 
-/// The load's name stands above its first figure, what its passes could have shown below its last.
+/// The rows of a load. Its name is the heading above the first; what its passes could have shown is a
+/// remark below the last.
 fn load(comparison: &Comparison, pair: &Pair) -> Vec<Row> {
     let mut rows: Vec<Row> = pair.contrasts.iter().map(figure).collect();
     if let Some(first) = rows.first_mut() {

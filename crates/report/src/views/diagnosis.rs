@@ -1,4 +1,4 @@
-//! In: a run and its diagnosis. Out: the document of both, the verdict first.
+//! In: a run and its diagnosis. Out: their document, which begins with the verdict.
 
 use blocklab_compare::expect::{Compared, Diagnosis, State};
 use blocklab_findings::{Assessment, Severity};
@@ -14,8 +14,8 @@ use crate::words::delivered::{
 use crate::words::model;
 use blocklab_units::Ink;
 
-/// What a run is worth: first the verdict on what was bought and on the figures, then the limits and
-/// cases behind it, all findings with their evidence, and last, by number, the source of each limit.
+/// The document of a diagnosis: the verdicts on what was bought and on the figures, the limits and cases
+/// behind them, all findings with their evidence, and the numbered sources of the limits.
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Document {
     let compared = diagnosis.expected.as_ref();
     let mut sources = Vec::new();
@@ -28,7 +28,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Document {
         }
         None => parts.push(limits_in_force(record, &mut sources)),
     }
-    parts.push(findings(&unsaid(&diagnosis.assessment)));
+    parts.push(findings(&without_good(&diagnosis.assessment)));
     parts.push(numbered("Sources", &sources));
     Document {
         name: format!("Diagnosis of {}", record.id),
@@ -45,15 +45,15 @@ fn verdicts(record: &Record, diagnosis: &Diagnosis) -> Vec<Entry> {
     entries
 }
 
-/// The findings but for the one that the verdict has said already.
-fn unsaid(assessment: &Assessment) -> Assessment {
+/// The findings without the good one, which the verdict contains.
+fn without_good(assessment: &Assessment) -> Assessment {
     let mut rest = assessment.clone();
     rest.findings
         .retain(|finding| finding.severity != Severity::Good);
     rest
 }
 
-/// The limits that could hold back a run of a modelled device, which nobody compared.
+/// The limits in force on a modelled device, for a run without an expectation.
 fn limits_in_force(record: &Record, sources: &mut Vec<String>) -> Part {
     let limits = model::targets(record)
         .flat_map(|target| &target.limits)
@@ -71,11 +71,12 @@ fn limits_in_force(record: &Record, sources: &mut Vec<String>) -> Part {
     )
 }
 
-/// A line a limit, its source by number, and the load that reached it or would.
+/// A row for each limit, with its source by number, and below it the load that reached it or would.
 fn limits(compared: &Compared, sources: &mut Vec<String>) -> Part {
     let rows = compared.limits.iter().map(|limit| {
         let mut cells = limit_cells(limit);
         if !limit.origin.is_empty() {
+            // The verdict is the last cell: the reference stays out of the figures.
             cells[3] += &format!(" {}", cited(sources, &limit.origin));
         }
         let ink = match limit.state {
@@ -104,7 +105,7 @@ fn row(name: String, cells: [String; 4]) -> Row {
     Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
 }
 
-/// The last column is of words.
+/// Rows of three figures and a verdict in words.
 fn table([a, b, c, last]: [&str; 4], rows: Vec<Row>) -> Part {
     Part::Table(Table {
         columns: vec![

@@ -1,4 +1,4 @@
-//! In: findings, notes and errors. Out: how they are read in passing, and with all evidence.
+//! In: findings, notes and errors. Out: the findings in brief or with all evidence, and lists of the others.
 
 use blocklab_findings::{Assessment, Finding, Severity};
 use blocklab_record::Record;
@@ -8,20 +8,21 @@ use crate::document::{Column, Entry, Layout, Part, Row, Table};
 use crate::words::evidence::Grid;
 use crate::words::facts;
 
-/// Column in which statements begin.
+/// The terminal column in which statements begin.
 const INDENT: usize = 12;
-/// Narrowest room for the title of a quantity; a longer one goes over several lines.
+/// The least width of a column of evidence; a longer title wraps.
 const TITLE: usize = 14;
 
-/// The findings as they are read in passing: what doubts a figure with its advice and its cases,
-/// what explains one on a line.
+/// The findings in brief. One that doubts a figure has its advice and its cases; one that explains a figure
+/// takes a single line.
 pub fn brief(record: &Record, assessment: &Assessment) -> Part {
     let mut parts: Vec<Part> = Vec::new();
     for finding in &assessment.findings {
-        let in_passing = in_passing(finding);
+        let entries = entries(finding);
+        // Folded cases stand between entries; entries in a row are one part.
         match parts.last_mut() {
-            Some(Part::Entries(list)) => list.extend(in_passing),
-            _ => parts.push(Part::Entries(in_passing)),
+            Some(Part::Entries(list)) => list.extend(entries),
+            _ => parts.push(Part::Entries(entries)),
         }
         parts.extend(cases(finding, assessment.rows.len()));
     }
@@ -39,7 +40,8 @@ pub fn brief(record: &Record, assessment: &Assessment) -> Part {
     Part::section("Findings", parts)
 }
 
-fn in_passing(finding: &Finding) -> Vec<Entry> {
+/// The statement of a finding, and its advice if it doubts a figure.
+fn entries(finding: &Finding) -> Vec<Entry> {
     let statement = statement(finding);
     if finding.severity == Severity::Info {
         return vec![statement.cut()];
@@ -48,7 +50,7 @@ fn in_passing(finding: &Finding) -> Vec<Entry> {
     [statement].into_iter().chain(advice).collect()
 }
 
-/// The cases that a statement does not name, out of this many.
+/// The cases that a statement does not name, folded. `of`: the number of cases of the run.
 fn cases(finding: &Finding, of: usize) -> Option<Part> {
     let names = facts::unnamed(finding, of);
     let list = Part::Prose(names.join(", "));
@@ -81,8 +83,8 @@ fn advice(finding: &Finding) -> Option<Entry> {
     advice.map(|text| Entry::new(Ink::Blue, &arrow, INDENT + 2, text))
 }
 
-/// What the rows of a table share, the table, and cases that neither names; then how sure, and by
-/// which rule.
+/// The figures that all rows share, the table, the cases that neither names, and then the confidence and
+/// the rule.
 fn evidence(finding: &Finding, of: usize) -> [Part; 3] {
     let grid = Grid::new(finding);
     let others = match grid.other_cases(finding, of) {
@@ -103,7 +105,7 @@ fn asides(lines: &[String]) -> Part {
     Part::Entries(lines.map(|line| Entry::aside(INDENT, line)).collect())
 }
 
-/// Empty where all figures stand on the line before it.
+/// The table of evidence; empty if the line before it has all figures.
 fn table(of: &Grid<'_>) -> Part {
     let rows = of
         .rows
@@ -133,7 +135,7 @@ const fn ink(severity: Severity) -> Ink {
     }
 }
 
-/// What was understood differently from what was written.
+/// The notes on what was understood differently from what was written.
 pub fn notes(record: &Record) -> Part {
     let notes = facts::notes(record).into_iter().map(|note| {
         format!(

@@ -1,4 +1,4 @@
-//! In: a run of several hosts. Out: what each of them did, and how much of the time they were together.
+//! In: a run of several hosts. Out: the figures of each host, and how far the hosts ran at the same time.
 
 use blocklab_findings::fleet::host_rows;
 use blocklab_findings::{Assessment, RowDirection};
@@ -10,7 +10,7 @@ use crate::words::facts;
 
 const MARGIN: usize = 2;
 
-/// The hosts case by case; empty where the run is of one host.
+/// The hosts, case by case; empty for a run of one host.
 pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
     let Some(fleet) = &record.fleet else {
         return Vec::new();
@@ -48,6 +48,7 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
     )]
 }
 
+/// The rows of a case: a row for each host and direction, under the name of the case.
 fn hosts_of(record: &Record, fleet: &Fleet, case: &str) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for of_host in host_rows(record, case) {
@@ -79,7 +80,7 @@ fn figures(of: &RowDirection) -> [String; 5] {
     ]
 }
 
-/// How far the hosts were together in a case, at worst; `None` where no moment is known.
+/// How far the hosts ran a case at the same time, in the worst pass; `None` if no times are known.
 fn together(fleet: &Fleet, case: &str) -> Option<String> {
     let passes = || fleet.passes.iter().filter(|pass| pass.case == case);
     let worst = |skew: fn(&FleetPass) -> Option<u64>| passes().filter_map(skew).max();
@@ -98,8 +99,9 @@ fn together(fleet: &Fleet, case: &str) -> Option<String> {
     ))
 }
 
-/// What is known of the clocks.
+/// How far the clocks of the hosts can be trusted.
 fn clocks(fleet: &Fleet) -> String {
+    // Clocks that were compared with each other tell more than what each kernel says of its own.
     let compared = fleet.hosts.iter().filter_map(|host| host.clock.as_ref());
     let offsets = compared
         .clone()
@@ -110,13 +112,14 @@ fn clocks(fleet: &Fleet) -> String {
             "Skews are by one clock: those of the hosts were compared before and after the run. They \
              are at most {} apart, which is known to {}.",
             Nanos(farthest),
+            // An answer may have come from any moment of the round trip.
             Nanos(round_trips.max().unwrap_or_default() / 2)
         );
     }
     format!("Skews are by the clocks of the hosts. {}", estimates(fleet))
 }
 
-/// What kernels say of their own clocks.
+/// What the kernels say about the error of their own clocks.
 fn estimates(fleet: &Fleet) -> String {
     let known = fleet
         .hosts

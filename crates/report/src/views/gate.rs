@@ -1,5 +1,4 @@
-//! In: what was asked of runs, and the answers. Out: each condition with what fails it, and what the
-//! passes leave open.
+//! In: the answers to conditions. Out: each condition with the loads that fail it or leave it undecided.
 
 use blocklab_compare::gate::{Answer, Check, Gate, Judged};
 use blocklab_units::Ink;
@@ -8,11 +7,10 @@ use crate::document::{Document, Entry, Part};
 use crate::words::facts;
 use crate::words::versus::letter;
 
-/// Lines shown of one condition; JSON holds them all.
+/// The most lines of one condition; JSON has all of them.
 const SHOWN: usize = 12;
 
-/// The answers that end a pipeline: each condition with what it fails on, what the passes leave
-/// open, and how many passes would decide.
+/// Each condition with its answer, what fails it, what is undecided, and how many passes would decide.
 pub fn gate(gate: &Gate) -> Document {
     let entries = gate.checks.iter().flat_map(check);
     Document {
@@ -33,10 +31,11 @@ fn check(check: &Check) -> Vec<Entry> {
     let head = format!("  {}: {}", check.condition, facts::word(check.answer));
     let indent = head.chars().count() + 1;
     let mut entries = vec![Entry::new(ink, &head, indent, counts(check))];
-    // What fails stands before what is open.
+    // What fails comes before what is undecided.
     let mut open: Vec<&Judged> = check.judged.iter().collect();
     open.retain(|judged| judged.answer != Answer::Pass);
     open.sort_by_key(|judged| std::cmp::Reverse(judged.answer));
+    // Of two runs, one is the baseline. From a third one on, a line must say which run it is about.
     let is_of_several = check.judged.iter().any(|judged| judged.run > 1);
     let shown = open.iter().take(SHOWN);
     entries.extend(shown.map(|judged| item(line(judged, is_of_several))));
@@ -51,7 +50,7 @@ fn item(text: String) -> Entry {
     Entry::new(Ink::Dim, "    -", 6, text)
 }
 
-/// `(1 fail, 2 undecided, 5 pass)`; nothing where all are the same.
+/// How many have which answer: `(1 fail, 2 undecided, 5 pass)`; empty if all have the same.
 fn counts(check: &Check) -> String {
     let all = [Answer::Fail, Answer::Undecided, Answer::Pass];
     match facts::tally(&all, check.judged.iter().map(|judged| judged.answer)) {

@@ -1,4 +1,4 @@
-//! In: a Record. Out: what was measured, on what, and how it ended.
+//! In: a Record. Out: the head of its documents: what was measured on what, and how it ended.
 
 use blocklab_record::{Origin, Record};
 
@@ -7,10 +7,10 @@ use crate::words::answer::Answer;
 use crate::words::facts;
 use blocklab_units::Ink;
 
-/// Width of the names at the left.
+/// The terminal column in which the texts begin, behind their names.
 const INDENT: usize = 10;
 
-/// What was measured, on what, and how it ended where it did not end well.
+/// What was measured on what, and how the run ended if it did not end as planned.
 pub fn header(record: &Record) -> Vec<Part> {
     let title = match record.requested.description.as_str() {
         "" => record.requested.name.clone(),
@@ -29,7 +29,7 @@ pub fn header(record: &Record) -> Vec<Part> {
     ]
 }
 
-/// A sentence in the colour of what it amounts to.
+/// An answer as a sentence in the colour of its tone.
 pub fn answered(answer: &Answer) -> Entry {
     let ink = answer.tone.ink();
     Entry {
@@ -38,13 +38,14 @@ pub fn answered(answer: &Answer) -> Entry {
     }
 }
 
-/// What was measured on what, each with its name.
+/// The lines below the title, each with its name: run, targets, engine, the user's note.
 fn lines(record: &Record) -> Vec<(&'static str, String)> {
     let run = [("run", run(record))].into_iter();
     let note = record.note.clone().map(|text| ("note", text));
     run.chain(facts::measured_on(record)).chain(note).collect()
 }
 
+/// Id, status, start, and the origin unless the run was measured.
 fn run(record: &Record) -> String {
     let mut text = format!(
         "{} · {} · {}",

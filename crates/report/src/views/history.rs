@@ -1,5 +1,5 @@
-//! In: the history of a store. Out: each load that was measured again and again: its line of blocks,
-//! its changes, and what else changed there.
+//! In: the history of a store. Out: for each load that was measured repeatedly, a sparkline, its changes,
+//! and what else changed then.
 
 use blocklab_compare::history::{History, Series};
 use blocklab_units::Ink;
@@ -8,11 +8,10 @@ use super::header::answered;
 use crate::document::{Document, Entry, Fit, Part};
 use crate::words::{answer, history as words};
 
-/// Column in which the texts begin.
+/// The terminal column in which remarks begin.
 const INDENT: usize = 4;
 
-/// Every load in its place among the runs before it: the figure that is judged, and the others
-/// where something changed.
+/// Every load with the figure that is judged, and other figures that changed.
 pub fn history(history: &History) -> Document {
     let shown = words::shown(history);
     let left = shown
@@ -41,6 +40,7 @@ fn section(load: &[&Series]) -> Part {
     Part::section(words::title(conditions), vec![Part::Entries(entries)])
 }
 
+/// The verdict on a figure with its sparkline, and its changes below.
 fn lines(series: &Series) -> Vec<Entry> {
     let head = format!("  {}", words::verdict(series));
     let first = Entry {

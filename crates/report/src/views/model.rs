@@ -1,4 +1,5 @@
-//! What a modelled device rests on: in brief under a result, in full with the findings.
+//! In: a Record of modelled devices. Out: their limits and assumptions, in brief for a summary and in full
+//! for the evidence.
 
 use blocklab_device::{Limit, Origin};
 use blocklab_record::{Record, TargetFacts};
@@ -7,14 +8,14 @@ use crate::document::{Entry, Part};
 use crate::words::model;
 use blocklab_units::Ink;
 
-/// This many limits stand in a brief; more are counted.
+/// The most limits that a brief shows.
 const LIMITS: usize = 6;
 /// Blanks before a limit.
 const MARGIN: usize = 2;
 
-/// The limits that can bind and every assumption, each on a line.
+/// The limits that can bind, and every assumption cut to a line.
 pub fn brief(record: &Record) -> Vec<Part> {
-    // Of several hosts each has its own; the findings show them.
+    // Each host of a fleet has a model of its own, which the evidence shows.
     let targets = model::targets(record).filter(|_| record.fleet.is_none());
     let targets: Vec<_> = targets.collect();
     let sections = targets.iter().map(|target| {
@@ -38,7 +39,7 @@ pub fn brief(record: &Record) -> Vec<Part> {
     sections.collect()
 }
 
-/// Every limit under its source, then every assumption, for each modelled target.
+/// For each modelled target, its limits grouped by source, then its assumptions.
 pub fn model(record: &Record) -> Vec<Part> {
     let targets: Vec<_> = model::targets(record).collect();
     let sections = targets.iter().map(|target| {
@@ -63,7 +64,7 @@ pub fn model(record: &Record) -> Vec<Part> {
     sections.collect()
 }
 
-/// The limits that share a source under its name, in the order of their first.
+/// The limits grouped by source, in the order in which sources first occur.
 fn by_source(limits: &[&Limit]) -> Vec<Vec<Part>> {
     let mut sources: Vec<&Origin> = Vec::new();
     for limit in limits {
@@ -83,6 +84,7 @@ fn by_source(limits: &[&Limit]) -> Vec<Vec<Part>> {
     blocks.collect()
 }
 
+/// The title of a target's section; a single target needs no name.
 fn title(targets: &[&TargetFacts], target: &TargetFacts) -> String {
     match targets.len() {
         1 => "The model".to_owned(),

@@ -7,11 +7,11 @@ use super::trace::{moment, table, throughput};
 use crate::document::{Document, Entry, Part};
 use crate::words::shown::fixed;
 
-/// Rows of the profile.
+/// The most rows of the profile.
 const SLOTS: usize = 24;
 const SECOND: f64 = 1e9;
 
-/// A table of rates as people want to see it.
+/// The document of a table of rates.
 pub fn rates(name: &str, of: &RateTable) -> Document {
     let heading = format!(
         "{name}: {} intervals of {} s",
@@ -35,12 +35,13 @@ pub fn rates(name: &str, of: &RateTable) -> Document {
     }
 }
 
+/// The mean of a figure over the intervals that have it.
 fn mean(of: &[RateInterval], figure: fn(&RateInterval) -> Option<f64>) -> Option<f64> {
     let known: Vec<f64> = of.iter().filter_map(figure).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// The interval with the largest figure, and that figure.
+/// The largest value of a figure, and when its interval begins, in nanoseconds.
 fn peak(of: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64, u64)> {
     let known = of
         .intervals
@@ -49,6 +50,7 @@ fn peak(of: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64
     known.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
+/// Mean and peak of each figure, and the lowest balance, by name.
 fn facts(of: &RateTable) -> Vec<(String, String)> {
     let shown = |figure: fn(&RateInterval) -> Option<f64>, text: fn(f64) -> String| {
         let (mean, peak) = (mean(&of.intervals, figure), peak(of, figure));
@@ -85,6 +87,7 @@ fn facts(of: &RateTable) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The course of the rates in at most [`SLOTS`] rows.
 fn profile(of: &RateTable) -> Part {
     let slot = of.intervals.len().div_ceil(SLOTS).max(1);
     let text =

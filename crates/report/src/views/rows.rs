@@ -1,4 +1,4 @@
-//! In: what a Record's cases delivered. Out: the table that every run ends with, and how to read it.
+//! In: the rows of a Record. Out: the table that a summary ends with, and its legend.
 
 use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{Percentile, Record};
@@ -7,14 +7,14 @@ use crate::document::{self, Entry, Layout, Part, Table};
 use crate::words::facts;
 use crate::words::figures::{self, Column};
 
-/// In a terminal of 80 columns, longer words than these would put every name on a line of its own,
-/// and the titles out of sight.
+/// Shown in place of an interval that is wider than its figure. A longer text would not fit into 80
+/// columns: every name would get a line of its own.
 const FEW: &str = "few";
 /// Blanks before each line; a row that is doubted has its sign there.
 const MARGIN: usize = 2;
 
-/// A line a case and direction, those of a given rate with their response latency as well, and a
-/// legend.
+/// A row for each case and direction, a second table with the response latency of those under a requested
+/// rate, and a legend.
 pub fn table(record: &Record, assessment: &Assessment) -> Vec<Part> {
     let all: Vec<Line<'_>> = lines(assessment).collect();
     if all.is_empty() {
@@ -30,7 +30,7 @@ pub fn table(record: &Record, assessment: &Assessment) -> Vec<Part> {
     ]
 }
 
-/// The short table: the interval of the IOPS comes last.
+/// The columns of the short table, with the interval of the IOPS at the end.
 fn service() -> Vec<Column> {
     let mut brief = figures::service();
     brief.retain(|column| column.is_brief);
@@ -53,7 +53,7 @@ fn response() -> Vec<Column> {
     brief
 }
 
-/// A row of the table, before its cells are known.
+/// A row of either table, before its cells are made.
 struct Line<'a> {
     label: String,
     is_doubted: bool,
@@ -85,7 +85,7 @@ fn shown(title: &str, columns: &[Column], lines: &[Line<'_>]) -> Part {
     })
 }
 
-/// What the figures of the table are.
+/// The legend of the table; it explains only what occurs in it.
 fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> String {
     let has = |property: fn(&RowDirection) -> bool| lines.iter().any(|row| property(row.direction));
     let figures = facts::aggregate(record, &assessment.rows);
@@ -118,7 +118,7 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     parts.join(" ")
 }
 
-/// Whether too few operations stand behind a percentile of the table.
+/// Whether a percentile of the table rests on too few operations.
 fn is_weak(direction: &RowDirection) -> bool {
     Percentile::brief().any(|percentile| {
         direction.knows(percentile.share) && !direction.supports(percentile.share)

@@ -1,11 +1,12 @@
-//! In: how the cases of a study grow with their hosts. Out: the curve as a table, and where it ends.
+//! In: how the rates of cases grow with the number of hosts. Out: each curve as rows of a table, and where
+//! its growth ends.
 
 use blocklab_compare::scaling::Scaling;
 use blocklab_units::{count, plural, significant};
 
 use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
 
-/// The cases, and how each of them grew.
+/// The document of the scaling of each case.
 pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
     let rows = cases.iter().flat_map(|(case, scaling)| rows(case, scaling));
     let table = Table {
@@ -50,7 +51,7 @@ fn rows(case: &str, scaling: &Scaling) -> Vec<Row> {
     rows
 }
 
-/// The sentence that says what limits more hosts.
+/// Where the growth ends, and what that means.
 pub fn answer(scaling: &Scaling) -> String {
     let most = scaling.points.last().map_or(0, |point| point.hosts);
     match scaling.knee {

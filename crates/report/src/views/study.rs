@@ -1,5 +1,5 @@
-//! In: a repeated study. Out: the author's tables, what was concluded, what was found; and the curves
-//! of any run.
+//! In: a repeated study. Out: the author's tables, the conclusions and the findings. Also the curves of any
+//! run.
 
 use blocklab_compare::study::{self, Judged, Outcome, Plot, Table, Verdict};
 use blocklab_findings::{Assessment, Severity};
@@ -14,16 +14,16 @@ use crate::words::facts;
 use crate::words::shown::{self, columns};
 
 const MARGIN: usize = 2;
-/// Narrowest title of a column.
+/// The least width of a column.
 const TITLE: usize = 9;
-/// Column in which conclusions begin.
+/// The terminal column in which conclusions begin.
 const CONCLUSION: usize = 24;
-/// Up to this many systems show all their findings; more show only what doubts a figure.
+/// Up to this many systems show their findings in brief; of more, only what doubts a figure is shown.
 const FEW: usize = 3;
 /// Up to this many systems are listed one by one.
 const MANY: usize = 6;
 
-/// Everything that a study shows.
+/// The document of a study.
 pub fn study(
     name: &str,
     description: &str,
@@ -62,13 +62,13 @@ fn about(description: &str, outcome: &Outcome) -> Part {
     asides(0, [description.to_owned(), source])
 }
 
-/// What may be overlooked, behind a margin; what is empty is left out.
+/// Remarks behind a margin; empty ones are left out.
 fn asides(margin: usize, texts: impl IntoIterator<Item = String>) -> Part {
     let texts = texts.into_iter().filter(|text| !text.is_empty());
     Part::Entries(texts.map(|text| Entry::aside(margin, text)).collect())
 }
 
-/// Each with what played it; of many only their number, since the page lists them.
+/// The systems that ran, each with what stood for it. Of many only the number, since the page lists them.
 fn systems(outcome: &Outcome) -> Part {
     let measured: Vec<_> = outcome
         .systems
@@ -143,7 +143,7 @@ fn conclusions(outcome: &Outcome) -> Part {
     Part::section(title, parts)
 }
 
-/// What was said and whether it holds, and why.
+/// A conclusion with its verdict, and the reasons.
 fn conclusion(judged: &Judged) -> [Part; 2] {
     let ink = match judged.verdict {
         Verdict::Confirmed => Ink::Green,
@@ -158,6 +158,7 @@ fn conclusion(judged: &Judged) -> [Part; 2] {
     [Part::Entries(vec![said]), reasons]
 }
 
+/// The findings of all runs.
 fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
     if runs.len() <= FEW {
         let sections = runs.iter().map(|(record, assessment)| {
@@ -182,7 +183,7 @@ fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
     vec![Part::section("Findings", vec![Part::Entries(doubts)])]
 }
 
-/// A line for each curve of a Record, where it has one.
+/// A line for each curve of a Record; `None` without a curve.
 pub fn curves(record: &Record) -> Option<Part> {
     let plot = study::curves(record)?;
     let lines = plot

@@ -1,4 +1,4 @@
-//! In: the character of a recorded load, and which volumes would carry it. Out: a Document of each.
+//! In: the character of a recorded load. Out: its Document, and the formats that views of traces share.
 
 use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
 use blocklab_units::{count, latency, rate, significant, trimmed};
@@ -9,7 +9,7 @@ use crate::words::shown::fixed;
 const MIB: f64 = 1_048_576.0;
 const SECOND: f64 = 1e9;
 
-/// A trace as people want to see it; `begins`: nanoseconds since 1970, where they are known.
+/// The document of a trace. `begins`: when it began, in nanoseconds since 1970, if that is known.
 pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
     let heading = format!(
         "{name}: {} operations in {} s",
@@ -34,6 +34,7 @@ pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
     }
 }
 
+/// The facts about the whole trace, by name.
 fn facts(of: &Character, begins: Option<u64>) -> Vec<(String, String)> {
     let percent =
         |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{} %", fixed(share, 0)));
@@ -100,6 +101,7 @@ fn in_flight(of: Option<&InFlight>) -> String {
         return "not known: the trace has no completions".to_owned();
     };
     let share = match of.known_percent {
+        // Rounds to all of them.
         all if all > 99.95 => String::new(),
         part => format!("; completions of {} % are known", fixed(part, 0)),
     };
@@ -128,6 +130,7 @@ fn pauses(of: &Character, begins: Option<u64>) -> String {
     )
 }
 
+/// A table whose first `words` columns hold words and whose others hold figures.
 pub(super) fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> Part {
     let (words, figures) = columns.split_at(words);
     let words = words.iter().map(|title| Column::words(*title));
@@ -139,6 +142,7 @@ pub(super) fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> P
     })
 }
 
+/// Operations, bytes and sizes by direction, and of all directions together if there are several.
 fn mix(of: &Character) -> Part {
     let mut rows = Vec::new();
     for mix in &of.directions {
@@ -241,17 +245,21 @@ fn profile(of: &Character, begins: Option<u64>) -> Part {
     )
 }
 
+/// The most devices that are listed.
+const MOST_DEVICES: usize = 40;
+
+/// The busiest devices, by operations.
 fn devices(of: &Character) -> Part {
     let mut devices: Vec<_> = of.devices.iter().collect();
     devices.sort_by_key(|device| std::cmp::Reverse(device.operations));
     let rows = devices
         .iter()
-        .take(40)
+        .take(MOST_DEVICES)
         .map(|device| vec![device.name.clone(), count(device.operations as f64)]);
     table(&["NAME", "OPERATIONS"], 1, rows.collect())
 }
 
-/// MiB a second, to three figures or two decimals.
+/// A throughput in MiB per second, with up to two decimals; a small one with two significant digits.
 pub(super) fn throughput(bytes_per_s: f64) -> String {
     match bytes_per_s / MIB {
         small if small < 0.1 => significant(small, 2),
@@ -259,7 +267,7 @@ pub(super) fn throughput(bytes_per_s: f64) -> String {
     }
 }
 
-/// `1.0 MiB`, with one decimal.
+/// A size in its largest binary unit, with one decimal: `1.0 MiB`.
 fn size(bytes: f64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes / 1024.0;
@@ -272,7 +280,8 @@ fn size(bytes: f64) -> String {
     String::new()
 }
 
-/// A moment of a trace: the time of day where it is known (UTC), else hours since the beginning.
+/// A moment of a trace, `ns` after its beginning: the time of day in UTC if that is known, else the time
+/// since the beginning.
 pub fn moment(begins: Option<u64>, ns: u64) -> String {
     let seconds = match begins {
         Some(begins) => begins.saturating_add(ns) / 1_000_000_000 % 86_400,
@@ -282,7 +291,7 @@ pub fn moment(begins: Option<u64>, ns: u64) -> String {
     format!("{hours:02}:{:02}:{:02}", rest / 60, rest % 60)
 }
 
-/// `2016-02-23 04:00:00`, from nanoseconds since 1970.
+/// `2016-02-23 04:00:00` in UTC, from nanoseconds since 1970.
 fn day_and_time(begins: u64) -> String {
     let begins = jiff::Timestamp::from_nanosecond(begins.into());
     let begins = begins.expect("64 bits of nanoseconds end before the year 2600");
