@@ -1,10 +1,10 @@
 //! Delivered against documented: case by case, limit by limit.
 //!
 //! The expected rate of a case is what the closed form of the device model gives for its load over
-//! its measured time, on a rested device. The delivered rate is explained by the first of these that
-//! fits: the expected rate, that rate apart from a pause, another type or other settings of the
-//! volume, another instance, the limits of another day, a mix-up of units. A rate that none of them
-//! explains is above or below what is documented.
+//! its measured time, on a rested device. The delivered rate is explained by the first of these
+//! that fits: the expected rate, that rate apart from a pause, another type or other settings of
+//! the volume, another instance, the limits of another day, a mix-up of units. A rate that none of
+//! them explains is above or below what is documented.
 
 mod at_cap;
 mod bought;
@@ -160,8 +160,8 @@ pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagn
     let compared: Vec<_> = compared.collect();
     let mut expected: Option<Compared> = None;
     for (found, ended, of_target) in compared {
-        // After a burst, operations wait for the limiter. A result without a series looks like a heavy
-        // tail then, and the rule that found it could not know better.
+        // After a burst, operations wait for the limiter. A result without a series looks like a
+        // heavy tail then, and the rule that found it could not know better.
         assessment.findings.retain(|finding| {
             finding.rule != "heavy-tail" || !finding.subject.iter().all(|case| ended.contains(case))
         });

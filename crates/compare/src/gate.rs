@@ -2,8 +2,8 @@
 //!
 //! An answer rests on the 95 % confidence intervals that the pages show. A condition *fails* if the
 //! whole interval lies beyond what is allowed, and *passes* if the whole interval lies within.
-//! Anything else is *undecided*: more passes would make the interval narrower. What was not measured
-//! never passes.
+//! Anything else is *undecided*: more passes would make the interval narrower. What was not
+//! measured never passes.
 
 mod asked;
 mod beyond;

@@ -1,5 +1,5 @@
-//! In: the rates of one load on different numbers of hosts. Out: how far the rate grows, and where it
-//! stops.
+//! In: the rates of one load on different numbers of hosts. Out: how far the rate grows, and where
+//! it stops.
 //!
 //! The model has two lines: each host adds what one host gives, until something that they share is
 //! exhausted.
@@ -46,8 +46,8 @@ pub struct Knee {
 const FLAT: f64 = 0.25;
 
 impl Scaling {
-    /// The scaling over these points; `None` for fewer than two numbers of hosts, or if the first rate
-    /// is 0.
+    /// The scaling over these points; `None` for fewer than two numbers of hosts, or if the first
+    /// rate is 0.
     pub fn new(mut points: Vec<Point>) -> Option<Self> {
         points.sort_by_key(|point| point.hosts);
         points.dedup_by_key(|point| point.hosts);
@@ -69,7 +69,8 @@ impl Scaling {
     }
 }
 
-/// Only flat steps at the end make a knee: growth after a flat step shows that nothing was exhausted.
+/// Only flat steps at the end make a knee: growth after a flat step shows that nothing was
+/// exhausted.
 fn knee(points: &[Point], per_host: f64) -> Option<Knee> {
     let steps = points.windows(2).rev();
     let flat_steps = steps.take_while(|pair| {

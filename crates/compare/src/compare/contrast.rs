@@ -1,5 +1,5 @@
-//! One figure of the same load in two runs: its ratio, the confidence interval of the ratio, and the
-//! verdict.
+//! One figure of the same load in two runs: its ratio, the confidence interval of the ratio, and
+//! the verdict.
 
 use blocklab_record::{DirectionResult, Latency, PERCENTILES, Percentile, Statistic};
 use blocklab_stats::{Histogram, Ratio, Summary, log_variance, passes_for, ratio};
@@ -200,8 +200,8 @@ pub(crate) fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
         .filter_map(|result| latency_of(result, clocked));
     if let Quantity::Percentile(_, percentile) = quantity {
         let beyond = ios as f64 * (1.0 - percentile.share);
-        // 1.0 - 0.999 is not exactly a thousandth: without the tolerance, 10,000 operations would not
-        // support p99.9.
+        // 1.0 - 0.999 is not exactly a thousandth: without the tolerance, 10,000 operations would
+        // not support p99.9.
         beyond >= BEYOND - 1e-6 && latencies.all(|latency| latency.unknown.knows(percentile.share))
     } else {
         ios > 0 && !latencies.any(|latency| latency.unknown.has(Statistic::Mean))

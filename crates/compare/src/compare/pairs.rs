@@ -182,8 +182,8 @@ pub(super) fn matched<'a>(
 ) -> Matched<'a> {
     let base: Vec<Known<'_, 'a>> = base.iter().map(|load| (load, load.kind())).collect();
     let other: Vec<Known<'_, 'a>> = other.iter().map(|load| (load, load.kind())).collect();
-    // `taken` maps the index of a paired base load to that of its partner in `other`; `given` has the
-    // latter. Both are sorted, so pairs come out in the order of the baseline.
+    // `taken` maps the index of a paired base load to that of its partner in `other`; `given` has
+    // the latter. Both are sorted, so pairs come out in the order of the baseline.
     let mut taken = BTreeMap::new();
     let mut given = BTreeSet::new();
     for (place, (load, kind)) in base.iter().enumerate() {

@@ -13,8 +13,8 @@ use blocklab_findings::{Confidence, Finding};
 /// A queue depth of more than this many times the needed one is worth a finding.
 const OVER: f64 = 2.0;
 
-/// The phase whose limit binds a case that delivers what is documented; `None` for a case that latency
-/// or the peak of a limiter binds, or that is explained otherwise.
+/// The phase whose limit binds a case that delivers what is documented; `None` for a case that
+/// latency or the peak of a limiter binds, or that is explained otherwise.
 fn limit<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
     let phase = case.phase()?;
     let limited = !matches!(phase.binding.kind(), None | Some(LimitKind::Peak { .. }));
@@ -125,8 +125,8 @@ pub(super) fn aggregate(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.per_case("instance-binds-the-sum", Some(&advice), |case| {
         let (phase, load) = (limit(case)?, case.load?);
         let granted = grants(spec, load).ok()?;
-        // A grant counts operations of the whole load, which is striped over all volumes: the smallest
-        // one is what the volumes can do together.
+        // A grant counts operations of the whole load, which is striped over all volumes: the
+        // smallest one is what the volumes can do together.
         let of_volumes = granted.iter().filter(|grant| grant.name.volumes.is_some());
         let sum = of_volumes.map(|grant| grant.iops).reduce(f64::min)?;
         (of_instance(&phase.binding) && sum > phase.iops).then(|| {
@@ -148,8 +148,8 @@ pub(super) fn aggregate(run: &ExplainedRun<'_>) -> Vec<Finding> {
 /// longer.
 const BUCKET: Nanos = Nanos::from_secs(10);
 
-/// The sustained phase, if it gives clearly less than was delivered: by twice the tolerance, so that
-/// both rates could not be the same one.
+/// The sustained phase, if it gives clearly less than was delivered: by twice the tolerance, so
+/// that both rates could not be the same one.
 fn lower_sustained<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
     let last = case.predicted.as_ref()?.sustained();
     (last.iops < case.iops * (1.0 - 2.0 * NEAR)).then_some(last)

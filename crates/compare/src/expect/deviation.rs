@@ -9,8 +9,8 @@ use blocklab_findings::hit::{Hit, info, warning};
 use blocklab_findings::statement::{delay, fixed, number, percent, word};
 use blocklab_findings::{Confidence, Finding, Severity};
 
-/// Rule 17: local disks deliver more than their instance documents, and no more than the same number
-/// of disks of a larger size of the family.
+/// Rule 17: local disks deliver more than their instance documents, and no more than the same
+/// number of disks of a larger size of the family.
 pub(super) fn physical(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.joined("physical-not-contractual", None, run.because(&Why::Above), |case| {
         let (sibling, most) = faster_sibling(run, case)?;
@@ -126,7 +126,8 @@ pub(super) fn slower(run: &ExplainedRun<'_>) -> Vec<Finding> {
 
 fn beyond(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, text: &'static str) -> Option<Hit> {
     let known = run.published.as_ref()?;
-    // Little's law gives the mean latency by the same rate and depth that the prediction is made of.
+    // Little's law gives the mean latency by the same rate and depth that the prediction is made
+    // of.
     let mean = f64::from(case.load?.in_flight) / case.iops * 1e9;
     let (from, to) = (known.from.0 as f64, known.to.0 as f64);
     let slots = [delay(mean), word(&known.of), delay(from), delay(to)];
@@ -196,8 +197,8 @@ pub(super) fn below_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
                   was not reached. Else look at what else uses the volume or the instance, and \
                   whether burst credits are spent.";
     run.joined("below-documented-limit", Some(advice), below, |case| {
-        // The latency of the medium is often only assumed: too low a queue depth explains the rate as
-        // well.
+        // The latency of the medium is often only assumed: too low a queue depth explains the rate
+        // as well.
         Some(shortfall(run, case, Severity::Warning)?.confidence(Confidence::Low))
     })
 }

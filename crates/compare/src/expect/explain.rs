@@ -1,5 +1,5 @@
-//! A run next to what its address promises: the prediction for each case, and why the delivered rate
-//! differs from it.
+//! A run next to what its address promises: the prediction for each case, and why the delivered
+//! rate differs from it.
 
 use blocklab_catalog::PublishedLatency;
 use blocklab_device::{
@@ -22,8 +22,8 @@ use blocklab_findings::{holding, is_held};
 
 /// A rate that is above the documented one by more than this share exceeds it.
 pub(super) const ABOVE: f64 = 0.03;
-/// Vendors promise this share of a documented rate for most of the time: below it, the shortfall needs
-/// an explanation.
+/// Vendors promise this share of a documented rate for most of the time: below it, the shortfall
+/// needs an explanation.
 pub(super) const LITTLE: f64 = 0.90;
 /// The factors by which a rate is off after a mix-up of units, each with the units.
 const SLIPS: [(f64, &str); 4] = [
@@ -64,8 +64,8 @@ pub(super) struct ExplainedRun<'a> {
     pub(super) default: Option<DeviceSpec>,
     /// Other devices that could explain a rate.
     pub(super) others: Others,
-    /// The latencies that were published for its type; `None`: none were, or the device is described
-    /// by a file, which has latencies of its own.
+    /// The latencies that were published for its type; `None`: none were, or the device is
+    /// described by a file, which has latencies of its own.
     pub(super) published: Option<PublishedLatency>,
     /// The quickest and the slowest healthy device that the address can name.
     edges: Option<(DeviceSpec, DeviceSpec)>,
@@ -118,8 +118,8 @@ impl<'a> ExplainedRun<'a> {
         else {
             return Why::NotComparable;
         };
-        // Not every pass starts with a full bucket: their mean lies between the rate from a full bucket
-        // and the rate without any.
+        // Not every pass starts with a full bucket: their mean lies between the rate from a full
+        // bucket and the rate without any.
         let without_bucket = lasting(predicted).next().filter(|phase| limited(phase));
         let as_expected = |iops: f64| {
             is_near(iops, expected)
@@ -142,8 +142,8 @@ impl<'a> ExplainedRun<'a> {
         if let Some(why) = self.others.recorded(case.is_latency_bound()) {
             return why;
         }
-        // A record of a model knows what its operations waited for: if that was a limit, latency is no
-        // explanation.
+        // A record of a model knows what its operations waited for: if that was a limit, latency is
+        // no explanation.
         let is_held = !case.is_latency_bound() && is_held(self.view, case.view);
         let latency = self.by_latency(case, load).filter(|_| !is_held);
         if latency == Some(Why::Latency) {
@@ -157,7 +157,8 @@ impl<'a> ExplainedRun<'a> {
         if self.edges.is_none() && case.is_latency_bound() && case.iops < expected * (1.0 + ABOVE) {
             return Why::Latency;
         }
-        // Before the verdict "slower than published": the lower limits of an earlier day look like that.
+        // Before the verdict "slower than published": the lower limits of an earlier day look like
+        // that.
         if let Some(day) = self
             .others
             .day(self.given, |spec| case.off(spec, load) <= EXACT)
@@ -168,8 +169,8 @@ impl<'a> ExplainedRun<'a> {
             return why;
         }
         let slip = SLIPS.iter().find(|(factor, _)| {
-            // Hardly anything but a mix-up of bits and bytes is off by a factor of 8. Many things are off
-            // by a few per cent, so binary prefixes must match four times as closely.
+            // Hardly anything but a mix-up of bits and bytes is off by a factor of 8. Many things
+            // are off by a few per cent, so binary prefixes must match four times as closely.
             let within = if *factor > 2.0 { EXACT } else { EXACT / 4.0 };
             let rates = [expected, documented].into_iter();
             let mut slipped = rates.flat_map(|rate| [rate * factor, rate / factor]);
@@ -206,9 +207,9 @@ impl<'a> ExplainedRun<'a> {
             })
     }
 
-    /// Whether latency explains the rate: it lies between the rates of the slowest and of the quickest
-    /// healthy device of this type, or beyond one of them. `None`: a limit binds even the slowest, or
-    /// latency does not decide.
+    /// Whether latency explains the rate: it lies between the rates of the slowest and of the
+    /// quickest healthy device of this type, or beyond one of them. `None`: a limit binds even the
+    /// slowest, or latency does not decide.
     fn by_latency(&self, case: &ExplainedCase<'_>, load: Load) -> Option<Why> {
         let (quickest, slowest) = self.edges.as_ref()?;
         let (quickest, slowest) = (predict(quickest, load).ok()?, predict(slowest, load).ok()?);
@@ -224,8 +225,8 @@ impl<'a> ExplainedRun<'a> {
             let published = self.published.as_ref();
             let known = published.filter(|_| of_medium(&most.binding))?;
             let mean_ns = f64::from(load.in_flight) / case.iops * 1e9;
-            // A higher rate at a usual latency means that the medium works on more operations at once
-            // than documents say; that is no sign of another device.
+            // A higher rate at a usual latency means that the medium works on more operations at
+            // once than documents say; that is no sign of another device.
             let is_quicker = mean_ns < known.least.0 as f64;
             return is_quicker.then_some(Why::Quicker);
         }
@@ -265,8 +266,8 @@ impl<'a> ExplainedRun<'a> {
         if little && let Some(why) = self.others.smaller(self.given, case.iops / documented, off) {
             return Some(why);
         }
-        // A size of the instance explains a rate only if its own limit binds; where the volume binds,
-        // every size gives the same rate.
+        // A size of the instance explains a rate only if its own limit binds; where the volume
+        // binds, every size gives the same rate.
         let siblings = self.others.siblings(self.given);
         let (from, until) = case.window;
         let middle = Nanos(u64::midpoint(from.0, until.0));
@@ -386,16 +387,16 @@ impl<'a> ExplainedCase<'a> {
         (self.iops / rate - 1.0).abs() <= within
     }
 
-    /// How far the delivered rate is from what a limit of this device gives, as a share of it; infinite
-    /// where no limit binds.
+    /// How far the delivered rate is from what a limit of this device gives, as a share of it;
+    /// infinite where no limit binds.
     fn off(&self, spec: &DeviceSpec, load: Load) -> f64 {
         predict(spec, load).map_or(f64::INFINITY, |predicted| {
             self.distance(&predicted, self.iops)
         })
     }
 
-    /// How far a rate is from the nearest rate that a limit gives, as a share of it: on average over the
-    /// measured time, or in any lasting phase, since the device need not have been rested.
+    /// How far a rate is from the nearest rate that a limit gives, as a share of it: on average
+    /// over the measured time, or in any lasting phase, since the device need not have been rested.
     fn distance(&self, predicted: &Prediction, iops: f64) -> f64 {
         let (from, until) = self.window;
         let whole = limited(predicted.at(until)).then(|| predicted.iops_mean(from, until));
@@ -408,8 +409,9 @@ impl<'a> ExplainedCase<'a> {
         })
     }
 
-    /// Whether the burst ran out during the passes: the first passes have the rate of a rested device,
-    /// the last ones the sustained rate, and at most one between them has a rate in between.
+    /// Whether the burst ran out during the passes: the first passes have the rate of a rested
+    /// device, the last ones the sustained rate, and at most one between them has a rate in
+    /// between.
     fn used_up(&self, predicted: &Prediction, expected: f64) -> bool {
         let leaves = predicted.sustained();
         let Some(burst) = lasting(predicted).next().filter(|phase| limited(phase)) else {
@@ -430,8 +432,8 @@ impl<'a> ExplainedCase<'a> {
         full > 0 && between.len() <= 1 && is_between
     }
 
-    /// The rate of the first pass, in operations per second, during the phase in which this limit was
-    /// expected to bind; `None` where that phase is short or fills the measured time.
+    /// The rate of the first pass, in operations per second, during the phase in which this limit
+    /// was expected to bind; `None` where that phase is short or fills the measured time.
     pub(super) fn level(&self, limit: &LimitName) -> Option<f64> {
         let phases = &self.predicted.as_ref()?.phases;
         let place = phases.iter().position(|phase| phase.binding.is(limit))?;
@@ -491,8 +493,8 @@ impl<'a> ExplainedCase<'a> {
     }
 }
 
-/// Whether this rate is what a limit of the instance grants to all of its volumes together, in a burst
-/// or for ever.
+/// Whether this rate is what a limit of the instance grants to all of its volumes together, in a
+/// burst or for ever.
 fn is_at_instance(spec: &DeviceSpec, load: Load, iops: f64) -> bool {
     let granted = grants(spec, load).unwrap_or_default().into_iter();
     let of_instance = granted.filter(|grant| grant.name.volumes.is_none());
@@ -562,8 +564,8 @@ fn is_near(iops: f64, rate: f64) -> bool {
     (iops / rate - 1.0).abs() <= NEAR
 }
 
-/// Begin and end of the measured time of the first pass, counted from the start of its load: the ramp
-/// uses up credits, too. Never empty, as rates are divided by its length.
+/// Begin and end of the measured time of the first pass, counted from the start of its load: the
+/// ramp uses up credits, too. Never empty, as rates are divided by its length.
 fn window(case: &CaseView<'_>) -> (Nanos, Nanos) {
     let Some(pass) = case.passes.first() else {
         return (Nanos::ZERO, Nanos(1));

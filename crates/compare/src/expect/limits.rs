@@ -22,8 +22,8 @@ pub enum State {
     Interrupted,
     /// A case should have reached it and did not.
     Missed,
-    /// The passes do not show whether it was reached: the interval of their mean holds both answers, or
-    /// a real device was measured in one pass, which has no interval.
+    /// The passes do not show whether it was reached: the interval of their mean holds both
+    /// answers, or a real device was measured in one pass, which has no interval.
     Undecided,
     /// No case of this run could reach it.
     NotTested,
@@ -108,8 +108,9 @@ fn check_limit(run: &ExplainedRun<'_>, limit: &Limit) -> LimitCheck {
         .iter()
         .filter_map(|case| share(run, case, limit))
         .collect();
-    // The strongest state comes first: one case that reached the limit shows that it can be reached,
-    // whatever the others did. Of the cases in that state, the one with the largest share is shown.
+    // The strongest state comes first: one case that reached the limit shows that it can be
+    // reached, whatever the others did. Of the cases in that state, the one with the largest share
+    // is shown.
     let states: [StateTest; 5] = [
         (State::Exceeded, |share| share.beyond),
         (State::Met, |share| {
@@ -157,8 +158,8 @@ fn check_limit(run: &ExplainedRun<'_>, limit: &Limit) -> LimitCheck {
     }
 }
 
-/// The state after the 95 % interval has been considered. `interval` is given in shares of the limit;
-/// `one_pass_decides`: without an interval the state stays as it is.
+/// The state after the 95 % interval has been considered. `interval` is given in shares of the
+/// limit; `one_pass_decides`: without an interval the state stays as it is.
 fn decided(state: State, interval: Option<[f64; 2]>, one_pass_decides: bool) -> State {
     if !matches!(state, State::Met | State::Missed) {
         return state;
@@ -189,16 +190,16 @@ fn share<'a>(
     })?;
     let level = case.level(&limit.name);
     let of_instance = limit.name.volumes.is_none();
-    // A limit of the instance holds for all of its volumes together. Another limit may bind for a part
-    // of the time only, and is compared with the rate of that part.
+    // A limit of the instance holds for all of its volumes together. Another limit may bind for a
+    // part of the time only, and is compared with the rate of that part.
     let counted = if of_instance {
         case.together_iops
     } else {
         level.unwrap_or(case.iops)
     };
     let value = counted / rate;
-    // A full bucket or a burst lets more pass than the limit: a rate exceeds the documents only if it is
-    // above what these allow, too.
+    // A full bucket or a burst lets more pass than the limit: a rate exceeds the documents only if
+    // it is above what these allow, too.
     let most = case.expected()?;
     let binds = case
         .binding()
@@ -223,7 +224,8 @@ const IN_FLIGHT: [u32; 6] = [1, 4, 16, 32, 64, 256];
 /// A limit that binds after this time needs a longer test than usual.
 const SOON: Nanos = Nanos::from_secs(30);
 
-/// The first load, from the smallest on, that runs into a limit; if none does, what binds before it.
+/// The first load, from the smallest on, that runs into a limit; if none does, what binds before
+/// it.
 fn how_to_test(run: &ExplainedRun<'_>, limit: &Limit) -> HowToTest {
     let spec = &run.given.resolved.spec;
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(1);

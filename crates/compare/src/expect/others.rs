@@ -1,5 +1,5 @@
-//! Other devices that could explain a rate: other types of volume, other sizes, other instances, and
-//! the same address on other days.
+//! Other devices that could explain a rate: other types of volume, other sizes, other instances,
+//! and the same address on other days.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ use super::why::{EXACT, Why};
 /// The type name of an instance's own disks.
 const LOCAL: &str = "local";
 
-/// Devices to try where a rate is not as expected. The sizes of an instance and the days are many, and
-/// are resolved only when a case asks for them.
+/// Devices to try where a rate is not as expected. The sizes of an instance and the days are many,
+/// and are resolved only when a case asks for them.
 #[derive(Default)]
 pub(super) struct Others {
     /// The type of volume that the record's own limits name, if the address names another one.
@@ -88,8 +88,8 @@ impl Others {
         }
     }
 
-    /// The other type or instance that the record itself names. An instance does not explain a case that
-    /// latency binds, as its limits are not what decides.
+    /// The other type or instance that the record itself names. An instance does not explain a case
+    /// that latency binds, as its limits are not what decides.
     pub(super) fn recorded(&self, is_latency_bound: bool) -> Option<Why> {
         let instance = self
             .recorded_instance
@@ -101,8 +101,8 @@ impl Others {
         }
     }
 
-    /// Whether fewer of the volumes, or smaller ones, explain a rate that is this share of the documented
-    /// one. `off` gives how far a device is from the rate.
+    /// Whether fewer of the volumes, or smaller ones, explain a rate that is this share of the
+    /// documented one. `off` gives how far a device is from the rate.
     pub(super) fn smaller(
         &self,
         given: Expectation<'_>,
@@ -120,8 +120,8 @@ impl Others {
         {
             return Some(Why::FewerVolumes(fewer));
         }
-        // Where limits grow with the size, the size is off by the same share as the rate. Where they do not,
-        // the smaller volume does not fit.
+        // Where limits grow with the size, the size is off by the same share as the rate. Where
+        // they do not, the smaller volume does not fit.
         let gib = (offer.size?.as_f64() * share / f64::from(1 << 30)).round();
         let gib = (gib as u64).max(1);
         fits(&|offer| offer.size = Some(Bytes(gib << 30))).then_some(Why::OtherSize(gib))
@@ -169,9 +169,9 @@ fn is_same(a: &DeviceSpec, b: &DeviceSpec) -> bool {
     a.volumes == b.volumes && a.instance == b.instance
 }
 
-/// The devices that the address named on other days, each with the first month in which it had these
-/// limits. A day for which more is assumed than for today, because the type was not sold yet or no
-/// document covers it, explains nothing.
+/// The devices that the address named on other days, each with the first month in which it had
+/// these limits. A day for which more is assumed than for today, because the type was not sold yet
+/// or no document covers it, explains nothing.
 fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
     let today = &given.resolved.spec;
     let assumed_today = assumed_rates(today);

@@ -31,7 +31,8 @@ pub struct Asked {
 pub struct Evidence<'a> {
     /// The runs, with what was found in them.
     pub runs: &'a [(&'a Record, &'a [Finding])],
-    /// A comparison of the runs. Its baseline is only compared with: no condition is judged on it alone.
+    /// A comparison of the runs. Its baseline is only compared with: no condition is judged on it
+    /// alone.
     pub comparison: Option<&'a Comparison>,
     /// A comparison of the only run with those before it.
     pub history: Option<&'a AgainstHistory>,

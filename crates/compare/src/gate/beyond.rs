@@ -11,9 +11,10 @@ use crate::compare::{
 };
 
 /// Whether a figure of these loads lies beyond a bound. Rates are judged case by case, over all
-/// directions that are asked for; latencies direction by direction, under an open-loop rate from the
-/// moment an operation was due. The scatter between the passes decides. Undecided are a figure of one
-/// pass, a run that did not end as planned, and a percentile with too few operations beyond it.
+/// directions that are asked for; latencies direction by direction, under an open-loop rate from
+/// the moment an operation was due. The scatter between the passes decides. Undecided are a figure
+/// of one pass, a run that did not end as planned, and a percentile with too few operations beyond
+/// it.
 pub(super) fn beyond(run: usize, record: &Record, bound: Bound, loads: &Loads) -> Vec<Judged> {
     let mut judged: Vec<Judged> = Judged::unfinished(run, record).into_iter().collect();
     if bound.figure.is_latency() {
@@ -88,8 +89,8 @@ fn latency(run: usize, load: &Load<'_>, bound: Bound) -> Judged {
     verdict(run, &subject, &name, &values(load, quantity), bound)
 }
 
-/// Judges the longest latency. It is a fact about these passes, not an estimate, so it has no interval
-/// and is never undecided once it is known.
+/// Judges the longest latency. It is a fact about these passes, not an estimate, so it has no
+/// interval and is never undecided once it is known.
 fn longest(run: usize, subject: String, name: &str, load: &Load<'_>, bound: Bound) -> Judged {
     let clocked = clocked(load.results());
     let parts = load.passes.iter().flat_map(|part| latencies(part, clocked));
@@ -141,7 +142,8 @@ fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) 
     Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, value, bound))
 }
 
-/// Widens the interval of a percentile by the error of its histogram bucket, which all passes share.
+/// Widens the interval of a percentile by the error of its histogram bucket, which all passes
+/// share.
 fn widened(interval: Interval, figure: Figure) -> Interval {
     let error = match figure {
         Figure::Percentile(_) => Histogram::ERROR_BOUND,

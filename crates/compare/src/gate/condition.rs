@@ -105,8 +105,8 @@ impl Figure {
 }
 
 impl Bound {
-    /// `at most 5.00 ms`, `at least 5,000 IOPS`. A condition states what is forbidden, and is easily
-    /// read as what is wanted, so answers show it the other way round.
+    /// `at most 5.00 ms`, `at least 5,000 IOPS`. A condition states what is forbidden, and is
+    /// easily read as what is wanted, so answers show it the other way round.
     pub fn allowed(self) -> String {
         let most = if self.is_above { "at most" } else { "at least" };
         format!("{most} {}", self.figure.stated(self.value))

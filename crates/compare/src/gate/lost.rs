@@ -23,9 +23,10 @@ pub(super) struct Change {
 
 /// Whether each load lost more than `percent`, with the figures.
 ///
-/// A loss is shown if two things hold: the whole interval lies beyond what is allowed, and Holm's rule
-/// over all loads excludes that the load lost nothing. Without the second, a build in which nothing
-/// changed would often fail, since one of many loads with much scatter lies beyond by chance.
+/// A loss is shown if two things hold: the whole interval lies beyond what is allowed, and Holm's
+/// rule over all loads excludes that the load lost nothing. Without the second, a build in which
+/// nothing changed would often fail, since one of many loads with much scatter lies beyond by
+/// chance.
 ///
 /// Holm's rule could test against the allowed loss instead of against none. Over eight loads that
 /// would find only half of the losses of twice the allowed size. Such losses are far from none, so
@@ -83,9 +84,9 @@ impl Change {
         }
     }
 
-    /// What the interval must become to decide the load: half its width, in logarithms, and its level
-    /// in per cent. The first entry is for the bound. A ratio beyond the bound must also satisfy Holm's
-    /// rule, for which the strictest level is assumed.
+    /// What the interval must become to decide the load: half its width, in logarithms, and its
+    /// level in per cent. The first entry is for the bound. A ratio beyond the bound must also
+    /// satisfy Holm's rule, for which the strictest level is assumed.
     pub(super) fn deciding_intervals(&self, percent: f64, all: usize) -> Vec<(f64, f64)> {
         let log = self.ratio.value.ln();
         let limit = bound(self.quantity, percent).ln();
@@ -98,8 +99,8 @@ impl Change {
     }
 }
 
-/// The ratio beyond which more than the allowed share is lost. The share is no smaller than what the
-/// quantity can resolve.
+/// The ratio beyond which more than the allowed share is lost. The share is no smaller than what
+/// the quantity can resolve.
 pub(super) fn bound(of: Quantity, percent: f64) -> f64 {
     let share = (percent / 100.0).max(of.resolution());
     if of.is_latency() {

@@ -6,8 +6,8 @@ use super::lost::{Change, verdicts};
 use super::{Answer, Judged, Loads};
 use crate::compare::{Against, Comparison, Contrast, Pair};
 
-/// Whether runs lost more than `percent` against the baseline, load by load: by the rate, or where a
-/// rate was requested, by the mean latency.
+/// Whether runs lost more than `percent` against the baseline, load by load: by the rate, or where
+/// a rate was requested, by the mean latency.
 ///
 /// A load that only the baseline has and a run that did not end as planned are undecided.
 ///

@@ -1,5 +1,5 @@
-//! In: a run and the runs before it. Out: each load of the run compared with the present level of its
-//! series, or the reason why it cannot be compared.
+//! In: a run and the runs before it. Out: each load of the run compared with the present level of
+//! its series, or the reason why it cannot be compared.
 
 use blocklab_record::Origin;
 use blocklab_stats::{Ratio, Summary};
@@ -39,8 +39,8 @@ pub struct HistoryPair {
     pub value: f64,
     /// `value` over `baseline`.
     pub ratio: f64,
-    /// Lower end of the 95 % interval of the ratio. Its width comes from the scatter between the runs of
-    /// the level, which includes what differs from one run to the next.
+    /// Lower end of the 95 % interval of the ratio. Its width comes from the scatter between the
+    /// runs of the level, which includes what differs from one run to the next.
     pub ci95_low: f64,
     /// Upper end of it.
     pub ci95_high: f64,
@@ -101,7 +101,8 @@ pub fn against_history(
     against
 }
 
-/// Sets the verdicts. Loads whose change is not shown for all loads together stay at "no difference".
+/// Sets the verdicts. Loads whose change is not shown for all loads together stay at "no
+/// difference".
 fn judge(pairs: &mut [HistoryPair], at_least: f64) {
     let p_values: Vec<f64> = pairs.iter().map(HistoryPair::p_value).collect();
     let excluded = holm(&p_values, ERROR);
@@ -120,15 +121,15 @@ fn judge(pairs: &mut [HistoryPair], at_least: f64) {
     }
 }
 
-/// Holm's rule: which of several hypotheses are rejected, by their p-values, so that the probability
-/// of rejecting any true one is at most `error`.
+/// Holm's rule: which of several hypotheses are rejected, by their p-values, so that the
+/// probability of rejecting any true one is at most `error`.
 pub(crate) fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     let mut rejected = vec![false; p_values.len()];
     for (rank, place) in order.iter().enumerate() {
-        // Each rejection leaves fewer hypotheses to share the error. The first one that stands keeps all
-        // weaker ones.
+        // Each rejection leaves fewer hypotheses to share the error. The first one that stands
+        // keeps all weaker ones.
         if p_values[*place] > error / (p_values.len() - rank) as f64 {
             break;
         }
@@ -170,8 +171,8 @@ fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
     let summary = Summary::new(&logs).ok_or("no earlier run")?;
     let away = value.ln() - summary.mean;
     let count = logs.len();
-    // The interval is one for a further run: it scatters as the runs of the level do, and their mean is
-    // uncertain by its own share.
+    // The interval is one for a further run: it scatters as the runs of the level do, and their
+    // mean is uncertain by its own share.
     let error = summary.stddev * (1.0 + 1.0 / count as f64).sqrt();
     let freedom = u32::try_from(count - 1).unwrap_or(u32::MAX);
     let estimate = Ratio::new(away, error, freedom, LEVEL_PERCENT / 100.0);

@@ -1,5 +1,5 @@
-//! In: a Record. Out: the small part of it that lists, pages and histories need. The index of a store
-//! keeps it as one line per run.
+//! In: a Record. Out: the small part of it that lists, pages and histories need. The index of a
+//! store keeps it as one line per run.
 
 use blocklab_findings::{Assessment, Estimate, Finding, Row, RowDirection, Severity, assess};
 use blocklab_record::{Interval, Origin, Percentile, Record, Status};
@@ -115,8 +115,8 @@ pub struct FigureDigest {
     pub passes: u32,
 }
 
-/// What a list shows of a Record, and a line of JSON with the [`Digest`] and the [`Course`] that its
-/// history and its row on a page need.
+/// What a list shows of a Record, and a line of JSON with the [`Digest`] and the [`Course`] that
+/// its history and its row on a page need.
 pub fn derive(record: &Record) -> (RunHead, String) {
     let assessment = assess(record);
     let head = RunHead {
@@ -220,7 +220,8 @@ impl LoadDigest {
         }
     }
 
-    /// The name of the figure that is judged: the rate, or the mean latency where a rate was requested.
+    /// The name of the figure that is judged: the rate, or the mean latency where a rate was
+    /// requested.
     pub fn headline(&self) -> String {
         let quantity = if self.is_paced {
             Quantity::Mean(Clocked::Service)
@@ -232,8 +233,8 @@ impl LoadDigest {
 }
 
 /// Rules that find a cause outside of the target and its load: a run that they doubt is left out of
-/// the test. Rules that find a symptom of a slower target, such as a heavier tail, are not among them:
-/// leaving such runs out would hide what a history is for.
+/// the test. Rules that find a symptom of a slower target, such as a heavier tail, are not among
+/// them: leaving such runs out would hide what a history is for.
 const DISTURBED: [&str; 16] = [
     "changed-under-way",
     "clock",
@@ -276,8 +277,8 @@ fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
     doubts
 }
 
-/// Rate, mean and p99. The p99 is that of the response time where there is one, since that is the time
-/// that users wait.
+/// Rate, mean and p99. The p99 is that of the response time where there is one, since that is the
+/// time that users wait.
 fn figures(direction: &RowDirection) -> Vec<FigureDigest> {
     let mut figures = vec![
         FigureDigest::new(Quantity::Iops, &direction.iops),

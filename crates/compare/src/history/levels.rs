@@ -1,5 +1,5 @@
-//! In: the values of a series that enter the test, and the places at which a new level begins. Out: the
-//! levels. Charts draw them; no verdict depends on them.
+//! In: the values of a series that enter the test, and the places at which a new level begins. Out:
+//! the levels. Charts draw them; no verdict depends on them.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
-//! In: a small digest of each run, from the oldest on. Out: what changed, since which run, and by how
-//! much.
+//! In: a small digest of each run, from the oldest on. Out: what changed, since which run, and by
+//! how much.
 //!
-//! The index of a store keeps the digests, so no Record has to be read again. Digests of the same load
-//! on the same target and class of machine make a series; the energy statistic and the rank test of
-//! `stats` find the changes in it.
+//! The index of a store keeps the digests, so no Record has to be read again. Digests of the same
+//! load on the same target and class of machine make a series; the energy statistic and the rank
+//! test of `stats` find the changes in it.
 
 mod against;
 mod digest;

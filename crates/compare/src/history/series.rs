@@ -1,5 +1,5 @@
-//! In: digests of runs, from the oldest on. Out: a series for each figure of each load that was measured
-//! repeatedly under the same conditions, with the changes in it.
+//! In: digests of runs, from the oldest on. Out: a series for each figure of each load that was
+//! measured repeatedly under the same conditions, with the changes in it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -86,11 +86,12 @@ pub struct Series {
     pub is_headline: bool,
     /// What the series shows.
     pub verdict: SeriesVerdict,
-    /// Why the verdict is not a clearer one: how many runs are missing, or what would settle a suspicion.
+    /// Why the verdict is not a clearer one: how many runs are missing, or what would settle a
+    /// suspicion.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Rules that doubt at least three quarters of its runs. They leave no run out: on a machine that is
-    /// always busy, busy runs are compared with busy ones.
+    /// Rules that doubt at least three quarters of its runs. They leave no run out: on a machine
+    /// that is always busy, busy runs are compared with busy ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub usual_doubts: Vec<String>,
     /// Its runs, from the oldest on.
@@ -135,8 +136,8 @@ pub struct Point {
     pub ci95_high: Option<f64>,
     /// The passes behind it.
     pub passes: u32,
-    /// Whether it is left out of the test and drawn hollow: by the user, or because a rule doubts it
-    /// that does not doubt most of its series.
+    /// Whether it is left out of the test and drawn hollow: by the user, or because a rule doubts
+    /// it that does not doubt most of its series.
     pub is_left_out: bool,
     /// What the user decided on it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,8 +180,8 @@ pub struct ChangePoint {
     pub after: f64,
     /// The change from the one level to the other, relative to the one before.
     pub change_percent: f64,
-    /// Lower end of the 95 % confidence interval (Hodges and Lehmann); `None` for a simulation, whose
-    /// change is exact.
+    /// Lower end of the 95 % confidence interval (Hodges and Lehmann); `None` for a simulation,
+    /// whose change is exact.
     pub ci95_low_percent: Option<f64>,
     /// Upper end of it.
     pub ci95_high_percent: Option<f64>,
@@ -226,7 +227,8 @@ const FEWEST: usize = 6;
 /// same verdict whether it is looked at alone or with others.
 pub fn history(runs: &[HistoryRun]) -> History {
     let mut drafts = drafts(runs);
-    // All series are tested before any is judged: what counts as shown depends on how many there are.
+    // All series are tested before any is judged: what counts as shown depends on how many there
+    // are.
     let found: Vec<Found> = drafts.iter().map(Found::new).collect();
     let tested = found.iter().filter(|found| found.is_tested).count();
     let chances: Vec<f64> = found
@@ -382,8 +384,8 @@ struct Found {
     is_tested: bool,
     /// The indexes among the points that enter the test.
     sound: Vec<usize>,
-    /// The indexes into `sound` at which a new level begins, each with the result of the test; `None`
-    /// for a simulation.
+    /// The indexes into `sound` at which a new level begins, each with the result of the test;
+    /// `None` for a simulation.
     changes: Vec<(usize, Option<Change>)>,
 }
 
@@ -419,8 +421,8 @@ impl Found {
         }
     }
 
-    /// Writes changes, suspicion and verdict into the series. `is_shown` answers for each change that was
-    /// tested, in their order, whether it is shown.
+    /// Writes changes, suspicion and verdict into the series. `is_shown` answers for each change
+    /// that was tested, in their order, whether it is shown.
     fn write_into(self, draft: &mut Draft<'_>, mut is_shown: impl FnMut() -> bool) {
         let starts: Vec<usize> = self.changes.iter().map(|(at, _)| *at).collect();
         let mut unshown = None;
@@ -435,8 +437,8 @@ impl Found {
                 unshown = Some((*at, found));
             }
         }
-        // Only the newest level can be suspicious. A change that is too likely among all series remains a
-        // suspicion; otherwise the last one or two runs may be one.
+        // Only the newest level can be suspicious. A change that is too likely among all series
+        // remains a suspicion; otherwise the last one or two runs may be one.
         let level = starts.last().copied().unwrap_or(0);
         draft.series.suspicion = match unshown {
             Some((at, change)) if at == level => Some(change.into()),

@@ -1,13 +1,13 @@
-//! In: a Record. Out: where it was measured, in three parts. The target and the class of the machine
-//! decide to which series it belongs; the rest may explain a change within a series.
+//! In: a Record. Out: where it was measured, in three parts. The target and the class of the
+//! machine decide to which series it belongs; the rest may explain a change within a series.
 
 use blocklab_record::{BlockDevice, Origin, Record};
 use blocklab_units::stated;
 
 use crate::compare::{aspects, each_target};
 
-/// The class of the machine, so far as another class makes figures incomparable; empty for a simulation.
-/// Kernel and scheduler are no part of it: a history should show what their change did.
+/// The class of the machine, so far as another class makes figures incomparable; empty for a
+/// simulation. Kernel and scheduler are no part of it: a history should show what their change did.
 pub(super) fn machine(record: &Record) -> String {
     if record.origin == Origin::Simulated {
         return String::new();
@@ -21,8 +21,8 @@ pub(super) fn machine(record: &Record) -> String {
     instance.chain(processors).collect::<Vec<_>>().join(", ")
 }
 
-/// Disks by their serial numbers, where they have one: the kernel may name them differently at every
-/// start. Firmware is left out, as an update does not make another disk.
+/// Disks by their serial numbers, where they have one: the kernel may name them differently at
+/// every start. Firmware is left out, as an update does not make another disk.
 pub(super) fn target(record: &Record) -> String {
     each_target(record, |target| match target.devices.first() {
         Some(device) => disk(device),
@@ -43,8 +43,8 @@ fn disk(device: &BlockDevice) -> String {
     }
 }
 
-/// Everything else around the load, by name and value: the aspects that a comparison knows, the host,
-/// its processor quota, and the limits of a modelled device. What is not known is left out.
+/// Everything else around the load, by name and value: the aspects that a comparison knows, the
+/// host, its processor quota, and the limits of a modelled device. What is not known is left out.
 pub(super) fn surroundings(record: &Record) -> Vec<(String, String)> {
     // Status and origin are no surroundings: one doubts the run, the other decides its series.
     let aspects = aspects(record).filter(|(what, _)| !["status", "origin"].contains(what));

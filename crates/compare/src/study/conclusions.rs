@@ -14,7 +14,8 @@ pub enum Verdict {
     Confirmed,
     /// At least one is outside.
     Contradicted,
-    /// It is about what documents promise, and all figures come from models made of these documents.
+    /// It is about what documents promise, and all figures come from models made of these
+    /// documents.
     TrueByConstruction,
     /// A figure that it needs is missing.
     NotTestable,

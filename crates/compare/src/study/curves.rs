@@ -8,9 +8,9 @@ use super::tables::{Line, Plot};
 use blocklab_findings::Aggregate;
 use blocklab_findings::sweeps::{add, number, without};
 
-/// Settings by which the load grows along a curve: a share of the full rate, as Vdbench's curves and
-/// the native sweep have it, a rate, or the operations in flight. A case with several is placed by the
-/// first of these.
+/// Settings by which the load grows along a curve: a share of the full rate, as Vdbench's curves
+/// and the native sweep have it, a rate, or the operations in flight. A case with several is placed
+/// by the first of these.
 const LOADS: [&str; 6] = [
     "curve",
     "rate_percent",
@@ -22,12 +22,12 @@ const LOADS: [&str; 6] = [
 /// The latency whose crossing is looked for, in microseconds.
 const BOUND_US: f64 = 1000.0;
 
-/// The curves of a Record, each with its knee and the rate at which it passes a millisecond; `None` if
-/// no curve has two points.
+/// The curves of a Record, each with its knee and the rate at which it passes a millisecond; `None`
+/// if no curve has two points.
 ///
-/// Latency is the mean response time, counted from the moment an operation was due. If any point has no
-/// response time, all points show the service time, which counts from submission. A measurement at full
-/// rate is no point.
+/// Latency is the mean response time, counted from the moment an operation was due. If any point
+/// has no response time, all points show the service time, which counts from submission. A
+/// measurement at full rate is no point.
 pub fn curves(record: &Record) -> Option<Plot> {
     let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
     for measurement in &record.measurements {
@@ -72,9 +72,10 @@ pub fn curves(record: &Record) -> Option<Plot> {
     })
 }
 
-/// Sets the latency that each pass shows: the response time if all of them have one, else the service
-/// time. Gives back whether it is the response time. The two must not be mixed: a curve once showed a
-/// response time of 138 ms as "mean service time", where the table above it had 29.9 ms.
+/// Sets the latency that each pass shows: the response time if all of them have one, else the
+/// service time. Gives back whether it is the response time. The two must not be mixed: a curve
+/// once showed a response time of 138 ms as "mean service time", where the table above it had 29.9
+/// ms.
 fn choose_clock(families: &mut [(String, Vec<Pass>)]) -> bool {
     let mut passes = families.iter().flat_map(|(_, passes)| passes);
     let all = passes.all(|pass| pass.response_us.is_some());

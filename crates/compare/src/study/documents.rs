@@ -10,8 +10,8 @@ use super::value::Value;
 /// Seconds in a month of [`HOURS_PER_MONTH`].
 const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
 
-/// A figure of the system itself, as a list of instances has it, else as documents and prices of its
-/// address give it; `None`: unknown.
+/// A figure of the system itself, as a list of instances has it, else as documents and prices of
+/// its address give it; `None`: unknown.
 pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
     let from_list = of.listed.and_then(|list| listed(list, figure));
     let value = from_list.or_else(|| of_address(of, of.bought?, figure));
@@ -115,8 +115,8 @@ pub(super) fn hour(bought: &Resolved) -> Option<f64> {
     (month > 0.0).then(|| month / HOURS_PER_MONTH)
 }
 
-/// US dollars per month of the volumes. Local disks have no price of their own: theirs is that of the
-/// instance.
+/// US dollars per month of the volumes. Local disks have no price of their own: theirs is that of
+/// the instance.
 fn month(bought: &Resolved) -> Option<f64> {
     let volumes: Vec<f64> = bought
         .costs

@@ -1,5 +1,5 @@
-//! In: a cell of a table. Out: its figure, from a run, from what was published, or from documents and
-//! prices.
+//! In: a cell of a table. Out: its figure, from a run, from what was published, or from documents
+//! and prices.
 
 use std::collections::HashMap;
 
@@ -63,7 +63,8 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// The author's figure of a cell: as published, or computed from the published figures of a sweep.
+    /// The author's figure of a cell: as published, or computed from the published figures of a
+    /// sweep.
     pub fn published(&self, cell: &Cell) -> Option<f64> {
         let publication = self.publication;
         let value = cell_value(cell, |system, case| {
@@ -149,8 +150,8 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The bill of a month in US dollars, including billed operations: the number that the study assumes,
-    /// else the measured rate over the whole month.
+    /// The bill of a month in US dollars, including billed operations: the number that the study
+    /// assumes, else the measured rate over the whole month.
     fn month(&self, system: &str, row: &Row) -> Option<f64> {
         let documented = self.systems.get(system)?;
         let month = documents::figure(documented, Figure::UsdPerMonth)?.value;
@@ -175,7 +176,8 @@ fn is_unknown(row: &Row, figure: Figure) -> bool {
     directions.any(|direction| direction.unknown.has(needed))
 }
 
-/// The value of a cell: a figure, its ratio to another system, or the ratio of that to another case.
+/// The value of a cell: a figure, its ratio to another system, or the ratio of that to another
+/// case.
 fn cell_value(cell: &Cell, of: impl Fn(&str, Option<&str>) -> Option<Value>) -> Option<Value> {
     let above = system_ratio(cell, cell.case.as_deref(), &of)?;
     match &cell.than {

@@ -48,8 +48,8 @@ impl Latencies {
         })
     }
 
-    /// The sample standard deviation, by the middles of the bins: each value is off by at most half a bin,
-    /// which is below 1 % of the latency.
+    /// The sample standard deviation, by the middles of the bins: each value is off by at most half
+    /// a bin, which is below 1 % of the latency.
     pub fn stdev_us(&self) -> Option<f64> {
         let count = self.count() as f64;
         let bins = self.0.iter();
@@ -59,8 +59,8 @@ impl Latencies {
         (count > 1.0).then(|| (sum / (count - 1.0)).sqrt())
     }
 
-    /// The share of operations up to this latency, in per cent. A bin counts if its middle does, as in the
-    /// outputs of other tools.
+    /// The share of operations up to this latency, in per cent. A bin counts if its middle does, as
+    /// in the outputs of other tools.
     pub fn within_percent(&self, ns: u64) -> Option<f64> {
         let within: u64 = self
             .0

@@ -1,20 +1,20 @@
 //! In: the points of a sweep. Out: the figures of the sweep as a whole.
 //!
-//! **Saturation.** The smallest setting at which the rate reaches [`REACHED`] of the largest rate of the
-//! sweep. It is interpolated in the logarithm of the setting between two measured points; where
-//! between them the true value lies was not measured.
+//! **Saturation.** The smallest setting at which the rate reaches [`REACHED`] of the largest rate
+//! of the sweep. It is interpolated in the logarithm of the setting between two measured points;
+//! where between them the true value lies was not measured.
 //!
-//! **Peak.** The point of the highest load: among the points within 1 % of the largest rate, the one
-//! with the highest latency. The point with the largest rate itself is a matter of chance, and its
-//! latency says nothing. A rate does not count if it is more than 5 % above the largest rate of the
-//! points with the most operations in flight (at least half of the maximum, by Little's law as rate
-//! times latency): credits of a limiter gave that rate for a moment.
+//! **Peak.** The point of the highest load: among the points within 1 % of the largest rate, the
+//! one with the highest latency. The point with the largest rate itself is a matter of chance, and
+//! its latency says nothing. A rate does not count if it is more than 5 % above the largest rate of
+//! the points with the most operations in flight (at least half of the maximum, by Little's law as
+//! rate times latency): credits of a limiter gave that rate for a moment.
 //!
-//! **Knee.** The point at which rate over latency is largest (Kleinrock's power). Before it, more load
-//! mostly adds work; after it, more load mostly adds waiting.
+//! **Knee.** The point at which rate over latency is largest (Kleinrock's power). Before it, more
+//! load mostly adds work; after it, more load mostly adds waiting.
 //!
-//! **Crossing.** The rate at which the mean latency passes a bound, interpolated between the two points
-//! around it.
+//! **Crossing.** The rate at which the mean latency passes a bound, interpolated between the two
+//! points around it.
 
 use blocklab_workload::publication::{Family, Figure};
 use serde::Serialize;
@@ -130,7 +130,8 @@ fn swept(family: &Family, lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// The saturation of points of setting and rate, which may come in any order; `None` without a point.
+/// The saturation of points of setting and rate, which may come in any order; `None` without a
+/// point.
 pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
     let mut points = points.to_vec();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -161,9 +162,9 @@ pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
     })
 }
 
-/// Sorts the points of a curve, given in the order of the requested load, into the order in which the
-/// curve is drawn. Gives back how many of them belong to the line up to the highest rate, sorted by
-/// rate. Beyond it more load only adds waiting: those points follow, sorted by latency.
+/// Sorts the points of a curve, given in the order of the requested load, into the order in which
+/// the curve is drawn. Gives back how many of them belong to the line up to the highest rate,
+/// sorted by rate. Beyond it more load only adds waiting: those points follow, sorted by latency.
 pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usize) {
     let mut points: Vec<(f64, f64)> = rates
         .iter()

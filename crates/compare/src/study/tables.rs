@@ -29,7 +29,8 @@ pub struct Table {
     pub drawing: Drawn,
     /// The names of the rows as numbers, if all of them are numbers.
     pub places: Option<Vec<f64>>,
-    /// For each column of rates in a table of lines: where our rates saturate, and the published ones.
+    /// For each column of rates in a table of lines: where our rates saturate, and the published
+    /// ones.
     pub saturations: Vec<[Option<Saturation>; 2]>,
 }
 
@@ -110,7 +111,8 @@ fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
         case: cell.case.clone(),
         system: cell.system.clone(),
         difference_percent: difference.map(|(ours, theirs)| {
-            // A figure that prints as the published one is no different: 1.7745 is the published 1.77.
+            // A figure that prints as the published one is no different: 1.7745 is the published
+            // 1.77.
             let scale = 10f64.powi(cell.figure.decimals() as i32);
             if (ours.value * scale).round() == (theirs * scale).round() {
                 0.0
@@ -175,8 +177,8 @@ pub struct Line {
     pub points: Vec<Point>,
     /// The point at which `x` over `y` is largest.
     pub knee: Option<Point>,
-    /// The point of the highest load: among the points within 1 % of the largest `x`, the one with the
-    /// largest `y`.
+    /// The point of the highest load: among the points within 1 % of the largest `x`, the one with
+    /// the largest `y`.
     pub peak: Option<Point>,
     /// Where the line passes the bound; `None`: nowhere, or there is no bound.
     pub crossing: Option<Crossing>,
@@ -240,8 +242,8 @@ pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
     }
 }
 
-/// The quantity of the vertical axis. It says which latency it is, as a page may draw response times of
-/// the same load elsewhere.
+/// The quantity of the vertical axis. It says which latency it is, as a page may draw response
+/// times of the same load elsewhere.
 fn vertical(of: Figure) -> Quantity {
     let mut quantity = of.quantity();
     if of == Figure::MeanUs {

@@ -1,5 +1,5 @@
-//! In: a run and a case. Out: the processor time that it took and what the device below it did, over all
-//! of its passes.
+//! In: a run and a case. Out: the processor time that it took and what the device below it did,
+//! over all of its passes.
 
 use blocklab_record::{Measurement, Record, ThreadUse};
 use blocklab_workload::publication::Figure;
@@ -36,8 +36,8 @@ pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64>
         Figure::DiskBusyPercent => {
             let mut sum = 0.0;
             for pass in &passes {
-                // Of several disks the busiest is the one that can hold the load back. A millisecond is 1e6
-                // nanoseconds, and the share is in per cent.
+                // Of several disks the busiest is the one that can hold the load back. A
+                // millisecond is 1e6 nanoseconds, and the share is in per cent.
                 let busy = pass.disks.iter().map(|disk| disk.busy_ms).max()?;
                 sum += busy as f64 * 1e8 / pass.elapsed_ns.max(1) as f64;
             }
