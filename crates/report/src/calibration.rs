@@ -5,8 +5,8 @@ use blocklab_units::{Bytes, Ink, count, latency, rate, significant, width};
 
 use crate::document::{Column, Document, Entry, Fit, Group, Layout, Part, Row, Table, lines};
 
-/// The fitted figures with their evidence, every measured load next to what the model gives for it, how
-/// far the model can be trusted, and what the records do not show.
+/// The fitted figures with their evidence, every measured load next to what the model gives for it,
+/// how far the model can be trusted, and what the records do not show.
 pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
     Document {
         name: format!("Fit of {}", fitted.device.name),

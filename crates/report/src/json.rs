@@ -1,8 +1,8 @@
 //! In: results. Out: a JSON object for each, indented, with a newline at the end.
 //!
-//! Field names end with the unit. The first field is the number of the form, which grows when a field
-//! changes its meaning. A figure that is not a number, such as a ratio of nothing, becomes `null`, so
-//! the text is always valid JSON.
+//! Field names end with the unit. The first field is the number of the form, which grows when a
+//! field changes its meaning. A figure that is not a number, such as a ratio of nothing, becomes
+//! `null`, so the text is always valid JSON.
 
 use blocklab_catalog::unit_price::{By, Currency, Priced, old_lists};
 use blocklab_compare::compare::Comparison;
@@ -259,8 +259,8 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) ->
     })
 }
 
-/// What runs and addresses cost, the cheapest first. All amounts are in US dollars; `currency` is the
-/// exchange rate that the user gave.
+/// What runs and addresses cost, the cheapest first. All amounts are in US dollars; `currency` is
+/// the exchange rate that the user gave.
 pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Date) -> String {
     object(&fields! {
         price_format: 1,

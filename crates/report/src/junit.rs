@@ -1,4 +1,5 @@
-//! In: runs, and the answers to the conditions on them. Out: JUnit XML, which CI systems show as tests.
+//! In: runs, and the answers to the conditions on them. Out: JUnit XML, which CI systems show as
+//! tests.
 //!
 //! The rules of that format, such as its names and the order of its elements, stay in this file.
 //!
@@ -185,8 +186,8 @@ impl Case<'_> {
     }
 }
 
-/// `2026-11-20T19:01:42` of an RFC 3339 text: a JUnit timestamp has no fraction and no zone. `None`: an
-/// imported run may have any other text.
+/// `2026-11-20T19:01:42` of an RFC 3339 text: a JUnit timestamp has no fraction and no zone.
+/// `None`: an imported run may have any other text.
 fn moment(rfc3339: &str) -> Option<&str> {
     let seconds = rfc3339.get(..19)?;
     let mut signs = seconds.chars().zip("0000-00-00T00:00:00".chars());
@@ -197,8 +198,8 @@ fn moment(rfc3339: &str) -> Option<&str> {
     fits.then_some(seconds)
 }
 
-/// A text for an attribute or an element. XML allows no control characters, not even as references, so
-/// they are written as in messages: `\u001b`.
+/// A text for an attribute or an element. XML allows no control characters, not even as references,
+/// so they are written as in messages: `\u001b`.
 fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for sign in visible(text).chars() {

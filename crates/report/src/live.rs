@@ -14,9 +14,9 @@ use panel::Panel;
 
 /// What is shown while a run lasts.
 ///
-/// On a terminal it is a block of lines that is redrawn; a terminal of at least 80 by 24 also shows the
-/// last minutes. Elsewhere it is one line for each finished measurement. It starts no thread, and the
-/// time comes from the caller.
+/// On a terminal it is a block of lines that is redrawn; a terminal of at least 80 by 24 also shows
+/// the last minutes. Elsewhere it is one line for each finished measurement. It starts no thread,
+/// and the time comes from the caller.
 pub struct Screen {
     view: View,
     total: Nanos,
@@ -44,16 +44,16 @@ struct Block {
 /// The size of a terminal, in columns and lines, from which on it shows the last minutes.
 const ROOM: (u16, u16) = (80, 24);
 
-/// A terminal that claims more columns is a program and no screen. The block would be padded to that
-/// width, which makes megabytes per second.
+/// A terminal that claims more columns is a program and no screen. The block would be padded to
+/// that width, which makes megabytes per second.
 const WIDEST: u16 = 1000;
 
 /// Steps of the overall bar.
 const STEPS: u64 = 1000;
 
 impl Screen {
-    /// `enabled`: whether anything is shown. `terminal`: columns and lines of stderr; `None`: it is not a
-    /// terminal. `total`: the planned time of the whole run; zero: unknown.
+    /// `enabled`: whether anything is shown. `terminal`: columns and lines of stderr; `None`: it is
+    /// not a terminal. `total`: the planned time of the whole run; zero: unknown.
     pub fn new(enabled: bool, terminal: Option<(u16, u16)>, total: Nanos) -> Self {
         let view = match (enabled, terminal) {
             (false, _) => View::Silent,
@@ -152,8 +152,8 @@ impl Screen {
         }
     }
 
-    /// Ends the measurement under way, and writes its line in the form of lines. `measured`: its result;
-    /// `None`: it was cut off.
+    /// Ends the measurement under way, and writes its line in the form of lines. `measured`: its
+    /// result; `None`: it was cut off.
     fn close(&mut self, measured: Option<&Measurement>) {
         let Some(name) = self.current.take() else {
             return;

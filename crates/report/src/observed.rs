@@ -1,4 +1,5 @@
-//! In: the last interval of a volume that is being served. Out: a line for people, an object for programs.
+//! In: the last interval of a volume that is being served. Out: a line for people, an object for
+//! programs.
 
 use blocklab_device::{CreditBalance, CreditUnit, LimitName};
 use blocklab_record::{Interval, IntervalDirection};
@@ -23,7 +24,8 @@ pub struct Now<'a> {
     pub clients: usize,
     /// Its burst buckets.
     pub balances: Vec<Balance>,
-    /// The limits that requests waited for, each with the share of the interval; the longest wait first.
+    /// The limits that requests waited for, each with the share of the interval; the longest wait
+    /// first.
     pub waits: Vec<(LimitName, f64)>,
 }
 
@@ -36,7 +38,8 @@ pub struct Balance {
     pub lasts: Option<Nanos>,
 }
 
-/// The buckets, and how long each lasts. `before`: what each held one interval ago, in the same order.
+/// The buckets, and how long each lasts. `before`: what each held one interval ago, in the same
+/// order.
 pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance> {
     let balances = now.iter().enumerate().map(|(index, now)| {
         let spent = before.get(index).map_or(0.0, |before| before - now.left);
@@ -49,8 +52,8 @@ pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance
     balances.collect()
 }
 
-/// For each limit, the share of an interval in which requests waited for it. `before` and `now` are the
-/// total waits so far.
+/// For each limit, the share of an interval in which requests waited for it. `before` and `now` are
+/// the total waits so far.
 pub fn since(
     before: &[(LimitName, Nanos)],
     now: &[(LimitName, Nanos)],
@@ -115,8 +118,8 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// `gp2: burst credits 5,397,000 operations (99.9 %)`, or an amount in GiB. Providers show the share,
-/// whatever unit they count in.
+/// `gp2: burst credits 5,397,000 operations (99.9 %)`, or an amount in GiB. Providers show the
+/// share, whatever unit they count in.
 pub fn credits(balance: &CreditBalance) -> String {
     let CreditBalance {
         name,

@@ -1,5 +1,5 @@
-//! In: the prices of offers. Out: their document: a table, then every unit price with its inputs, then
-//! every list price.
+//! In: the prices of offers. Out: their document: a table, then every unit price with its inputs,
+//! then every list price.
 
 use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice, old_lists};
 use blocklab_workload::Date;
@@ -17,8 +17,8 @@ const UNITS: [(&str, Unit); 5] = [
     ("an hour per 1M IOPS", Unit::MillionIopsHour),
 ];
 
-/// What each offer costs, in the order given: a warning for each old list, a table, every unit price with
-/// its inputs, and every list price with region, day and source.
+/// What each offer costs, in the order given: a warning for each old list, a table, every unit
+/// price with its inputs, and every list price with region, day and source.
 pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Date) -> Document {
     let money = Money {
         currency,
@@ -40,8 +40,8 @@ pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Dat
     }
 }
 
-/// How amounts are shown: in the requested currency, or in their own. Amounts that are not in US dollars
-/// keep their currency, since the user gives only the exchange rate of the dollar.
+/// How amounts are shown: in the requested currency, or in their own. Amounts that are not in US
+/// dollars keep their currency, since the user gives only the exchange rate of the dollar.
 #[derive(Clone, Copy)]
 struct Money<'a> {
     currency: Option<&'a Currency>,
@@ -61,7 +61,8 @@ impl<'a> Money<'a> {
         self.currency.map_or(self.own, |currency| &currency.code)
     }
 
-    /// The amount without its currency: to the cent from 1 on, below that with four significant digits.
+    /// The amount without its currency: to the cent from 1 on, below that with four significant
+    /// digits.
     fn bare(&self, usd: f64) -> String {
         let value = usd * self.currency.map_or(1.0, |currency| currency.per_usd);
         if value >= 1.0 {
@@ -109,8 +110,8 @@ fn ages(priced: &[Priced], today: Date) -> Vec<Entry> {
     findings.collect()
 }
 
-/// The table of all offers, with the columns in which at least one of them has a figure; empty if no
-/// offer has a price.
+/// The table of all offers, with the columns in which at least one of them has a figure; empty if
+/// no offer has a price.
 fn table(priced: &[Priced], money: Money<'_>) -> Part {
     let mut titles = vec![format!("{} a month", money.code()), "an hour".to_owned()];
     titles.extend(UNITS.map(|(title, _)| title.to_owned()));

@@ -1,9 +1,9 @@
 //! In: a run and what was found in it. Out: its figures in the text format of Prometheus, for the
 //! textfile collector of node_exporter.
 //!
-//! The rules of that format stay in this file. A family has one HELP and one TYPE line, which its samples
-//! follow without a gap. No sample has a time, which the collector would refuse. A label may hold any
-//! text, with `\`, `"` and line ends escaped.
+//! The rules of that format stay in this file. A family has one HELP and one TYPE line, which its
+//! samples follow without a gap. No sample has a time, which the collector would refuse. A label
+//! may hold any text, with `\`, `"` and line ends escaped.
 
 use std::fmt::Write;
 
@@ -14,8 +14,8 @@ use blocklab_units::count;
 
 use crate::words::facts;
 
-/// The most time series of one run. A Prometheus keeps each for weeks, and a sweep over hundreds of cases
-/// is better exported as a table.
+/// The most time series of one run. A Prometheus keeps each for weeks, and a sweep over hundreds of
+/// cases is better exported as a table.
 pub const MOST_SERIES: usize = 2000;
 
 /// A run would have more than [`MOST_SERIES`] time series; holds how many.
@@ -194,7 +194,8 @@ fn load(case: &str, of: &RowDirection) -> Labels {
     ]
 }
 
-/// Those percentiles that enough operations support: on others, a single operation would raise an alarm.
+/// Those percentiles that enough operations support: on others, a single operation would raise an
+/// alarm.
 fn quantiles(case: &str, of: &RowDirection, percentiles: &Percentiles) -> Vec<(Labels, f64)> {
     let supported = percentiles
         .iter()
@@ -250,8 +251,8 @@ fn findings(assessment: &Assessment) -> Family {
     }
 }
 
-/// The limits in the model of a volume. Of several targets with a limit of the same name, the first is
-/// taken.
+/// The limits in the model of a volume. Of several targets with a limit of the same name, the first
+/// is taken.
 fn limits(record: &Record) -> [Family; 2] {
     let (mut operations, mut bytes) = (Vec::new(), Vec::new());
     let limits = record.targets.iter().flat_map(|target| &target.limits);

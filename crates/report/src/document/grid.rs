@@ -11,10 +11,10 @@ use super::Table;
 /// Blanks between two columns.
 const GAP: usize = 2;
 
-/// The rows of a table as lines with aligned columns. `right` says which columns are flush right, `room`
-/// how many terminal columns there are. If the lines do not fit, gaps shrink to `least`; if that does
-/// not help, the first cell of each row gets a line of its own above the others. Rows that do not fit
-/// even then keep the usual gaps, and the terminal wraps them.
+/// The rows of a table as lines with aligned columns. `right` says which columns are flush right,
+/// `room` how many terminal columns there are. If the lines do not fit, gaps shrink to `least`; if
+/// that does not help, the first cell of each row gets a line of its own above the others. Rows
+/// that do not fit even then keep the usual gaps, and the terminal wraps them.
 pub fn lines<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
@@ -24,8 +24,8 @@ pub fn lines<R: AsRef<[String]>>(
     painted(rows, right, room, least, |_, _, text| text.into()).collect()
 }
 
-/// As [`lines`], one by one. `paint` colours a cell, given its row and column; widths are those of the
-/// plain texts.
+/// As [`lines`], one by one. `paint` colours a cell, given its row and column; widths are those of
+/// the plain texts.
 pub fn painted<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
@@ -91,9 +91,9 @@ pub fn indented(text: &str, margin: usize) -> String {
     indented
 }
 
-/// A table behind a margin. Titles that are wider than the figures of their column wrap, but no column
-/// is narrower than `title`. Columns that do not fit next to the others follow in a block below, where
-/// the names of the rows are repeated.
+/// A table behind a margin. Titles that are wider than the figures of their column wrap, but no
+/// column is narrower than `title`. Columns that do not fit next to the others follow in a block
+/// below, where the names of the rows are repeated.
 pub fn blocks(table: &Table, margin: usize, title: usize, style: Style) -> String {
     let names = table.rows.iter().map(|row| width(&row.cells[0]));
     let room = style
@@ -172,8 +172,8 @@ fn fitting(heads: &[Head], room: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// One line of the titles, with an empty cell above the names. Titles of fewer lines begin lower, so that
-/// all end on the same line.
+/// One line of the titles, with an empty cell above the names. Titles of fewer lines begin lower,
+/// so that all end on the same line.
 fn titles(heads: &[Head], at: usize, height: usize) -> Vec<String> {
     let parts = heads.iter().map(|head| {
         let line = at.checked_sub(height - head.lines.len());

@@ -1,4 +1,5 @@
-//! The `<head>` of every page: its policy, its style, and the mark by which a later version recognizes it.
+//! The `<head>` of every page: its policy, its style, and the mark by which a later version
+//! recognizes it.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -26,7 +27,8 @@ pub fn is_page(head: &[u8]) -> bool {
 /// The style that all pages share: text, tables, findings.
 const PLAIN: &str = include_str!("../../assets/report.css");
 
-/// The dark colours: where the reader's system is dark or the button was pressed, but never on paper.
+/// The dark colours: where the reader's system is dark or the button was pressed, but never on
+/// paper.
 const DARK: &str = concat!(
     "@media screen and (prefers-color-scheme: dark) { :root:not([data-theme=\"light\"]) {\n",
     include_str!("../../assets/dark.css"),
@@ -45,7 +47,8 @@ pub fn head(title: &str, own: &str) -> Markup {
     head_under(title, own, Some(POLICY))
 }
 
-/// The head of a page that a server sends. Its policy is an HTTP header, and need not be in the page.
+/// The head of a page that a server sends. Its policy is an HTTP header, and need not be in the
+/// page.
 pub fn served_head(title: &str, own: &str) -> Markup {
     head_under(title, own, None)
 }

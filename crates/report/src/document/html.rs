@@ -24,8 +24,8 @@ pub(super) fn print(document: &Document) -> String {
     page.into_string() + "\n"
 }
 
-/// Parts of a document. `title` is that of the section they belong to. Every table is a landmark for
-/// screen readers; several of one section are numbered, so that no two have the same name.
+/// Parts of a document. `title` is that of the section they belong to. Every table is a landmark
+/// for screen readers; several of one section are numbered, so that no two have the same name.
 pub fn parts(all: &[Part], title: &str) -> Markup {
     html! {
         @for (place, part) in all.iter().enumerate().filter(|(_, part)| !part.is_empty()) {

@@ -100,8 +100,8 @@ fn table_of(table: &Table) -> String {
     out
 }
 
-/// What is said about groups and rows, each with a name. A row in a group gets the name of the group,
-/// since its own, such as `p99.9`, occurs in many groups.
+/// What is said about groups and rows, each with a name. A row in a group gets the name of the
+/// group, since its own, such as `p99.9`, occurs in many groups.
 fn remarks(rows: &[Row]) -> Vec<(&str, &str)> {
     let mut group = None;
     let mut all = Vec::new();

@@ -25,7 +25,8 @@ use crate::words::evidence;
 /// The content of a view, which can be printed in any form.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
-    /// Its name, which is the title of its page; empty for a document that is only a part of another.
+    /// Its name, which is the title of its page; empty for a document that is only a part of
+    /// another.
     pub name: String,
     /// In reading order.
     pub parts: Vec<Part>,
@@ -62,8 +63,8 @@ pub enum Part {
     Blocks(Vec<Vec<Part>>),
     /// Figures in columns.
     Table(Table),
-    /// Details that a reader of a page can unfold. A terminal leaves them out, and another command shows
-    /// them.
+    /// Details that a reader of a page can unfold. A terminal leaves them out, and another command
+    /// shows them.
     Folded {
         /// The title, which is always visible.
         title: String,
@@ -154,12 +155,14 @@ impl Entry {
         self.text_ink == Some(Ink::Dim)
     }
 
-    /// Whether it is an item that belongs to the entry before it: by its sign and its deeper margin.
+    /// Whether it is an item that belongs to the entry before it: by its sign and its deeper
+    /// margin.
     fn is_below(&self) -> bool {
         self.head.starts_with("    ") && self.head.trim() == "-"
     }
 
-    /// The head without the blanks that place it and the signs of a list, which only a terminal needs.
+    /// The head without the blanks that place it and the signs of a list, which only a terminal
+    /// needs.
     fn name(&self) -> &str {
         self.head
             .trim_matches(|letter: char| letter.is_whitespace() || "-*=!→".contains(letter))
@@ -220,7 +223,8 @@ pub enum Layout {
         /// Blanks before each line.
         margin: usize,
     },
-    /// With smaller gaps on a narrow terminal, and with names above their rows if that is not enough.
+    /// With smaller gaps on a narrow terminal, and with names above their rows if that is not
+    /// enough.
     Fitted {
         /// Blanks before each line.
         margin: usize,

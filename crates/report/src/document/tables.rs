@@ -20,8 +20,8 @@ pub fn scrolling(label: &str, class: &str, heads: Markup, rows: Markup) -> Marku
     }
 }
 
-/// The titles of columns, each with the class of its cells. A column without a title gets a plain cell,
-/// as a screen reader would announce an empty heading.
+/// The titles of columns, each with the class of its cells. A column without a title gets a plain
+/// cell, as a screen reader would announce an empty heading.
 pub fn heads(titles: &[(&str, &str)]) -> Markup {
     html! {
         @for (title, class) in titles {

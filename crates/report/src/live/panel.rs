@@ -90,8 +90,8 @@ impl Panel {
         if lines.is_empty() {
             lines.push("no operation completed".to_owned());
         }
-        // The figures leave no room for it in 80 columns. The line stays when it is empty, so that the
-        // lines below do not jump.
+        // The figures leave no room for it in 80 columns. The line stays when it is empty, so that
+        // the lines below do not jump.
         let ramp = if self.latest.ramp {
             "ramp: not counted"
         } else {

@@ -1,5 +1,5 @@
-//! In: an advice. Out: its Document: the answer, which limits bind it, what it would be under other terms,
-//! what was refused although cheaper, and what more capacity or speed would cost.
+//! In: an advice. Out: its Document: the answer, which limits bind it, what it would be under other
+//! terms, what was refused although cheaper, and what more capacity or speed would cost.
 
 use blocklab_advice::{
     Advice, Bound, Change, Choice, Chosen, Finalist, Impossible, Migration, More, Move, Nearest,
@@ -198,8 +198,8 @@ fn bound(bound: &Bound) -> String {
     }
 }
 
-/// A value of one part of a need, in its unit. Rounded down, so that a limit never looks higher than it
-/// is.
+/// A value of one part of a need, in its unit. Rounded down, so that a limit never looks higher
+/// than it is.
 fn quantity(of: &str, value: f64) -> String {
     match of {
         "capacity" => format!("{} GiB", count((value / Bytes::GIB.as_f64()).floor())),

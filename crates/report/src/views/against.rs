@@ -1,5 +1,5 @@
-//! In: a run compared with its history. Out: each load with its ratio and verdict, and why others cannot be
-//! compared.
+//! In: a run compared with its history. Out: each load with its ratio and verdict, and why others
+//! cannot be compared.
 
 use blocklab_compare::history::{AgainstHistory, HistoryPair};
 use blocklab_units::plural;

@@ -1,5 +1,5 @@
-//! In: for windows of any length, the most that a load brings within one, and what volumes let pass.
-//! Out: both as tables.
+//! In: for windows of any length, the most that a load brings within one, and what volumes let
+//! pass. Out: both as tables.
 
 use blocklab_sizing::{Quantity, Window};
 use blocklab_units::{latency, rate};
@@ -44,7 +44,8 @@ impl Beside {
 }
 
 impl Passing {
-    /// The rate that it lets pass within the window of this index, in operations or bytes per second.
+    /// The rate that it lets pass within the window of this index, in operations or bytes per
+    /// second.
     pub fn rate(&self, window: &Window, index: usize, quantity: Quantity) -> Option<f64> {
         let amounts = match quantity {
             Quantity::Operations => &self.operations,

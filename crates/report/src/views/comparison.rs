@@ -1,5 +1,5 @@
-//! In: a comparison of runs. Out: the runs, what differs between them, every load that both have, and loads
-//! that only one has.
+//! In: a comparison of runs. Out: the runs, what differs between them, every load that both have,
+//! and loads that only one has.
 
 use blocklab_compare::compare::{Against, Comparison, Contrast, Pair};
 use blocklab_record::Record;
@@ -77,8 +77,8 @@ fn table(comparison: &Comparison, against: &Against) -> Part {
     })
 }
 
-/// The rows of a load. Its name is the heading above the first; what its passes could have shown is a
-/// remark below the last.
+/// The rows of a load. Its name is the heading above the first; what its passes could have shown is
+/// a remark below the last.
 fn load(comparison: &Comparison, pair: &Pair) -> Vec<Row> {
     let mut rows: Vec<Row> = pair.contrasts.iter().map(figure).collect();
     if let Some(first) = rows.first_mut() {

@@ -14,8 +14,8 @@ use crate::words::delivered::{
 use crate::words::model;
 use blocklab_units::Ink;
 
-/// The document of a diagnosis: the verdicts on what was bought and on the figures, the limits and cases
-/// behind them, all findings with their evidence, and the numbered sources of the limits.
+/// The document of a diagnosis: the verdicts on what was bought and on the figures, the limits and
+/// cases behind them, all findings with their evidence, and the numbered sources of the limits.
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Document {
     let compared = diagnosis.expected.as_ref();
     let mut sources = Vec::new();

@@ -1,4 +1,5 @@
-//! In: findings, notes and errors. Out: the findings in brief or with all evidence, and lists of the others.
+//! In: findings, notes and errors. Out: the findings in brief or with all evidence, and lists of
+//! the others.
 
 use blocklab_findings::{Assessment, Finding, Severity};
 use blocklab_record::Record;
@@ -13,8 +14,8 @@ const INDENT: usize = 12;
 /// The least width of a column of evidence; a longer title wraps.
 const TITLE: usize = 14;
 
-/// The findings in brief. One that doubts a figure has its advice and its cases; one that explains a figure
-/// takes a single line.
+/// The findings in brief. One that doubts a figure has its advice and its cases; one that explains
+/// a figure takes a single line.
 pub fn brief(record: &Record, assessment: &Assessment) -> Part {
     let mut parts: Vec<Part> = Vec::new();
     for finding in &assessment.findings {
@@ -83,8 +84,8 @@ fn advice(finding: &Finding) -> Option<Entry> {
     advice.map(|text| Entry::new(Ink::Blue, &arrow, INDENT + 2, text))
 }
 
-/// The figures that all rows share, the table, the cases that neither names, and then the confidence and
-/// the rule.
+/// The figures that all rows share, the table, the cases that neither names, and then the
+/// confidence and the rule.
 fn evidence(finding: &Finding, of: usize) -> [Part; 3] {
     let grid = Grid::new(finding);
     let others = match grid.other_cases(finding, of) {

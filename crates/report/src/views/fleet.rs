@@ -1,4 +1,5 @@
-//! In: a run of several hosts. Out: the figures of each host, and how far the hosts ran at the same time.
+//! In: a run of several hosts. Out: the figures of each host, and how far the hosts ran at the same
+//! time.
 
 use blocklab_findings::fleet::host_rows;
 use blocklab_findings::{Assessment, RowDirection};

@@ -1,4 +1,5 @@
-//! In: the answers to conditions. Out: each condition with the loads that fail it or leave it undecided.
+//! In: the answers to conditions. Out: each condition with the loads that fail it or leave it
+//! undecided.
 
 use blocklab_compare::gate::{Answer, Check, Gate, Judged};
 use blocklab_units::Ink;
@@ -10,7 +11,8 @@ use crate::words::versus::letter;
 /// The most lines of one condition; JSON has all of them.
 const SHOWN: usize = 12;
 
-/// Each condition with its answer, what fails it, what is undecided, and how many passes would decide.
+/// Each condition with its answer, what fails it, what is undecided, and how many passes would
+/// decide.
 pub fn gate(gate: &Gate) -> Document {
     let entries = gate.checks.iter().flat_map(check);
     Document {

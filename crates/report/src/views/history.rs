@@ -1,5 +1,5 @@
-//! In: the history of a store. Out: for each load that was measured repeatedly, a sparkline, its changes,
-//! and what else changed then.
+//! In: the history of a store. Out: for each load that was measured repeatedly, a sparkline, its
+//! changes, and what else changed then.
 
 use blocklab_compare::history::{History, Series};
 use blocklab_units::Ink;

@@ -1,5 +1,5 @@
-//! In: results: Records with their findings, comparisons, diagnoses, studies, histories, traces, advice.
-//! Out: a Document for each, which prints in every form that people read.
+//! In: results: Records with their findings, comparisons, diagnoses, studies, histories, traces,
+//! advice. Out: a Document for each, which prints in every form that people read.
 
 mod advice;
 mod against;
@@ -42,13 +42,13 @@ pub use scaling::scaling;
 pub use study::{curves, study};
 pub use trace::{moment, trace};
 
-/// The summary at the end of a run: what was measured, the limits and assumptions of a modelled device,
-/// notes, errors, findings in brief, and the table. The table comes last, where a terminal of 24 lines
-/// still shows it. [`evidence`] has the rest.
+/// The summary at the end of a run: what was measured, the limits and assumptions of a modelled
+/// device, notes, errors, findings in brief, and the table. The table comes last, where a terminal
+/// of 24 lines still shows it. [`evidence`] has the rest.
 pub fn summary(record: &Record, assessment: &Assessment) -> Document {
     let mut parts = header::header(record);
-    // The header says how an unfinished run ended, and the table says if nothing was measured: the answer
-    // would repeat them.
+    // The header says how an unfinished run ended, and the table says if nothing was measured: the
+    // answer would repeat them.
     if facts::ending(record).is_none() && !assessment.rows.is_empty() {
         let answer = header::answered(&answer::run(record, assessment));
         parts.push(Part::Entries(vec![answer]));

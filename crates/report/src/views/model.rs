@@ -1,5 +1,5 @@
-//! In: a Record of modelled devices. Out: their limits and assumptions, in brief for a summary and in full
-//! for the evidence.
+//! In: a Record of modelled devices. Out: their limits and assumptions, in brief for a summary and
+//! in full for the evidence.
 
 use blocklab_device::{Limit, Origin};
 use blocklab_record::{Record, TargetFacts};

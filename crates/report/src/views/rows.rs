@@ -13,8 +13,8 @@ const FEW: &str = "few";
 /// Blanks before each line; a row that is doubted has its sign there.
 const MARGIN: usize = 2;
 
-/// A row for each case and direction, a second table with the response latency of those under a requested
-/// rate, and a legend.
+/// A row for each case and direction, a second table with the response latency of those under a
+/// requested rate, and a legend.
 pub fn table(record: &Record, assessment: &Assessment) -> Vec<Part> {
     let all: Vec<Line<'_>> = lines(assessment).collect();
     if all.is_empty() {

@@ -1,5 +1,5 @@
-//! In: how the rates of cases grow with the number of hosts. Out: each curve as rows of a table, and where
-//! its growth ends.
+//! In: how the rates of cases grow with the number of hosts. Out: each curve as rows of a table,
+//! and where its growth ends.
 
 use blocklab_compare::scaling::Scaling;
 use blocklab_units::{count, plural, significant};

@@ -1,4 +1,5 @@
-//! In: the character of a recorded load. Out: its Document, and the formats that views of traces share.
+//! In: the character of a recorded load. Out: its Document, and the formats that views of traces
+//! share.
 
 use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
 use blocklab_units::{count, latency, rate, significant, trimmed};
@@ -259,7 +260,8 @@ fn devices(of: &Character) -> Part {
     table(&["NAME", "OPERATIONS"], 1, rows.collect())
 }
 
-/// A throughput in MiB per second, with up to two decimals; a small one with two significant digits.
+/// A throughput in MiB per second, with up to two decimals; a small one with two significant
+/// digits.
 pub(super) fn throughput(bytes_per_s: f64) -> String {
     match bytes_per_s / MIB {
         small if small < 0.1 => significant(small, 2),
@@ -280,8 +282,8 @@ fn size(bytes: f64) -> String {
     String::new()
 }
 
-/// A moment of a trace, `ns` after its beginning: the time of day in UTC if that is known, else the time
-/// since the beginning.
+/// A moment of a trace, `ns` after its beginning: the time of day in UTC if that is known, else the
+/// time since the beginning.
 pub fn moment(begins: Option<u64>, ns: u64) -> String {
     let seconds = match begins {
         Some(begins) => begins.saturating_add(ns) / 1_000_000_000 % 86_400,

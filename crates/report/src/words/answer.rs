@@ -1,6 +1,5 @@
-//! In: the result of a run, a comparison, a diagnosis, a study or a history.
-//! Out: the one sentence with which every form of it begins: the same words in text, on a page and in
-//! JSON.
+//! In: the result of a run, a comparison, a diagnosis, a study or a history. Out: the one sentence
+//! with which every form of it begins: the same words in text, on a page and in JSON.
 
 use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
@@ -97,8 +96,8 @@ pub fn run(record: &Record, assessment: &Assessment) -> Answer {
     }
 }
 
-/// The largest rate: `68,498 IOPS at most`, with the largest throughput if another case has it. The rate
-/// of a case is that of all its directions together.
+/// The largest rate: `68,498 IOPS at most`, with the largest throughput if another case has it. The
+/// rate of a case is that of all its directions together.
 fn largest(assessment: &Assessment) -> String {
     let cases: Vec<CaseRate<'_>> = assessment
         .rows
@@ -167,8 +166,8 @@ fn in_a_sentence(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// The findings of this severity, in a few words: `other programs used the disk in 7 of 8 cases, and 1
-/// more warning`; `None` without one.
+/// The findings of this severity, in a few words: `other programs used the disk in 7 of 8 cases,
+/// and 1 more warning`; `None` without one.
 fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<String> {
     let mut rules: Vec<(&str, Vec<&str>)> = Vec::new();
     for finding in findings
@@ -284,7 +283,8 @@ fn one_against(against: &Against) -> (Tone, String) {
     let mut tone = Tone::Plain;
     let mut parts: Vec<String> = Vec::new();
     for (verdict, tone_of_verdict) in changed {
-        // The first part sets the tone, as slower comes before faster, and names the number of loads.
+        // The first part sets the tone, as slower comes before faster, and names the number of
+        // loads.
         let mut of = String::new();
         if parts.is_empty() {
             tone = tone_of_verdict;
@@ -374,8 +374,8 @@ fn delivered(compared: &Compared) -> Answer {
     Answer::new(tone, format!("{word}: {}{more}", named.join("; ")))
 }
 
-/// A limit and how much of it was delivered: `volume IOPS, 6,000 of 8,000 (75 %)`. A unit that the name
-/// contains is not repeated.
+/// A limit and how much of it was delivered: `volume IOPS, 6,000 of 8,000 (75 %)`. A unit that the
+/// name contains is not repeated.
 fn reached(limit: &LimitCheck) -> String {
     let name = limit
         .limit
@@ -451,8 +451,8 @@ pub fn study(outcome: &Outcome) -> Answer {
     Answer::new(tone, parts.join(", "))
 }
 
-/// How many loads got worse, got better or stayed, by the figure that is judged, and the load that got
-/// worse last.
+/// How many loads got worse, got better or stayed, by the figure that is judged, and the load that
+/// got worse last.
 pub fn history(history: &History) -> Answer {
     let headlines = history.series.iter().filter(|series| series.is_headline);
     let verdicts = headlines.clone().map(|series| series.verdict);

@@ -50,7 +50,8 @@ pub fn limit_words(of: &LimitCheck) -> String {
     }
 }
 
-/// Below this share of the rate of a rested device, in per cent, "as expected" would puzzle a reader.
+/// Below this share of the rate of a rested device, in per cent, "as expected" would puzzle a
+/// reader.
 const LEAST: f64 = 95.0;
 
 /// A cell for each of [`CASE_TITLES`].

@@ -10,8 +10,8 @@ pub struct Grid<'a> {
     shared: Vec<String>,
     /// Names of the quantities, a column each.
     pub titles: Vec<&'a str>,
-    /// For each row its case, `None` for figures of the whole run, and a cell for each title; `None`: it has
-    /// no such figure.
+    /// For each row its case, `None` for figures of the whole run, and a cell for each title;
+    /// `None`: it has no such figure.
     pub rows: Vec<(Option<&'a str>, Vec<Option<String>>)>,
 }
 
@@ -66,8 +66,8 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The cases of the finding, if neither its statement nor the rows name them; else empty. `of`: the
-    /// number of cases of the run.
+    /// The cases of the finding, if neither its statement nor the rows name them; else empty. `of`:
+    /// the number of cases of the run.
     pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
         let cases = facts::unnamed(finding, of);
         if self.titles.is_empty() || !cases.iter().all(|case| self.has_row(case)) {

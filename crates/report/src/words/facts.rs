@@ -20,8 +20,8 @@ pub fn word(of: impl Serialize) -> String {
     name.as_str().unwrap_or_default().replace('_', " ")
 }
 
-/// How to cite a run: `blocklab 0.1.0, study quick, run 7f3a2c, measured 2025-11-20 14:03:22 UTC`. For
-/// several runs: all studies, the first and the last run, and when the first began.
+/// How to cite a run: `blocklab 0.1.0, study quick, run 7f3a2c, measured 2025-11-20 14:03:22 UTC`.
+/// For several runs: all studies, the first and the last run, and when the first began.
 pub fn cite(records: &[&Record]) -> String {
     let [first, rest @ ..] = records else {
         return String::new();
@@ -71,8 +71,8 @@ pub fn device_warnings(bits: u8) -> String {
     named.join(", ")
 }
 
-/// How many values are of each kind, in the order of `kinds`: `5 confirmed, 1 contradicted`. Kinds that
-/// do not occur are left out.
+/// How many values are of each kind, in the order of `kinds`: `5 confirmed, 1 contradicted`. Kinds
+/// that do not occur are left out.
 pub fn tally<T: PartialEq + Serialize>(
     kinds: &[T],
     all: impl Iterator<Item = T> + Clone,
@@ -158,8 +158,8 @@ fn first_of(names: &[&str]) -> String {
     }
 }
 
-/// A moment in RFC 3339 and UTC as people read it: `2025-11-20 14:03:22 UTC`. Any other text, as imported
-/// runs have it, stays as it is.
+/// A moment in RFC 3339 and UTC as people read it: `2025-11-20 14:03:22 UTC`. Any other text, as
+/// imported runs have it, stays as it is.
 pub fn moment(rfc3339: &str) -> String {
     if rfc3339.is_empty() {
         return "time unknown".to_owned();
@@ -191,8 +191,8 @@ pub fn target_names(record: &Record) -> String {
     first_of(&names)
 }
 
-/// Targets of one kind: `/data/x · scratch file · 1 GiB`, or `/data/x, /data/y and 6 more · file · 8 GiB in
-/// all`.
+/// Targets of one kind: `/data/x · scratch file · 1 GiB`, or `/data/x, /data/y and 6 more · file ·
+/// 8 GiB in all`.
 fn targets(alike: &[TargetFacts]) -> String {
     let names: Vec<&str> = alike.iter().map(|target| &*target.path).collect();
     let kinds = alike.iter().map(|target| target_kind(target.kind));
@@ -233,8 +233,8 @@ fn device(device: &BlockDevice) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(DOT)
 }
 
-/// Whether the medium rotates. `None` for transports that end in a host or in memory, where the kernel's
-/// flag is a default and no evidence.
+/// Whether the medium rotates. `None` for transports that end in a host or in memory, where the
+/// kernel's flag is a default and no evidence.
 pub fn rotates(device: &BlockDevice) -> Option<bool> {
     let real = ["nvme", "scsi", "ata", "usb", "mmc", "floppy"];
     real.contains(&device.transport.as_str())
@@ -297,7 +297,8 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Lines on targets of one kind in one place: the targets, their file system, and the devices below it.
+/// Lines on targets of one kind in one place: the targets, their file system, and the devices below
+/// it.
 pub fn target_lines(alike: &[TargetFacts]) -> Vec<(&'static str, String)> {
     let mut lines = vec![("target", targets(alike))];
     if let Some(first) = alike.first() {
@@ -333,8 +334,8 @@ pub fn load(case: &str, direction: Direction) -> String {
 /// Shown in place of an interval that is wider than its figure.
 const TOO_WIDE: &str = "over 100 %";
 
-/// Whether an interval shows nothing but that more passes are needed: it is wider than the figure itself,
-/// or reaches zero.
+/// Whether an interval shows nothing but that more passes are needed: it is wider than the figure
+/// itself, or reaches zero.
 pub fn has_too_few_passes(estimate: &Estimate) -> bool {
     let percent = estimate.half_width_percent();
     percent.is_some_and(|percent| percent > 100.0 || estimate.low.is_some_and(|low| low <= 0.0))
@@ -402,8 +403,8 @@ fn rate_or_count(value: f64) -> String {
     rate(value)
 }
 
-/// The latency at a quantile (0 to 1): `12.3 µs`; `~12.3 µs` if too few operations lie beyond it; a dash
-/// if no distribution is known, as for some imported runs.
+/// The latency at a quantile (0 to 1): `12.3 µs`; `~12.3 µs` if too few operations lie beyond it; a
+/// dash if no distribution is known, as for some imported runs.
 pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
     if !direction.knows(quantile) || (ns == 0 && direction.curve.is_empty()) {
         return "–".to_owned();
@@ -424,8 +425,8 @@ pub fn mean(direction: &RowDirection) -> String {
     }
 }
 
-/// The cases of a finding, unless its statement names them or it is about all cases, of which there are
-/// `of`.
+/// The cases of a finding, unless its statement names them or it is about all cases, of which there
+/// are `of`.
 pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
     let mut cases = finding.subject.iter();
     let all_named = cases.all(|case| finding.statement.contains(case.as_str()));
@@ -458,8 +459,8 @@ pub const fn directions(interval: &Interval) -> [IntervalDirection; 3] {
     [interval.read, interval.write, interval.trim]
 }
 
-/// The figures of each direction in which something moved, separated by `gap`: `read 6,012 IOPS 24.6
-/// MB/s p50 1.31 ms p99 2.07 ms`.
+/// The figures of each direction in which something moved, separated by `gap`: `read 6,012 IOPS
+/// 24.6 MB/s p50 1.31 ms p99 2.07 ms`.
 pub fn moved(interval: &Interval, gap: &str) -> Vec<String> {
     let named = DIRECTIONS.into_iter().zip(directions(interval));
     let moved = named.filter(|(_, direction)| direction.ios > 0);
@@ -525,9 +526,10 @@ pub fn accounting(record: &Record) -> Accounting {
     sum
 }
 
-/// Operations in flight on average over the whole run: first by Little's law from our latencies, then by
-/// what the kernel counted in the queue of the busiest device below the targets. Latency begins when an
-/// operation is issued, so operations that wait in a batch for a call are in the first figure only.
+/// Operations in flight on average over the whole run: first by Little's law from our latencies,
+/// then by what the kernel counted in the queue of the busiest device below the targets. Latency
+/// begins when an operation is issued, so operations that wait in a batch for a call are in the
+/// first figure only.
 pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
     let passes = &record.measurements;
     let elapsed: u64 = passes.iter().map(|pass| pass.elapsed_ns).sum();

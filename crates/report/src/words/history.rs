@@ -1,5 +1,5 @@
-//! In: the series of a history. Out: the words for each: what changed, since which run, by how much, and
-//! what else changed then; and a sparkline of it.
+//! In: the series of a history. Out: the words for each: what changed, since which run, by how
+//! much, and what else changed then; and a sparkline of it.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +114,8 @@ pub fn conditions(of: &Conditions) -> String {
     parts.join(" · ")
 }
 
-/// The verdict on a series: `IOPS: regressed`, `p99: not comparable, 3 of the 6 runs that are needed`.
+/// The verdict on a series: `IOPS: regressed`, `p99: not comparable, 3 of the 6 runs that are
+/// needed`.
 pub fn verdict(series: &Series) -> String {
     let why = match &*series.why {
         "" => String::new(),
@@ -141,8 +142,8 @@ pub const fn ink(of: SeriesVerdict) -> Ink {
     }
 }
 
-/// `regressed, −12.5 % (−12.9 % to −12.1 %), since 20261120-190142-k3f (12 runs): from 798 IOPS to 700 IOPS
-/// in the median; chance does that once in 5,000 tries`.
+/// `regressed, −12.5 % (−12.9 % to −12.1 %), since 20261120-190142-k3f (12 runs): from 798 IOPS to
+/// 700 IOPS in the median; chance does that once in 5,000 tries`.
 fn change(quantity: Quantity, of: &ChangePoint) -> String {
     let chance = match of.probability {
         Some(probability) => format!("chance does that once in {}", tries(probability)),
@@ -196,8 +197,8 @@ pub fn changed(all: &[Changed]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// `suspected, regressed since 20261120-190142-k3f: from 798 IOPS to 700 IOPS in the median; two more runs
-/// will tell`.
+/// `suspected, regressed since 20261120-190142-k3f: from 798 IOPS to 700 IOPS in the median; two
+/// more runs will tell`.
 fn suspicion_of(quantity: Quantity, of: &Suspected) -> String {
     format!(
         "suspected, {} since {}: from {} to {} in the median; two more runs will tell",
@@ -227,7 +228,8 @@ pub fn remarks(point: &Point) -> String {
         .join("; ")
 }
 
-/// Sentences on the runs that are left out or kept: how many and why, and what doubts nearly all runs.
+/// Sentences on the runs that are left out or kept: how many and why, and what doubts nearly all
+/// runs.
 pub fn left_out(series: &Series) -> Vec<String> {
     let by_hand = [
         (
@@ -272,12 +274,12 @@ pub fn left_out(series: &Series) -> Vec<String> {
 /// The most runs that a sparkline shows: the last ones.
 const BLOCKS: usize = 60;
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The least range of a sparkline, as a share of its middle: scatter of a few per mille must not fill its
-/// whole height.
+/// The least range of a sparkline, as a share of its middle: scatter of a few per mille must not
+/// fill its whole height.
 const LEAST_RANGE: f64 = 0.1;
 
-/// A line of blocks, one for each run: `·` for one that is left out, and `|` before the first run of a new
-/// level.
+/// A line of blocks, one for each run: `·` for one that is left out, and `|` before the first run
+/// of a new level.
 pub fn sparkline(series: &Series) -> String {
     let skipped = series.points.len().saturating_sub(BLOCKS);
     let shown = &series.points[skipped..];

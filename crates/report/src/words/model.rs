@@ -33,8 +33,8 @@ pub fn value(limit: &Limit) -> String {
     format!("{} {}", stated(limit.value), limit.unit)
 }
 
-/// Where the value of a limit comes from: the document, the measurement or the reason, which is empty if
-/// the user gave the value; and the date of a document.
+/// Where the value of a limit comes from: the document, the measurement or the reason, which is
+/// empty if the user gave the value; and the date of a document.
 pub fn source(limit: &Limit) -> (&str, Option<&str>) {
     match &limit.origin {
         Evidence::Documented { source, date } => (source, Some(date)),
@@ -44,14 +44,14 @@ pub fn source(limit: &Limit) -> (&str, Option<&str>) {
     }
 }
 
-/// An assumption without the word "assumed", which every view shows in front of it. Older runs have the
-/// word in the sentence.
+/// An assumption without the word "assumed", which every view shows in front of it. Older runs have
+/// the word in the sentence.
 pub fn assumption(sentence: &str) -> String {
     sentence.replacen(": assumed: ", ": ", 1)
 }
 
-/// The limits that can hold a load back, by name and value: `r5d.xlarge: EBS IOPS` and `6,000 IOPS, in a
-/// burst 18,750 IOPS`. Latencies, buckets and bounds of what may be bought are left out.
+/// The limits that can hold a load back, by name and value: `r5d.xlarge: EBS IOPS` and `6,000 IOPS,
+/// in a burst 18,750 IOPS`. Latencies, buckets and bounds of what may be bought are left out.
 pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for limit in &target.limits {

@@ -47,8 +47,8 @@ pub fn subject(record: &Record) -> String {
     }
 }
 
-/// What differs between the runs: `origin differs: measured | simulated: predictions are compared with
-/// measurements …`
+/// What differs between the runs: `origin differs: measured | simulated: predictions are compared
+/// with measurements …`
 pub fn difference(of: &Difference) -> String {
     let values: Vec<&str> = of
         .values
@@ -75,8 +75,8 @@ pub fn name(pair: &Pair) -> String {
     facts::load(&case, pair.direction)
 }
 
-/// For a load without a shown difference, what its passes could have shown: `could have shown ± 38 %; 61
-/// passes on each side would show 5 %`. `None` if they could have shown what was asked for.
+/// For a load without a shown difference, what its passes could have shown: `could have shown ± 38
+/// %; 61 passes on each side would show 5 %`. `None` if they could have shown what was asked for.
 pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
     let contrast = pair.headline()?;
     let could = contrast.could_show_percent?;
@@ -138,7 +138,8 @@ const fn passes(of: &Contrast) -> &'static str {
     }
 }
 
-/// The loads, those with the largest change first; loads without a change follow in the order of the run.
+/// The loads, those with the largest change first; loads without a change follow in the order of
+/// the run.
 pub fn changed_first(against: &Against) -> Vec<&Pair> {
     let mut pairs: Vec<&Pair> = against.pairs.iter().collect();
     pairs.sort_by(|a, b| change(b).total_cmp(&change(a)));
@@ -190,7 +191,8 @@ pub fn title(comparison: &Comparison, against: &Against) -> String {
     format!("{other} against {base}")
 }
 
-/// The outcome in one sentence: `B against A, 8 loads: faster in 5, slower in 1, no difference shown in 2.`
+/// The outcome in one sentence: `B against A, 8 loads: faster in 5, slower in 1, no difference
+/// shown in 2.`
 pub fn outcome(comparison: &Comparison, against: &Against) -> String {
     let opening = title(comparison, against);
     let number = against.pairs.len();
