@@ -1,5 +1,5 @@
-//! The charts of studies as data: where the marks stand, in which colour, and the words for each.
-//! The page's script draws them (`docs/adr/0008-charts.md`); a table next to each holds its figures.
+//! Charts as data: the marks with their places, colours and words. The page's script draws them
+//! (`docs/adr/0008-charts.md`); a table next to each chart has its figures.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use blocklab_units::latency;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::played::Played;
+use super::study_runs::StudyRuns;
 use blocklab_report::words::shown::{self, fixed};
 
 /// One figure over another.
@@ -17,74 +17,79 @@ pub struct LineChart<'a> {
     pub x: Axis<'a>,
     pub y: Axis<'a>,
     pub lines: Vec<DrawnLine>,
-    /// The directions whose limits are drawn; empty: all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<&'static str>,
+    /// Names of the directions whose limits are drawn; empty: all.
+    #[serde(rename = "ways", skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<&'static str>,
 }
 
+/// An axis of a line chart.
 #[derive(Serialize)]
 pub struct Axis<'a> {
     pub title: Cow<'a, str>,
     pub logarithmic: bool,
-    /// `iops`, `mbps` or `mibps`, where limits can be drawn at its figures.
+    /// `iops`, `mbps` or `mibps` if limits can be drawn on this axis.
     pub quantity: Option<&'static str>,
-    /// Whether the figures are nanoseconds.
+    /// Whether its values are nanoseconds.
     pub is_time: bool,
-    /// The places that have names of their own; empty: rules stand at round figures.
+    /// Values with labels of their own; empty: grid lines are at round values.
     pub ticks: Vec<(f64, &'a str)>,
-    /// A figure at which a line is drawn across.
+    /// A value at which a line is drawn across the chart.
     pub bound: Option<f64>,
 }
 
-#[derive(Serialize)]
+/// A line of a chart.
+#[derive(Default, Serialize)]
 pub struct DrawnLine {
     pub name: String,
+    /// Index into the palette, used unless it has a rank.
     pub color: usize,
-    /// Its place among lines that have an order, 0 to 1.
+    /// Its place among lines that have an order, 0 to 1: such lines have graded colours.
     pub rank: Option<f64>,
     pub is_published: bool,
     pub points: Vec<DrawnPoint>,
-    /// The place of its saturation point or knee.
+    /// The value on the horizontal axis at which it saturates or has its knee.
     pub mark: Option<f64>,
-    /// The run whose limits are its own; `None`: those of all runs.
+    /// Index of the run whose limits belong to the line; `None`: those of all runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<usize>,
 }
 
-#[derive(Serialize)]
+/// A point of a line, with the words for its place and its value.
+#[derive(Default, Serialize)]
 pub struct DrawnPoint {
     pub x: f64,
     pub y: f64,
     pub at: String,
     pub text: String,
-    /// Bytes of an operation, where a limit of bytes can hold it back.
+    /// Bytes of an operation, if a limit of bytes can be drawn at this point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<f64>,
-    /// Whether it is overload: no part of the line.
+    /// Whether it is overload, and no part of the line.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_peak: bool,
 }
 
-/// A group of bars a row. Bars of one unit share a chart: MB/s and IOPS have nothing to do with
-/// each other.
+/// Rows of bars. All bars of a chart have the same unit.
 #[derive(Serialize)]
 pub struct BarChart<'a> {
     pub unit: &'a str,
-    /// As of an axis.
+    /// As [`Axis::quantity`].
     pub quantity: Option<&'static str>,
-    /// As of lines.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<&'static str>,
+    /// As [`LineChart::directions`].
+    #[serde(rename = "ways", skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<&'static str>,
     pub rows: Vec<BarRow<'a>>,
 }
 
+/// A group of bars with a label.
 #[derive(Serialize)]
 pub struct BarRow<'a> {
     pub label: Cow<'a, str>,
     pub bars: Vec<Bar<'a>>,
 }
 
-#[derive(Serialize)]
+/// A bar with its interval and the published figure.
+#[derive(Default, Serialize)]
 pub struct Bar<'a> {
     pub name: Cow<'a, str>,
     pub color: usize,
@@ -93,17 +98,18 @@ pub struct Bar<'a> {
     pub high: Option<f64>,
     pub published: Option<f64>,
     pub text: String,
-    /// More about it: a name and a text each.
+    /// Further facts, each with its name.
     pub details: Vec<(&'static str, String)>,
-    /// The run whose limits are its own.
+    /// Index of the run whose limits belong to the bar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<usize>,
-    /// Bytes of an operation, where a limit of bytes can hold it back.
+    /// Bytes of an operation, if a limit of bytes can be drawn at this bar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<f64>,
 }
 
-/// The place of a chart, with its data. In an attribute every quotation mark would cost six bytes.
+/// The place of a chart, with its data. They are in an element, since every quotation mark in an
+/// attribute would take six bytes.
 pub fn card(label: &str, chart: &impl Serialize) -> Markup {
     html! {
         div class="card study-chart needs-script" data-label=(label) {
@@ -112,10 +118,11 @@ pub fn card(label: &str, chart: &impl Serialize) -> Markup {
     }
 }
 
-/// The chart of a table, or one for each unit; nothing where its author draws none.
-pub fn of_table(table: &Table, played: &Played<'_>) -> Markup {
+/// The chart of a table, or one for each unit; empty if its author draws none.
+pub fn table_chart(table: &Table, runs: &StudyRuns<'_>) -> Markup {
     let mut units: Vec<&str> = Vec::new();
-    for column in plain(table) {
+    // IOPS and MB/s need scales of their own, and so charts of their own.
+    for column in drawn_columns(table) {
         if !units.contains(&unit(table, column)) {
             units.push(unit(table, column));
         }
@@ -124,10 +131,10 @@ pub fn of_table(table: &Table, played: &Played<'_>) -> Markup {
     match (table.drawing, &table.places) {
         (Drawn::Lines, Some(places)) => {
             let unit = units.first().copied().unwrap_or_default();
-            card(&title(unit), &lines(table, places, unit, played))
+            card(&title(unit), &lines(table, places, unit, runs))
         }
         (Drawn::Bars, _) => html! {
-            @for unit in units { (card(&title(unit), &bars(table, unit, played))) }
+            @for unit in units { (card(&title(unit), &bars(table, unit, runs))) }
         },
         _ => html! {},
     }
@@ -142,11 +149,12 @@ pub const fn is_drawn(table: &Table) -> bool {
     }
 }
 
-/// The columns that are drawn: no ratios.
-fn plain(table: &Table) -> impl Iterator<Item = usize> {
+/// The columns that are drawn: all but ratios, which have another scale.
+fn drawn_columns(table: &Table) -> impl Iterator<Item = usize> {
     (0..table.columns.len()).filter(|column| !table.ratios[*column])
 }
 
+/// The cells of a column.
 fn entries(table: &Table, column: usize) -> impl Iterator<Item = &Entry> {
     table
         .cells
@@ -154,6 +162,7 @@ fn entries(table: &Table, column: usize) -> impl Iterator<Item = &Entry> {
         .filter_map(move |row| row[column].as_ref())
 }
 
+/// The unit of a column.
 fn unit(table: &Table, column: usize) -> &str {
     entries(table, column)
         .next()
@@ -173,7 +182,7 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// As limits know a unit.
+/// The quantity in which limits are drawn on an axis of this unit.
 fn quantity(unit: &str) -> Option<&'static str> {
     match unit {
         "IOPS" => Some("iops"),
@@ -184,20 +193,21 @@ fn quantity(unit: &str) -> Option<&'static str> {
 }
 
 /// The directions of all figures of a unit.
-fn ways(table: &Table, of: &str, played: &Played<'_>) -> Vec<&'static str> {
+fn directions(table: &Table, of: &str, runs: &StudyRuns<'_>) -> Vec<&'static str> {
     let entries = table.cells.iter().flatten().flatten();
-    played.ways(entries.filter(|entry| entry.unit == of))
+    runs.directions(entries.filter(|entry| entry.unit == of))
 }
 
-/// A line a column over rows that are numbers, and one for what was published.
+/// The chart of a table whose rows are numbers: for each column a line of our figures and one of
+/// the published ones.
 fn lines<'a>(
     table: &'a Table,
     places: &[f64],
     unit: &'a str,
-    played: &Played<'_>,
+    runs: &StudyRuns<'_>,
 ) -> LineChart<'a> {
     let mut lines = Vec::new();
-    for (color, column) in plain(table).enumerate() {
+    for (color, column) in drawn_columns(table).enumerate() {
         for is_published in [false, true] {
             let points = (0..places.len()).filter_map(|row| {
                 let entry = table.cells[row][column].as_ref()?;
@@ -211,7 +221,8 @@ fn lines<'a>(
                     y,
                     at: format!("{} {}", table.rows[row], table.corner),
                     text: format!("{} {}", fixed(y, entry.decimals), entry.unit),
-                    size: (unit == "IOPS").then(|| played.size(entry)).flatten(),
+                    // On a chart of bytes, a limit of bytes is a line and needs no size.
+                    size: (unit == "IOPS").then(|| runs.size(entry)).flatten(),
                     past_peak: false,
                 })
             });
@@ -225,10 +236,11 @@ fn lines<'a>(
                 mark: saturated
                     .filter(|_| !is_published)
                     .map(|saturated| saturated.at),
-                record: entries(table, column).find_map(|entry| played.record(&entry.system)),
+                record: entries(table, column).find_map(|entry| runs.record(&entry.system)),
             });
         }
     }
+    // Colours were given before, so that they do not depend on what is published.
     lines.retain(|line| !line.points.is_empty());
     let names = table.rows.iter().map(String::as_str);
     LineChart {
@@ -241,14 +253,15 @@ fn lines<'a>(
             ..Axis::new(unit, false)
         },
         lines,
-        ways: ways(table, unit, played),
+        directions: directions(table, unit, runs),
     }
 }
 
-fn bars<'a>(table: &'a Table, of: &'a str, played: &Played<'_>) -> BarChart<'a> {
+/// The chart of a table with a row of bars for each of its rows, of the columns with this unit.
+fn bars<'a>(table: &'a Table, of: &'a str, runs: &StudyRuns<'_>) -> BarChart<'a> {
     let mut rows = Vec::new();
     for (label, cells) in table.rows.iter().zip(&table.cells) {
-        let drawn = plain(table).filter(|column| unit(table, *column) == of);
+        let drawn = drawn_columns(table).filter(|column| unit(table, *column) == of);
         let bars = drawn.enumerate().filter_map(|(color, column)| {
             let entry = cells[column].as_ref()?;
             let published = entry
@@ -267,8 +280,8 @@ fn bars<'a>(table: &'a Table, of: &'a str, played: &Played<'_>) -> BarChart<'a> 
                     .into_iter()
                     .filter_map(|(name, text)| Some((name, text?)))
                     .collect(),
-                record: played.record(&entry.system),
-                size: (of == "IOPS").then(|| played.size(entry)).flatten(),
+                record: runs.record(&entry.system),
+                size: (of == "IOPS").then(|| runs.size(entry)).flatten(),
             })
         });
         rows.push(BarRow {
@@ -279,25 +292,26 @@ fn bars<'a>(table: &'a Table, of: &'a str, played: &Played<'_>) -> BarChart<'a> 
     BarChart {
         unit: of,
         quantity: quantity(of),
-        ways: ways(table, of, played),
+        directions: directions(table, of, runs),
         rows,
     }
 }
 
-/// A line a system and sweep.
+/// The chart of a plot, with a line for each system and sweep.
 ///
-/// `rank`: of a line by its name, where numbers have colours. `record`: the run of a system.
-pub fn of_plot(
+/// `rank` gives the rank of a line by its name, `record` the index of the run of a system.
+pub fn plot_chart(
     plot: &Plot,
     rank: &dyn Fn(&str) -> Option<f64>,
     record: &dyn Fn(&str) -> Option<usize>,
 ) -> Markup {
     let scale = plot.y.nanos();
     let up_title = match scale {
-        // The rules along the axis have units of their own.
+        // The labels along an axis of times have their units.
         Some(_) => plot.y.what.to_string(),
         None => plot.y.to_string(),
     };
+    // The bound is part of the scale, so that its line is in the chart.
     let points = || plot.lines.iter().flat_map(|line| &line.points);
     let across: Vec<f64> = points().map(|point| point.x).collect();
     let up: Vec<f64> = points().map(|point| point.y).chain(plot.bound).collect();
@@ -334,7 +348,7 @@ pub fn of_plot(
             ..Axis::new(up_title, is_wide(&up))
         },
         lines: lines.collect(),
-        ways: Vec::new(),
+        directions: Vec::new(),
     };
     html! {
         @if !across.is_empty() {
@@ -343,19 +357,21 @@ pub fn of_plot(
     }
 }
 
-/// Whether figures span so much that small ones would vanish on a plain scale.
+/// Whether the values span a factor of 16 or more, so that small ones would vanish on a linear
+/// scale.
 pub fn is_wide(values: &[f64]) -> bool {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     low > 0.0 && values.iter().copied().fold(0.0, f64::max) / low >= 16.0
 }
 
-/// JSON for a `<script>` element: no `<` in it can end the element.
+/// JSON for a `<script>` element, in which no `<` can end the element.
 pub fn embedded(data: &impl Serialize) -> PreEscaped<String> {
     let text = serde_json::to_string(data).expect("the page's data holds no exotic keys");
     PreEscaped(text.replace('<', "\\u003c"))
 }
 
-/// Six significant figures: exact for every reader, short in the file.
+/// A value rounded to six significant digits: more than any reader sees, and short in the file. A
+/// value that is no number becomes 0, since JSON has none.
 pub fn six_figures(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;

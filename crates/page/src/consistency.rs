@@ -1,4 +1,5 @@
-//! How much of the time each case kept its own rate: bars, and the same as a table.
+//! The section on consistency: for how much of the time each case kept its own rate, as bars and as
+//! a table.
 
 use std::borrow::Cow;
 
@@ -10,44 +11,38 @@ use super::side::Side;
 use blocklab_report::document::tables::{card, heads};
 use blocklab_report::words::facts;
 
-/// More bars than this are no picture.
+/// More bars than this could not be read.
 const MOST_BARS: usize = 40;
 
-/// The consistency of every case with enough slices; nothing where none has them.
+/// The section, with every case that has enough intervals; empty without such a case.
 pub fn section(side: &Side<'_>) -> Markup {
     let rows = side.assessment.rows.iter();
     let all = rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)));
-    let known = all.filter_map(|(row, it)| {
-        let share = share_near_median(side.record, &row.case, it.direction)?;
-        Some((facts::label(row, it), share))
+    let known = all.filter_map(|(row, direction)| {
+        let share = share_near_median(side.record, &row.case, direction.direction)?;
+        Some((facts::label(row, direction), share))
     });
     let known: Vec<(String, f64)> = known.collect();
     let mut drawn: Vec<_> = known.iter().collect();
+    // The least steady cases are those worth looking at. With few cases the order of the run stays.
     if drawn.len() > MOST_BARS {
         drawn.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         drawn.truncate(MOST_BARS);
     }
     let title = format!("Share of the time within {NEAR_PERCENT} % of the median rate");
-    let row = |label: &String, share: f64| BarRow {
-        label: Cow::Owned(label.clone()),
+    let rows = drawn.iter().map(|(label, share)| BarRow {
+        label: Cow::Borrowed(label),
         bars: vec![Bar {
             name: Cow::Borrowed("share"),
-            color: 0,
-            value: Some(share),
-            low: None,
-            high: None,
-            published: None,
+            value: Some(*share),
             text: format!("{share:.1}"),
-            details: Vec::new(),
-            record: None,
-            size: None,
+            ..Bar::default()
         }],
-    };
-    let rows = drawn.iter().map(|(label, share)| row(label, *share));
+    });
     let chart = BarChart {
         unit: "%",
         quantity: None,
-        ways: Vec::new(),
+        directions: Vec::new(),
         rows: rows.collect(),
     };
     let titles = [("case", ""), ("% of the time", "number")];

@@ -1,4 +1,5 @@
-//! How the run went: what became of its operations, what failed, what was noted, what it cost.
+//! The section on the course of a run: what became of its operations, what failed, its notes, and
+//! the overhead of blocklab itself.
 
 use blocklab_record::{Overhead, Record};
 use blocklab_units::{Nanos, count, latency};
@@ -10,13 +11,13 @@ use blocklab_report::document::html::prose;
 use blocklab_report::document::tables::{card, heads, scrolling};
 use blocklab_report::words::facts;
 
-/// Notes, errors, census, and our own cost.
+/// The section. Many runs share tables, and few have one after the other.
 pub fn course(sides: &[Side<'_>]) -> Markup {
     html! {
         section id="course" {
             h2 { "How the run went" }
-            @if side::many(sides) { (of_many(sides)) }
-            @for side in sides.iter().filter(|_| !side::many(sides)) {
+            @if side::shown_together(sides) { (of_many(sides)) }
+            @for side in sides.iter().filter(|_| !side::shown_together(sides)) {
                 (side.title())
                 (errors(side))
                 div class="columns" {
@@ -31,6 +32,7 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// What became of the operations.
 fn census(record: &Record) -> Facts {
     let all = facts::accounting(record).known(record.origin);
     let (ours, kernel) = facts::mean_in_flight(record);
@@ -38,13 +40,13 @@ fn census(record: &Record) -> Facts {
     known(vec![
         ("Issued", all.issued.map(number)),
         ("Completed", Some(number(all.completed))),
-        ("In the ramp", some(all.completed_in_ramp).map(number)),
+        ("In the ramp", above_zero(all.completed_in_ramp).map(number)),
         ("Failed", all.failed.map(number)),
         ("In flight", all.in_flight.map(number)),
         ("Oldest in flight", oldest),
         ("Mean in flight", ours.map(one_decimal)),
         ("Mean in the device's queue", kernel.map(one_decimal)),
-        ("Due, never issued", some(all.overdue).map(number)),
+        ("Due, never issued", above_zero(all.overdue).map(number)),
         ("Finished", Some(facts::moment(&record.finished_at))),
     ])
 }
@@ -53,7 +55,8 @@ fn number(n: u64) -> String {
     count(n as f64)
 }
 
-fn some(n: Option<u64>) -> Option<u64> {
+/// A number that is worth a line only if it is not 0.
+fn above_zero(n: Option<u64>) -> Option<u64> {
     n.filter(|n| *n > 0)
 }
 
@@ -74,11 +77,12 @@ fn own_cost(overhead: &Overhead) -> Facts {
     ])
 }
 
-/// A clock that agreed to the last digit is not called exact.
+/// The error of a clock. One that rounds to 0 is not exact.
 fn ppm(error: f64) -> String {
-    match error {
-        e if e < 0.05 => "below 0.1 ppm".to_owned(),
-        e => format!("{e:.1} ppm"),
+    if error < 0.05 {
+        "below 0.1 ppm".to_owned()
+    } else {
+        format!("{error:.1} ppm")
     }
 }
 
@@ -101,7 +105,7 @@ fn notes(record: &Record) -> Markup {
     }
 }
 
-/// What failed; nothing where nothing did.
+/// The table of failed operations; empty if none failed.
 fn errors(side: &Side<'_>) -> Markup {
     let failures = facts::failures(side.record);
     let texts = ["case", "error", "direction"].map(|title| (title, ""));
@@ -127,11 +131,11 @@ fn errors(side: &Side<'_>) -> Markup {
     }
 }
 
-/// How all runs went: a row each, their errors, and their notes once.
 fn number_or_dash(n: Option<u64>) -> String {
     n.map_or_else(|| "–".to_owned(), number)
 }
 
+/// All runs together: their errors one by one, then a table of a row for each, and each note once.
 fn of_many(sides: &[Side<'_>]) -> Markup {
     let texts = ["system", "finished"].map(|title| (title, "")).into_iter();
     let numbers = ["issued", "completed", "failed"].map(|title| (title, "number"));

@@ -1,4 +1,4 @@
-//! The findings: one statement each, the figures behind it folded away.
+//! The section of findings: a statement for each, with its evidence folded.
 
 use std::cmp::Reverse;
 
@@ -12,37 +12,25 @@ use blocklab_report::document::tables::{heads, scrolling};
 use blocklab_report::words::evidence::Grid;
 use blocklab_report::words::facts;
 
-/// Up to this many names of cases follow a statement; the table has them all.
+/// The most names of cases that follow a statement; its table has all of them.
 const CHIPS: usize = 4;
 
-/// What doubts a figure as a list, what explains one folded below it. What is good stands in the
-/// verdict already.
+/// The section. Findings that doubt a figure are a list; those that explain one are folded below
+/// it. A good one is in the verdict already.
 pub fn findings(sides: &[Side<'_>]) -> Markup {
-    let of = |wanted: fn(Severity) -> bool| -> Vec<Markup> {
-        if side::many(sides) {
-            return alike_rules(sides, wanted);
-        }
-        let all = sides.iter().flat_map(|side| {
-            let findings = side.assessment.findings.iter();
-            findings.map(move |finding| (side, finding))
-        });
-        let all = all.filter(|(_, it)| wanted(it.severity));
-        all.map(|(side, it)| entry(it, side, &html! {}, &html! {}))
-            .collect()
-    };
-    let severe = of(|severity| severity > Severity::Info);
-    let infos = of(|severity| severity == Severity::Info);
+    let severe = entries(sides, |severity| severity > Severity::Info);
+    let infos = entries(sides, |severity| severity == Severity::Info);
     html! {
         @if !severe.is_empty() || !infos.is_empty() {
             section id="findings" {
                 h2 { "Findings" }
                 @if !severe.is_empty() {
-                    ul class="findings" { @for it in &severe { (it) } }
+                    ul class="findings" { @for entry in &severe { (entry) } }
                 }
                 @if !infos.is_empty() {
                     details class="infos" {
                         summary { (observations(infos.len(), severe.len())) }
-                        ul class="findings" { @for it in &infos { (it) } }
+                        ul class="findings" { @for entry in &infos { (entry) } }
                     }
                 }
             }
@@ -50,8 +38,22 @@ pub fn findings(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-/// Findings of one rule are one entry: what holds of one system as the example, the others below.
-fn alike_rules(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> {
+/// The findings of these severities, an entry for each; of many runs an entry for each rule.
+fn entries(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> {
+    if side::shown_together(sides) {
+        return by_rule(sides, wanted);
+    }
+    let all = sides.iter().flat_map(|side| {
+        let findings = side.assessment.findings.iter();
+        findings.map(move |finding| (side, finding))
+    });
+    all.filter(|(_, finding)| wanted(finding.severity))
+        .map(|(side, finding)| entry(finding, side, &html! {}, &html! {}))
+        .collect()
+}
+
+/// An entry for each rule and severity: one finding as the example, and the others folded below it.
+fn by_rule(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> {
     let all = sides.iter().flat_map(|side| {
         let findings = side.assessment.findings.iter();
         findings.map(move |finding| ((finding.severity, finding.rule), (finding, side)))
@@ -64,6 +66,8 @@ fn alike_rules(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> 
         .collect()
 }
 
+/// The entry of findings of one rule. If all say the same, it names every system, else that of the
+/// example.
 fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
     let (first, side) = members[0];
     let statements = alike(
@@ -97,19 +101,19 @@ fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
     entry(first, side, &whose(example, all), &more)
 }
 
-/// Whether the section of the findings has anything in it.
+/// Whether the section has any finding.
 pub fn any(sides: &[Side<'_>]) -> bool {
     let mut all = sides.iter().flat_map(|side| &side.assessment.findings);
     all.any(|finding| finding.severity > Severity::Good)
 }
 
-/// `3 more observations`
+/// The summary of folded findings: `3 more observations`.
 fn observations(infos: usize, severe: usize) -> String {
     let more = if severe > 0 { "more " } else { "" };
     plural(infos, &format!("{more}observation"))
 }
 
-/// One finding; `names`: its systems; `more`: what follows it.
+/// The entry of a finding. `names`: its systems; `more`: what follows its advice.
 fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> Markup {
     let severity = facts::word(finding.severity);
     html! {
@@ -135,7 +139,7 @@ fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> M
     }
 }
 
-/// The cases, where the statement neither names them nor speaks of all of them.
+/// The cases of a finding, unless its statement names them or it is about all of them.
 fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
     let unnamed = facts::unnamed(finding, side.assessment.rows.len());
     // One more takes no more room than the words "and 1 more".
@@ -147,6 +151,7 @@ fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
     }
 }
 
+/// The evidence of a finding.
 fn figures(of: &Finding, side: &Side<'_>) -> Markup {
     let grid = Grid::new(of);
     let cases = grid.names_cases().then_some("case");

@@ -1,4 +1,4 @@
-//! The order of the page, its head, and what surrounds the charts.
+//! The page of runs: its order, its head, and what surrounds the charts.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use blocklab_report::document::head::head;
 use blocklab_report::words::answer::{self, Answer};
 use blocklab_report::words::facts;
 
-/// What only a page with charts has.
+/// The style that only pages with charts need.
 pub const STYLE: &str = concat!(
     include_str!("../assets/charts.css"),
     include_str!("../assets/model.css"),
@@ -25,7 +25,7 @@ pub const STYLE: &str = concat!(
     include_str!("../assets/history.css"),
 );
 
-/// One script in one closure, in reading order.
+/// The files of the script of a page of runs, in reading order.
 const SCRIPT: [&str; 11] = [
     include_str!("../assets/js/draw.js"),
     include_str!("../assets/js/chart.js"),
@@ -40,23 +40,23 @@ const SCRIPT: [&str; 11] = [
     include_str!("../assets/js/page.js"),
 ];
 
-/// The script of a page with charts.
+/// The whole script of a page of runs.
 pub fn script() -> String {
     closed(&SCRIPT)
 }
 
-/// What draws lines, and behind it another script that says which.
+/// The part of the script that draws lines, followed by a script of the caller that uses it.
 pub fn lines_script(own: &str) -> String {
     let [draw, chart, take, limits, lines, rows, ..] = SCRIPT;
     closed(&[draw, chart, take, limits, lines, rows, own])
 }
 
-/// The script of an advice.
+/// The script of the page of an advice.
 pub fn front_script() -> String {
     lines_script(include_str!("../assets/js/front.js"))
 }
 
-/// In one closure, without the comments: they are for those who read the source.
+/// Joins files into one closure, without their comments, which are for readers of the source.
 fn closed(files: &[&str]) -> String {
     let lines = files.iter().flat_map(|file| file.lines());
     let code: Vec<&str> = lines
@@ -74,23 +74,23 @@ fn closed(files: &[&str]) -> String {
     )
 }
 
-/// A section that stands before what the Records say by themselves.
+/// A section that opens a page, before the sections of the runs.
 pub struct Opening<'a> {
-    /// Where links lead.
+    /// Its id, by which links lead to it.
     pub id: &'static str,
     /// Its name in the navigation.
     pub name: &'static str,
-    /// The title of the page, where it is not that of the Records.
+    /// The title of the page; `None`: that of the runs.
     pub title: Option<String>,
     /// The sentence with which the page begins.
     pub answer: Answer,
-    /// The limits that the charts draw, where they are not those in force.
+    /// The limits that charts draw; `None`: those in force.
     pub limits: Option<Vec<Drawn>>,
-    /// All of it, the first chart first.
+    /// Makes the section, in which a chart comes first.
     pub section: &'a dyn Fn(&[Side<'_>]) -> Markup,
 }
 
-/// The whole page.
+/// The whole page. `above`: a header of the server that shows the page among others.
 pub fn page(
     records: &[(&Record, &Assessment)],
     opening: Option<Opening<'_>>,
@@ -111,7 +111,7 @@ pub fn page(
             index,
             alone: records.len() == 1,
             has_color: records.len() > 1 && !side::is_many(records.len()),
-            sweeps: sweeps::of(assessment, !parts.is_empty()),
+            sweeps: sweeps::sweeps_of(assessment, !parts.is_empty()),
             part: parts.get(index).copied(),
         })
         .collect();
@@ -135,7 +135,7 @@ pub fn page(
     }
 }
 
-/// Study and system of each Record, where all are of one study that gives each a name of its own.
+/// Study and system of each run, if all are systems of one study with different names; else empty.
 fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
     let asked = records.iter().map(|(record, _)| &record.requested);
     let parts: Option<Vec<_>> = asked
@@ -151,7 +151,8 @@ fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
     }
 }
 
-/// `quick 7f3a2c`, or a system of a study, and how it came about where it was not measured.
+/// The label of a run: its name and id, or its system in a study; and its origin unless it was
+/// measured.
 fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
     let name = match part {
         Some((_, system)) => (*system).to_owned(),
@@ -163,6 +164,7 @@ fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
     }
 }
 
+/// The title of the browser window.
 fn title(sides: &[Side<'_>]) -> String {
     if let Some((study, _)) = sides.first().and_then(|side| side.part) {
         return format!("{study} – blocklab");
@@ -171,6 +173,7 @@ fn title(sides: &[Side<'_>]) -> String {
     format!("{} – blocklab", labels.join(" | "))
 }
 
+/// The bar at the top, with a link to each section that the page has.
 fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     html! {
         header class="top" {
@@ -191,13 +194,21 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
                     @if origin::has_machine(sides) { a href="#machine" { "Machine" } }
                     a href="#workload" { "Repeat it" }
                 }
-                button type="button" class="theme needs-script" id="theme" aria-label="Dark colours"
-                    aria-pressed="false" { span class="theme-disc" {} }
+                (theme_button())
             }
         }
     }
 }
 
+/// The button that switches between light and dark colours.
+pub fn theme_button() -> Markup {
+    html! {
+        button type="button" class="theme needs-script" id="theme" aria-label="Dark colours"
+            aria-pressed="false" { span class="theme-disc" {} }
+    }
+}
+
+/// The logo.
 pub fn mark() -> Markup {
     html! {
         svg class="mark" viewBox="0 0 16 16" aria-hidden="true" {
@@ -206,6 +217,7 @@ pub fn mark() -> Markup {
     }
 }
 
+/// All sections of the page, in its order.
 fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     let own = match sides {
         [side] => Some(answer::run(side.record, side.assessment)),
@@ -215,7 +227,7 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     let title = opening
         .and_then(|opening| opening.title.clone())
         .unwrap_or_else(|| headline::title(sides));
-    // What a run shows first is its sweep, else the bars of its cases.
+    // A page of one run begins with its sweep, or else with the bars of its cases.
     let is_first = opening.is_none() && sides.len() == 1;
     let sweeps_first = is_first && sweeps::any(sides);
     let suite_first = is_first && !sweeps_first && has_bars(sides);
@@ -226,18 +238,20 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
         @if suite_first { (without_script()) (suite()) }
         (headline::details(sides))
         @if let [side] = sides { (hosts::section(side)) }
-        @if side::many(sides) && sides[0].part.is_none() {
+        // A study has this table in its own section.
+        @if side::shown_together(sides) && sides[0].part.is_none() {
             section id="systems" { (systems::table(sides, None)) (headline::tiles(sides)) }
         }
         (findings::findings(sides))
         @if !sweeps_first { (sweeps::section(sides)) }
         @if let Some(plot) = plots(sides) {
+            // Lines of several runs are coloured by run, not by their setting.
             @let rank = |name: &str| match sides {
                 [side] => sweeps::rank_of(side, name),
                 _ => None,
             };
             @let record = |system: &str| {
-                sides.iter().position(|side| side.alone || system.starts_with(&lines_of(side)))
+                sides.iter().position(|side| side.alone || system.starts_with(&line_prefix(side)))
             };
             (study::curves(&plot, &rank, &record))
         }
@@ -253,20 +267,20 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     }
 }
 
-/// With what the names of the lines of one of several Records begin.
-fn lines_of(side: &Side<'_>) -> String {
+/// The prefix of the names of a run's lines on a page of several runs.
+fn line_prefix(side: &Side<'_>) -> String {
     format!("{}: ", side.label)
 }
 
-/// The curves of all Records; of several the name of each stands before those of its lines. A study
-/// draws its own.
+/// The curves of all runs in one plot. With several runs, the name of a line begins with that of
+/// its run. A study draws curves of its own.
 fn plots(sides: &[Side<'_>]) -> Option<Plot> {
     let several = sides.len() > 1;
     let alone = sides.iter().filter(|side| side.part.is_none());
     let plots = alone.filter_map(|side| {
         let mut plot = curves(side.record)?;
         for line in plot.lines.iter_mut().filter(|_| several) {
-            line.system = format!("{}{}", lines_of(side), line.system);
+            line.system = format!("{}{}", line_prefix(side), line.system);
         }
         Some(plot)
     });
@@ -276,14 +290,14 @@ fn plots(sides: &[Side<'_>]) -> Option<Plot> {
     })
 }
 
-/// Whether any operation completed: nothing else is drawn, or fills a table.
+/// Whether any operation completed, so that there is something to draw.
 fn has_figures(sides: &[Side<'_>]) -> bool {
     sides
         .iter()
         .any(|side| side.assessment.directions().next().is_some())
 }
 
-/// Whether any case is no point of a sweep.
+/// Whether any case has a bar: those of a sweep are points of its lines.
 fn has_bars(sides: &[Side<'_>]) -> bool {
     sides.iter().any(|side| {
         let mut rows = side.assessment.rows.iter();
@@ -291,11 +305,13 @@ fn has_bars(sides: &[Side<'_>]) -> bool {
     })
 }
 
+/// Whether a run has response times.
 fn has_response(side: &Side<'_>) -> bool {
     let mut directions = side.assessment.directions();
     directions.any(|(_, direction)| !direction.response_curve.is_empty())
 }
 
+/// The hint for readers without JavaScript.
 pub fn without_script() -> Markup {
     html! {
         noscript {
@@ -320,7 +336,8 @@ fn suite() -> Markup {
     }
 }
 
-/// Where the script draws. Without it, the table below holds the numbers.
+/// The places where the script draws. Without a script, the table below has the numbers.
+/// `has_suite`: the bars are at the top of the page already.
 fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
     html! {
         @if !has_suite { (without_script()) }
@@ -353,6 +370,7 @@ fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
     }
 }
 
+/// The footer: how to cite the page, and the tool, run and format of each record.
 fn foot(sides: &[Side<'_>]) -> Markup {
     let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     html! {

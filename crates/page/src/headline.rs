@@ -1,5 +1,5 @@
-//! What a reader wants to know first: the answer in one sentence; then what was measured on what,
-//! and the big numbers.
+//! The beginning of a page: the answer in one sentence, what was measured on what, and the big
+//! numbers.
 
 use blocklab_findings::{Estimate, Row, RowDirection};
 use blocklab_record::{Origin, Status};
@@ -11,8 +11,7 @@ use blocklab_report::words::answer::{self, Answer};
 use blocklab_report::words::facts;
 use blocklab_report::words::versus;
 
-/// What the page is about, and the one sentence that answers the reader: nothing stands before it
-/// but the title.
+/// The title of the page and the answer in one sentence.
 pub fn top(sides: &[Side<'_>], title: &str, answer: Option<&Answer>) -> Markup {
     let alone = sides.len() == 1;
     html! {
@@ -26,7 +25,7 @@ pub fn top(sides: &[Side<'_>], title: &str, answer: Option<&Answer>) -> Markup {
     }
 }
 
-/// The title of a page: of a run what was run, and on what.
+/// The title of a page: the study, or what was run on what.
 pub fn title(sides: &[Side<'_>]) -> String {
     if let Some((study, _)) = sides.first().and_then(|side| side.part) {
         return study.to_owned();
@@ -37,7 +36,7 @@ pub fn title(sides: &[Side<'_>]) -> String {
     }
 }
 
-/// What it was, on what, and the big numbers.
+/// What was run on what, and the big numbers.
 pub fn details(sides: &[Side<'_>]) -> Markup {
     let study = sides.first().filter(|side| side.part.is_some());
     html! {
@@ -45,7 +44,7 @@ pub fn details(sides: &[Side<'_>]) -> Markup {
             @if let Some(side) = study {
                 p class="lead" { (side.record.requested.description) }
             }
-            @if side::many(sides) { (unmeasured_many(sides)) } @else {
+            @if side::shown_together(sides) { (unmeasured_many(sides)) } @else {
                 div class="openings" { @for side in sides { (opening(side)) } }
                 (tiles(sides))
             }
@@ -53,6 +52,7 @@ pub fn details(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// What a run is about. On a page of several runs it has a heading and an answer of its own.
 fn opening(side: &Side<'_>) -> Markup {
     let asked = &side.record.requested;
     html! {
@@ -76,6 +76,7 @@ fn opening(side: &Side<'_>) -> Markup {
     }
 }
 
+/// The line above a title: origin, status, start and id.
 fn eyebrow(side: &Side<'_>) -> Markup {
     html! {
         p class="eyebrow" {
@@ -89,7 +90,8 @@ fn eyebrow(side: &Side<'_>) -> Markup {
     }
 }
 
-/// What must be known of figures that no device gave: each sentence once.
+/// For many runs: the remarks on figures that no device gave, each once, and how runs ended that
+/// did not end as planned.
 fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
     let sentences = sides
         .iter()
@@ -112,7 +114,7 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-/// What was run, and on what.
+/// What was run on what.
 fn name(side: &Side<'_>) -> String {
     let asked = &side.record.requested;
     if let Some(fleet) = &side.record.fleet {
@@ -124,7 +126,8 @@ fn name(side: &Side<'_>) -> String {
     }
 }
 
-/// The target as the user named it; of the current folder the file system.
+/// The target as the user named it. The current folder says nothing to other readers, so its file
+/// system is named instead.
 fn target(side: &Side<'_>) -> Option<String> {
     let target = side.record.targets.first()?;
     let named = target.address.as_deref().unwrap_or(&target.path);
@@ -135,7 +138,7 @@ fn target(side: &Side<'_>) -> Option<String> {
     }
 }
 
-/// What was measured and by what, where a reader looks first.
+/// What was measured and with what.
 fn measured_on(side: &Side<'_>) -> Markup {
     let kernel = &side.record.environment.kernel;
     let has_kernel = side.record.origin != Origin::Simulated && !kernel.is_empty();
@@ -147,8 +150,8 @@ fn measured_on(side: &Side<'_>) -> Markup {
     }
 }
 
-/// What must be known of figures that no device gave.
-pub const fn unmeasured(origin: Origin) -> Option<&'static str> {
+/// What a reader must know of figures that no device gave; `None` for measured ones.
+const fn unmeasured(origin: Origin) -> Option<&'static str> {
     match origin {
         Origin::Measured => None,
         Origin::Imported => Some("Measured by another program: only what it printed is known."),
@@ -159,14 +162,17 @@ pub const fn unmeasured(origin: Origin) -> Option<&'static str> {
     }
 }
 
-/// A big number: what it is, and what it shows of a row.
+/// A kind of big number.
 pub struct Tile {
+    /// Its name above the number.
     what: &'static str,
-    /// Above a column of a table.
+    /// Its title as a column of a table: usually the unit.
     brief: &'static str,
-    /// The largest is the best; `None` where another program did not report it.
+    /// Its rank among rows, the largest being the best; `None` if it is not known.
     rank: fn(&RowDirection) -> Option<f64>,
+    /// The number and its unit.
     show: fn(&RowDirection) -> (String, &'static str),
+    /// A remark next to it.
     aside: fn(&RowDirection) -> Option<String>,
 }
 
@@ -176,14 +182,14 @@ const TILES: [Tile; 3] = [
         brief: "MB/s",
         rank: |d| Some(d.bytes_per_s.value),
         show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
-        aside: |d| spread(&d.bytes_per_s),
+        aside: |d| interval(&d.bytes_per_s),
     },
     Tile {
         what: "rate",
         brief: "IOPS",
         rank: |d| Some(d.iops.value),
         show: |d| (count(d.iops.value), "IOPS"),
-        aside: |d| spread(&d.iops),
+        aside: |d| interval(&d.iops),
     },
     Tile {
         what: "latency, median",
@@ -197,7 +203,8 @@ const TILES: [Tile; 3] = [
     },
 ];
 
-fn spread(estimate: &Estimate) -> Option<String> {
+/// The interval of a rate: `± 1.2 %`.
+fn interval(estimate: &Estimate) -> Option<String> {
     estimate.half_width_percent()?;
     let text = facts::plus_minus(estimate);
     if facts::has_too_few_passes(estimate) {
@@ -214,7 +221,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// The best of a Record as it stands in a table.
+    /// The best figure of a run, as a table shows it. The unit is left out if it is the title.
     pub fn text(&self, side: &Side<'_>) -> String {
         let best = best(side, self.direction, self.tile);
         let shown = best.map(|(_, direction)| (self.tile.show)(direction));
@@ -226,7 +233,7 @@ impl Shown {
     }
 }
 
-/// The tiles that any Record has a figure for, each with its title in a table: `read MB/s`.
+/// The tiles for which any run has a figure, each with its title in a table: `read MB/s`.
 pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
     let directions = ["read", "write", "trim"].into_iter();
     let all = directions.flat_map(|direction| TILES.iter().map(move |tile| (direction, tile)));
@@ -241,8 +248,8 @@ pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
     shown
 }
 
-/// The best row of each kind; of several records the same case of each, as far as they have it.
-/// With many records, only the best and the least.
+/// A tile for each kind and direction, with the best row of a run. Several runs show the same case;
+/// many runs show only the best and the worst of them.
 pub fn tiles(sides: &[Side<'_>]) -> Markup {
     html! {
         div class="tiles" {
@@ -274,8 +281,10 @@ fn capital(direction: &str) -> &'static str {
     }
 }
 
+/// A row and one of its directions.
 type Found<'a> = (&'a Row, &'a RowDirection);
 
+/// The figures of a tile, each with its run.
 fn figures<'a>(
     sides: &'a [Side<'a>],
     direction: &str,
@@ -288,11 +297,13 @@ fn figures<'a>(
     let rank = |of: &Found<'_>| (tile.rank)(of.1).unwrap_or(f64::NEG_INFINITY);
     if side::is_many(sides.len()) {
         own.sort_by(|a, b| rank(&b.1).total_cmp(&rank(&a.1)));
+        // The best and the worst stay.
         let middle = 1..own.len().saturating_sub(1);
         own.drain(middle);
         return own;
     }
-    // Different cases side by side would look like a difference between the Records.
+    // The best cases of two runs may be different ones, which would look like a difference between
+    // the runs: all show the best case of the first one, if they have it.
     let case = own.first().map(|(_, (row, _))| row.case.clone());
     for (side, found) in &mut own {
         let mut rows = side.assessment.rows.iter();
@@ -309,6 +320,7 @@ fn figures<'a>(
     own
 }
 
+/// The row of a run with the best figure of this kind and direction.
 fn best<'a>(
     side: &'a Side<'_>,
     direction: &str,
@@ -318,10 +330,10 @@ fn best<'a>(
     let known = all.filter(|(_, d)| d.direction.name() == direction && d.ios > 0);
     let ranked = known.filter_map(|known| Some(((tile.rank)(known.1)?, known)));
     let best = ranked.max_by(|(a, _), (b, _)| a.total_cmp(b));
-    best.map(|(_, it)| it)
+    best.map(|(_, found)| found)
 }
 
-/// Which row it is, how sure, and whether a finding doubts it.
+/// The row of a figure, its remark, and the mark of a finding that doubts it.
 fn source(side: &Side<'_>, row: &Row, direction: &RowDirection, tile: &Tile) -> Markup {
     html! {
         span class="row" {
@@ -332,7 +344,7 @@ fn source(side: &Side<'_>, row: &Row, direction: &RowDirection, tile: &Tile) -> 
     }
 }
 
-/// Leads from a figure to the finding that doubts it.
+/// The mark of a figure that a finding doubts, which links to the findings.
 pub fn doubt() -> Markup {
     html! {
         a class="doubted" href="#findings" title="a finding doubts this figure" { "!" }

@@ -1,4 +1,4 @@
-//! The hosts of a merged run on its page: the same document as in a terminal, and a bar for each.
+//! The section on the hosts of a merged run: the document that a terminal shows, and bars.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use blocklab_report::document::html::parts;
 use blocklab_report::views;
 use blocklab_report::words::facts;
 
-/// More cases than this have no bars here: the table has them all.
+/// The most cases that have bars; the table has all of them.
 const DRAWN: usize = 4;
 
-/// The section; nothing of a run of one host.
+/// The section; empty for a run of one host.
 pub fn section(side: &Side<'_>) -> Markup {
     let hosts = views::fleet(side.record, side.assessment);
     let cases = side.assessment.rows.iter().take(DRAWN);
@@ -34,7 +34,7 @@ pub fn section(side: &Side<'_>) -> Markup {
     }
 }
 
-/// A row a host, a bar for each direction.
+/// A row for each host, with a bar for each direction.
 fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
     let rows = host_rows(record, case).into_iter().map(|of_host| {
         let directions = of_host.row.directions.iter().enumerate();
@@ -44,14 +44,12 @@ fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
             value: Some(of.iops.value),
             low: of.iops.low,
             high: of.iops.high,
-            published: None,
             text: rate(of.iops.value),
             details: vec![
                 ("MB/s", rate(of.bytes_per_s.value / 1e6)),
                 ("mean", facts::mean(of)),
             ],
-            record: None,
-            size: None,
+            ..Bar::default()
         });
         BarRow {
             bars: bars.collect(),
@@ -61,7 +59,7 @@ fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
     BarChart {
         unit: "IOPS",
         quantity: None,
-        ways: Vec::new(),
+        directions: Vec::new(),
         rows: rows.collect(),
     }
 }

@@ -1,10 +1,10 @@
-//! In: Records, their findings, and what was compared and judged of them; an advice.
-//! Out: one self-contained HTML file with charts: no network, no third party, the same bytes for the
-//! same Records.
-//! Never: computes a statistic, judges a figure, says a figure in other words than a Document does.
+//! In: Records with their findings, comparisons, diagnoses, studies, histories, traces or an
+//! advice. Out: one self-contained HTML file with charts, which needs no network and no third
+//! party. The same input gives the same bytes. Never: computes a statistic, judges a figure, words
+//! a figure differently from a Document.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-// `fields!` gives the type of a field the name of the field.
+// `fields!` names the type parameter of a field after the field.
 #![allow(non_camel_case_types)]
 
 mod charts;
@@ -23,9 +23,9 @@ mod limits;
 mod model;
 mod numbers;
 mod origin;
-mod played;
 mod side;
 mod study;
+mod study_runs;
 mod sweeps;
 mod systems;
 mod trace;
@@ -47,25 +47,25 @@ pub use frame::{STYLE, lines_script, script};
 pub use history::script as history_script;
 use side::Side;
 
-/// The whole page for one Record, or for several side by side in the order given.
+/// The page of one run, or of several side by side in the order given.
 ///
-/// The page carries its style, its script and its data; a reader without JavaScript still has
-/// every number in tables.
+/// The page holds its style, its script and its data. A reader without JavaScript has every number
+/// in tables.
 pub fn runs(records: &[(&Record, &Assessment)]) -> String {
     frame::page(records, None, None).into_string()
 }
 
-/// The same page among others. `above`: what leads to them.
+/// The page of a run on a server. `above`: the links to its other pages.
 pub fn run_among_others(record: &Record, assessment: &Assessment, above: &Markup) -> String {
     frame::page(&[(record, assessment)], None, Some(above)).into_string()
 }
 
-/// The same page, opened by a comparison of these Records.
+/// The page of several runs that begins with their comparison.
 pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
     compared(records, comparison, None)
 }
 
-/// The page of a comparison among others. `above`: what leads to them.
+/// The page of a comparison on a server. `above`: the links to its other pages.
 pub fn comparison_among_others(
     records: &[(&Record, &Assessment)],
     comparison: &Comparison,
@@ -90,8 +90,8 @@ fn compared(
     frame::page(records, Some(opening), above).into_string()
 }
 
-/// The page of a Record with everything that was found, opened by delivered against documented
-/// where something was expected.
+/// The page of a run with all findings of its diagnosis. With an expectation, it begins with what
+/// was delivered of the documented limits.
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
     let expected = diagnosis.expected.as_ref();
     let section = |_: &[Side<'_>]| expected.map_or_else(Markup::default, diagnosis::section);
@@ -106,23 +106,23 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
     frame::page(&[(record, &diagnosis.assessment)], opening, None).into_string()
 }
 
-/// The page of a recorded load. `begins`: nanoseconds since 1970, where they are known; `beside`: what
-/// volumes would let pass of it.
+/// The page of a recorded load. `document`: its Document. `begins`: when it began, in nanoseconds
+/// since 1970, if that is known. `beside`: its arrivals next to what volumes let pass.
 pub fn trace(
     document: &Document,
-    of: &Character,
+    character: &Character,
     begins: Option<u64>,
     beside: Option<&Beside>,
 ) -> String {
-    trace::page(document, of, begins, beside).into_string()
+    trace::page(document, character, begins, beside).into_string()
 }
 
-/// The page of an advice: its Document, with price against latency drawn.
+/// The page of an advice: its Document with a chart of price against latency.
 pub fn advice(advice: &Advice) -> String {
     front::page(advice).into_string() + "\n"
 }
 
-/// The page of all runs of a study, opened by what the study shows.
+/// The page of all runs of a study, which begins with the study's tables and conclusions.
 pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
     let opening = frame::Opening {
         id: "study",
@@ -140,7 +140,7 @@ pub fn history(history: &History) -> String {
     history::page(history)
 }
 
-/// The same for a page that has a title and [`history_script`].
+/// The content of that page, for a page that has a title and [`history_script`] already.
 pub fn history_section(history: &History) -> Markup {
     history::section(history)
 }

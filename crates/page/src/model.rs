@@ -1,4 +1,4 @@
-//! The model: which device took the place of a real one, and what it rests on.
+//! The section on modelled devices: their limits, with evidence, and their assumptions.
 
 use blocklab_device::Limit;
 use blocklab_record::TargetFacts;
@@ -9,20 +9,20 @@ use blocklab_report::document::html::prose;
 use blocklab_report::document::tables::{card, heads};
 use blocklab_report::words::model;
 
-/// Whether any Record has one.
+/// Whether any run has a modelled device.
 pub fn any(sides: &[Side<'_>]) -> bool {
     let mut modelled = sides.iter().flat_map(|side| model::targets(side.record));
     modelled.next().is_some()
 }
 
-/// The modelled devices with their limits and assumptions; nothing where there is none.
+/// The section; empty without a modelled device.
 pub fn section(sides: &[Side<'_>]) -> Markup {
     html! {
         @if any(sides) {
             section id="model" {
                 h2 { "The model" }
-                @if side::many(sides) { (of_many(sides)) }
-                @for side in sides.iter().filter(|_| !side::many(sides)) {
+                @if side::shown_together(sides) { (of_many(sides)) }
+                @for side in sides.iter().filter(|_| !side::shown_together(sides)) {
                     @let targets: Vec<_> = model::targets(side.record).collect();
                     @if !targets.is_empty() {
                         (side.title())
@@ -37,16 +37,11 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// A modelled device: its assumptions, its limits, and folded the bounds of what may be bought.
 fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
     let named = |what: &str| side.own(&format!("{what} of {}", target.path));
-    let of = |bound| -> Vec<&Limit> {
-        target
-            .limits
-            .iter()
-            .filter(|limit| limit.is_bound() == bound)
-            .collect()
-    };
-    let (limits, bounds) = (of(false), of(true));
+    let (bounds, limits): (Vec<&Limit>, Vec<&Limit>) =
+        target.limits.iter().partition(|limit| limit.is_bound());
     html! {
         p class="device" {
             code { (target.path) }
@@ -97,13 +92,13 @@ fn row(limit: &Limit) -> Markup {
     }
 }
 
-/// The models of all: every assumption and every limit once, with the systems that have it.
+/// The models of many runs: every assumption and every limit once, with the systems that have it.
 fn of_many(sides: &[Side<'_>]) -> Markup {
     let targets = || {
         let all = sides.iter();
         all.flat_map(|side| model::targets(side.record).map(move |target| (target, side)))
     };
-    let meanings = alike(targets().map(|(_, it)| (model::meaning(it.record.origin), it)));
+    let meanings = alike(targets().map(|(_, side)| (model::meaning(side.record.origin), side)));
     let assumed = targets().flat_map(|(target, side)| {
         let all = target.assumptions.iter();
         all.map(move |sentence| (model::assumption(sentence), side))
@@ -138,6 +133,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// A table of limits, each with the systems that have it.
 fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], all: usize) -> Markup {
     let titles = ["limit", "value", "how it is known", "systems"]
         .map(|title| (title, if title == "value" { "number" } else { "" }));

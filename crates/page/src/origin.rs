@@ -1,4 +1,4 @@
-//! Where the numbers come from: the machine, the targets, the workload.
+//! The sections on where the figures come from: the machine and its targets, and the workload.
 
 use blocklab_record::{
     BlockDevice, DeviceHealth, Origin, Record, TargetFacts, TargetKind, grouped,
@@ -11,25 +11,26 @@ use super::model;
 use super::side::{self, Side, alike, whose};
 use blocklab_report::words::facts;
 
+/// Facts by name, in the order in which they are shown.
 pub type Facts = Vec<(&'static str, String)>;
 
-/// A simulated run gives the same figures on every machine.
-fn has_one(side: &Side<'_>) -> bool {
+/// Whether the figures of a run depend on its machine: a simulation gives the same ones on any.
+fn depends_on_machine(side: &Side<'_>) -> bool {
     side.record.origin != Origin::Simulated
 }
 
-/// Whether the figures of any Record depend on a machine.
+/// Whether the figures of any run depend on its machine.
 pub fn has_machine(sides: &[Side<'_>]) -> bool {
-    sides.iter().any(has_one)
+    sides.iter().any(depends_on_machine)
 }
 
-/// Environment and targets; the modelled ones have a section of their own.
+/// The section on machine and targets. Modelled targets have a section of their own.
 pub fn machine(sides: &[Side<'_>]) -> Markup {
-    let is_real = |it: &&TargetFacts| it.kind != TargetKind::Model;
+    let is_real = |target: &TargetFacts| target.kind != TargetKind::Model;
     let modelled = sides
         .iter()
         .flat_map(|side| &side.record.targets)
-        .all(|record| !is_real(&record));
+        .all(|target| !is_real(target));
     let title = if modelled && model::any(sides) {
         "The machine"
     } else {
@@ -39,11 +40,11 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
         @if has_machine(sides) {
             section id="machine" {
                 h2 { (title) }
-                @for side in sides.iter().filter(|side| has_one(side)) {
+                @for side in sides.iter().filter(|side| depends_on_machine(side)) {
                     (side.title())
                     div class="columns" {
                         (list("Machine", environment(side.record)))
-                        @for group in grouped(&side.record.targets).filter(|grouped| is_real(&&grouped[0])) {
+                        @for group in grouped(&side.record.targets).filter(|group| is_real(&group[0])) {
                             @let target = &group[0];
                             (list("Target", target_facts(group)))
                             @for device in &target.devices {
@@ -57,6 +58,7 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// A card of facts.
 pub fn list(title: &str, facts: Facts) -> Markup {
     html! {
         div class="card facts" {
@@ -70,7 +72,7 @@ pub fn list(title: &str, facts: Facts) -> Markup {
     }
 }
 
-/// Only the facts that are known.
+/// Leaves out the facts that are not known or empty.
 pub fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
     facts
         .into_iter()
@@ -78,10 +80,12 @@ pub fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
         .collect()
 }
 
+/// A size; `None` if it is 0, which stands for unknown.
 fn size(bytes: Bytes) -> Option<String> {
     (bytes.0 > 0).then(|| bytes.to_string())
 }
 
+/// The facts about a machine.
 fn environment(record: &Record) -> Facts {
     let environment = &record.environment;
     let processor = &environment.processor;
@@ -104,7 +108,7 @@ fn environment(record: &Record) -> Facts {
     ])
 }
 
-/// Facts of a target, or of many that are alike.
+/// The facts about a target, or about several alike.
 fn target_facts(group: &[TargetFacts]) -> Facts {
     let target = &group[0];
     let last = group.last().filter(|_| group.len() > 1);
@@ -127,6 +131,7 @@ fn target_facts(group: &[TargetFacts]) -> Facts {
     ])
 }
 
+/// The facts about a block device.
 fn device_facts(device: &BlockDevice) -> Facts {
     let kind = match facts::rotates(device) {
         Some(true) => ", rotational",
@@ -159,6 +164,7 @@ fn device_facts(device: &BlockDevice) -> Facts {
     all
 }
 
+/// The facts about the health of a disk, as far as it reports them.
 fn health_facts(of: &DeviceHealth) -> Facts {
     let number = |n: u64| count(n as f64);
     let warned = (of.critical_warning > 0).then(|| facts::device_warnings(of.critical_warning));
@@ -166,43 +172,42 @@ fn health_facts(of: &DeviceHealth) -> Facts {
         (
             "Temperature",
             of.temperature_celsius
-                .map(|temperature_celsiu| format!("{temperature_celsiu} °C at the start")),
+                .map(|celsius| format!("{celsius} °C at the start")),
         ),
         (
             "Wear",
             of.wear_percent
-                .map(|wear_percent| format!("{wear_percent} % of its rated writes used")),
+                .map(|percent| format!("{percent} % of its rated writes used")),
         ),
         (
             "Spare blocks",
-            of.spare_percent
-                .map(|spare_percent| format!("{spare_percent} % left")),
+            of.spare_percent.map(|percent| format!("{percent} % left")),
         ),
         (
             "Written",
-            of.written_bytes
-                .map(|written_bytes| Bytes(written_bytes).to_string()),
+            of.written_bytes.map(|bytes| Bytes(bytes).to_string()),
         ),
         (
             "Powered",
             of.power_on_hours
-                .map(|power_on_hour| format!("{} h", number(power_on_hour))),
+                .map(|hours| format!("{} h", number(hours))),
         ),
         ("Media errors", of.media_errors.map(number)),
         ("It warns", warned),
     ])
 }
 
-/// A plan of more lines than this would fill sheet after sheet, and nobody types it in.
+/// A plan of more lines than this is not printed: it would fill many sheets, and cannot be copied
+/// from them.
 const PAPER_LINES: usize = 200;
 
-/// The exact workload, to run it again.
+/// The section with the plan and the command that run the workload again.
 pub fn workload(sides: &[Side<'_>]) -> Markup {
     html! {
         section id="workload" {
             h2 { "Repeat it" }
-            @if side::many(sides) { (plans(sides)) }
-            @for side in sides.iter().filter(|_| !side::many(sides)) {
+            @if side::shown_together(sides) { (plans(sides)) }
+            @for side in sides.iter().filter(|_| !side::shown_together(sides)) {
                 @let file = file(&side.record.requested.name);
                 (side.title())
                 p class="lead" {
@@ -231,20 +236,21 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-/// Every plan once, with the commands of the runs that followed it. Those of a study have its name
-/// in place of their own.
+/// Every plan once, with the commands of its runs. The plans of a study differ only in their names,
+/// so that they get the name of the study and count as one.
 fn plans(sides: &[Side<'_>]) -> Markup {
     let name = |side: &Side<'_>| {
         let own = &side.record.requested.name;
         side.part
             .map_or_else(|| own.clone(), |(study, _)| study.to_owned())
     };
-    let named = |side: &Side<'_>| {
+    // The plan with that name in its `name` line.
+    let renamed = |side: &Side<'_>| {
         let line = |name: &str| format!("name = \"{name}\"");
         let native = &side.record.requested.native;
         native.replacen(&line(&side.record.requested.name), &line(&name(side)), 1)
     };
-    let plans = alike(sides.iter().map(|side| (named(side), side)));
+    let plans = alike(sides.iter().map(|side| (renamed(side), side)));
     html! {
         @for (plan, members) in &plans {
             @let commands = members.iter().map(|side| command(side.record, &file(&name(side))));
@@ -258,6 +264,8 @@ fn plans(sides: &[Side<'_>]) -> Markup {
         }
     }
 }
+
+/// A text with a button that copies it. `what`: its name and class.
 fn copyable(text: &str, what: &str) -> Markup {
     html! {
         div class={ "copyable " (what) } {
@@ -269,14 +277,14 @@ fn copyable(text: &str, what: &str) -> Markup {
     }
 }
 
-/// What a plan is saved as.
+/// The file name for a plan.
 fn file(name: &str) -> String {
     format!("{}.toml", file_stem(name))
 }
 
 /// The command that runs a plan again.
 fn command(record: &Record, file: &str) -> String {
-    // A plan whose jobs all name their targets needs no others.
+    // A plan whose jobs all name their targets needs none in the command.
     let is_named = record.requested.plan.as_ref().is_some_and(|plan| {
         let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
         jobs.all(|job| !job.targets.is_empty())
@@ -288,24 +296,25 @@ fn command(record: &Record, file: &str) -> String {
     format!("blocklab run {file}{targets}")
 }
 
-/// The permission that the command lacks, and should not have by itself.
+/// The permission that a run which writes needs. The command does not have it: a reader must decide
+/// on it.
 fn permission(record: &Record) -> Option<&'static str> {
     let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
     let mut directions = jobs.flat_map(|job| job.directions.keys());
     let wrote = directions.any(|direction| [Direction::Write, Direction::Trim].contains(direction));
-    let kept = [TargetKind::BlockDevice, TargetKind::File];
-    let kept = record
+    // A scratch file is made for the run, and holds no data.
+    let may_hold_data = record
         .targets
         .iter()
-        .any(|target| kept.contains(&target.kind));
-    (wrote && kept).then_some(
+        .any(|target| [TargetKind::BlockDevice, TargetKind::File].contains(&target.kind));
+    (wrote && may_hold_data).then_some(
         "The run wrote to its target. Where that holds data, the command is refused until \
          --destroy-data names it.",
     )
 }
 
-/// What the user typed; where that was not kept, what leads to the target: of a scratch file, its
-/// folder.
+/// The target as the user typed it. If that was not kept, its path; for a scratch file, the folder
+/// of it.
 fn address(target: &TargetFacts) -> String {
     match (&target.address, target.kind, target.path.rsplit_once('/')) {
         (Some(address), ..) => address.clone(),
@@ -316,7 +325,7 @@ fn address(target: &TargetFacts) -> String {
     }
 }
 
-/// As a POSIX shell reads it back.
+/// A text quoted for a POSIX shell, if it needs quotes.
 fn quoted(text: &str) -> String {
     let mut letters = text.chars();
     let is_plain = letters.all(|c| c.is_ascii_alphanumeric() || "/._-:=,@+%".contains(c));
@@ -326,13 +335,14 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A name that is safe as a file name everywhere.
+/// The last part of a name, with every letter replaced that is not safe in a file name everywhere.
 fn file_stem(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     let stem = last.replace(
         |c: char| !(c.is_alphanumeric() || c == '-' || c == '_'),
         "-",
     );
+    // The name of a study may be that of its file, `load.toml`.
     match stem.trim_end_matches("-toml").trim_matches('-') {
         "" => "workload".to_owned(),
         stem => stem.to_owned(),

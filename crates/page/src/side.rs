@@ -1,4 +1,4 @@
-//! A Record on the page, alone or side by side with others.
+//! A run on a page, alone or side by side with others.
 
 use blocklab_findings::Assessment;
 use blocklab_findings::sweeps::Sweep;
@@ -7,28 +7,28 @@ use maud::{Markup, html};
 
 use blocklab_report::words::versus;
 
-/// A Record on the page.
+/// A run on a page.
 pub struct Side<'a> {
     /// What was measured.
     pub record: &'a Record,
     /// Its rows and findings.
     pub assessment: &'a Assessment,
-    /// Tells it from its neighbours: `quick 7f3a2c`.
+    /// The label that tells it from the other runs: `quick 7f3a2c`.
     pub label: String,
-    /// Its place, from 0.
+    /// Its index among the runs of the page.
     pub index: usize,
-    /// Whether it is the only one of the page.
+    /// Whether it is the only run of the page.
     pub alone: bool,
-    /// Whether it has a colour that is the same all over the page.
+    /// Whether it has a colour of its own on the whole page.
     pub has_color: bool,
-    /// Its cases that one matrix made.
+    /// The sweeps that its cases make.
     pub sweeps: Vec<Sweep<'a>>,
-    /// The study that compares it with the other records, and its system in that study.
+    /// Its study and its system in that study, if the page is about one study.
     pub part: Option<(&'a str, &'a str)>,
 }
 
 impl Side<'_> {
-    /// A swatch in the colour of this Record; nothing when it is alone.
+    /// A swatch in its colour; empty if it has none.
     pub fn swatch(&self) -> Markup {
         html! {
             @if self.has_color {
@@ -37,12 +37,12 @@ impl Side<'_> {
         }
     }
 
-    /// As it is called on this page: of a study the system.
+    /// Its name on the page: its system in a study, else its label.
     pub fn name(&self) -> &str {
         self.part.map_or(&self.label, |(_, system)| system)
     }
 
-    /// In a narrow column: of a comparison the letter that stands before its heading.
+    /// Its name in a narrow column: its letter in a comparison, else its name.
     pub fn brief(&self) -> String {
         match (self.part, self.has_color) {
             (None, true) => versus::letter(self.index),
@@ -50,7 +50,8 @@ impl Side<'_> {
         }
     }
 
-    /// A name for what each Record of the page has, as a landmark and as a file: no two are equal.
+    /// A name for something that every run of the page has. It is unique on the page, as names of
+    /// landmarks and of files must be.
     pub fn own(&self, what: &str) -> String {
         if self.alone {
             what.to_owned()
@@ -59,29 +60,29 @@ impl Side<'_> {
         }
     }
 
-    /// What the part of a section is of; nothing when it is alone.
+    /// The heading above a run's part of a section; empty if it is the only run.
     pub fn title(&self) -> Markup {
         html! { @if !self.alone { h3 class="run-title" { (self.swatch()) (self.label) } } }
     }
 }
 
-/// Up to this many Records each have a head, figures, a model and a plan of their own.
+/// Up to this many runs are shown one by one.
 const FEW: usize = 4;
-/// Up to this many names follow what they have in common.
+/// The most names of runs that follow a statement.
 const NAMES: usize = 6;
 
-/// Whether each Record by itself would bury what they show together: there are many, or a study
-/// holds them against each other.
-pub fn many(sides: &[Side<'_>]) -> bool {
+/// Whether the runs share tables, and are not shown one by one: if there are many of them, or if a
+/// study compares them.
+pub fn shown_together(sides: &[Side<'_>]) -> bool {
     is_many(sides.len()) || sides.iter().any(|side| side.part.is_some())
 }
 
-/// Whether that many Records are.
+/// Whether this many runs are too many to be shown one by one.
 pub const fn is_many(records: usize) -> bool {
     records > FEW
 }
 
-/// Those that are alike, in the order in which each first occurs.
+/// Groups values by key, in the order in which keys first occur.
 pub fn alike<K: PartialEq, T>(all: impl Iterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for (key, one) in all {
@@ -93,8 +94,9 @@ pub fn alike<K: PartialEq, T>(all: impl Iterator<Item = (K, T)>) -> Vec<(K, Vec<
     groups
 }
 
-/// Whose it is: nothing of all, else the names.
+/// The names of the runs that something holds for; empty if it holds for all of them.
 pub fn whose(members: &[&Side<'_>], all: usize) -> Markup {
+    // One more takes no more room than the words "and 1 more".
     let shown = NAMES + usize::from(members.len() == NAMES + 1);
     html! {
         @if members.len() < all {

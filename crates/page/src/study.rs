@@ -1,29 +1,29 @@
-//! A repeated study on the page: the author's tables, the charts, what was concluded.
+//! The section of a repeated study: its charts, its conclusions, and the author's tables.
 
 use blocklab_compare::study::{Judged, Outcome, Party, Plot, Table, Verdict};
 use maud::{Markup, html};
 
-use super::played::Played;
 use super::side::{self, Side};
+use super::study_runs::StudyRuns;
 use super::{charts, headline, systems};
 use blocklab_report::document::tables::{card, heads};
 use blocklab_report::words::facts;
 use blocklab_report::words::shown::{self, columns, fixed};
 
-/// More columns than this need smaller figures on paper.
+/// A table of more columns than this has smaller letters on paper.
 const WIDE: usize = 13;
-/// More curves than this stand three in a row.
+/// More plots than this are shown three in a row.
 const FEW_PLOTS: usize = 4;
 
-/// The section, before all else that the runs have to say.
+/// The section, which opens the page.
 pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
-    let many = side::many(sides);
-    let played = Played { sides, outcome };
-    let record = |system: &str| played.record(system);
+    let many = side::shown_together(sides);
+    let runs = StudyRuns { sides, outcome };
+    let record = |system: &str| runs.record(system);
     html! {
         section id="study" {
             h2 class="unseen" { "The study" }
-            (first_chart(&played))
+            (first_chart(&runs))
             (conclusions(outcome))
             @if many { (systems::table(sides, Some(outcome))) (headline::tiles(sides)) }
             @else { (parties(outcome)) }
@@ -42,48 +42,53 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
                 @let steps = html! { ol { @for step in &outcome.preparation { li { (step) } } } };
                 (folded("How the author prepared it", &steps))
             }
-            @let first = drawn_first(outcome);
-            @for (at, it) in outcome.tables.iter().enumerate() { (table(it, first != Some(at), &played)) }
+            // What opened the section is not drawn again.
+            @let first = first_drawn(outcome);
+            @for (at, of_author) in outcome.tables.iter().enumerate() {
+                (table(of_author, first != Some(at), &runs))
+            }
             @let plots = outcome.plots.iter().skip(usize::from(first.is_none()));
             div class=(if outcome.plots.len() > FEW_PLOTS { "trio" } else { "pair" }) {
-                @for it in plots { div { h3 { (it.title) } (plotted(it, &|_| None, &record)) } }
+                @for plot in plots { div { h3 { (plot.title) } (plotted(plot, &|_| None, &record)) } }
             }
         }
     }
 }
 
-/// The first of the author's tables that is a chart, too.
-fn drawn_first(outcome: &Outcome) -> Option<usize> {
+/// Index of the first table that has a chart.
+fn first_drawn(outcome: &Outcome) -> Option<usize> {
     let mut tables = outcome.tables.iter();
     tables.position(charts::is_drawn)
 }
 
-/// The chart of that table, or the first curve.
-fn first_chart(played: &Played<'_>) -> Markup {
-    let outcome = played.outcome;
+/// The chart that opens the section: that of the first table with one, else the first plot.
+fn first_chart(runs: &StudyRuns<'_>) -> Markup {
+    let outcome = runs.outcome;
     html! {
-        @if let Some(first) = drawn_first(outcome).map(|at| &outcome.tables[at]) {
+        @if let Some(first) = first_drawn(outcome).map(|at| &outcome.tables[at]) {
             h3 { (first.title) }
-            div class="pair" { (charts::of_table(first, played)) }
+            div class="pair" { (charts::table_chart(first, runs)) }
         } @else if let Some(first) = outcome.plots.first() {
             h3 { (first.title) }
-            (plotted(first, &|_| None, &|system| played.record(system)))
+            (plotted(first, &|_| None, &|system| runs.record(system)))
         }
     }
 }
 
+/// The table of systems: what stood for each, and its price.
 fn parties(outcome: &Outcome) -> Markup {
     let titles = ["system", "played by", "run", "price"].map(|title| (title, ""));
     let rows = html! { @for party in &outcome.systems { (system(party)) } };
     card("What played each system", "", heads(&titles), rows)
 }
 
+/// A row of that table.
 fn system(party: &Party) -> Markup {
     html! {
         tr {
             th scope="row" { (party.name) }
             td class="wrap" {
-                (shown::played(party))
+                (shown::stand_in(party))
                 @if !party.because.is_empty() { br; span class="muted" { (party.because) } }
             }
             td { @if let Some(run) = &party.run { code { (run) } } }
@@ -133,11 +138,12 @@ fn conclusion(judged: &Judged) -> Markup {
     }
 }
 
-/// `is_drawn`: whether its chart stands here, and not at the top already.
-fn table(table: &Table, is_drawn: bool, played: &Played<'_>) -> Markup {
+/// A table of the author. `is_drawn`: whether its chart is shown here; the first one opens the
+/// section.
+fn table(table: &Table, is_drawn: bool, runs: &StudyRuns<'_>) -> Markup {
     html! {
         h3 { (table.title) }
-        @if is_drawn { div class="pair" { (charts::of_table(table, played)) } }
+        @if is_drawn { div class="pair" { (charts::table_chart(table, runs)) } }
         (figures(table))
         @for column in 0..table.columns.len() {
             @if let Some(text) = shown::saturation(table, column) { p class="hint" { (text) } }
@@ -150,6 +156,7 @@ const fn class(is_ours: bool) -> &'static str {
     if is_ours { "number" } else { "number weak" }
 }
 
+/// The table itself.
 fn figures(table: &Table) -> Markup {
     let columns = columns(table);
     let titles = columns
@@ -172,7 +179,7 @@ fn figures(table: &Table) -> Markup {
     card(&table.title, class, heads(&titles), rows)
 }
 
-/// The curves of runs by themselves.
+/// The section of the curves of runs, outside of a study.
 pub fn curves(
     plot: &Plot,
     rank: &dyn Fn(&str) -> Option<f64>,
@@ -186,6 +193,7 @@ pub fn curves(
     }
 }
 
+/// A plot: its chart, its note, and its points as a table.
 fn plotted(
     plot: &Plot,
     rank: &dyn Fn(&str) -> Option<f64>,
@@ -211,7 +219,7 @@ fn plotted(
         }
     };
     html! {
-        (charts::of_plot(plot, rank, record))
+        (charts::plot_chart(plot, rank, record))
         @if !plot.note.is_empty() { p class="hint" { (plot.note) } }
         details class="points" {
             summary { "Peaks, knees and points" }

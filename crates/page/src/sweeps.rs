@@ -1,5 +1,5 @@
-//! The sweeps of a run: each figure as lines over the axis of numbers, all of them in heat maps
-//! where both axes are numbers, and the same figures as tables.
+//! The section of sweeps: each figure as lines over the numeric axis, as a heat map if both axes
+//! are numeric, and as a table.
 
 use blocklab_compare::study::REACHED;
 use blocklab_findings::sweeps::{Axis, Sweep, sweeps};
@@ -14,14 +14,16 @@ use blocklab_report::document::tables::{card, heads};
 use blocklab_report::fields;
 use blocklab_report::words::facts;
 
-/// A figure that is drawn over the axis.
+/// A figure of a sweep.
 struct Figure {
+    /// Its name, which is also its unit if it is a rate.
     name: &'static str,
-    /// Above its chart.
+    /// Title of its chart and its table.
     title: &'static str,
-    /// As limits know it.
+    /// As [`charts::Axis::quantity`].
     quantity: Option<&'static str>,
     is_time: bool,
+    /// Its value; `None`: not known.
     value: fn(&RowDirection) -> Option<f64>,
     text: fn(&RowDirection) -> String,
 }
@@ -66,7 +68,7 @@ const FIGURES: [Figure; 4] = [
     },
 ];
 
-/// With half of its interval, where there is one.
+/// A figure with half the width of its interval, if it has one.
 fn certain(text: String, estimate: &Estimate) -> String {
     match estimate.half_width_percent() {
         Some(_) => format!("{text} ± {}", facts::plus_minus(estimate)),
@@ -74,12 +76,13 @@ fn certain(text: String, estimate: &Estimate) -> String {
     }
 }
 
+/// A quantile of the service time, in nanoseconds.
 fn quantile(of: &RowDirection, share: f64, name: &str) -> Option<f64> {
     of.knows(share).then(|| of.service_ns.at(name) as f64)
 }
 
-/// Those of a run; of a study the tables show them already.
-pub fn of<'a>(assessment: &'a Assessment, is_part: bool) -> Vec<Sweep<'a>> {
+/// The sweeps of a run; empty for a system of a study, whose tables show them already.
+pub fn sweeps_of<'a>(assessment: &'a Assessment, is_part: bool) -> Vec<Sweep<'a>> {
     if is_part {
         Vec::new()
     } else {
@@ -87,31 +90,32 @@ pub fn of<'a>(assessment: &'a Assessment, is_part: bool) -> Vec<Sweep<'a>> {
     }
 }
 
-/// Whether any run has one.
+/// Whether any run has a sweep.
 pub fn any(sides: &[Side<'_>]) -> bool {
     sides.iter().any(|side| !side.sweeps.is_empty())
 }
 
-/// Whether a case is a point of a sweep, so that it needs no bar.
+/// Whether a case is a point of a sweep, and so has no bar.
 pub fn has(side: &Side<'_>, case: &str) -> bool {
     side.sweeps.iter().any(|sweep| sweep.cases.contains(&case))
 }
 
-/// A direction of a case as a point of a sweep.
+/// Where a direction of a case is in a sweep; decides its colour in other charts.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Place {
-    /// The place of its line, or of a single line its own, among numbers: 0 to 1.
+    /// The rank of its line, 0 to 1, if lines are numbers; in a sweep of a single line, its own
+    /// rank on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<f64>,
-    /// The place of its line among words.
+    /// Index of its line, which has this colour if lines are words.
     pub color: usize,
-    /// Whether it is a corner of the sweep, or where its line has come near its most: one to look at
-    /// first.
+    /// Whether it is worth a look: a corner of the sweep, or the first point of a line near its
+    /// maximum.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_telling: bool,
 }
 
-/// Where a direction of a case stands in the sweeps of a run.
+/// Where a direction of a case is in the sweeps of a run; `None`: in none of them.
 pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
     side.sweeps.iter().find_map(|sweep| {
         let mut cells = sweep.cells.iter().enumerate().flat_map(|(line, cells)| {
@@ -120,6 +124,7 @@ pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
                 .enumerate()
                 .map(move |(at, cell)| (line, at, *cell))
         });
+        // Cells are references to the rows themselves, so identity finds the point.
         let (line, at, _) =
             cells.find(|(.., cell)| cell.is_some_and(|cell| std::ptr::eq(cell, moved)))?;
         let across = sweep.across.values.len();
@@ -136,6 +141,7 @@ pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
     })
 }
 
+/// An index among some as a number from 0 to 1; a single one is at 0.
 fn share(place: usize, places: usize) -> f64 {
     place as f64 / (places.max(2) - 1) as f64
 }
@@ -144,14 +150,14 @@ fn is_end(place: usize, places: usize) -> bool {
     place == 0 || place + 1 == places
 }
 
-/// The first place of a line that reaches its most but for a twentieth.
+/// The first point of a line that reaches [`REACHED`] of its maximum.
 fn near_most(line: &[Option<&RowDirection>]) -> Option<usize> {
     let iops = |cell: &Option<&RowDirection>| cell.map_or(0.0, |moved| moved.iops.value);
     let most = line.iter().map(iops).fold(0.0, f64::max);
     line.iter().position(|cell| iops(cell) >= REACHED * most)
 }
 
-/// The place of a line of a curve among numbers, by the setting in its name.
+/// The rank of a curve, 0 to 1, by the setting that its name contains; `None` if no sweep has it.
 pub fn rank_of(side: &Side<'_>, name: &str) -> Option<f64> {
     side.sweeps.iter().find_map(|sweep| {
         let by = sweep.by.as_ref().filter(|by| by.places.is_some())?;
@@ -159,13 +165,13 @@ pub fn rank_of(side: &Side<'_>, name: &str) -> Option<f64> {
         let named = values.filter(|(_, value)| {
             name.contains(&format!("{}{}", by.setting, value.replace(' ', "")))
         });
-        // Of depth1 and depth16 the longer one is meant.
+        // A name with depth16 contains depth1, too: the longest match is the setting.
         let (at, _) = named.max_by_key(|(_, value)| value.len())?;
-        Some(at as f64 / (by.values.len().max(2) - 1) as f64)
+        Some(share(at, by.values.len()))
     })
 }
 
-/// A section with all of them; nothing without one.
+/// The section; empty without a sweep.
 pub fn section(sides: &[Side<'_>]) -> Markup {
     html! {
         @if any(sides) {
@@ -184,6 +190,7 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// A sweep: its charts, and folded its tables.
 fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
     let title = side.own(&format!("{}, {}", sweep.name, sweep.direction));
     let figures = FIGURES.iter().map(|figure| {
@@ -196,6 +203,7 @@ fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
         record: side.index,
         across: words(&sweep.across),
         by: sweep.by.as_ref().map(words),
+        // Two columns are no map.
         is_map: is_map && sweep.across.values.len() > 2,
         figures: figures.collect::<Vec<_>>(),
     };
@@ -208,11 +216,12 @@ fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
     }
 }
 
-/// `block size`
+/// The name of an axis as words: `block size`.
 fn words(axis: &Axis) -> String {
     axis.setting.replace('_', " ")
 }
 
+/// The line chart of a figure, with a line for each value of the second axis.
 fn chart<'a>(
     record: usize,
     sweep: &'a Sweep<'_>,
@@ -231,25 +240,23 @@ fn chart<'a>(
                 } else {
                     format!("{} {}", (figure.text)(cell), figure.name)
                 },
-                // A size swept on its own is whole; of a mix it is the mean.
+                // A single block size gives a whole number; a mix gives the mean.
                 size: (figure.name == "IOPS" && cell.iops.value > 0.0)
                     .then(|| (cell.bytes_per_s.value / cell.iops.value).round()),
                 past_peak: false,
             })
         });
         let by = sweep.by.as_ref();
-        let last = by.map_or(1, |by| by.values.len().max(2) - 1);
         DrawnLine {
             name: by.map_or_else(|| sweep.name.clone(), |by| by.values[index].clone()),
             color: index,
-            // Values that have an order have colours that have one.
+            // Numbers have an order, and so have their colours.
             rank: by
                 .filter(|by| by.places.is_some())
-                .map(|_| index as f64 / last as f64),
-            is_published: false,
+                .map(|by| share(index, by.values.len())),
             points: points.collect(),
-            mark: None,
             record: Some(record),
+            ..DrawnLine::default()
         }
     };
     let lines: Vec<_> = sweep.cells.iter().enumerate().map(line).collect();
@@ -270,10 +277,11 @@ fn chart<'a>(
             ..charts::Axis::new(figure.title, charts::is_wide(&up))
         },
         lines,
-        ways: vec![sweep.direction.name()],
+        directions: vec![sweep.direction.name()],
     }
 }
 
+/// The table of a figure.
 fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
     let corner = match &sweep.by {
         Some(by) => format!("{}: {} by {}", figure.name, words(by), words(&sweep.across)),

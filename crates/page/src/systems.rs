@@ -1,4 +1,4 @@
-//! Many systems on one page: a row each.
+//! The table of many runs: a row for each.
 
 use blocklab_compare::study::{Outcome, Party};
 use blocklab_findings::Severity;
@@ -10,7 +10,8 @@ use super::side::Side;
 use blocklab_report::document::tables::{card, heads};
 use blocklab_report::words::shown;
 
-/// A row a system: its best figures, its price, what was found, its run.
+/// A row for each system: its best figures, its price, its findings, its run. `outcome`: the study
+/// that they are systems of.
 pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
     let parties = outcome
         .map(|outcome| outcome.systems.as_slice())
@@ -24,10 +25,6 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
         .chain(priced.then_some(("USD an hour", "number")))
         .chain([("found", ""), ("run", "")])
         .collect();
-    let price = |party: Option<&Party>| {
-        let usd = party.and_then(|party| party.usd_per_hour);
-        usd.map_or_else(|| "–".to_owned(), |usd| shown::fixed(usd, 3))
-    };
     let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
         html! {
             tr {
@@ -35,12 +32,13 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
                 @for (tile, _) in &tiles {
                     td class="number" { (side.map_or_else(|| "–".to_owned(), |figure| tile.text(figure))) }
                 }
-                @if priced { td class="number" { (price(party)) } }
+                @if priced { td class="number" { (usd_per_hour(party)) } }
                 td { (side.map_or_else(|| "not run".to_owned(), found)) }
                 td { @if let Some(side) = side { code { (side.record.id) } } }
             }
         }
     };
+    // Systems of the study that were not run have prices, too.
     let alone = parties.iter().filter(|party| party.run.is_none());
     let rows = html! {
         @for side in sides {
@@ -51,13 +49,19 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
     };
     html! {
         @let title = format!("{} systems, the best figure of each", sides.len());
-        // Of a study it stands below the head of the study.
+        // The section of a study has a heading already.
         @if outcome.is_some() { h3 { (title) } } @else { h2 { (title) } }
         (card("Systems", "brief", heads(&titles), rows))
     }
 }
 
-/// `1 critical, 2 warnings`; a dash for nothing.
+/// The price of a system in US dollars per hour; a dash if it is not known.
+fn usd_per_hour(party: Option<&Party>) -> String {
+    let usd = party.and_then(|party| party.usd_per_hour);
+    usd.map_or_else(|| "–".to_owned(), |usd| shown::fixed(usd, 3))
+}
+
+/// The number of findings that doubt figures: `1 critical, 2 warnings`; a dash for none.
 fn found(side: &Side<'_>) -> String {
     let number = |severity| {
         let all = side.assessment.findings.iter();

@@ -1,4 +1,4 @@
-//! The page of a recorded load: its pictures, and below them everything that its document says.
+//! The page of a recorded load: its charts, and below them its whole Document.
 
 use blocklab_report::document::head::head;
 use blocklab_report::document::html::parts;
@@ -11,23 +11,25 @@ use blocklab_units::{Bytes, count, latency, rate, trimmed};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::charts::{self, Axis, DrawnLine, DrawnPoint, LineChart, six_figures};
-use super::frame::{STYLE, mark, script, without_script};
+use super::frame::{STYLE, mark, script, theme_button, without_script};
 
 const MIB: f64 = 1_048_576.0;
 
-/// The whole page. `begins`: nanoseconds since 1970, where they are known.
+/// The whole page. `begins`: when the load began, in nanoseconds since 1970, if that is known.
 pub fn page(
     document: &Document,
     of: &Character,
     begins: Option<u64>,
     beside: Option<&Beside>,
 ) -> Markup {
+    // The Document's headings stay at the top; the charts come before the rest.
     let heads = document
         .parts
         .iter()
         .take_while(|part| matches!(part, Part::Heading(_)))
         .count();
     let (headings, rest) = document.parts.split_at(heads);
+    // The script expects the data of a page of runs: this one has no rows and no passes.
     let data = fields! {
         records: [fields! { id: "trace", label: &*document.name, rows: [(); 0], passes: [(); 0] }],
         limits: [(); 0],
@@ -48,10 +50,7 @@ pub fn page(
                             @if beside.is_some() { a href="#arrivals" { "Arrivals" } }
                             a href="#figures" { "Figures" }
                         }
-                        button type="button" class="theme needs-script" id="theme"
-                            aria-label="Dark colours" aria-pressed="false" {
-                            span class="theme-disc" {}
-                        }
+                        (theme_button())
                     }
                 }
                 main id="main" class="document" {
@@ -69,6 +68,7 @@ pub fn page(
     }
 }
 
+/// The charts of rate and throughput over time.
 fn over_time(of: &Character, begins: Option<u64>) -> Markup {
     let iops: [Figure<'_>; 2] = [
         ("mean", |slot| slot.iops),
@@ -87,7 +87,7 @@ fn over_time(of: &Character, begins: Option<u64>) -> Markup {
 /// The name of a figure, and its value in a slot.
 type Figure<'a> = (&'a str, fn(&Slot) -> f64);
 
-/// A figure of each slot at its beginning.
+/// A chart of figures over time. The value of a slot is drawn at its beginning.
 fn line_card(
     unit: &'static str,
     figures: &[Figure<'_>],
@@ -104,11 +104,11 @@ fn line_card(
             y: six_figures(value(slot)),
             at: format!("from {from}"),
             text: format!("{} {unit}", rate(value(slot))),
-            size: None,
-            past_peak: false,
+            ..DrawnPoint::default()
         });
         line(name, color, points.collect())
     });
+    // More than 8 labels along the axis would overlap.
     let every = slots.len().div_ceil(8).max(1);
     let ticks = slots.iter().zip(&names).step_by(every);
     let chart = LineChart {
@@ -120,7 +120,7 @@ fn line_card(
         },
         y: Axis::new(unit, false),
         lines: lines.collect(),
-        ways: Vec::new(),
+        directions: Vec::new(),
     };
     charts::card(unit, &chart)
 }
@@ -129,19 +129,17 @@ fn line(name: &str, color: usize, points: Vec<DrawnPoint>) -> DrawnLine {
     DrawnLine {
         name: name.to_owned(),
         color,
-        rank: None,
-        is_published: false,
         points,
-        mark: None,
-        record: None,
+        ..DrawnLine::default()
     }
 }
 
+/// The maps of sizes and of places over time.
 fn maps(map: &TimeMap, begins: Option<u64>) -> Markup {
     let slots = 0..map.sizes.len() as u64;
     let columns: Vec<String> = slots
         .map(|slot| {
-            // Below a second, moments alone are all alike.
+            // The names of slots below a second need fractions, which a time of day has not.
             let from = slot * map.slot_ns;
             match map.slot_ns {
                 short if short < 1_000_000_000 => format!("{} s", trimmed(from as f64 / 1e9, 3)),
@@ -172,7 +170,7 @@ fn maps(map: &TimeMap, begins: Option<u64>) -> Markup {
     }
 }
 
-/// The larger, the higher.
+/// A map with a column for each slot and a row for each label; the largest label is at the top.
 fn map_card(
     title: &str,
     by: &str,
@@ -193,6 +191,7 @@ fn map_card(
     charts::card(title, &chart)
 }
 
+/// The charts of arrivals next to what volumes let pass.
 fn arrivals(beside: &Beside) -> Markup {
     html! {
         section id="arrivals" {
@@ -206,6 +205,8 @@ fn arrivals(beside: &Beside) -> Markup {
     }
 }
 
+/// A chart of one quantity over the length of the window, with a line for the load and for each
+/// volume.
 fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Markup {
     let scale = match quantity {
         Quantity::Operations => 1.0,
@@ -216,8 +217,7 @@ fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Mark
         y: six_figures(value / scale),
         at: format!("within {}", latency(window.window_ns as f64)),
         text: format!("{} {unit}", shown_rate(value, quantity)),
-        size: None,
-        past_peak: false,
+        ..DrawnPoint::default()
     };
     let windows = beside.windows.iter();
     let load = windows
@@ -226,6 +226,7 @@ fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Mark
     let mut lines = vec![line(
         "the load",
         0,
+        // The axis is logarithmic, and has no place for 0.
         load.filter(|point| point.y > 0.0).collect(),
     )];
     for (index, volume) in beside.volumes.iter().enumerate() {
@@ -242,7 +243,7 @@ fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Mark
         },
         y: Axis::new(unit, true),
         lines,
-        ways: Vec::new(),
+        directions: Vec::new(),
     };
     let label = format!(
         "{unit} by window, {} windows",

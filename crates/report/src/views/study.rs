@@ -1,5 +1,5 @@
-//! In: a repeated study. Out: the author's tables, the conclusions and the findings. Also the curves of any
-//! run.
+//! In: a repeated study. Out: the author's tables, the conclusions and the findings. Also the
+//! curves of any run.
 
 use blocklab_compare::study::{self, Judged, Outcome, Plot, Table, Verdict};
 use blocklab_findings::{Assessment, Severity};
@@ -18,7 +18,8 @@ const MARGIN: usize = 2;
 const TITLE: usize = 9;
 /// The terminal column in which conclusions begin.
 const CONCLUSION: usize = 24;
-/// Up to this many systems show their findings in brief; of more, only what doubts a figure is shown.
+/// Up to this many systems show their findings in brief; of more, only what doubts a figure is
+/// shown.
 const FEW: usize = 3;
 /// Up to this many systems are listed one by one.
 const MANY: usize = 6;
@@ -68,7 +69,8 @@ fn asides(margin: usize, texts: impl IntoIterator<Item = String>) -> Part {
     Part::Entries(texts.map(|text| Entry::aside(margin, text)).collect())
 }
 
-/// The systems that ran, each with what stood for it. Of many only the number, since the page lists them.
+/// The systems that ran, each with what stood for it. Of many only the number, since the page lists
+/// them.
 fn systems(outcome: &Outcome) -> Part {
     let measured: Vec<_> = outcome
         .systems
@@ -82,7 +84,7 @@ fn systems(outcome: &Outcome) -> Part {
     }
     let parts = measured.into_iter().flat_map(|party| {
         let price = shown::hour(party);
-        let facts = [shown::played(party), price].into_iter();
+        let facts = [shown::stand_in(party), price].into_iter();
         let facts: Vec<String> = facts.filter(|text| !text.is_empty()).collect();
         [
             Part::section(&party.name, vec![indented(facts.join(" · "))]),

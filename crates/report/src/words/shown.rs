@@ -36,8 +36,8 @@ pub struct Column<'a> {
     pub is_ours: bool,
 }
 
-/// The printed columns of a table: ours, and next to each the published one and the difference, where
-/// there are any.
+/// The printed columns of a table: ours, and next to each the published one and the difference,
+/// where there are any.
 pub fn columns(table: &Table) -> Vec<Column<'_>> {
     let mut all = Vec::new();
     for (index, title) in table.columns.iter().enumerate() {
@@ -118,7 +118,7 @@ pub fn by_published(of: &Judged) -> &'static str {
 }
 
 /// What stood for a system: `simulated, sim:local@i3.xlarge`.
-pub fn played(party: &Party) -> String {
+pub fn stand_in(party: &Party) -> String {
     match (party.origin, &party.target) {
         (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),
         _ => format!("documents and prices of {}", party.address),
@@ -139,8 +139,8 @@ pub fn hour(party: &Party) -> String {
     format!("{} USD an hour ({list}{assumed})", fixed(usd, 3))
 }
 
-/// Where a column saturates: `i3.xlarge: 95 % of 212,257 IOPS are reached at 53 (between 32 and 64);
-/// published: at 31 …`.
+/// Where a column saturates: `i3.xlarge: 95 % of 212,257 IOPS are reached at 53 (between 32 and
+/// 64); published: at 31 …`.
 pub fn saturation(table: &Table, column: usize) -> Option<String> {
     let [ours, published] = table.saturations[column];
     let ours = ours?;
@@ -188,8 +188,8 @@ pub fn line_name(plot: &Plot, line: &Line) -> String {
     }
 }
 
-/// What a line shows: `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1.00 ms is passed
-/// at … (between … and …)`.
+/// What a line shows: `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1.00 ms is
+/// passed at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let name = line_name(plot, line);
     let across = |value: f64| format!("{} {}", count(value), plot.x.unit);
@@ -199,7 +199,8 @@ pub fn line(plot: &Plot, line: &Line) -> String {
     };
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
-        // A load has a service time and a response time, which may be far apart: the words say which.
+        // A load has a service time and a response time, which may be far apart: the words say
+        // which.
         let what = &plot.y.what;
         let text = format!("peak {} at {} {what}", across(peak.x), up(peak.y));
         parts.push(text.trim_end().to_owned());

@@ -1,6 +1,6 @@
-//! In: the runs of a page, and what each system of a study was played by.
-//! Out: of a figure of a study the run, the directions and the size of an operation that stand behind
-//! it, so that its chart draws the limits of this run. A file of its own: tables and curves ask alike.
+//! In: the runs of a page, and which run stood for each system of a study. Out: for a figure of a
+//! study, its run, the directions that moved and the size of an operation, so that a chart can draw
+//! the limits of that run.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,23 @@ use blocklab_findings::RowDirection;
 use super::side::Side;
 
 /// The runs of a study.
-pub struct Played<'a> {
+pub struct StudyRuns<'a> {
     /// All runs of the page.
     pub sides: &'a [Side<'a>],
-    /// What they show.
+    /// The study that they are runs of.
     pub outcome: &'a Outcome,
 }
 
-impl Played<'_> {
-    /// The place of the run that stood for a system.
+impl StudyRuns<'_> {
+    /// Index of the run that stood for a system.
     pub fn record(&self, system: &str) -> Option<usize> {
         let mut systems = self.outcome.systems.iter();
         let run = systems.find(|party| party.name == system)?.run.as_ref()?;
         self.sides.iter().position(|side| &side.record.id == run)
     }
 
-    /// What moved in the case of a figure; of a sweep in all of its cases.
+    /// The directions of the case that a figure is of; for a figure of a sweep, those of all its
+    /// cases.
     fn moved(&self, entry: &Entry) -> Vec<&RowDirection> {
         let known = entry.case.as_ref().zip(self.record(&entry.system));
         let Some((case, record)) = known else {
@@ -33,20 +34,21 @@ impl Played<'_> {
         };
         let rows = self.sides[record].assessment.rows.iter();
         let own = rows.filter(|row| {
+            // The cases of a sweep have its name, followed by their settings.
             let rest = row.case.strip_prefix(case.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
         own.flat_map(|row| &row.directions).collect()
     }
 
-    /// `read` and `write`, as far as the figures are of them. Empty: it is not known.
-    pub fn ways<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Vec<&'static str> {
+    /// Names of the directions that the figures are of; empty if they are not known.
+    pub fn directions<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Vec<&'static str> {
         let moved = entries.flat_map(|entry| self.moved(entry));
-        let ways: BTreeSet<_> = moved.map(|moved| moved.direction.name()).collect();
-        ways.into_iter().collect()
+        let names: BTreeSet<_> = moved.map(|moved| moved.direction.name()).collect();
+        names.into_iter().collect()
     }
 
-    /// The bytes of an operation, where all of the case are alike.
+    /// Bytes of an operation; `None` if they differ within the case.
     pub fn size(&self, entry: &Entry) -> Option<f64> {
         let moved = self.moved(entry);
         let mut sizes = moved
