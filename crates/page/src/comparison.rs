@@ -1,4 +1,4 @@
-//! The comparison on the page: a table a run that is compared with the baseline.
+//! The section of a comparison: for each run a chart and a table against the baseline.
 
 use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use blocklab_findings::Assessment;
@@ -11,13 +11,14 @@ use blocklab_report::document::tables::{card, heads};
 use blocklab_report::fields;
 use blocklab_report::words::versus;
 
-/// The section, before all else that the runs have to say.
+/// The section, which opens the page.
 pub fn section(comparison: &Comparison) -> Markup {
     html! {
         section id="comparison" {
             h2 class="unseen" { "Comparison" }
             @for (index, against) in comparison.against.iter().enumerate() {
                 (forest(comparison, against))
+                // What differs between the runs is the same for all of them.
                 @if index == 0 { (differences(comparison)) }
                 h3 { (versus::outcome(comparison, against)) }
                 @if !against.pairs.is_empty() { (table(comparison, against)) }
@@ -28,7 +29,7 @@ pub fn section(comparison: &Comparison) -> Markup {
     }
 }
 
-/// What was compared with what.
+/// The title of the page: which runs are compared.
 pub fn title(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
     let name = |place: usize| {
         let record = records.get(place).map(|(record, _)| *record);
@@ -52,13 +53,14 @@ fn differences(comparison: &Comparison) -> Markup {
     }
 }
 
-/// A ratio as it is drawn: to the right is faster in every row, so that of a latency it is turned
-/// over.
+/// A ratio as the chart shows it. To the right is faster in every row, so the ratio of a latency is
+/// inverted.
 fn drawn(contrast: &Contrast) -> Option<impl Serialize + use<>> {
     let ratio = contrast.ratio.filter(|ratio| *ratio > 0.0)?;
     let is_time = contrast.quantity.is_latency();
     let speed = |ratio: f64| if is_time { 1.0 / ratio } else { ratio };
     let ends = [contrast.ci95_low, contrast.ci95_high].map(|end| end.map(speed));
+    // Inverting swaps the ends of the interval.
     let [low, high] = if is_time { [ends[1], ends[0]] } else { ends };
     Some(fields! {
         name: contrast.quantity.label(),
@@ -70,7 +72,8 @@ fn drawn(contrast: &Contrast) -> Option<impl Serialize + use<>> {
     })
 }
 
-/// How many times faster each load is, those that changed first: the rate, and below it the p99.
+/// The chart of ratios, a row for each load: its rate, and below it its p99. Loads that changed
+/// come first.
 fn forest(comparison: &Comparison, against: &Against) -> Markup {
     let other = versus::letter(against.run);
     let pairs = versus::changed_first(against);
@@ -84,6 +87,7 @@ fn forest(comparison: &Comparison, against: &Against) -> Markup {
                 .find(|contrast| contrast.quantity.label() == "p99");
             let figures = versus::titles(comparison, against);
             let cells = versus::cells(contrast);
+            // Without the last cell, the verdict, which the row shows by its colour.
             let details = figures.into_iter().zip(cells).take(4);
             Some(fields! {
                 label: versus::name(pair),
@@ -104,6 +108,7 @@ fn forest(comparison: &Comparison, against: &Against) -> Markup {
     html! { @if !rows.is_empty() { (charts::card(&title, &data)) } }
 }
 
+/// The table of all figures of all loads.
 fn table(comparison: &Comparison, against: &Against) -> Markup {
     let titles = versus::titles(comparison, against);
     let figures = titles.iter().map(|title| (title.as_str(), "number"));
@@ -126,6 +131,7 @@ fn table(comparison: &Comparison, against: &Against) -> Markup {
     )
 }
 
+/// A row for a figure. The first one of a load has the heading of all its rows.
 fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -> Markup {
     let class = match contrast.verdict {
         Verdict::Faster => "number better",
@@ -157,8 +163,8 @@ fn unmatched(against: &Against) -> Markup {
         details class="infos" {
             summary { (against.unmatched.len()) " not compared" }
             ul {
-                @for it in &against.unmatched {
-                    li { (it.case) " " (it.direction) ", of " (versus::letter(it.run)) ": " (it.why) }
+                @for load in &against.unmatched {
+                    li { (load.case) " " (load.direction) ", of " (versus::letter(load.run)) ": " (load.why) }
                 }
             }
         }

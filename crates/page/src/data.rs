@@ -1,4 +1,4 @@
-//! What the charts are drawn from: compact, in columns, at the resolution of a screen.
+//! The data of the charts of a run: compact, in columns, at the resolution of a screen.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,18 @@ use super::sweeps;
 use blocklab_report::fields;
 use blocklab_report::words::facts;
 
-/// Points of all curves and histograms of a page together, and of all series. Both keep the pages of
-/// the built-in studies below 2 MB: a point costs about 20 bytes, a slice of a series with reads and
-/// writes about 80. What every pass has in addition (its name, a dot in a chart) still adds up.
+/// The most points of all curves and histograms of a page together. With [`SERIES_SLICES`] it keeps
+/// the pages of the built-in studies below 2 MB: a point takes about 20 bytes.
 const CURVE_POINTS: usize = 40_000;
+/// The most slices of all series of a page together; one with reads and writes takes about 80
+/// bytes.
 const SERIES_SLICES: usize = 5_000;
-/// This many of the points each row leaves to its line in the tables.
+/// The table row of a distribution takes about as many bytes as this many points.
 const POINTS_OF_A_ROW: usize = 55;
-/// Each of hundreds of cases still has a shape.
+/// The fewest points with which a curve still has a shape, however many cases there are.
 const LEAST_POINTS: usize = 11;
 
-/// What the charts of latency and time are drawn from.
+/// The data of the charts of bars, latency and time, and the limits that they draw.
 pub fn json(sides: &[Side<'_>], limits: Vec<Drawn>) -> PreEscaped<String> {
     let all: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let errors = sides
@@ -33,7 +34,7 @@ pub fn json(sides: &[Side<'_>], limits: Vec<Drawn>) -> PreEscaped<String> {
     let page = fields! {
         records: sides.iter().map(|side| record(side, sides)).collect::<Vec<_>>(),
         limits: limits,
-        // Below pictures that leave the page.
+        // Printed below charts that are exported as pictures.
         cite: facts::cite(&all),
         quantile_error_percent: errors.flatten().reduce(f64::max),
     };
@@ -43,20 +44,24 @@ pub fn json(sides: &[Side<'_>], limits: Vec<Drawn>) -> PreEscaped<String> {
 fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     let all = sides.iter().flat_map(|side| side.assessment.directions());
     let distributions: usize = all
-        .map(|(_, it)| 1 + usize::from(!it.response_bins.is_empty()))
+        .map(|(_, direction)| 1 + usize::from(!direction.response_bins.is_empty()))
         .sum();
+    // All distributions of the page share the points that their table rows leave. Each has two
+    // charts, a curve and a histogram.
     let points = CURVE_POINTS.saturating_sub(POINTS_OF_A_ROW * distributions);
     let room = points / (2 * distributions.max(1));
     let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
+    // How many intervals are drawn as one slice; the same for the whole page, so that series
+    // compare.
     let merged = slices.div_ceil(SERIES_SLICES).max(1);
-    let rows = side.assessment.directions().map(|(row, it)| {
+    let rows = side.assessment.directions().map(|(row, direction)| {
         fields! {
             // Only where it is a point of a sweep.
             #[serde(flatten)]
             swept: sweeps::has(side, &row.case)
-                .then(|| fields! { is_swept: true, place: sweeps::place(side, it) }),
+                .then(|| fields! { is_swept: true, place: sweeps::place(side, direction) }),
             #[serde(flatten)]
-            row: row_data(row, it, room.max(LEAST_POINTS)),
+            row: row_data(row, direction, room.max(LEAST_POINTS)),
         }
     });
     let passes = side.record.measurements.iter();
@@ -66,12 +71,13 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
         // `mean of 3 passes`
         aggregate: facts::aggregate(side.record, &side.assessment.rows),
         rows: rows.collect::<Vec<_>>(),
-        // Intervals in a slice.
+        // Intervals of each slice.
         merged: merged,
         passes: passes.map(|read| pass(read, merged)).collect::<Vec<_>>(),
     }
 }
 
+/// Intervals of all passes.
 fn slices(record: &Record) -> usize {
     record.measurements.iter().map(|m| m.series.len()).sum()
 }
@@ -94,8 +100,8 @@ fn row_data(row: &Row, of: &RowDirection, room: usize) -> impl Serialize + use<>
     }
 }
 
-/// Nothing without one; `same` where no operation waited, so that its curve need not be written
-/// twice.
+/// The response time; `None` without one. If no operation waited, it is the word `same`, since its
+/// curve is that of the service time.
 fn response(of: &RowDirection, room: usize) -> Option<Response<impl Serialize + use<>>> {
     if of.response_bins.is_empty() {
         return None;
@@ -130,7 +136,7 @@ fn distribution(
     }
 }
 
-/// The case without the word for the direction: `seq1m-q8` of `seq1m-q8-read`.
+/// The name of a case without its direction: `seq1m-q8` for `seq1m-q8-read`.
 fn family(case: &str, direction: &str) -> String {
     let parts: Vec<_> = case.split('-').filter(|part| *part != direction).collect();
     parts.join("-")
@@ -148,11 +154,12 @@ fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
     }
 }
 
-/// A figure without `.0` behind a whole number: that is a tenth of a large page.
+/// A number that is written without `.0` if it is whole, which saves a tenth of a large page.
 struct Figure(f64);
 
 impl Serialize for Figure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Up to this value every whole number has an exact `f64`.
         const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
         if self.0.fract() == 0.0 && self.0.abs() < EXACT {
             serializer.serialize_i64(self.0 as i64)
@@ -162,7 +169,7 @@ impl Serialize for Figure {
     }
 }
 
-/// At most `room` points, evenly thinned; the first and the last stay.
+/// About `room` points at most, evenly thinned; the first and the last one stay.
 fn curve(points: &[(f64, u64)], room: usize) -> Vec<Figure> {
     let step = points.len().div_ceil(room).max(1);
     let last = points.len().saturating_sub(1);
@@ -177,7 +184,7 @@ fn curve(points: &[(f64, u64)], room: usize) -> Vec<Figure> {
     figures.collect()
 }
 
-/// At most `room` bins: neighbours are joined, so counts stay exact.
+/// At most `room` bins. Neighbours are joined, so that counts stay exact.
 fn bins(bins: &[(u64, u64, u64)], room: usize) -> Vec<u64> {
     let step = bins.len().div_ceil(room).max(1);
     bins.chunks(step)
@@ -198,6 +205,7 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
         .map(|slice| Figure(six_figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0)));
     let named = facts::DIRECTIONS.into_iter().enumerate();
     let directions = named.filter_map(|(index, name)| {
+        // A direction that never moved has no series.
         let of = move |interval: &Interval| facts::directions(interval)[index];
         let occurs = series.iter().any(|interval| of(interval).ios > 0);
         occurs.then(|| (name, series_of(&slices, of)))
@@ -217,8 +225,8 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     }
 }
 
-/// The series without the moment between the last operation and the end, in which nothing could
-/// happen: drawn, it would be a fall to zero.
+/// The intervals without a short last one in which nothing moved: the moment between the last
+/// operation and the end of the pass, which would look like a fall to zero.
 fn without_remainder(series: &[Interval]) -> &[Interval] {
     let longest = series.iter().map(|interval| interval.length_ns).max();
     match series.split_last() {
@@ -232,7 +240,8 @@ fn without_remainder(series: &[Interval]) -> &[Interval] {
     }
 }
 
-/// Rates are those of the whole slice; of the percentiles, a slice shows its worst interval.
+/// The series of a direction. A slice has the rate over all of its intervals, and the worst of
+/// their percentiles, which cannot be averaged.
 fn series_of<F>(slices: &[&[Interval]], of: F) -> impl Serialize + use<F>
 where
     F: Fn(&Interval) -> IntervalDirection,
@@ -259,7 +268,7 @@ where
     }
 }
 
-/// Per second.
+/// A sum over the intervals of a slice, per second.
 fn rate(slice: &[Interval], what: impl Fn(&Interval) -> u64) -> f64 {
     let sum: u64 = slice.iter().map(what).sum();
     let length: u64 = slice.iter().map(|interval| interval.length_ns).sum();

@@ -1,4 +1,4 @@
-//! Delivered against documented on the page: limit by limit, then case by case.
+//! The section of a diagnosis: what was delivered of each documented limit, then case by case.
 
 use blocklab_compare::expect::{Compared, LimitCheck, State};
 use maud::{Markup, html};
@@ -8,7 +8,7 @@ use blocklab_report::words::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, limit_words, outcome, row_name,
 };
 
-/// The section, before all else that the run has to say.
+/// The section, which opens the page.
 pub fn section(compared: &Compared) -> Markup {
     let limits = html! {
         @for limit in &compared.limits {
@@ -32,8 +32,8 @@ pub fn section(compared: &Compared) -> Markup {
     }
 }
 
-/// A row a limit, what is missed first: documented in grey, delivered in colour with its interval,
-/// the verdict at the right.
+/// A bullet chart with a row for each limit: the documented value in grey, the delivered one in
+/// colour with its interval, and the verdict at the right. Missed limits come first.
 fn bullets(compared: &Compared) -> Markup {
     let mut limits: Vec<&LimitCheck> = compared.limits.iter().collect();
     limits.sort_by_key(|limit| {
@@ -55,6 +55,7 @@ fn bullet(limit: &LimitCheck) -> Markup {
     let most = [Some(limit.value), limit.delivered, ends[1]]
         .into_iter()
         .flatten();
+    // A little room at the right, so that the end of the longest bar is visible.
     let full = most.fold(0.0, f64::max) * 1.02;
     let share = |value: f64| format!("{:.3}%", (value / full * 100.0).clamp(0.0, 100.0));
     let [documented, delivered, part, verdict] = limit_cells(limit);
@@ -93,7 +94,7 @@ fn titles(first: &str, figures: [&str; 4], last: Option<&str>) -> Markup {
     )
 }
 
-/// The last figure is the judgement, in its own class.
+/// A row of either table; the last of its cells is the verdict.
 fn row(
     name: &str,
     [a, b, share, verdict]: &[String; 4],

@@ -1,5 +1,5 @@
-//! The page of an advice. In: an advice. Out: its Document, with price against latency drawn below the
-//! answer. A file of its own: it has no Record, so it is no page of runs.
+//! In: an advice. Out: its page: the Document of the advice, with a chart of price against latency
+//! below the answer.
 
 use blocklab_advice::{Advice, Point};
 use blocklab_report::document::head::head;
@@ -13,9 +13,10 @@ use serde::Serialize;
 use super::charts;
 use super::frame::{STYLE, front_script};
 
-/// The whole page: the answer, the chart, and all else that the Document has.
+/// The whole page: the answer, the chart, and the rest of the Document.
 pub fn page(advice: &Advice) -> Markup {
     let document = views::advice(advice);
+    // The first part of the Document is the answer.
     let (answer, others) = document.parts.split_at(1);
     html! {
         (DOCTYPE)
@@ -36,6 +37,7 @@ pub fn page(advice: &Advice) -> Markup {
     }
 }
 
+/// The place of the chart, with its legend.
 fn chart(advice: &Advice) -> Markup {
     html! {
         section id="front" class="needs-script" {
@@ -59,6 +61,7 @@ fn chart(advice: &Advice) -> Markup {
     }
 }
 
+/// The data of the chart, in the form that the script of pages expects.
 fn data(advice: &Advice) -> impl Serialize {
     let advised = advice.chosen.first().and_then(|best| best.address());
     let points = |points: &[Point]| -> Vec<_> {

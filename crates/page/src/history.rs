@@ -1,7 +1,5 @@
-//! In: the history of a store. Out: its page: a small chart for each figure that is shown of a load,
-//! with a dot a run, and a table of the same figures.
-//!
-//! A file of its own: it is about many runs and needs none of their Records.
+//! In: the history of a store. Out: its page: for each load a small chart of each figure, with a
+//! dot for each run, and a table of the same figures. It needs no Records.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +15,7 @@ use serde::Serialize;
 use super::charts::{self, six_figures};
 use super::frame::{STYLE, lines_script};
 
-/// So many runs of a load are drawn, the last ones: as many as are tested.
+/// The most runs of a load that are drawn, the last ones. They are as many as are tested.
 const DRAWN: usize = 200;
 
 const SIGNS: &str = "A dot a run, the newest at the right, with the 95 % interval within it; hollow: \
@@ -25,7 +23,7 @@ const SIGNS: &str = "A dot a run, the newest at the right, with the 95 % interva
     begins, broken where it is only suspected; a tick below: something else changed there. Axes need \
     not begin at zero.";
 
-/// The page by itself.
+/// The page as a file.
 pub fn page(history: &History) -> String {
     let page = html! {
         (DOCTYPE)
@@ -43,12 +41,12 @@ pub fn page(history: &History) -> String {
     page.into_string() + "\n"
 }
 
-/// What draws the charts of [`section`].
+/// The script that draws the charts of [`section`].
 pub fn script() -> String {
     lines_script(include_str!("../assets/js/history.js"))
 }
 
-/// All that the page has below its title.
+/// All of the page below its title.
 pub fn section(history: &History) -> Markup {
     let shown = words::shown(history);
     let answer = answer::history(history);
@@ -57,7 +55,7 @@ pub fn section(history: &History) -> Markup {
         noscript {
             p class="card hint" { "The charts need JavaScript. Every figure is in the tables." }
         }
-        @for load in &shown.loads { (load_of(load)) }
+        @for load in &shown.loads { (load_section(load)) }
         @for text in &shown.left { p class="hint" { (prose(text)) } }
         p class="hint" { (words::legend(SIGNS)) }
         p class="hint needs-script no-print" {
@@ -67,12 +65,13 @@ pub fn section(history: &History) -> Markup {
     }
 }
 
-/// The figures of a load, and in which runs they stand.
+/// A load with the runs that its charts and its table share.
 struct Load<'h> {
+    /// A series for each figure.
     figures: &'h [&'h Series],
-    /// The runs that are drawn, the oldest first, each with its first point.
+    /// The runs that are drawn, from the oldest on, each as a point of one of its figures.
     runs: Vec<&'h Point>,
-    /// The place of a run among them.
+    /// The index of a run among them, by its id.
     places: BTreeMap<&'h str, usize>,
 }
 
@@ -91,18 +90,20 @@ impl<'h> Load<'h> {
         }
     }
 
-    /// Where a point of a series stands, if it is drawn.
+    /// The index of a point's run; `None` if it is not drawn.
     fn place(&self, point: &Point) -> Option<usize> {
         self.places.get(&*point.run).copied()
     }
 
+    /// Whether older runs are not drawn.
     fn has_older(&self) -> bool {
         let mut figures = self.figures.iter();
         figures.any(|series| series.points.len() > self.runs.len())
     }
 }
 
-fn load_of(figures: &[&Series]) -> Markup {
+/// The section of a load.
+fn load_section(figures: &[&Series]) -> Markup {
     let load = Load::new(figures);
     let conditions = &figures[0].conditions;
     let title = words::title(conditions);
@@ -148,7 +149,7 @@ fn load_of(figures: &[&Series]) -> Markup {
     }
 }
 
-/// One chart.
+/// The data of the chart of a figure.
 fn figure(load: &Load<'_>, series: &Series) -> impl Serialize {
     let quantity = series.quantity;
     let text = |value: f64| words::value(quantity, value);
@@ -164,7 +165,7 @@ fn figure(load: &Load<'_>, series: &Series) -> impl Serialize {
             is_left_out: point.is_left_out,
         })
     });
-    // Of a level that began before the first run that is drawn, the rest is drawn.
+    // A level that began before the first drawn run is drawn from there on.
     let levels = series.levels.iter().filter_map(|level| {
         let from = load.place(&series.points[level.from_place]).unwrap_or(0);
         Some(fields! {
@@ -184,22 +185,24 @@ fn figure(load: &Load<'_>, series: &Series) -> impl Serialize {
     }
 }
 
+/// A mark at which a level begins.
 #[derive(Serialize)]
 struct Mark {
     place: usize,
     /// `−12.5 % (−12.9 % to −12.1 %)`
     text: String,
-    /// `−12.5 %`, where there is no room.
+    /// Shown where the text has no room: `−12.5 %`.
     brief: String,
     is_worse: bool,
     is_suspected: bool,
 }
 
+/// The day of a moment.
 fn day(rfc3339: &str) -> &str {
     rfc3339.split('T').next().unwrap_or_default()
 }
 
-/// Where levels begin.
+/// The marks of a series: its changes, and its suspicion.
 fn marks(load: &Load<'_>, series: &Series) -> Vec<Mark> {
     let suspected = series.suspicion.as_ref().and_then(|of| {
         let point = &series.points[of.place];
@@ -224,14 +227,14 @@ fn marks(load: &Load<'_>, series: &Series) -> Vec<Mark> {
     changes.chain(suspected).collect()
 }
 
-/// `770 IOPS to 790 IOPS`.
+/// The interval of a point: `770 IOPS to 790 IOPS`.
 fn interval(series: &Series, point: &Point) -> Option<String> {
     let low = words::value(series.quantity, point.ci95_low?);
     let high = words::value(series.quantity, point.ci95_high?);
     Some(format!("{low} to {high}"))
 }
 
-/// A row a run, the newest first.
+/// The table of a load: a row for each run, the newest first.
 fn table(load: &Load<'_>, title: &str) -> Markup {
     let figures = load.figures.iter().flat_map(|series| {
         let label = series.quantity.label();
@@ -250,7 +253,7 @@ fn table(load: &Load<'_>, title: &str) -> Markup {
         .iter()
         .map(|(name, class)| (&**name, *class))
         .collect();
-    // A run may lack a figure.
+    // The points of each figure by run, since a run may lack a figure.
     let points: Vec<BTreeMap<&str, &Point>> = load
         .figures
         .iter()

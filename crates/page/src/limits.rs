@@ -1,6 +1,6 @@
-//! In: the limits in force of the Records of a page, or those that a diagnosis expects.
-//! Out: the limits that its charts draw, in the units of the charts. One place, so that a line and a
-//! tick of any chart stand at the same figure as in JSON.
+//! In: the limits in force in the Records of a page, or those that a diagnosis expects. Out: the
+//! limits that its charts draw, in the units of the charts. All charts take them from here, so that
+//! a line and a tick are at the same figure.
 
 use std::collections::BTreeSet;
 
@@ -12,28 +12,28 @@ use serde::Serialize;
 
 use super::side::{Side, alike};
 
-/// A limit as it is drawn. Where several targets or several Records have the same, it is one.
+/// A limit as charts draw it. The same limit of several targets or runs is one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drawn {
     /// `gp3: volume IOPS 6,000`.
     label: String,
-    /// In operations a second, or in MB/s.
+    /// In operations or in MB per second.
     value: f64,
     /// Whether it counts bytes.
     is_bytes: bool,
-    /// Whether it holds for a while only: dotted.
+    /// Whether it holds only for a while; it is dotted then.
     is_burst: bool,
-    /// `read` or `write`, where it counts these alone.
+    /// `read` or `write` if it counts only these.
     only: Option<&'static str>,
-    /// Whose it is, for a chart of several Records; empty: that of all of the page, or named so.
+    /// Whose limit it is on a page of several runs; empty: all have it, or the label says so.
     #[serde(skip_serializing_if = "String::is_empty")]
     whose: String,
-    /// The Records that it holds for; empty: all of the page.
+    /// Indexes of the runs that it holds for; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     of: Vec<usize>,
 }
 
-/// Those of every Record of the page; one that not all have says whose it is.
+/// The limits in force in any run of the page. One that not all runs have says whose it is.
 pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
     let all = sides.iter().flat_map(|side| {
         let own = of_record(side.record).into_iter();
@@ -48,7 +48,7 @@ pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
             [one, other] => format!("{} and {}", one.brief(), other.brief()),
             _ => format!("{} of {} runs", members.len(), sides.len()),
         };
-        // A system may be called as its disk is.
+        // A system may have the name of its disk, which begins the label already.
         let is_named = limit.label.starts_with(&format!("{whose}: "));
         Drawn {
             whose: if is_named { String::new() } else { whose },
@@ -59,6 +59,7 @@ pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
     named.collect()
 }
 
+/// The limits of all targets of a run.
 fn of_record(record: &Record) -> Vec<Drawn> {
     let targets = record.targets.iter();
     let all = targets.flat_map(|target| {
@@ -68,8 +69,9 @@ fn of_record(record: &Record) -> Vec<Drawn> {
     of_targets(all, record.targets.len())
 }
 
-/// The same limit of several targets is one. What is drawn is the sum of all targets: what holds for
-/// each of them, or for some alone, says so.
+/// The limits of several targets, each with the name of its target, with equal ones merged. Charts
+/// draw the sum over all targets, so a limit that holds for each target, or for some of them, says
+/// so.
 fn of_targets<'a>(all: impl Iterator<Item = (&'a Limit, &'a str)>, targets: usize) -> Vec<Drawn> {
     let known = all.filter_map(|(limit, name)| {
         // A machine grants its limits to all of its volumes together.
@@ -94,6 +96,7 @@ fn of_targets<'a>(all: impl Iterator<Item = (&'a Limit, &'a str)>, targets: usiz
     named.collect()
 }
 
+/// A limit as charts draw it; `None` for buckets, latencies and bounds.
 fn drawn(limit: &Limit) -> Option<Drawn> {
     let kind = &limit.name.kind;
     let (name, is_burst) = match kind {
@@ -109,7 +112,7 @@ fn drawn(limit: &Limit) -> Option<Drawn> {
         Covers::Reads => Some("read"),
         Covers::Writes => Some("write"),
     };
-    one(
+    in_chart_units(
         &name,
         limit.value * limit.times(),
         limit.unit,
@@ -118,7 +121,7 @@ fn drawn(limit: &Limit) -> Option<Drawn> {
     )
 }
 
-/// Those that a diagnosis holds a run against.
+/// The limits that a diagnosis compares a run with.
 pub fn expected(compared: &Compared) -> Vec<Drawn> {
     let targets: BTreeSet<String> = compared
         .limits
@@ -134,7 +137,8 @@ pub fn expected(compared: &Compared) -> Vec<Drawn> {
     of_targets(all, targets.len())
 }
 
-fn one(
+/// A limit in the units of charts; `None` if its unit is no rate.
+fn in_chart_units(
     name: &str,
     value: f64,
     unit: LimitUnit,
@@ -143,7 +147,8 @@ fn one(
 ) -> Option<Drawn> {
     let is_bytes = unit != LimitUnit::Iops;
     let scale = if is_bytes { 1e-6 } else { 1.0 };
-    // Volumes are sold in MiB/s and charts are in MB/s: the label has the unit that was sold.
+    // Many volumes are sold in MiB/s, and charts are in MB/s: the label has the unit by which it
+    // was sold.
     let sold = if is_bytes {
         format!(" {unit}")
     } else {

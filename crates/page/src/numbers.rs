@@ -1,4 +1,4 @@
-//! The full table: every figure, sortable, readable without a script.
+//! The table of all figures: sortable with a script, readable without.
 
 use blocklab_findings::{Row, RowDirection};
 use blocklab_units::{count, latency};
@@ -10,10 +10,10 @@ use blocklab_report::document::tables::card;
 use blocklab_report::words::facts;
 use blocklab_report::words::figures::{self, Column};
 
-/// More rows than this are folded away.
+/// A table of more rows than this is folded.
 const MOST_ROWS: usize = 40;
 
-/// One row a record, case and direction.
+/// The section, with a row for each run, case and direction.
 pub fn table(sides: &[Side<'_>]) -> Markup {
     let alone = sides.len() == 1;
     let rows = || {
@@ -22,6 +22,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
             directions.map(move |(row, direction)| (side, row, direction))
         })
     };
+    // A column that would be empty in all rows is left out.
     let paced = rows().any(|(_, _, direction)| direction.response_ns.is_some());
     let failed = rows().any(|(_, row, _)| row.errors > 0);
     let doubted =
@@ -54,7 +55,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
             }
         }
     };
-    // Smaller on paper, which would cut the last columns.
+    // A wide table has smaller letters on paper, which would cut off the last columns.
     let is_wide = paced || !alone;
     let class = match (paced, is_wide) {
         (true, _) => "sortable wide paced",
@@ -78,8 +79,8 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-/// The classes of a column. With two latencies, those that short tables leave out have no room on
-/// paper.
+/// The classes of a column: `kind`, and `spare` for a column that paper has no room for. That is
+/// one that short tables leave out, in a table with two latencies.
 fn kind(column: &Column, kind: &str, paced: bool) -> String {
     match (kind, paced && !column.is_brief) {
         ("", true) => "spare".to_owned(),
@@ -88,6 +89,7 @@ fn kind(column: &Column, kind: &str, paced: bool) -> String {
     }
 }
 
+/// How to read the table.
 fn legend(sides: &[Side<'_>]) -> String {
     let figures = sides
         .iter()
@@ -103,15 +105,17 @@ fn legend(sides: &[Side<'_>]) -> String {
     )
 }
 
+/// The title of a column, which sorts by it.
 fn head(title: &str, kind: &str) -> Markup {
     html! {
         th scope="col" class=(kind) { button type="button" { (title) } }
     }
 }
 
+/// The name of a row, with the settings that its case does not name.
 fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
     let doubted = facts::is_doubted(&row.case, &side.assessment.findings);
-    // A matrix builds the names of its cases from its settings.
+    // The cases of a matrix have their settings in their names.
     let mut settings = row.settings.iter();
     let is_unnamed = settings.any(|(key, value)| !row.case.contains(&format!("{key}{value}")));
     html! {
@@ -127,7 +131,7 @@ fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
     }
 }
 
-/// Pale, where too few operations stand behind it.
+/// A cell; pale if its percentile rests on too few operations.
 fn column_cell(kind: &str, column: &Column, direction: &RowDirection) -> Markup {
     let weak = column.quantile.is_some_and(|q| !direction.supports(q));
     let classes = [kind, if weak { "weak" } else { "" }].join(" ");
