@@ -261,6 +261,7 @@ fn lines<'a>(
 fn bars<'a>(table: &'a Table, of: &'a str, runs: &StudyRuns<'_>) -> BarChart<'a> {
     let mut rows = Vec::new();
     for (label, cells) in table.rows.iter().zip(&table.cells) {
+        // A chart of one unit counts its own colours, as it has a legend of its own.
         let drawn = drawn_columns(table).filter(|column| unit(table, *column) == of);
         let bars = drawn.enumerate().filter_map(|(color, column)| {
             let entry = cells[column].as_ref()?;

@@ -93,6 +93,7 @@ fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
             }
         }
     };
+    // One statement of several systems names them all; several statements need the system of the example.
     let example = if statements.len() > 1 {
         &systems[..1]
     } else {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use blocklab_compare::study::{Plot, curves};
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::limits::{self, Drawn};
 use super::side::{self, Side};
@@ -13,7 +13,7 @@ use super::{
     consistency, course, data, findings, headline, hosts, model, numbers, origin, study, sweeps,
     systems,
 };
-use blocklab_report::document::head::head;
+use blocklab_report::document::head;
 use blocklab_report::words::answer::{self, Answer};
 use blocklab_report::words::facts;
 
@@ -104,6 +104,7 @@ pub fn page(
         .map(|(index, (record, assessment))| Side {
             record,
             assessment,
+            // In tables of many systems, the name alone has to do.
             label: match parts.get(index) {
                 Some((_, system)) if side::is_many(records.len()) => (*system).to_owned(),
                 part => label(record, part),
@@ -118,21 +119,16 @@ pub fn page(
     let drawn = opening
         .and_then(|opening| opening.limits.clone())
         .unwrap_or_else(|| limits::in_force(&sides));
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(&title(&sides), STYLE))
-            body {
-                a class="skip" href="#main" { "Skip to the report" }
-                @if let Some(above) = above { (above) }
-                (top(&sides, opening))
-                main id="main" { (sections(&sides, opening)) }
-                (foot(&sides))
-                script type="application/json" id="data" { (data::json(&sides, drawn)) }
-                script { (PreEscaped(script())) }
-            }
-        }
-    }
+    let body = html! {
+        a class="skip" href="#main" { "Skip to the report" }
+        @if let Some(above) = above { (above) }
+        (top(&sides, opening))
+        main id="main" { (sections(&sides, opening)) }
+        (foot(&sides))
+        script type="application/json" id="data" { (data::json(&sides, drawn)) }
+        script { (PreEscaped(script())) }
+    };
+    head::page(&title(&sides), STYLE, &body)
 }
 
 /// Study and system of each run, if all are systems of one study with different names; else empty.

@@ -2,12 +2,12 @@
 //! below the answer.
 
 use blocklab_advice::{Advice, Point};
-use blocklab_report::document::head::head;
+use blocklab_report::document::head;
 use blocklab_report::document::html::parts;
 use blocklab_report::fields;
 use blocklab_report::views;
 use blocklab_units::latency;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::charts;
@@ -18,23 +18,18 @@ pub fn page(advice: &Advice) -> Markup {
     let document = views::advice(advice);
     // The first part of the Document is the answer.
     let (answer, others) = document.parts.split_at(1);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(&format!("{} – blocklab", document.name), STYLE))
-            body {
-                main id="main" class="document" {
-                    (parts(answer, &document.name))
-                    @if !advice.front.is_empty() { (chart(advice)) }
-                    (parts(others, &document.name))
-                }
-                @if !advice.front.is_empty() {
-                    script type="application/json" id="data" { (charts::embedded(&data(advice))) }
-                    script { (PreEscaped(front_script())) }
-                }
-            }
+    let body = html! {
+        main id="main" class="document" {
+            (parts(answer, &document.name))
+            @if !advice.front.is_empty() { (chart(advice)) }
+            (parts(others, &document.name))
         }
-    }
+        @if !advice.front.is_empty() {
+            script type="application/json" id="data" { (charts::embedded(&data(advice))) }
+            script { (PreEscaped(front_script())) }
+        }
+    };
+    head::page(&format!("{} – blocklab", document.name), STYLE, &body)
 }
 
 /// The place of the chart, with its legend.

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use blocklab_compare::history::{History, Point, Series, SeriesVerdict};
-use blocklab_report::document::head::head;
+use blocklab_report::document::head;
 use blocklab_report::document::html::prose;
 use blocklab_report::document::tables::{card, heads};
 use blocklab_report::fields;
 use blocklab_report::words::{answer, facts, history as words};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::charts::{self, six_figures};
@@ -25,20 +25,14 @@ const SIGNS: &str = "A dot a run, the newest at the right, with the 95 % interva
 
 /// The page as a file.
 pub fn page(history: &History) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head("History – blocklab", STYLE))
-            body {
-                main id="main" class="document" {
-                    h1 { "History" }
-                    (section(history))
-                }
-                script { (PreEscaped(script())) }
-            }
+    let body = html! {
+        main id="main" class="document" {
+            h1 { "History" }
+            (section(history))
         }
+        script { (PreEscaped(script())) }
     };
-    page.into_string() + "\n"
+    head::page("History – blocklab", STYLE, &body).into_string() + "\n"
 }
 
 /// The script that draws the charts of [`section`].

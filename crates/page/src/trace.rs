@@ -1,14 +1,13 @@
 //! The page of a recorded load: its charts, and below them its whole Document.
 
-use blocklab_report::document::head::head;
 use blocklab_report::document::html::parts;
-use blocklab_report::document::{Document, Part};
+use blocklab_report::document::{Document, Part, head};
 use blocklab_report::fields;
 use blocklab_report::views::{Beside, moment, shown_rate};
 use blocklab_sizing::{Quantity, Window};
 use blocklab_trace::character::{Character, Slot, TimeMap};
 use blocklab_units::{Bytes, count, latency, rate, trimmed};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::charts::{self, Axis, DrawnLine, DrawnPoint, LineChart, six_figures};
 use super::frame::{STYLE, mark, script, theme_button, without_script};
@@ -34,38 +33,33 @@ pub fn page(
         records: [fields! { id: "trace", label: &*document.name, rows: [(); 0], passes: [(); 0] }],
         limits: [(); 0],
     };
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(&format!("{} – blocklab", document.name), STYLE))
-            body {
-                a class="skip" href="#main" { "Skip to the report" }
-                header class="top" {
-                    div class="inner" {
-                        a class="brand" href="#main" { (mark()) "blocklab" }
-                        nav aria-label="Sections" {
-                            a href="#rate" { "Rate" }
-                            a href="#sizes" { "Sizes" }
-                            a href="#places" { "Places" }
-                            @if beside.is_some() { a href="#arrivals" { "Arrivals" } }
-                            a href="#figures" { "Figures" }
-                        }
-                        (theme_button())
-                    }
+    let body = html! {
+        a class="skip" href="#main" { "Skip to the report" }
+        header class="top" {
+            div class="inner" {
+                a class="brand" href="#main" { (mark()) "blocklab" }
+                nav aria-label="Sections" {
+                    a href="#rate" { "Rate" }
+                    a href="#sizes" { "Sizes" }
+                    a href="#places" { "Places" }
+                    @if beside.is_some() { a href="#arrivals" { "Arrivals" } }
+                    a href="#figures" { "Figures" }
                 }
-                main id="main" class="document" {
-                    (parts(headings, &document.name))
-                    (without_script())
-                    (over_time(of, begins))
-                    (maps(&of.map, begins))
-                    @if let Some(beside) = beside { (arrivals(beside)) }
-                    div id="figures" { (parts(rest, &document.name)) }
-                }
-                script type="application/json" id="data" { (charts::embedded(&data)) }
-                script { (PreEscaped(script())) }
+                (theme_button())
             }
         }
-    }
+        main id="main" class="document" {
+            (parts(headings, &document.name))
+            (without_script())
+            (over_time(of, begins))
+            (maps(&of.map, begins))
+            @if let Some(beside) = beside { (arrivals(beside)) }
+            div id="figures" { (parts(rest, &document.name)) }
+        }
+        script type="application/json" id="data" { (charts::embedded(&data)) }
+        script { (PreEscaped(script())) }
+    };
+    head::page(&format!("{} – blocklab", document.name), STYLE, &body)
 }
 
 /// The charts of rate and throughput over time.

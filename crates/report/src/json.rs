@@ -33,22 +33,22 @@ pub fn line(kind: &str, object: &str) -> String {
 pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
     let jobs = of.jobs.iter().map(|job| {
         let seconds = job.elapsed_ns as f64 / 1e9;
-        let directions = job.directions.iter().map(|(direction, it)| {
+        let directions = job.directions.iter().map(|(direction, result)| {
             let percentiles = PERCENTILES.iter().map(|percentile| {
                 (
                     field("service", percentile),
-                    it.service.percentile(percentile),
+                    result.service.percentile(percentile),
                 )
             });
             fields! {
                 direction: *direction,
-                iops: it.ios as f64 / seconds,
-                bytes_per_s: it.bytes as f64 / seconds,
-                ios: it.ios,
-                service_mean_ns: it.service.mean_ns,
+                iops: result.ios as f64 / seconds,
+                bytes_per_s: result.bytes as f64 / seconds,
+                ios: result.ios,
+                service_mean_ns: result.service.mean_ns,
                 #[serde(flatten)]
                 service: Named(percentiles.collect()),
-                service_max_ns: it.service.max_ns,
+                service_max_ns: result.service.max_ns,
             }
         });
         fields! {
@@ -95,7 +95,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         planned_passes: record.requested.passes,
         // `null` where another program measured.
         quantile_error_percent: assessment.quantile_error_percent,
-        rows: rows.map(|(row, it)| direction(row, it)).collect::<Vec<_>>(),
+        rows: rows.map(|(row, of)| direction(row, of)).collect::<Vec<_>>(),
         findings: &assessment.findings,
         gate: gate,
         // `null` where the run is of one host.
@@ -170,7 +170,7 @@ fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
 
 fn response(of: ResponseNs) -> impl Serialize {
     let percentiles = of.percentiles.iter();
-    let named = percentiles.map(|(it, ns)| (field("response", it), Some(ns)));
+    let named = percentiles.map(|(percentile, ns)| (field("response", percentile), Some(ns)));
     fields! {
         #[serde(flatten)]
         percentiles: Named(named.collect()),

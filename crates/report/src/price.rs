@@ -169,6 +169,7 @@ fn detail(
     let mut line = |head: &str, text: &str| entries.push(Entry::new(Ink::Dim, head, 5, text));
     line("", &when(priced));
     for cost in &priced.costs {
+        // The list price behind a cost is cited by its number; the document ends with all of them.
         let price = priced.prices.iter().find(|price| price.what == cost.what);
         let source = price.map_or_else(String::new, |price| {
             let source = format!("{}, {}: {}", price.region, price.date, price.source);

@@ -82,6 +82,7 @@ fn about(record: &Record) -> Vec<Family> {
     ];
     let finished = record.finished_at.parse::<jiff::Timestamp>().ok();
     let ended = finished.map(|at| (Vec::new(), at.as_second() as f64));
+    // Prometheus has no values of text: each status is a sample, and the one of the run is 1.
     let statuses = [
         Status::Complete,
         Status::Interrupted,

@@ -164,6 +164,7 @@ pub(super) fn other_instance_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
             "as {} would let pass for volumes: {} IOPS, {} MB/s, where {} IOPS were to be \
              expected by the address"
         };
+        // Sizes beyond the named ones are counted as one more item of the list.
         let more = names.len().saturating_sub(NAMED);
         let mut named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
         let rest = format!("{more} other sizes");

@@ -56,6 +56,7 @@ impl Change {
         } else {
             (interval.high < limit, interval.low >= limit)
         };
+        // A loss that only its own interval shows is neither shown nor excluded.
         let answer = match (beyond, within) {
             (true, _) if is_excluded => Answer::Fail,
             (_, true) => Answer::Pass,

@@ -82,6 +82,7 @@ pub fn against_history(
     };
     for load in &run.digest.loads {
         let conditions = Conditions::new(&run.digest, load);
+        // Of the figures of a load, only the one that it is judged by is compared.
         let series = found.series.iter().find(|series| {
             series.conditions == conditions && series.quantity.name() == load.headline()
         });

@@ -176,6 +176,7 @@ impl Digest {
         let loads = loads(record);
         let digests = assessment.rows.iter().flat_map(|row| {
             let directions = row.directions.iter();
+            // A direction in which nothing moved is no load.
             directions.filter_map(|direction| {
                 let load = loads
                     .iter()

@@ -507,6 +507,7 @@ impl Draft<'_> {
     fn change_point(&self, levels: [&[usize]; 2], change: Option<&Change>) -> ChangePoint {
         let points = &self.series.points;
         let [last, first] = [levels[0][levels[0].len() - 1], levels[1][0]];
+        // In a simulation every step is a change, so the runs on both sides have the exact levels.
         let (before, after) = change.map_or((points[last].value, points[first].value), |change| {
             (change.before, change.after)
         });

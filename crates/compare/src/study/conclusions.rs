@@ -109,6 +109,7 @@ const NAMED: usize = 4;
 
 /// `IOPS of i3.xlarge over i2.xlarge: 191 % to 468 %, tested against at least 150 %; published 192 % to 472 %`.
 fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String {
+    // A check without a name is called after its first figure.
     let name = match check.name.as_str() {
         "" => check.cells.first().map(described).unwrap_or_default(),
         name => name.to_owned(),
@@ -132,6 +133,7 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
         .zip(ours)
         .filter(|(_, value)| value.is_some_and(|value| !within(check, value)));
     let outside: Vec<String> = outside.map(|(cell, _)| place(cell)).collect();
+    // With a single figure, it is plain which one is outside.
     if ours.len() > 1 && !outside.is_empty() {
         let shown = outside[..outside.len().min(NAMED)].join(", ");
         let more = match outside.len() {

@@ -73,6 +73,7 @@ pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
             rows.any(Cell::is_ratio)
         })
         .collect();
+    // Only over rows that are numbers, and so drawn as lines, can a rate saturate; a ratio never does.
     let drawn_rates = of.drawn == Drawn::Lines;
     let saturations = (0..of.columns.len()).map(|column| match (&places, drawn_rates) {
         (Some(places), true) if !ratios[column] => saturations(places, &cells, column),

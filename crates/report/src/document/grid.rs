@@ -106,6 +106,7 @@ pub fn blocks(table: &Table, margin: usize, title: usize, style: Style) -> Strin
     for block in fitting(&heads, room) {
         let heads = &heads[block.clone()];
         let height = heads.iter().map(|head| head.lines.len()).max().unwrap_or(0);
+        // Titles are rows like the others, so that they align with them.
         let mut rows: Vec<Vec<String>> = (0..height).map(|at| titles(heads, at, height)).collect();
         rows.extend(table.rows.iter().map(|row| {
             let (name, figures) = row.cells.split_at(1);

@@ -1,7 +1,7 @@
-//! The `<head>` of every page: its policy, its style, and the mark by which a later version
+//! The frame of every page: its policy, its style, and the mark by which a later version
 //! recognizes it.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Content security policy of a page that is a file: no network at all, only what the file holds.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
@@ -42,8 +42,19 @@ pub fn style(own: &str) -> String {
     [PLAIN, own, DARK].concat()
 }
 
-/// The head of a page that is a file. `own`: the style of what only this page has.
-pub fn head(title: &str, own: &str) -> Markup {
+/// A whole page that is a file. `own`: the style of what only this page has.
+pub fn page(title: &str, own: &str, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, own))
+            body { (body) }
+        }
+    }
+}
+
+/// The head of a page that is a file.
+fn head(title: &str, own: &str) -> Markup {
     head_under(title, own, Some(POLICY))
 }
 

@@ -1,27 +1,21 @@
 //! Prints a document as a page without charts.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
-use super::head::head;
 use super::tables::{card, heads};
-use super::{Column, Document, Entry, Kind, Part, Table};
+use super::{Column, Document, Entry, Kind, Part, Table, head};
 
 /// The whole page.
 pub(super) fn print(document: &Document) -> String {
     let has_heading = matches!(document.parts.first(), Some(Part::Heading(_)));
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(&format!("{} – blocklab", document.name), ""))
-            body {
-                main id="main" class="document" {
-                    @if !has_heading { h1 { (document.name) } }
-                    (parts(&document.parts, &document.name))
-                }
-            }
+    let body = html! {
+        main id="main" class="document" {
+            @if !has_heading { h1 { (document.name) } }
+            (parts(&document.parts, &document.name))
         }
     };
-    page.into_string() + "\n"
+    let title = format!("{} – blocklab", document.name);
+    head::page(&title, "", &body).into_string() + "\n"
 }
 
 /// Parts of a document. `title` is that of the section they belong to. Every table is a landmark
@@ -96,6 +90,7 @@ const fn class(column: &Column) -> &'static str {
     }
 }
 
+/// A table as a card. `title`: its name for screen readers.
 fn table_of(table: &Table, title: &str) -> Markup {
     let titles: Vec<(&str, &str)> = table
         .columns
@@ -115,6 +110,7 @@ fn table_of(table: &Table, title: &str) -> Markup {
                 }
             }
             tr {
+                // The first cell names the row.
                 @for (cell, column) in row.cells.iter().zip(&table.columns).take(1) {
                     @let long = if cell.len() > LONG { "long" } else { "" };
                     @let classes = [class(column), long].join(" ");

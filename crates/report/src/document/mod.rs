@@ -123,13 +123,16 @@ impl Entry {
     }
 
     /// Names behind a margin, with their texts aligned in a column to the right.
-    pub fn pairs(pairs: &[(String, String)], margin: usize) -> Vec<Self> {
-        let names = pairs.iter().map(|(name, _)| width(name));
+    pub fn pairs(pairs: &[(impl AsRef<str>, String)], margin: usize) -> Vec<Self> {
+        let names = pairs.iter().map(|(name, _)| width(name.as_ref()));
         let indent = margin + names.max().unwrap_or(0) + 2;
         let blanks = " ".repeat(margin);
         let pairs = pairs.iter();
         pairs
-            .map(|(name, text)| Self::new(Ink::Bold, &format!("{blanks}{name}"), indent, text))
+            .map(|(name, text)| {
+                let head = format!("{blanks}{}", name.as_ref());
+                Self::new(Ink::Bold, &head, indent, text)
+            })
             .collect()
     }
 

@@ -39,6 +39,7 @@ fn printed(part: &Part, style: Style) -> String {
             blocks.collect::<Vec<_>>().join("\n")
         }
         Part::Table(table) => table_of(table, style),
+        // A terminal has nothing to unfold.
         Part::Folded { .. } => String::new(),
     }
 }

@@ -51,7 +51,7 @@ fn peak(of: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64
 }
 
 /// Mean and peak of each figure, and the lowest balance, by name.
-fn facts(of: &RateTable) -> Vec<(String, String)> {
+fn facts(of: &RateTable) -> Vec<(&'static str, String)> {
     let shown = |figure: fn(&RateInterval) -> Option<f64>, text: fn(f64) -> String| {
         let (mean, peak) = (mean(&of.intervals, figure), peak(of, figure));
         mean.zip(peak).map(|(mean, (most, from))| {
@@ -83,7 +83,7 @@ fn facts(of: &RateTable) -> Vec<(String, String)> {
     ));
     let known = facts.into_iter();
     known
-        .filter_map(|(name, text)| Some((name.to_owned(), text?)))
+        .filter_map(|(name, text)| Some((name, text?)))
         .collect()
 }
 

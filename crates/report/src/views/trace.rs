@@ -36,10 +36,9 @@ pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
 }
 
 /// The facts about the whole trace, by name.
-fn facts(of: &Character, begins: Option<u64>) -> Vec<(String, String)> {
+fn facts(of: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
     let percent =
         |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{} %", fixed(share, 0)));
-    let mib = |bytes: u64| size(bytes as f64);
     let mean = match (of.iops_mean, of.bytes_per_s_mean) {
         (Some(iops), Some(bytes)) => {
             format!("{} IOPS, {} MiB/s", rate(iops), throughput(bytes))
@@ -52,9 +51,9 @@ fn facts(of: &Character, begins: Option<u64>) -> Vec<(String, String)> {
             "working set",
             format!(
                 "{} touched, {} written, the farthest byte at {}",
-                mib(of.working_set_bytes),
-                mib(of.written_set_bytes),
-                mib(of.end_bytes)
+                size(of.working_set_bytes),
+                size(of.written_set_bytes),
+                size(of.end_bytes)
             ),
         ),
         (
@@ -92,9 +91,6 @@ fn facts(of: &Character, begins: Option<u64>) -> Vec<(String, String)> {
         facts.push(("began", format!("{} UTC", day_and_time(begins))));
     }
     facts
-        .into_iter()
-        .map(|(name, text)| (name.to_owned(), text))
-        .collect()
 }
 
 fn in_flight(of: Option<&InFlight>) -> String {
@@ -151,7 +147,7 @@ fn mix(of: &Character) -> Part {
             mix.direction.to_owned(),
             count(mix.operations as f64),
             format!("{} %", fixed(mix.operations_percent, 0)),
-            size(mix.bytes as f64),
+            size(mix.bytes),
         ];
         row.extend(sizes(mix.sizes));
         rows.push(row);
@@ -161,7 +157,7 @@ fn mix(of: &Character) -> Part {
             "all".to_owned(),
             count(of.operations as f64),
             String::new(),
-            size(of.bytes as f64),
+            size(of.bytes),
         ];
         all.extend(sizes(of.sizes));
         rows.push(all);
@@ -205,7 +201,7 @@ fn peaks(of: &Character, begins: Option<u64>) -> Part {
 fn reuse(of: &Reuse) -> Part {
     let rows = of.hits.iter().map(|hit| {
         vec![
-            size(hit.cache_bytes as f64),
+            size(hit.cache_bytes),
             format!("{} %", fixed(hit.hit_percent, 1)),
         ]
     });
@@ -236,7 +232,7 @@ fn profile(of: &Character, begins: Option<u64>) -> Part {
             rate(slot.iops),
             count(slot.iops_max as f64),
             throughput(slot.bytes_per_s),
-            size(slot.working_set_bytes as f64),
+            size(slot.working_set_bytes),
         ]
     });
     table(
@@ -270,9 +266,9 @@ pub(super) fn throughput(bytes_per_s: f64) -> String {
 }
 
 /// A size in its largest binary unit, with one decimal: `1.0 MiB`.
-fn size(bytes: f64) -> String {
+fn size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes / 1024.0;
+    let mut value = bytes as f64 / 1024.0;
     for unit in units {
         if value < 1024.0 || unit == "TiB" {
             return format!("{} {unit}", fixed(value, 1));
@@ -318,6 +314,6 @@ mod tests {
 
     #[test]
     fn sizes_have_a_unit_and_one_decimal() {
-        assert_eq!(size(1_089_536.0), "1.0 MiB");
+        assert_eq!(size(1_089_536), "1.0 MiB");
     }
 }

@@ -339,6 +339,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Answer {
 
 /// The limits in the most severe state: `Missed: volume IOPS, 6,000 of 8,000 (75 %)`.
 fn delivered(compared: &Compared) -> Answer {
+    // The most severe state that occurs is the answer.
     let states = [
         (State::Missed, Tone::Bad, "Missed"),
         (State::Exceeded, Tone::Doubt, "Exceeded"),

@@ -249,6 +249,7 @@ pub fn left_out(series: &Series) -> Vec<String> {
         let number = decided.count();
         (number > 0).then(|| format!("{}: {words}", plural(number, "run")))
     });
+    // A run that the user decided on is counted by its tag above.
     let left_out = series
         .points
         .iter()

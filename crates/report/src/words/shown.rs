@@ -55,6 +55,7 @@ pub fn columns(table: &Table) -> Vec<Column<'_>> {
             push("published", published, false);
         }
         let mut differences = entries().filter_map(|entry| entry.difference_percent);
+        // A column in which every difference rounds to 0 tells nothing.
         if differences.any(|percent| percent.abs() >= 0.05) {
             push("difference", difference, false);
         }
