@@ -81,7 +81,7 @@ fn knee(points: &[Point], per_host: f64) -> Option<Knee> {
     if flat == 0 {
         return None;
     }
-    // `flat` steps lie between one point more.
+    // A number of steps joins one point more.
     let capped = &points[points.len() - flat - 1..];
     let cap_iops = capped.iter().map(|point| point.iops).sum::<f64>() / capped.len() as f64;
     Some(Knee {

@@ -1,7 +1,7 @@
-//! In: Records with their findings, comparisons, diagnoses, studies, histories, traces or an
-//! advice. Out: one self-contained HTML file with charts, which needs no network and no third
-//! party. The same input gives the same bytes. Never: computes a statistic, judges a figure, words
-//! a figure differently from a Document.
+//! In: Records with their findings, comparisons, diagnoses, studies, histories, traces, an advice.
+//! Out: one self-contained HTML file with charts, which needs no network and no third party. The
+//! same input gives the same bytes.
+//! Never: computes a statistic, judges a figure, words a figure differently from a Document.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 // `fields!` names the type parameter of a field after the field.

@@ -1,6 +1,6 @@
-//! In: the limits in force in the Records of a page, or those that a diagnosis expects. Out: the
-//! limits that its charts draw, in the units of the charts. All charts take them from here, so that
-//! a line and a tick are at the same figure.
+//! In: the limits in force in the Records of a page, or those that a diagnosis expects.
+//! Out: the limits that its charts draw, in the units of the charts. All charts take them from here,
+//! so that a line and a tick are at the same figure.
 
 use std::collections::BTreeSet;
 

@@ -37,7 +37,7 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-/// A modelled device: its assumptions, its limits, and folded the bounds of what may be bought.
+/// A modelled device: its assumptions, its limits, and, folded, the bounds of what may be bought.
 fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
     let named = |what: &str| side.own(&format!("{what} of {}", target.path));
     let (bounds, limits): (Vec<&Limit>, Vec<&Limit>) =

@@ -1,6 +1,6 @@
-//! In: the runs of a page, and which run stood for each system of a study. Out: for a figure of a
-//! study, its run, the directions that moved and the size of an operation, so that a chart can draw
-//! the limits of that run.
+//! In: the runs of a page, and which run stood for each system of a study.
+//! Out: for a figure of the study, its run, the directions that moved and the size of an operation,
+//! so that a chart can draw the limits of that run.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! In: Records and their findings; intervals while a run lasts. Out: Documents, printed as text,
-//! Markdown or HTML; JSON, JUnit and Prometheus for other programs; a live screen on a terminal;
-//! and the words and figures that a page with charts shares. Never: computes a statistic, judges a
-//! figure, opens a network connection.
+//! In: Records and their findings; intervals while a run lasts.
+//! Out: Documents, printed as text, Markdown or HTML; JSON, JUnit and Prometheus for other programs;
+//! a live screen on a terminal; and the words and figures that a page with charts shares.
+//! Never: computes a statistic, judges a figure, opens a network connection.
 
 // `fields!` names the type parameter of a field after the field.
 #![allow(non_camel_case_types)]

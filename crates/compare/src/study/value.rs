@@ -1,4 +1,4 @@
-//! A figure of ours, with its interval.
+//! One of our figures, with its interval.
 
 use serde::Serialize;
 

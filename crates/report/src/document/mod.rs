@@ -172,7 +172,7 @@ impl Entry {
     }
 }
 
-/// What stands in a column.
+/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Words, flush left.
@@ -186,7 +186,7 @@ pub enum Kind {
 pub struct Column {
     /// Its title; empty for names of rows, and for units that follow a figure.
     pub title: String,
-    /// What stands in it.
+    /// What its cells hold.
     pub kind: Kind,
 }
 

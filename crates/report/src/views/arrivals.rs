@@ -1,5 +1,5 @@
-//! In: for windows of any length, the most that a load brings within one, and what volumes let
-//! pass. Out: both as tables.
+//! In: for windows of any length, the most that a load brings within one, and what volumes let pass.
+//! Out: both as tables.
 
 use blocklab_sizing::{Quantity, Window};
 use blocklab_units::{latency, rate};

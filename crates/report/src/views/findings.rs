@@ -20,7 +20,7 @@ pub fn brief(record: &Record, assessment: &Assessment) -> Part {
     let mut parts: Vec<Part> = Vec::new();
     for finding in &assessment.findings {
         let entries = entries(finding);
-        // Folded cases stand between entries; entries in a row are one part.
+        // Folded cases separate entries; entries that follow each other are one part.
         match parts.last_mut() {
             Some(Part::Entries(list)) => list.extend(entries),
             _ => parts.push(Part::Entries(entries)),

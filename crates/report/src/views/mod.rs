@@ -1,5 +1,5 @@
-//! In: results: Records with their findings, comparisons, diagnoses, studies, histories, traces,
-//! advice. Out: a Document for each, which prints in every form that people read.
+//! In: Records with their findings, comparisons, diagnoses, studies, histories, traces, an advice.
+//! Out: a Document for each, which prints in every form that people read.
 
 mod advice;
 mod against;

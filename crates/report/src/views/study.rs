@@ -69,8 +69,8 @@ fn asides(margin: usize, texts: impl IntoIterator<Item = String>) -> Part {
     Part::Entries(texts.map(|text| Entry::aside(margin, text)).collect())
 }
 
-/// The systems that ran, each with what stood for it. Of many only the number, since the page lists
-/// them.
+/// The systems that ran, each with what stood for it. If there are many, only their number is given,
+/// since the page lists them.
 fn systems(outcome: &Outcome) -> Part {
     let measured: Vec<_> = outcome
         .systems

@@ -1,5 +1,6 @@
-//! In: the result of a run, a comparison, a diagnosis, a study or a history. Out: the one sentence
-//! with which every form of it begins: the same words in text, on a page and in JSON.
+//! In: the result of a run, a comparison, a diagnosis, a study or a history.
+//! Out: the one sentence with which every form of it begins: the same words in text, on a page and
+//! in JSON.
 
 use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
