@@ -187,6 +187,7 @@ pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Compar
     }
 }
 
+/// A load of both runs, with the contrast of each of its figures.
 fn pair(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Pair {
     let mut pair = Pair {
         case: base.case.to_owned(),

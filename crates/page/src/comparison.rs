@@ -43,6 +43,7 @@ pub fn title(records: &[(&Record, &Assessment)], comparison: &Comparison) -> Str
     }
 }
 
+/// What differs between the runs besides their figures.
 fn differences(comparison: &Comparison) -> Markup {
     html! {
         @for difference in &comparison.differences {
@@ -158,6 +159,7 @@ fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -
     }
 }
 
+/// The loads that only one run has, folded.
 fn unmatched(against: &Against) -> Markup {
     html! {
         details class="infos" {

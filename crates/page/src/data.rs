@@ -41,6 +41,7 @@ pub fn json(sides: &[Side<'_>], limits: Vec<Drawn>) -> PreEscaped<String> {
     charts::embedded(&page)
 }
 
+/// The data of a run. `sides`: all runs of the page, which share the room.
 fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     let all = sides.iter().flat_map(|side| side.assessment.directions());
     let distributions: usize = all
@@ -82,6 +83,7 @@ fn slices(record: &Record) -> usize {
     record.measurements.iter().map(|m| m.series.len()).sum()
 }
 
+/// The data of a direction of a case.
 fn row_data(row: &Row, of: &RowDirection, room: usize) -> impl Serialize + use<> {
     fields! {
         case: row.case.clone(),
@@ -121,6 +123,7 @@ enum Response<T> {
     Own(T),
 }
 
+/// A distribution of latencies: a curve of percentiles and a histogram, thinned to `room` each.
 fn distribution(
     ios: u64,
     points: &[(f64, u64)],
@@ -142,6 +145,7 @@ fn family(case: &str, direction: &str) -> String {
     parts.join("-")
 }
 
+/// A figure with its interval and its passes, in the unit that `scale` gives.
 fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
     let scaled = |value: f64| six_figures(value * scale);
     fields! {
@@ -195,6 +199,7 @@ fn bins(bins: &[(u64, u64, u64)], room: usize) -> Vec<u64> {
         .collect()
 }
 
+/// The series of a pass, `merged` intervals to a slice.
 fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let series = without_remainder(&measurement.series);
     let slices: Vec<&[Interval]> = series.chunks(merged).collect();

@@ -50,6 +50,7 @@ fn bullets(compared: &Compared) -> Markup {
     }
 }
 
+/// The row of a limit. Bars are drawn by their widths in per cent of the row.
 fn bullet(limit: &LimitCheck) -> Markup {
     let ends = [limit.delivered_ci95_low, limit.delivered_ci95_high];
     let most = [Some(limit.value), limit.delivered, ends[1]]

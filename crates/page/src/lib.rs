@@ -74,6 +74,7 @@ pub fn comparison_among_others(
     compared(records, comparison, Some(above))
 }
 
+/// The page of a comparison, on a server or as a file.
 fn compared(
     records: &[(&Record, &Assessment)],
     comparison: &Comparison,

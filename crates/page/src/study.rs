@@ -101,6 +101,7 @@ fn folded(title: &str, content: &Markup) -> Markup {
     html! { details class="infos" { summary { (title) } (content) } }
 }
 
+/// The conclusions of the study, each with its verdict.
 fn conclusions(outcome: &Outcome) -> Markup {
     html! {
         @if !outcome.conclusions.is_empty() {

@@ -56,6 +56,7 @@ fn chosen(chosen: &Chosen) -> impl Serialize + use<'_> {
     }
 }
 
+/// A configuration with everything that it rests on.
 fn configuration<'a>(
     finalist: &'a Finalist,
     simulated: &'a [Simulated],

@@ -117,6 +117,7 @@ fn cells(residuals: &Residuals) -> Part {
     Part::Table(table)
 }
 
+/// The heading of a group: `random read`.
 fn heading(cell: &Residual) -> String {
     let way = match cell.read_percent {
         100 => "read".to_owned(),

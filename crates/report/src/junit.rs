@@ -70,6 +70,7 @@ struct Case<'a> {
     is_broken: bool,
 }
 
+/// The suites of some runs; a run that no condition is about has none.
 fn suites_of<'a>(answered: &Answered<'a>) -> Vec<Suite<'a>> {
     let gate = answered.gate;
     let suites = answered
@@ -85,6 +86,7 @@ fn suites_of<'a>(answered: &Answered<'a>) -> Vec<Suite<'a>> {
     suites.filter(|suite| !suite.cases.is_empty()).collect()
 }
 
+/// The test cases of the run with this index: one for each load, limit or finding judged on it.
 fn cases<'a>(gate: &'a Gate, place: usize, record: &Record) -> Vec<Case<'a>> {
     let whole = format!("run {}", record.id);
     let mut names = BTreeMap::new();

@@ -208,6 +208,7 @@ pub(crate) fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     }
 }
 
+/// One figure of both sides, with its ratio, the interval of the ratio and the verdict.
 fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Contrast {
     let (base_passes, other_passes) = (values(base, quantity), values(other, quantity));
     let estimate = ratio(&other_passes, &base_passes, LEVEL_PERCENT / 100.0);
@@ -237,6 +238,7 @@ fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Marg
     }
 }
 
+/// The verdict on a ratio: whether it differs from 1, by enough, and for the better.
 fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
     let away = (found.value - 1.0).abs();
     // A narrow interval alone is not enough: the instrument must be able to resolve the difference.

@@ -57,6 +57,7 @@ fn directions(measurement: &Measurement) -> BTreeSet<Direction> {
     moved.map(|(direction, _)| *direction).collect()
 }
 
+/// The jobs of a pass that moved something in this direction: elapsed time and result.
 fn jobs_that_moved(
     measurement: &Measurement,
     direction: Direction,
@@ -235,6 +236,7 @@ pub(super) fn matched<'a>(
 /// A load and its kind.
 type Known<'l, 'a> = (&'l Load<'a>, Kind);
 
+/// A load without a partner, and why: it differs from its namesake, or has none.
 fn without_pair(
     run: usize,
     (load, kind): &Known<'_, '_>,

@@ -124,6 +124,7 @@ pub(super) fn slower(run: &ExplainedRun<'_>) -> Vec<Finding> {
     )
 }
 
+/// The mean latency next to the published range, for a latency outside of it.
 fn beyond(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, text: &'static str) -> Option<Hit> {
     let known = run.published.as_ref()?;
     // Little's law gives the mean latency by the same rate and depth that the prediction is made

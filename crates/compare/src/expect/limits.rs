@@ -102,6 +102,7 @@ struct Share<'a> {
 /// A state, and the test whether a case puts the limit into it.
 type StateTest = (State, fn(&Share<'_>) -> bool);
 
+/// Compares a limit with the case that came nearest to it.
 fn check_limit(run: &ExplainedRun<'_>, limit: &Limit) -> LimitCheck {
     let shares: Vec<Share<'_>> = run
         .cases

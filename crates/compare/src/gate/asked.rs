@@ -118,6 +118,7 @@ pub fn answer(asked: &[Asked], evidence: Evidence<'_>) -> Option<Gate> {
     Gate::new(asked.iter().map(|one| check(one, evidence)).collect())
 }
 
+/// Judges one condition by the part of the evidence that it is about.
 fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
     let Evidence {
         runs,

@@ -67,6 +67,7 @@ fn rate(measurement: &Measurement, figure: Figure, loads: &Loads) -> f64 {
     jobs.sum()
 }
 
+/// Judges a latency of a load: its mean or a percentile by the passes, its maximum by itself.
 fn latency(run: usize, load: &Load<'_>, bound: Bound) -> Judged {
     let subject = format!("{} {}", load.case, load.direction);
     let clocked = clocked(load.results());

@@ -202,6 +202,7 @@ impl NoCondition {
         Self::new(text, format!("a loss is written as slower:{loss}"))
     }
 
+    /// A text that is no condition at all, with examples of some.
     fn unknown(text: &str) -> Self {
         if let Some(loss) = text.strip_prefix("slower") {
             let loss = loss.trim_start_matches([' ', '=']);

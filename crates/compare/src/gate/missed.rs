@@ -24,6 +24,7 @@ pub(super) fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
     judged
 }
 
+/// Judges a limit by its state, which has considered the interval already.
 fn limit(run: usize, of: &LimitCheck) -> Judged {
     // The share that counts as reached in tables and pages, too.
     let bound = of.value * (1.0 - NEAR);

@@ -49,6 +49,7 @@ fn missing<'a>(
     lost.map(|lost| Judged::not_compared(against.run, &lost.case, lost.direction, &lost.why))
 }
 
+/// Judges the loads of one run. Holm's rule needs all of them at once.
 fn in_run(run: usize, pairs: &[&Pair], percent: f64) -> Vec<Judged> {
     let changes: Vec<Change> = pairs.iter().filter_map(|pair| change(pair)).collect();
     let verdicts = verdicts(&changes, percent);
@@ -70,6 +71,7 @@ fn in_run(run: usize, pairs: &[&Pair], percent: f64) -> Vec<Judged> {
     judged.collect()
 }
 
+/// The change of a load; `None` with one pass on a side, which has no error.
 fn change(pair: &Pair) -> Option<Change> {
     let contrast = pair.headline()?;
     Some(Change {

@@ -13,6 +13,7 @@ pub(super) fn warning(runs: &[(&Record, &[Finding])], loads: &Loads) -> Vec<Judg
     judged.collect()
 }
 
+/// Judges one run: each warning fails it; without any, the run as a whole passes.
 fn in_run(run: usize, record: &Record, findings: &[Finding], loads: &Loads) -> Vec<Judged> {
     let mut judged: Vec<Judged> = findings
         .iter()

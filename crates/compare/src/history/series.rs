@@ -504,6 +504,7 @@ impl Draft<'_> {
         }
     }
 
+    /// A change at which one level, given by the indexes of its points, follows another.
     fn change_point(&self, levels: [&[usize]; 2], change: Option<&Change>) -> ChangePoint {
         let points = &self.series.points;
         let [last, first] = [levels[0][levels[0].len() - 1], levels[1][0]];
@@ -532,6 +533,7 @@ impl Draft<'_> {
         }
     }
 
+    /// What the last one or two runs of a level let one suspect; `None`: nothing.
     fn suspicion(&self, level: &[usize]) -> Option<Suspected> {
         let points = &self.series.points;
         let values: Vec<f64> = level.iter().map(|place| points[*place].value).collect();

@@ -66,6 +66,7 @@ pub(super) fn surroundings(record: &Record) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The limits of modelled devices: another value of one explains a change.
 fn limits(record: &Record) -> String {
     each_target(record, |target| {
         let limits = target.limits.iter().map(|limit| {

@@ -18,6 +18,7 @@ pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
     value.map(Value::exact)
 }
 
+/// A figure of an instance in the list of instances; `None`: the list has no such figure.
 fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
     match figure {
         Figure::Vcpus => instance.vcpus.map(f64::from),
@@ -31,6 +32,7 @@ fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
     }
 }
 
+/// A figure by the documents and prices of the system's address.
 fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Option<f64> {
     // Some figures are computed from other figures of the same system.
     let again = |other| Some(self::figure(of, other)?.value);

@@ -151,6 +151,7 @@ pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outc
     }
 }
 
+/// A system as the report shows it.
 fn party(system: &SystemOutcome<'_>) -> Party {
     let hour = system.bought.and_then(documents::hour);
     let record = system.run.map(|(record, _)| record);
@@ -168,6 +169,7 @@ fn party(system: &SystemOutcome<'_>) -> Party {
     }
 }
 
+/// Every published figure of a case or a sweep, next to ours.
 fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
     let loaded = publication.figures.iter();
     loaded
@@ -193,6 +195,7 @@ fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
         .collect()
 }
 
+/// Statistics of the absolute differences; `None` if no figure can be compared.
 fn nearness(compared: &[Compared]) -> Option<Nearness> {
     let judging = compared
         .iter()

@@ -93,6 +93,7 @@ pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
     }
 }
 
+/// A cell with our figure, the published one and their difference.
 fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
     let ours = sources.ours(cell);
     let published = sources.published(cell);
@@ -253,6 +254,7 @@ fn vertical(of: Figure) -> Quantity {
     quantity
 }
 
+/// The line of a system and sweep, by our figures; `None` if we have none.
 fn line(of: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Option<Line> {
     let family_by_load = sources.publication.family_by_load(family)?;
     let cases = family_by_load.cases.iter();

@@ -66,6 +66,7 @@ fn list(entries: &[Entry]) -> String {
     out
 }
 
+/// A table, followed by a list of its remarks.
 fn table_of(table: &Table) -> String {
     let titles: Vec<&str> = table.columns.iter().map(|column| &*column.title).collect();
     let rulers = table.columns.iter().map(|column| match column.kind {

@@ -14,6 +14,7 @@ pub(super) fn print(document: &Document, style: Style) -> String {
     texts.join("\n")
 }
 
+/// A part as text; empty for one without content.
 fn printed(part: &Part, style: Style) -> String {
     if part.is_empty() {
         return String::new();
@@ -55,6 +56,7 @@ fn heading(text: &str, style: Style) -> String {
     out
 }
 
+/// An entry as one or several lines.
 fn line(entry: &Entry, style: Style) -> String {
     let Entry {
         head, ink, indent, ..
@@ -86,6 +88,7 @@ fn cut_to_fit(entry: &Entry, style: Style) -> String {
     style.cut(&entry.text, entry.indent)
 }
 
+/// A table in its layout, with titles, groups, marks and remarks.
 fn table_of(table: &Table, style: Style) -> String {
     let (margin, room) = match table.layout {
         Layout::Wide { margin } => (margin, usize::MAX),

@@ -114,6 +114,8 @@ fn choices(advice: &Advice) -> Part {
     })
 }
 
+/// The row of a choice. Below it: what binds, how long it lasts, what a simulation showed, and what
+/// it costs more than the cheapest.
 fn choice(chosen: &Chosen, advice: &Advice) -> Row {
     let terms = terms(chosen.choice);
     let Some(finalist) = &chosen.finalist else {
@@ -236,6 +238,7 @@ fn simulated(simulated: &[Simulated]) -> Vec<String> {
     each.collect()
 }
 
+/// The configurations that are next in price.
 fn neighbours(advice: &Advice) -> Part {
     let rows = advice.neighbours.iter().map(|(finalist, simulations)| Row {
         below: simulated(simulations).join(" "),
@@ -248,6 +251,7 @@ fn neighbours(advice: &Advice) -> Part {
     section("Next in price", columns, rows)
 }
 
+/// Configurations that are cheaper and were refused, by reason.
 fn refused(advice: &Advice) -> Part {
     let rows = advice.refused.iter().map(|one: &Refused| {
         let (reason, what) = reason(&one.reason);
@@ -285,6 +289,7 @@ fn reason(reason: &Reason) -> (String, &'static str) {
     }
 }
 
+/// What a tenth more of each part of the need would cost.
 fn more(advice: &Advice) -> Part {
     let currency = currency(advice);
     let rows = advice.more.iter().map(|more: &More| {
@@ -310,6 +315,7 @@ fn more(advice: &Advice) -> Part {
     section("Ten per cent more of", columns, rows)
 }
 
+/// The configurations of which none is both cheaper and quicker than another.
 fn front(advice: &Advice) -> Part {
     // A front of one point shows no trade-off.
     if advice.front.len() < 2 {
@@ -332,6 +338,7 @@ fn front(advice: &Advice) -> Part {
     section("Price against latency", columns, rows)
 }
 
+/// For a need that nothing carries: how far each part must give way.
 fn impossible(impossible: &Impossible) -> Part {
     let alone = match impossible.alone.as_slice() {
         [] => "No part of it alone is too much: together they are.".to_owned(),
@@ -357,6 +364,7 @@ fn impossible(impossible: &Impossible) -> Part {
     Part::section("The nearest that is possible", parts)
 }
 
+/// What would replace a volume in use, with what gets worse and better.
 fn migration(migration: &Migration) -> Part {
     let title = format!(
         "Instead of {} at {} a month",

@@ -24,6 +24,7 @@ pub fn gate(gate: &Gate) -> Document {
     }
 }
 
+/// The lines of a condition: its answer, then what keeps it from passing.
 fn check(check: &Check) -> Vec<Entry> {
     let ink = match check.answer {
         Answer::Pass => Ink::Green,

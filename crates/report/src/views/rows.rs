@@ -69,6 +69,7 @@ fn lines(assessment: &Assessment) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
+/// A table of these columns. `title`: the title of the column of names.
 fn shown(title: &str, columns: &[Column], lines: &[Line<'_>]) -> Part {
     let rows = lines.iter().map(|line| {
         let cells = columns.iter().map(|column| (column.text)(line.direction));

@@ -93,6 +93,7 @@ fn facts(of: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// How many operations were in flight, and how long one took.
 fn in_flight(of: Option<&InFlight>) -> String {
     let Some(of) = of else {
         return "not known: the trace has no completions".to_owned();
@@ -113,6 +114,7 @@ fn in_flight(of: Option<&InFlight>) -> String {
     )
 }
 
+/// The pauses of a second or longer: how many, how long together, and the longest.
 fn pauses(of: &Character, begins: Option<u64>) -> String {
     let idle = &of.idle;
     if idle.gaps == 0 {
@@ -178,6 +180,7 @@ fn sizes(of: Option<Sizes>) -> [String; 3] {
     }
 }
 
+/// For each length of a window, the busiest one.
 fn peaks(of: &Character, begins: Option<u64>) -> Part {
     let rows = of.peaks.iter().map(|peak| {
         let times = of.iops_mean.map(|mean| peak.iops_max / mean);
@@ -198,6 +201,7 @@ fn peaks(of: &Character, begins: Option<u64>) -> Part {
     )
 }
 
+/// Which share of accesses a cache of each size would hit.
 fn reuse(of: &Reuse) -> Part {
     let rows = of.hits.iter().map(|hit| {
         vec![
@@ -225,6 +229,7 @@ fn reuse(of: &Reuse) -> Part {
     Part::section("Reuse", parts)
 }
 
+/// The course of the load, slot by slot.
 fn profile(of: &Character, begins: Option<u64>) -> Part {
     let rows = of.profile.iter().map(|slot| {
         vec![
