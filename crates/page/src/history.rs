@@ -35,7 +35,7 @@ pub fn page(history: &History) -> String {
     head::page("History – blocklab", STYLE, &body).into_string() + "\n"
 }
 
-/// The script that draws the charts of [`section`].
+/// The script that draws the charts of a history.
 pub fn script() -> String {
     lines_script(include_str!("../assets/js/history.js"))
 }

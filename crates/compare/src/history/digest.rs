@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::surroundings::{machine, surroundings, target};
 use crate::compare::{Clocked, Load, Quantity, loads};
 
-/// Version of what [`derive`] makes. It changes with every change of that, so that no store serves
+/// Version of what [`derive()`] makes. It changes with every change of that, so that no store serves
 /// what an older build derived.
 pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/2");
 
