@@ -113,7 +113,7 @@ impl Others {
             |edit: &dyn Fn(&mut Offer)| given.changed(edit).is_some_and(|spec| off(&spec) <= EXACT);
         let offer = given.offer()?;
         let all = u32::try_from(given.resolved.spec.volumes.len()).ok()?;
-        // The largest number first: a single volume that is missing is the likeliest mistake.
+        // Of several numbers that fit, the one nearest to what was bought.
         if let Some(fewer) = (1..all)
             .rev()
             .find(|fewer| fits(&|offer| offer.count = NonZeroU32::new(*fewer)))

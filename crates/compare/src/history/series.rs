@@ -259,7 +259,7 @@ fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
         for load in &run.digest.loads {
             let conditions = Conditions::new(&run.digest, load);
             for figure in &load.figures {
-                // A store may hold figures of a newer version.
+                // The name comes from the text of an index; one that is no quantity is passed over.
                 let Some(quantity) = Quantity::named(&figure.quantity) else {
                     continue;
                 };
