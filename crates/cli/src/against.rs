@@ -50,7 +50,7 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
             let words = views::against_history(&against).print(form);
             let answers = match form {
                 blocklab_report::document::Form::Html => {
-                    gate::aside(gate.as_ref());
+                    gate::print_aside(gate.as_ref());
                     String::new()
                 }
                 form => gate::words(gate.as_ref(), form),

@@ -117,11 +117,11 @@ fn show(
     match args.form.form(terminal::style()) {
         None => terminal::print_styled(json::comparison(all, comparison, gate)),
         Some(_) if is_page_printed => {
-            gate::aside(gate);
+            gate::print_aside(gate);
             Ok(())
         }
         Some(Form::Html) => {
-            gate::aside(gate);
+            gate::print_aside(gate);
             terminal::print_data(page(all, comparison))
         }
         Some(form) => {

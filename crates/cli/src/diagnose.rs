@@ -54,7 +54,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     let answers = gates.iter().filter_map(|(_, gate)| gate.as_ref());
     let worst = answers.max_by_key(|gate| gate.answer);
     if args.html.as_deref() == Some(Path::new("-")) {
-        gate::aside(worst)
+        gate::print_aside(worst)
     } else {
         terminal::print_styled(
             match (&pages[..], args.form.form(terminal::style()).is_none()) {
@@ -114,7 +114,7 @@ fn one(
     let text = match args.form.form(terminal::style()) {
         None => json::diagnosis(record, &diagnosis, gate.as_ref()),
         Some(Form::Html) => {
-            gate::aside(gate.as_ref());
+            gate::print_aside(gate.as_ref());
             blocklab_page::diagnosis(record, &diagnosis)
         }
         Some(form) => {
