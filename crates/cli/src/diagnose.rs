@@ -1,4 +1,4 @@
-//! `blocklab diagnose`: runs from the store, what was bought from the catalog, one judgement of both.
+//! `blocklab diagnose`: what limited a run, and whether it got what was bought.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
 use blocklab_store::each;
 
-/// Prints what holds runs back, and whether they got what was bought.
+/// Diagnoses runs, and prints the result.
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.html.is_some() && args.runs.len() > 1 {
         bail!(
@@ -76,7 +76,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     Ok(gate::status(worst, args.gate.strict).into())
 }
 
-/// The diagnosis of one run, in words or in JSON; its page is written.
+/// The diagnosis of one run as text or JSON, and its gate. Its page is written.
 fn one(
     args: &DiagnoseArgs,
     asked: &[Asked],
@@ -87,7 +87,7 @@ fn one(
     let found = addresses.iter().map(|text| find(text, record, catalog));
     let bought = found.collect::<Result<Vec<_>>>()?;
     let hosts: Vec<_> = bought.iter().map(|(resolved, _)| host(resolved)).collect();
-    // The places of all volumes on the host of each.
+    // For each volume, the indices of all volumes on the same machine.
     let mut together: Vec<Vec<usize>> = Vec::new();
     for host in &hosts {
         let all = (0..hosts.len()).filter(|other| host.is_some() && hosts[*other] == *host);
@@ -137,8 +137,8 @@ fn judge_all(asked: &[Asked], record: &Record, diagnosis: &Diagnosis) -> Option<
     answer(asked, evidence)
 }
 
-/// The address of each target, in their order; none where none is given. A single one is that of the
-/// whole run, or of each of its targets.
+/// The address of each target in their order; none if none is given. A single address applies to all
+/// targets.
 fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
     let targets = &record.targets;
     let named: Vec<_> = given
@@ -171,7 +171,7 @@ fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
     Ok(addresses)
 }
 
-/// The place of the target and the address of `TARGET=ADDRESS`; `None` for an address alone.
+/// The index of the target, and the address, of `TARGET=ADDRESS`; `None` for an address alone.
 fn of_target<'t>(text: &'t str, targets: &[TargetFacts]) -> Option<(usize, &'t str)> {
     targets.iter().enumerate().find_map(|(place, target)| {
         let names = [Some(&target.path), target.address.as_ref()];
@@ -183,7 +183,7 @@ fn of_target<'t>(text: &'t str, targets: &[TargetFacts]) -> Option<(usize, &'t s
     })
 }
 
-/// The machine to which a volume is attached: its type, and its name where there are several.
+/// The machine of a volume: its type, and its name if there are several.
 fn host(resolved: &Resolved) -> Option<(String, Option<String>)> {
     match &resolved.address {
         Address::Sold(offer) => Some((offer.instance.clone()?, offer.host.clone())),
@@ -191,7 +191,7 @@ fn host(resolved: &Resolved) -> Option<(String, Option<String>)> {
     }
 }
 
-/// The device of an address, and what the run cost if it is that.
+/// The device of an address, and what the run has cost on it.
 fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Priced)> {
     let wrong = |error| anyhow!("cannot use this address:\n{error}");
     let resolved = resolve_text(text, catalog).map_err(wrong)?;
