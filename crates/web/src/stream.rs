@@ -125,7 +125,7 @@ fn frame(state: &State, seen: &mut Option<Seen>) -> Option<String> {
     ))
 }
 
-/// Hands an event to the client; `None` when it has gone or takes nothing for [`SEND_TIMEOUT`].
+/// Sends an event to the client; `None` when it has gone or takes nothing for [`SEND_TIMEOUT`].
 async fn send(sender: &Sender<Event>, text: String) -> Option<()> {
     timeout(SEND_TIMEOUT, sender.send(Ok(text)))
         .await
