@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 
 use super::measured::Taken;
-use crate::trace::fit::{Load, played_on};
+use crate::trace::fit::{Load, simulate};
 
 /// A trace, and how long its operations may wait.
 pub struct Recorded<'a> {
@@ -93,7 +93,7 @@ impl Recorded<'_> {
         });
         let resolved = resolved.collect::<Result<Vec<_>>>()?;
         let specs: Vec<_> = resolved.iter().map(|resolved| &resolved.spec).collect();
-        let outcomes = played_on(&self.load, &specs, self.tolerated)?;
+        let outcomes = simulate(&self.load, &specs, self.tolerated)?;
         let each = starts.iter().zip(addresses).zip(outcomes);
         let judged =
             each.map(|((start, address), outcome)| self.judged(*start, address, &outcome, need));
