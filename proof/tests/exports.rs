@@ -323,6 +323,10 @@ fn the_gate_is_a_file_of_tests() {
     let text = junit(&lab, "gate.xml");
     let undecided = "tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"3\"";
     assert!(text.contains(undecided), "one pass decides nothing: {text}");
+    // One file for both would be the answers, and the page gone in silence.
+    let both = lab.blocklab(words(&format!("{JUDGED} --html gate.xml {gate}")));
+    assert_eq!(both.code, Some(2), "{}", both.err);
+    assert!(both.err.contains("name one file"), "{}", both.err);
 }
 
 #[test]

@@ -127,6 +127,52 @@ fn a_bound_decides_the_exit_code() {
     );
 }
 
+/// The story: a gate whose `case` was mistyped was *undecided*, so every run went through, for ever.
+#[test]
+fn a_gate_about_a_case_that_does_not_exist_is_a_mistake() {
+    let lab = Lab::new();
+    let gates = |case: &str| {
+        let text = format!("[[gate]]\ncase = \"{case}\"\nfail_on = [\"p99>5s\"]\n");
+        std::fs::write(lab.path().join("gates.toml"), text).expect("written");
+    };
+    let run = "run quick --target sim:gp3:1TiB --runtime 100ms --repeat 2 -q --gates gates.toml";
+    let one_case = format!("{run} --case rand4k-q1-read");
+    gates("rand4k-q1-raed");
+    for line in [run, &format!("{run} --dry-run"), &one_case] {
+        let refused = lab.blocklab(line.split(' '));
+        assert_eq!(refused.code, Some(2), "{line}: {}", refused.err);
+        let hint =
+            "no case fits `case = \"rand4k-q1-raed\"` of a [[gate]]; did you mean rand4k-q1-read?";
+        assert!(refused.err.contains(hint), "{line}: {}", refused.err);
+    }
+    assert_eq!(
+        good(lab.blocklab(["list", "--json"]))
+            .matches("\"id\"")
+            .count(),
+        0
+    );
+    // A case of the study that this run left out is no mistake.
+    for case in ["rand4k-q1-read", "rand4k-*", "rand4k-q1-write"] {
+        gates(case);
+        good(lab.blocklab(one_case.split(' ')));
+    }
+    good(lab.blocklab(format!("{one_case} --name one").split(' ')));
+    gates("seq*-none");
+    for line in [
+        "diagnose latest --gates gates.toml",
+        "compare one quick --gates gates.toml",
+        "compare latest --against-history --gates gates.toml",
+    ] {
+        let refused = lab.blocklab(line.split(' '));
+        assert_eq!(refused.code, Some(2), "{line}: {}", refused.err);
+        assert!(
+            refused.err.contains("the cases are: rand4k-q1-read"),
+            "{line}: {}",
+            refused.err
+        );
+    }
+}
+
 /// What the README has somebody type, what stands in there for what they own, the exit status, and
 /// words of the answer.
 const QUESTIONS: [(&str, &str, i32, &str); 15] = [

@@ -10,7 +10,7 @@
 use blocklab_device::{Accounting, Covers, Rate};
 use blocklab_units::Nanos;
 
-use super::cells::{Load, Start, Way};
+use super::cells::{Load, LoadDirection, Start};
 
 /// A shorter bucket, in seconds, is the error of the rate.
 const SHORTEST: f64 = 0.05;
@@ -44,20 +44,24 @@ impl Burst {
         let mut before: Option<(&Start, f64)> = None;
         let mut peaks = Vec::new();
         for start in starts {
-            let is_counted = counts(covers, start.load.way);
+            let is_counted = counts(covers, start.load.direction);
             let (ops, bytes) = start.load.charged(accounting);
             let units = if rate.counts_bytes() { bytes } else { ops };
+            // How many times its rate the cap let pass on average.
             let times = start.ops * units / rate.per_second() / start.seconds;
+            // At the rate, all that was saved up has been spent.
             if is_counted && times <= 1.0 + SAME {
                 (saved, before) = (0.0, None);
                 continue;
             }
             // What is saved up again in between.
             saved = (saved - start.rest).max(0.0);
+            // The cap rests during a load of the other direction.
             if !is_counted {
                 saved = (saved - start.seconds).max(0.0);
                 continue;
             }
+            // This one still found something saved up, so the one before ran at the peak to its end.
             peaks.extend(before.filter(|_| saved > 0.0));
             saved += (times - 1.0) * start.seconds;
             most = most.max(saved);
@@ -75,11 +79,11 @@ impl Burst {
     }
 }
 
-fn counts(covers: Covers, way: Way) -> bool {
+fn counts(covers: Covers, direction: LoadDirection) -> bool {
     match covers {
         Covers::All => true,
-        Covers::Reads => way == Way::Read,
-        Covers::Writes => way == Way::Write,
+        Covers::Reads => direction == LoadDirection::Read,
+        Covers::Writes => direction == LoadDirection::Write,
     }
 }
 
@@ -101,7 +105,7 @@ mod tests {
     fn check(starts: &[(f64, f64)], bucket_ms: u64, peak: Option<f64>) {
         let start = |(iops, rest): &(f64, f64)| Start {
             load: Load {
-                way: Way::Write,
+                direction: LoadDirection::Write,
                 sequential: false,
                 block: 4096,
                 depth: 64,

@@ -1,4 +1,4 @@
-//! Records to cells: one load and what it reached.
+//! In: Records. Out: cells, each a load with what it reached over all passes, and what was left out.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{CannotCalibrate, LeftOut};
 
 /// What operations do: a direction, or a mixture of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Way {
+pub(super) enum LoadDirection {
     Read,
     Write,
     /// Share of reads in per cent; the rest are writes.
@@ -22,7 +22,7 @@ pub(super) enum Way {
 /// The load of a cell: two cells of one load are passes of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Load {
-    pub way: Way,
+    pub direction: LoadDirection,
     /// One sequential stream; else uniformly random.
     pub sequential: bool,
     pub block: u64,
@@ -33,13 +33,13 @@ impl Load {
     /// `4 KiB random read, depth 32`.
     pub(super) fn text(self) -> String {
         let pattern = pattern(self.sequential);
-        let way = match self.way {
-            Way::Read => "read".to_owned(),
-            Way::Write => "write".to_owned(),
-            Way::Mixed(reads) => format!("{reads} % read"),
+        let operations = match self.direction {
+            LoadDirection::Read => "read".to_owned(),
+            LoadDirection::Write => "write".to_owned(),
+            LoadDirection::Mixed(reads) => format!("{reads} % read"),
         };
         let (size, depth) = (Bytes(self.block), self.depth);
-        format!("{size} {pattern} {way}, depth {depth}")
+        format!("{size} {pattern} {operations}, depth {depth}")
     }
 
     /// The load in the terms of the closed form.
@@ -58,10 +58,10 @@ impl Load {
     }
 
     pub(super) const fn read_percent(self) -> u8 {
-        match self.way {
-            Way::Read => 100,
-            Way::Write => 0,
-            Way::Mixed(reads) => reads,
+        match self.direction {
+            LoadDirection::Read => 100,
+            LoadDirection::Write => 0,
+            LoadDirection::Mixed(reads) => reads,
         }
     }
 }
@@ -210,13 +210,19 @@ impl Sweep {
 
     pub(super) fn mixed(&self) -> impl Iterator<Item = &Cell> {
         let cells = self.cells.iter();
-        cells.filter(|cell| matches!(cell.load.way, Way::Mixed(_)))
+        cells.filter(|cell| matches!(cell.load.direction, LoadDirection::Mixed(_)))
     }
 
     /// Cells of one direction and pattern, by size and depth.
-    pub(super) fn series(&self, way: Way, sequential: bool) -> impl Iterator<Item = &Cell> {
+    pub(super) fn series(
+        &self,
+        direction: LoadDirection,
+        sequential: bool,
+    ) -> impl Iterator<Item = &Cell> {
         let cells = self.cells.iter();
-        cells.filter(move |cell| cell.load.way == way && cell.load.sequential == sequential)
+        cells.filter(move |cell| {
+            cell.load.direction == direction && cell.load.sequential == sequential
+        })
     }
 }
 
@@ -299,7 +305,7 @@ struct Pass {
     histogram: Histogram,
     count: u64,
     sum_ns: f64,
-    /// As `count` and `sum_ns`.
+    /// `count` and `sum_ns` of the reads alone.
     reads: (u64, f64),
     sum_squares: f64,
     cpu_bound: bool,
@@ -327,7 +333,7 @@ fn lasting(measurement: &Measurement) -> Option<f64> {
         .collect();
     let step = largest_step(&rates, SIDE)?;
     let fell = step.after < step.before * (1.0 - FELL);
-    // The slice in which it fell is of both.
+    // The slice in which it fell has a part of both levels.
     let after = rates
         .get(step.at + 1..)
         .filter(|_| fell && step.explained > EXPLAINED)?;
@@ -345,7 +351,10 @@ fn is_merged(measurement: &Measurement) -> bool {
 }
 
 impl Pass {
-    /// The reason when it cannot.
+    /// A measurement and its load.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
     fn with_load(measurement: &Measurement) -> Result<(Load, Self), String> {
         let [job] = &measurement.jobs[..] else {
             return Err("several jobs at once".to_owned());
@@ -383,6 +392,7 @@ impl Pass {
             if *direction == Direction::Read {
                 pass.reads = (service.count, ops * service.mean_ns);
             }
+            // E[x²] = mean² + variance: sums of it can be added up over directions and passes.
             pass.sum_squares += ops * (service.mean_ns.powi(2) + service.stddev_ns.powi(2));
         }
         if pass.count >= FEWEST && pass.iops > 0.0 && pass.sum_ns > 0.0 {
@@ -402,6 +412,7 @@ fn load(job: &JobResult) -> Result<Load, String> {
         Some(Pattern::Random { .. }) => false,
         _ => return Err(format!("the pattern `{}`", job.pattern_name())),
     };
+    // The first that holds is told, so what makes the others meaningless comes first.
     let refusals = [
         (
             job.engine.is(EngineKind::Null),
@@ -432,9 +443,11 @@ fn load(job: &JobResult) -> Result<Load, String> {
     let (ios, bytes) = job
         .directions
         .values()
-        .fold((0, 0), |(ios, bytes), it| (ios + it.ios, bytes + it.bytes));
+        .fold((0, 0), |(ios, bytes), result| {
+            (ios + result.ios, bytes + result.bytes)
+        });
     Ok(Load {
-        way: way(job.mix).ok_or_else(|| format!("the mixture `{}`", job.mix_name()))?,
+        direction: direction(job.mix).ok_or_else(|| format!("the mixture `{}`", job.mix_name()))?,
         sequential,
         block: bytes.checked_div(ios).unwrap_or(0),
         depth: job.threads.saturating_mul(job.effective_depth),
@@ -450,11 +463,11 @@ fn has_mixed_sizes(job: &JobResult) -> bool {
     })
 }
 
-fn way(mix: Option<Mix>) -> Option<Way> {
+fn direction(mix: Option<Mix>) -> Option<LoadDirection> {
     match mix? {
-        Mix::READ => Some(Way::Read),
-        Mix::WRITE => Some(Way::Write),
-        Mix { read, trim: 0, .. } => Some(Way::Mixed(read)),
+        Mix::READ => Some(LoadDirection::Read),
+        Mix::WRITE => Some(LoadDirection::Write),
+        Mix { read, trim: 0, .. } => Some(LoadDirection::Mixed(read)),
         Mix { .. } => None,
     }
 }
@@ -476,6 +489,7 @@ fn merged(load: Load, passes: &[Pass]) -> Cell {
         reads += pass.reads.0 as f64;
         reads_sum_ns += pass.reads.1;
     }
+    // Rates are averaged over passes; latencies are weighted by operations, as in one long pass.
     let number = passes.len() as f64;
     let iops = iops / number;
     let mean_ns = sum_ns / count;

@@ -4,21 +4,21 @@ use blocklab_device::{Accounting, DeviceSpec};
 use blocklab_units::{Bytes, Nanos};
 
 use super::CannotCalibrate;
-use super::cells::{Cell, Start, Sweep, Way, pattern};
-use super::draft::{Draft, Provenance, Side};
+use super::cells::{Cell, LoadDirection, Start, Sweep, pattern};
+use super::direction::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads};
+use super::draft::{DirectionFit, Draft, Provenance};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
-use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads};
 
 pub(super) struct Choice {
-    pub read: Option<Side>,
-    pub write: Option<Side>,
+    pub read: Option<DirectionFit>,
+    pub write: Option<DirectionFit>,
     pub accounting: Accounting,
     pub scatter: LatencyDistribution,
     /// The sigma of reads alone and of writes alone, where both were measured.
     pub sigmas: Option<[f64; 2]>,
     pub scatter_cells: usize,
-    /// What a rate may be off by without telling anything.
+    /// An error of a rate up to this share is noise, and tells nothing about a candidate.
     noise: f64,
     pub shares: Shares,
     /// What reads wait for alongside writes: how long a program takes, and what it writes.
@@ -58,8 +58,9 @@ const FINENESS: f64 = 1.1;
 const PAGES_KIB: [u64; 8] = [4, 8, 16, 24, 32, 48, 64, 128];
 
 pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
-    let ways = [Way::Read, Way::Write].map(|way| measured(sweep, way));
-    let [reads, writes] = ways;
+    let directions =
+        [LoadDirection::Read, LoadDirection::Write].map(|direction| measured(sweep, direction));
+    let [reads, writes] = directions;
     let (reads, writes) = (reads?, writes?);
     if reads.is_none() && writes.is_none() {
         return Err(CannotCalibrate::NoDepthOne {
@@ -69,28 +70,31 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
         });
     }
     let alone = scattering(sweep);
-    let scatter = LatencyDistribution::of_cells(&alone).unwrap_or_default();
-    let mut evidence = [(reads, Way::Read), (writes, Way::Write)].map(|(random, way)| {
-        Some(Evidence {
-            random: random?,
-            sequential: sweep.series(way, true).collect(),
-            scatter: &scatter,
-            noise: REPEATABILITY,
-        })
-    });
+    let scatter = LatencyDistribution::fit(&alone).unwrap_or_default();
+    let mut evidence = [(reads, LoadDirection::Read), (writes, LoadDirection::Write)].map(
+        |(random, direction)| {
+            Some(Evidence {
+                random: random?,
+                sequential: sweep.series(direction, true).collect(),
+                scatter: &scatter,
+                noise: REPEATABILITY,
+            })
+        },
+    );
+    // Once with the least noise, to see what the best candidate leaves, and again with that.
     let first = best(&evidence);
     // A disk that does not repeat itself must not be given a constant for every mishap.
     let noise = (first.typical() * NORMAL).max(REPEATABILITY);
     for evidence in evidence.iter_mut().flatten() {
         evidence.noise = noise;
     }
-    let Best { accounting, sides } = best(&evidence);
-    for ((evidence, side), direction) in evidence.iter().zip(&sides).zip(["read", "write"]) {
-        if evidence.is_some() && side.is_none() {
+    let Best { accounting, fits } = best(&evidence);
+    for ((evidence, fit), direction) in evidence.iter().zip(&fits).zip(["read", "write"]) {
+        if evidence.is_some() && fit.is_none() {
             return Err(CannotCalibrate::OutOfReach { direction });
         }
     }
-    let [read, write] = sides.map(|side| side.map(|judged| judged.side));
+    let [read, write] = fits.map(|fit| fit.map(|judged| judged.fit));
     let mut choice = Choice {
         read,
         write,
@@ -109,12 +113,19 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
 }
 
 /// The random cells of a direction, where they support a line. `Ok(None)`: it was not measured.
-fn measured(sweep: &Sweep, way: Way) -> Result<Option<Vec<&Cell>>, CannotCalibrate> {
-    let cells: Vec<&Cell> = sweep.series(way, false).collect();
+fn measured(
+    sweep: &Sweep,
+    direction: LoadDirection,
+) -> Result<Option<Vec<&Cell>>, CannotCalibrate> {
+    let cells: Vec<&Cell> = sweep.series(direction, false).collect();
     if cells.is_empty() {
         return Ok(None);
     }
-    let direction = if way == Way::Read { "read" } else { "write" };
+    let direction = if direction == LoadDirection::Read {
+        "read"
+    } else {
+        "write"
+    };
     let mut alone = cells.iter().filter(|cell| cell.load.depth == 1);
     let Some(first) = alone.next() else {
         let mut depths: Vec<u32> = cells.iter().map(|cell| cell.load.depth).collect();
@@ -147,11 +158,13 @@ fn measured(sweep: &Sweep, way: Way) -> Result<Option<Vec<&Cell>>, CannotCalibra
 /// that works on one operation at a time).
 fn scattering(sweep: &Sweep) -> Vec<&Cell> {
     let alone = sweep.cells.iter().filter(|cell| {
-        cell.load.depth == 1 && !cell.cpu_bound && !matches!(cell.load.way, Way::Mixed(_))
+        cell.load.depth == 1
+            && !cell.cpu_bound
+            && !matches!(cell.load.direction, LoadDirection::Mixed(_))
     });
     let gained = alone.clone().filter(|cell| {
         let most = sweep
-            .series(cell.load.way, cell.load.sequential)
+            .series(cell.load.direction, cell.load.sequential)
             .filter(|deeper| deeper.load.block == cell.load.block)
             .map(|deeper| deeper.iops)
             .fold(0.0, f64::max);
@@ -165,10 +178,14 @@ fn scattering(sweep: &Sweep) -> Vec<&Cell> {
     }
 }
 
+/// The sigma of reads alone and of writes alone.
 fn sigmas(alone: &[&Cell]) -> Option<[f64; 2]> {
-    let [reads, writes] = [Way::Read, Way::Write].map(|way| {
-        let cells = alone.iter().copied().filter(|cell| cell.load.way == way);
-        LatencyDistribution::of_cells(&cells.collect::<Vec<_>>())
+    let [reads, writes] = [LoadDirection::Read, LoadDirection::Write].map(|direction| {
+        let cells = alone
+            .iter()
+            .copied()
+            .filter(|cell| cell.load.direction == direction);
+        LatencyDistribution::fit(&cells.collect::<Vec<_>>())
     });
     Some([reads?.sigma, writes?.sigma])
 }
@@ -176,7 +193,7 @@ fn sigmas(alone: &[&Cell]) -> Option<[f64; 2]> {
 /// The accounting under which both directions together are explained best.
 struct Best {
     accounting: Accounting,
-    sides: [Option<Judged>; 2],
+    fits: [Option<Judged>; 2],
 }
 
 impl Best {
@@ -186,24 +203,19 @@ impl Best {
         } else {
             CONSTANT
         };
-        more + self
-            .sides
-            .iter()
-            .flatten()
-            .map(|side| side.cost)
-            .sum::<f64>()
+        more + self.fits.iter().flatten().map(|fit| fit.cost).sum::<f64>()
     }
 
     fn typical(&self) -> f64 {
-        let sides = self.sides.iter().flatten();
-        sides.map(|side| side.typical).fold(0.0, f64::max)
+        let fits = self.fits.iter().flatten();
+        fits.map(|fit| fit.typical).fold(0.0, f64::max)
     }
 }
 
 fn best(evidence: &[Option<Evidence<'_>>; 2]) -> Best {
     let judged = ACCOUNTINGS.map(|accounting| Best {
         accounting,
-        sides: evidence
+        fits: evidence
             .each_ref()
             .map(|evidence| evidence.as_ref()?.best(accounting)),
     });
@@ -214,10 +226,10 @@ fn best(evidence: &[Option<Evidence<'_>>; 2]) -> Best {
 }
 
 impl Choice {
-    /// Both sides; one that was not measured is as the other.
-    fn sides(&self) -> [&Side; 2] {
+    /// Both directions; one that was not measured is as the other.
+    fn fits(&self) -> [&DirectionFit; 2] {
         let measured = self.read.as_ref().or(self.write.as_ref());
-        let any = measured.expect("one direction was measured, and what was measured has a side");
+        let any = measured.expect("one direction was measured, and what was measured has a fit");
         [
             self.read.as_ref().unwrap_or(any),
             self.write.as_ref().unwrap_or(any),
@@ -232,7 +244,7 @@ impl Choice {
     }
 
     fn draft<'a>(&'a self, runs: &'a str, shares: Shares) -> Draft<'a> {
-        let [read, write] = self.sides();
+        let [read, write] = self.fits();
         Draft {
             read,
             write,
@@ -253,7 +265,7 @@ impl Choice {
     /// Equal levels may be one limiter or two of the same size: cells that mix reads and writes
     /// show which. Without such cells they count as one.
     fn best_shares(&self, sweep: &Sweep) -> Shares {
-        let [read, write] = self.sides();
+        let [read, write] = self.fits();
         let (iops, bytes) = (
             equal(&read.iops, &write.iops),
             equal(&read.bytes, &write.bytes),
@@ -297,6 +309,7 @@ impl Choice {
             }
         }
         let (least, programs) = best?;
+        // Two constants more: the length of a program and its page.
         let saves = least + 2.0 * CONSTANT < self.cost(&without, &mixed, &shown);
         saves.then_some(programs)
     }

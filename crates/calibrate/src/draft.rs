@@ -1,4 +1,4 @@
-//! Sides to a device.
+//! In: what is known of reads and of writes. Out: a device of the model.
 
 use blocklab_device::{
     Accounting, Cap, Covers, DeviceSpec, Latency, Layout, Origin, Programs, Rate, Saturation,
@@ -21,7 +21,7 @@ const MOST_IOPS: f64 = 1e9;
 
 /// What is known of a direction under one candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Side {
+pub(super) struct DirectionFit {
     pub random: Line,
     /// One sequential stream; `None`: not measured, or as random.
     pub stream: Option<Line>,
@@ -33,8 +33,8 @@ pub(super) struct Side {
 
 /// Both directions and what they share.
 pub(super) struct Draft<'a> {
-    pub read: &'a Side,
-    pub write: &'a Side,
+    pub read: &'a DirectionFit,
+    pub write: &'a DirectionFit,
     pub accounting: Accounting,
     pub scatter: &'a LatencyDistribution,
     /// One cap on operations for reads and writes together.
@@ -49,7 +49,7 @@ pub(super) struct Draft<'a> {
     pub provenance: Provenance<'a>,
 }
 
-/// What the figures rest on.
+/// The measurements on which the figures of a draft rest.
 pub(super) struct Provenance<'a> {
     /// `run ab12`.
     pub runs: &'a str,
@@ -59,12 +59,12 @@ pub(super) struct Provenance<'a> {
     pub scatter_cells: usize,
 }
 
-/// A device of one side, for predictions.
-pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
+/// A device whose reads and writes are both like this, for predictions.
+pub(super) fn trial_of_one(fit: &DirectionFit, accounting: Accounting) -> DeviceSpec {
     let scatter = LatencyDistribution::default();
     let draft = Draft {
-        read: side,
-        write: side,
+        read: fit,
+        write: fit,
         accounting,
         scatter: &scatter,
         shares_iops: true,
@@ -103,6 +103,7 @@ impl Draft<'_> {
         [operations, bytes].concat()
     }
 
+    /// The caps of one quantity: one for both directions, or one for each that has a level.
     fn pair(&self, name: &str, levels: [&Option<Level>; 2], shared: bool) -> Vec<Cap> {
         let [reads, writes] = self.provenance.measured;
         if let ([Some(read), Some(write)], true) = (levels, shared) {
@@ -188,9 +189,9 @@ impl Draft<'_> {
     /// The physical maximum; a direction that was never full gets more channels than any queue
     /// fills.
     fn saturation(&self) -> Option<Saturation> {
-        let [read_iops, write_iops] = [self.read, self.write].map(|side| {
-            let channels = side.channels.unwrap_or(UNSEEN);
-            rounded((channels * 1e9 / side.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
+        let [read_iops, write_iops] = [self.read, self.write].map(|fit| {
+            let channels = fit.channels.unwrap_or(UNSEEN);
+            rounded((channels * 1e9 / fit.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
         });
         let (reads, writes) = (self.read.channels, self.write.channels);
         let channels =

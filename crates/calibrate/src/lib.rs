@@ -2,8 +2,6 @@
 //! Out: the description of a device that behaves like it, and what it is off by.
 //! Never: a run, a file.
 //!
-//! Records of a disk to a device that behaves like it.
-//!
 //! ```text
 //!   depth 1      ──▶ latency: base + slope · size, by direction and pattern; scatter
 //!   deep cells   ──▶ levels that more depth does not lift: candidates for caps
@@ -18,13 +16,13 @@
 mod burst;
 mod cells;
 mod choice;
+mod direction;
 mod draft;
 mod line;
 mod plateau;
 mod refusal;
 mod residual;
 mod scatter;
-mod side;
 mod unknown;
 
 #[cfg(test)]

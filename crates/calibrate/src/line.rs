@@ -47,6 +47,8 @@ impl Line {
             0.0
         };
         let base = (y - slope * x) / w;
+        // Without a base the line goes through the origin, with the slope that fits best there. A
+        // device has at least a nanosecond.
         let (base, slope) = if base >= 1.0 {
             (base, slope)
         } else {

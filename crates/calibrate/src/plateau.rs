@@ -118,12 +118,12 @@ mod tests {
     use blocklab_stats::Histogram;
 
     use super::*;
-    use crate::cells::{Load, Way};
+    use crate::cells::{Load, LoadDirection};
 
     fn cells(rates: &[(u32, f64)]) -> Vec<Cell> {
         let cell = |(depth, iops): &(u32, f64)| Cell {
             load: Load {
-                way: Way::Read,
+                direction: LoadDirection::Read,
                 sequential: false,
                 block: 4096,
                 depth: *depth,

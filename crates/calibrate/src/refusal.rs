@@ -52,7 +52,7 @@ pub enum CannotCalibrate {
         pattern: &'static str,
         /// `read` or `write`.
         direction: &'static str,
-        /// What was measured.
+        /// The depths that were measured.
         depths: String,
     },
     /// No candidate is a device.

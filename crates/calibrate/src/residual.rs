@@ -101,7 +101,7 @@ pub struct Residuals {
 /// Operations from which a 99th percentile is one: ten lie beyond it.
 const FOR_P99: u64 = 1000;
 
-/// Holds the Records of a disk against those of the same loads on the model.
+/// Compares the Records of a disk with those of the same loads on the model.
 ///
 /// # Errors
 /// When one of them has no cell that can be used.
@@ -169,6 +169,7 @@ fn errors(cells: &[Residual], figure: impl Fn(&Residual) -> Option<Compared>) ->
     spots.sort_by(|a, b| a.error_percent.abs().total_cmp(&b.error_percent.abs()));
     let worst = spots.last()?.clone();
     let [median_percent, p90_percent] = [0.5, 0.9].map(|share| {
+        // The nearest rank: an error that a cell really has.
         let rank = (share * spots.len() as f64).ceil() as usize;
         spots[rank.clamp(1, spots.len()) - 1].error_percent.abs()
     });

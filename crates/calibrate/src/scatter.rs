@@ -33,10 +33,10 @@ const LEAST_SHARE: f64 = 2e-4;
 
 impl LatencyDistribution {
     /// The scatter of all these cells, each with the same weight. `None` without cells.
-    pub(super) fn of_cells(cells: &[&Cell]) -> Option<Self> {
+    pub(super) fn fit(cells: &[&Cell]) -> Option<Self> {
         let bodies: Vec<Body> = cells
             .iter()
-            .map(|cell| Body::of_histogram(&cell.histogram))
+            .map(|cell| Body::fit(&cell.histogram))
             .collect();
         let number = bodies.len() as f64;
         let squares: f64 = bodies.iter().map(|body| body.sigma.powi(2)).sum();
@@ -69,7 +69,7 @@ struct Body {
 }
 
 impl Body {
-    fn of_histogram(histogram: &Histogram) -> Self {
+    fn fit(histogram: &Histogram) -> Self {
         let quantiles = histogram.quantiles(&AROUND);
         let [low, median, high] = [0, 1, 2].map(|at| quantiles[at].max(1) as f64);
         Self {
@@ -137,7 +137,7 @@ fn tail(cells: &[&Cell], bodies: &[Body]) -> Option<Tail> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cells::{Load, Way};
+    use crate::cells::{Load, LoadDirection};
 
     /// A lognormal of this median and sigma, with a share of operations at a multiple of the median.
     fn cell(median: f64, sigma: f64, slow: Option<(f64, f64)>) -> Cell {
@@ -157,7 +157,7 @@ mod tests {
         counts[Histogram::index((median * factor) as u64)] += (share * OPS) as u64;
         let histogram = Histogram::from_counts(counts);
         let load = Load {
-            way: Way::Read,
+            direction: LoadDirection::Read,
             sequential: false,
             block: 4096,
             depth: 1,
@@ -180,8 +180,7 @@ mod tests {
     #[test]
     fn the_sigma_of_a_lognormal() {
         for sigma in [0.05, 0.11, 0.295, 0.8] {
-            let found =
-                LatencyDistribution::of_cells(&[&cell(100_000.0, sigma, None)]).expect("a cell");
+            let found = LatencyDistribution::fit(&[&cell(100_000.0, sigma, None)]).expect("a cell");
             assert!(
                 (found.sigma / sigma - 1.0).abs() < 0.1,
                 "{sigma}: {found:?}"
@@ -192,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_tail_is_told_from_the_body() {
-        let found = LatencyDistribution::of_cells(&[&cell(100_000.0, 0.11, Some((0.005, 20.0)))])
+        let found = LatencyDistribution::fit(&[&cell(100_000.0, 0.11, Some((0.005, 20.0)))])
             .expect("a cell");
         let tail = found.tail.expect("a tail");
         assert!((tail.share / 0.005 - 1.0).abs() < 0.05, "{tail:?}");
@@ -206,7 +205,7 @@ mod tests {
         let calm = cell(100_000.0, 0.11, None);
         let stalled = cell(100_000.0, 0.11, Some((0.05, 50.0)));
         assert_eq!(
-            LatencyDistribution::of_cells(&[&calm, &stalled, &calm]).and_then(|found| found.tail),
+            LatencyDistribution::fit(&[&calm, &stalled, &calm]).and_then(|found| found.tail),
             None
         );
     }

@@ -3,7 +3,7 @@
 use blocklab_device::Accounting;
 use blocklab_units::Bytes;
 
-use super::cells::{Sweep, Way, cells_text, pattern};
+use super::cells::{LoadDirection, Sweep, cells_text, pattern};
 use super::choice::Choice;
 use super::draft::channels_unseen;
 use super::plateau::plateaus;
@@ -36,25 +36,27 @@ pub(super) fn sentences(sweep: &Sweep, choice: &Choice) -> Vec<String> {
 }
 
 fn missing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
-    let sides = [
-        (Way::Read, &choice.read, "reads", "writes"),
-        (Way::Write, &choice.write, "writes", "reads"),
+    let fits = [
+        (LoadDirection::Read, &choice.read, "reads", "writes"),
+        (LoadDirection::Write, &choice.write, "writes", "reads"),
     ];
-    for (way, side, name, other) in sides {
-        let Some(side) = side else {
+    for (direction, fit, name, other) in fits {
+        let Some(fit) = fit else {
             found.push(format!(
                 "random {name} were not measured: the model takes them to be as {other}."
             ));
             continue;
         };
-        let sequential = sweep.series(way, true).any(|cell| cell.load.depth == 1);
+        let sequential = sweep
+            .series(direction, true)
+            .any(|cell| cell.load.depth == 1);
         if !sequential {
             found.push(format!(
                 "sequential {name} of depth 1 were not measured: they count as random."
             ));
         }
-        if side.random.sizes.2 == 1 {
-            let size = Bytes(side.random.sizes.0);
+        if fit.random.sizes.2 == 1 {
+            let size = Bytes(fit.random.sizes.0);
             found.push(format!(
                 "what a KiB costs a random {name}: only {size} was below every cap at depth 1."
             ));
@@ -65,16 +67,17 @@ fn missing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
 /// Loads that the deepest queue did not fill. Where a direction has a maximum of the medium, the
 /// way towards it has shown it.
 fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
-    let sides = [
-        (Way::Read, &choice.read, "reads"),
-        (Way::Write, &choice.write, "writes"),
+    let fits = [
+        (LoadDirection::Read, &choice.read, "reads"),
+        (LoadDirection::Write, &choice.write, "writes"),
     ];
-    for (way, side, name) in sides {
-        if side.as_ref().is_some_and(|side| side.channels.is_some()) {
+    for (direction, fit, name) in fits {
+        // Channels were fitted from a maximum, so nothing is open.
+        if fit.as_ref().is_some_and(|fit| fit.channels.is_some()) {
             continue;
         }
         for sequential in [false, true] {
-            let cells: Vec<_> = sweep.series(way, sequential).collect();
+            let cells: Vec<_> = sweep.series(direction, sequential).collect();
             let Some(deepest) = cells.iter().map(|cell| cell.load.depth).max() else {
                 continue;
             };
@@ -98,7 +101,7 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
 
 fn channels(choice: &Choice, found: &mut Vec<String>) {
     let [reads, writes] =
-        [&choice.read, &choice.write].map(|side| side.as_ref().map(|side| side.channels.is_some()));
+        [&choice.read, &choice.write].map(|fit| fit.as_ref().map(|fit| fit.channels.is_some()));
     let open = match (reads, writes) {
         (Some(true), Some(false)) => "writes",
         (Some(false), Some(true)) => "reads",

@@ -96,6 +96,7 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
             "no region is given: prices of {region} are assumed"
         ));
     }
+    // Only of prices that are in the bill: others are shown, but nothing was reckoned with them.
     let later = bill
         .prices
         .iter()
@@ -147,6 +148,7 @@ impl Bill {
                 mibps > what.included_mibps,
             ),
         ] {
+            // What comes with the volume needs no price of its own.
             if needed && prices.iter().all(|price| price.per.counts() != counted) {
                 self.incomplete = true;
                 self.notes
@@ -184,6 +186,7 @@ impl Bill {
         for price in prices {
             let each = (price.per == Per::DiskMonth).then_some(1.0);
             self.item(&price, each, volumes);
+            // The item that was just added, if it is billed by use.
             if let Some(cost) = self
                 .costs
                 .last_mut()
@@ -201,6 +204,8 @@ impl Bill {
             let in_step = each.min(price.up_to.unwrap_or(f64::INFINITY)) - price.above;
             in_step.max(0.0) * volumes
         });
+        // Nothing of it lies in this step of the price. Without a quantity the price is one by use, of
+        // which the bill shows one unit.
         if quantity == Some(0.0) {
             return;
         }

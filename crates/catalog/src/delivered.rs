@@ -1,4 +1,4 @@
-//! Limiters that deliver another rate than their document says, as somebody measured.
+//! Measured limiters: those that were seen to deliver another rate than their document says.
 
 use blocklab_device::{Cap, Credit, Origin, Rate};
 use blocklab_units::count;
@@ -22,12 +22,6 @@ pub(crate) fn deliver(of: &str, as_of: Option<Date>, caps: &mut [Cap], credits: 
                 cap.rate = cap.rate.times(factor);
             }
         }
-
-        /// Whether a row is about a limiter of this name and documented rate.
-        fn is_of(row: &Row<'_>, name: &str, rate: Rate) -> bool {
-            let documented: Option<f64> = row.get("documented");
-            row.text("limiter") == name && documented.is_none_or(|value| value == rate.value())
-        }
         for credit in credits.iter_mut() {
             if is_of(&row, &credit.name, credit.burst) {
                 let factor = measured(&row, credit.burst, &mut credit.origin);
@@ -37,6 +31,12 @@ pub(crate) fn deliver(of: &str, as_of: Option<Date>, caps: &mut [Cap], credits: 
             }
         }
     }
+}
+
+/// Whether a row is about a limiter of this name and documented rate.
+fn is_of(row: &Row<'_>, name: &str, rate: Rate) -> bool {
+    let documented: Option<f64> = row.get("documented");
+    row.text("limiter") == name && documented.is_none_or(|value| value == rate.value())
 }
 
 /// The factor of a row; the evidence names the documented rate too.

@@ -1,4 +1,5 @@
-//! A device in the making.
+//! The device of an address while it is put together: its volume, its machine, what is bought, and the
+//! remarks that come up on the way.
 
 use blocklab_device::{DeviceSpec, InstanceSpec, Layout, Limit, VolumeSpec};
 
@@ -17,6 +18,17 @@ pub(crate) struct Draft {
     pub(crate) notes: Vec<Remark>,
     /// The notes about what its price rests on or leaves out.
     pub(crate) cost_notes: Vec<String>,
+}
+
+/// A machine that nothing is attached to.
+pub(crate) fn without_volumes(name: String, instance: Option<InstanceSpec>) -> DeviceSpec {
+    DeviceSpec {
+        name,
+        volumes: Vec::new(),
+        layout: Layout::default(),
+        instance,
+        faults: Vec::new(),
+    }
 }
 
 impl Draft {

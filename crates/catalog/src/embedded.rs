@@ -1,4 +1,4 @@
-//! The figures that the program carries, as they lie in its files.
+//! The tables of figures that are compiled into the program, as text.
 
 use self::Section::{
     Instances, MachineLimits, Machines, Names, OnDemand, Places, Sources, Vendors, VolumeLatencies,

@@ -40,7 +40,7 @@ pub(crate) fn unit(text: &str) -> Option<LimitUnit> {
 
 /// A source stated this from one day to another, both included.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct Statement {
     pub(crate) value: f64,
     pub(crate) from: Date,
     pub(crate) to: Date,
@@ -49,7 +49,7 @@ pub(crate) struct Seen {
     pub(crate) source: String,
 }
 
-impl Seen {
+impl Statement {
     /// Said on each of these days, as far as is known.
     pub(crate) fn over(from: Date, to: Date, value: f64, source: &str) -> Self {
         Self {
@@ -66,54 +66,55 @@ impl Seen {
     }
 }
 
-/// Which statement holds, and how sure that is.
+/// The statement that holds on a day, and how sure that is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct InForce {
     /// What the source stated on that day, or last before it.
-    pub(crate) seen: Seen,
+    pub(crate) statement: Statement,
     /// It was stated only later: the first that is known.
-    pub(crate) later: bool,
+    pub(crate) is_later: bool,
 }
 
 /// What holds on `day` (`None`: today): what was stated on that day; else the last before it; else
 /// the first after it. Where sources disagree about one day, the younger statement counts, then
 /// the one that held longer, then the smaller value.
-pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Held> {
+pub(crate) fn holds(statements: &[Statement], day: Option<Date>) -> Option<InForce> {
     let day = day.unwrap_or(Date::MAX);
-    let now = seen
+    // The bits of positive numbers have the order of the numbers, which a key needs and `f64` lacks.
+    let now = statements
         .iter()
         .filter(|s| s.from <= day && day <= s.to)
         .max_by_key(|s| (s.from, s.to, Reverse(s.value.to_bits())));
-    let before = seen
+    let before = statements
         .iter()
         .filter(|s| s.to < day)
         .max_by_key(|s| (s.to, s.from, Reverse(s.value.to_bits())));
-    let after = seen
+    let after = statements
         .iter()
         .filter(|s| s.from > day)
         .min_by_key(|s| (s.from, s.value.to_bits()));
     let known = now.or(before);
-    Some(Held {
-        later: known.is_none(),
-        seen: known.or(after)?.clone(),
+    Some(InForce {
+        is_later: known.is_none(),
+        statement: known.or(after)?.clone(),
     })
 }
 
-impl Held {
+impl InForce {
     pub(crate) fn figure(&self, unit: LimitUnit) -> Figure {
-        let seen = &self.seen;
-        let origin = if let Some(because) = seen.source.strip_prefix(ASSUMED) {
+        let statement = &self.statement;
+        let origin = if let Some(because) = statement.source.strip_prefix(ASSUMED) {
             Origin::assumed(because)
-        } else if self.later {
+        } else if self.is_later {
             Origin::assumed(&format!(
                 "first documented on {}: {}",
-                seen.from, seen.source
+                statement.from, statement.source
             ))
         } else {
-            Origin::documented(&seen.source, &seen.dated)
+            Origin::documented(&statement.source, &statement.dated)
         };
         Figure {
-            value: seen.value,
+            value: statement.value,
             unit,
             origin,
         }
@@ -129,8 +130,8 @@ mod tests {
     }
 
     /// i3.xlarge, writes of the instance store.
-    fn story() -> Vec<Seen> {
-        let seen = |value, from, to| Seen {
+    fn story() -> Vec<Statement> {
+        let stated = |value, from, to| Statement {
             value,
             from: day(from),
             to: day(to),
@@ -138,9 +139,9 @@ mod tests {
             source: "guide".into(),
         };
         vec![
-            seen(18_750.0, "2017-02", "2017-02"),
-            seen(70_000.0, "2018-02-02", "2022-08-15"),
-            seen(71_000.0, "2023-03-07", "2023-05-11"),
+            stated(18_750.0, "2017-02", "2017-02"),
+            stated(70_000.0, "2018-02-02", "2022-08-15"),
+            stated(71_000.0, "2023-03-07", "2023-05-11"),
         ]
     }
 
@@ -148,8 +149,8 @@ mod tests {
     fn check(on: Option<&str>, value: f64, known: bool) {
         let story = story();
         let holds = holds(&story, on.map(day)).expect("something holds");
-        assert_eq!(holds.seen.value, value, "{on:?}");
-        assert_eq!(!holds.later, known, "{on:?}");
+        assert_eq!(holds.statement.value, value, "{on:?}");
+        assert_eq!(!holds.is_later, known, "{on:?}");
         assert_eq!(holds.figure(LimitUnit::Iops).origin.is_assumed(), !known);
     }
 

@@ -157,6 +157,7 @@ impl Catalog {
         for row in tables.flat_map(Table::rows) {
             let name = row.text("machine").to_owned();
             let is_of_vendor = name.split_once('/').is_some_and(|(own, _)| own == vendor);
+            // A user's tables come first, so what follows of the same name is the embedded row.
             if !is_of_vendor || known.contains(&name) {
                 continue;
             }

@@ -5,7 +5,7 @@ use blocklab_workload::Date;
 
 use crate::catalog::Catalog;
 use crate::embedded::{DOCUMENTED, LAUNCHES, LOCAL_MEASURED, SNAPSHOTS, STORES, Section};
-use crate::figure::{Figure, Held, Seen, holds};
+use crate::figure::{Figure, InForce, Statement, holds};
 use crate::table::{Row, Table};
 
 /// What is known of an instance type on a day.
@@ -166,27 +166,30 @@ enum Metric {
     StoreReadMb,
 }
 
-/// Everything that sources stated of one type, and when.
+/// Everything that sources stated of one instance type, and when.
 struct History {
-    seen: Vec<(Metric, Seen)>,
+    statements: Vec<(Metric, Statement)>,
 }
 
 impl History {
     fn read(catalog: &Catalog, name: &str, rows: &[Row<'_>]) -> Self {
-        let mut history = Self { seen: Vec::new() };
+        let mut history = Self {
+            statements: Vec::new(),
+        };
         for row in Table::embedded(DOCUMENTED).rows_of(name) {
+            // A statement in doubt is kept in the table, but no device is made of it.
             if row.text("doubt").is_empty() {
                 let days = row.get("from").zip(row.get("to"));
-                history.stated(catalog, &row, days);
+                history.add_statements(catalog, &row, days);
             }
         }
         for row in Table::embedded(SNAPSHOTS).rows_of(name) {
             let date = row.get("date");
-            history.stated(catalog, &row, date.zip(date));
+            history.add_statements(catalog, &row, date.zip(date));
         }
         for row in rows {
             let date = catalog.source(row.text("source")).date;
-            history.stated(catalog, row, date.zip(date));
+            history.add_statements(catalog, row, date.zip(date));
         }
         for row in Table::embedded(STORES).rows_of(name) {
             let date = row.get("date");
@@ -202,7 +205,7 @@ impl History {
 
     /// What the user guide, or an answer of the vendor's interface, states of limits: a throughput
     /// next to a bandwidth is left out where they agree, and marked `-` where none was stated.
-    fn stated(&mut self, catalog: &Catalog, row: &Row<'_>, days: Option<(Date, Date)>) {
+    fn add_statements(&mut self, catalog: &Catalog, row: &Row<'_>, days: Option<(Date, Date)>) {
         let [base_mb, max_mb] = [
             ("ebs_base_MBps", "ebs_base_mbps"),
             ("ebs_max_MBps", "ebs_max_mbps"),
@@ -234,16 +237,16 @@ impl History {
         let source = catalog.source(row.text("source")).text;
         for (metric, value) in figures {
             if let Some(value) = *value {
-                let seen = Seen::over(from, to, value, &source);
-                self.seen.push((*metric, seen));
+                let statement = Statement::over(from, to, value, &source);
+                self.statements.push((*metric, statement));
             }
         }
     }
 
-    fn at(&self, metric: Metric, as_of: Option<Date>) -> Option<Held> {
-        let of_metric = self.seen.iter().filter(|(known, _)| *known == metric);
-        let seen: Vec<Seen> = of_metric.map(|(_, seen)| seen.clone()).collect();
-        holds(&seen, as_of)
+    fn at(&self, metric: Metric, as_of: Option<Date>) -> Option<InForce> {
+        let of_metric = self.statements.iter().filter(|(known, _)| *known == metric);
+        let statements: Vec<Statement> = of_metric.map(|(_, one)| one.clone()).collect();
+        holds(&statements, as_of)
     }
 
     fn ebs(&self, as_of: Option<Date>) -> Option<Ebs> {
@@ -274,9 +277,9 @@ impl History {
             Metric::BaseMb => Metric::MaxMb,
             _ => Metric::MaxIops,
         };
-        let then = self.at(ceiling, Some(base.seen.from));
-        let sustained = then.is_some_and(|max| max.seen.value <= base.seen.value);
-        if base.later && sustained || base.seen.value >= max.value {
+        let then = self.at(ceiling, Some(base.statement.from));
+        let sustained = then.is_some_and(|max| max.statement.value <= base.statement.value);
+        if base.is_later && sustained || base.statement.value >= max.value {
             max.clone()
         } else {
             base.figure(unit)

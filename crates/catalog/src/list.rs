@@ -175,6 +175,7 @@ impl Machine<'_> {
     /// The machine as a row of a list, with what it grants to a group.
     fn listed(&self, group: &str) -> Listed {
         let rows = self.granted(group);
+        // A list has one figure for both directions: that of reads where they differ.
         let first = rows
             .iter()
             .find(|granted| covers(&granted.row) != Covers::Writes);
@@ -188,7 +189,7 @@ impl Machine<'_> {
             Some(row.get::<f64>(column)? * scale)
         };
         let iops = |column: &str| first?.row.get(column);
-        let of_own = |covered: Covers| {
+        let own_disk_iops = |covered: Covers| {
             let local = self.granted("local");
             let mut fits = local.iter().filter(|granted| {
                 let by_number = granted.row.get::<u32>("disks");
@@ -212,8 +213,8 @@ impl Machine<'_> {
             ebs_max_iops: iops("burst_iops").or(iops("iops")),
             disks: has_disks.unwrap_or(0),
             disk_gb: has_disks.map(|_| self.disk_size().as_f64() / 1e9),
-            disk_read_iops: has_disks.and_then(|_| of_own(Covers::Reads)),
-            disk_write_iops: has_disks.and_then(|_| of_own(Covers::Writes)),
+            disk_read_iops: has_disks.and_then(|_| own_disk_iops(Covers::Reads)),
+            disk_write_iops: has_disks.and_then(|_| own_disk_iops(Covers::Writes)),
             usd_per_hour: None,
         }
     }

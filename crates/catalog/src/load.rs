@@ -1,11 +1,11 @@
-//! The catalog as it lies in a user's folder: what was imported, and what the user wrote.
+//! Reads the catalog of a user from its folder: what was imported, and what the user wrote.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::embedded::Section;
-use crate::user::{User, imported, own};
+use crate::user::{User, imported, own_file};
 use crate::volumes::UnsoundRow;
 use crate::{Catalog, Error};
 
@@ -19,7 +19,7 @@ impl Catalog {
     pub fn load(folder: &Path) -> Result<Self, Error> {
         let again = "it is made by `blocklab catalog import`: remove it and import again";
         let (user, _) = load(&imported(folder), |problem| format!("{problem}; {again}"))?;
-        let path = own(folder);
+        let path = own_file(folder);
         let (own, text) = load(&path, |problem| problem)?;
         let catalog = Self { own, user };
         match catalog.check_types() {

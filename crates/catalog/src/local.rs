@@ -96,6 +96,7 @@ fn no_settings(offer: &Offer, instance: &Instance, store: &Store) -> Result<(), 
     }
 }
 
+/// Describes one of the disks: its limits and its service.
 fn disk(
     catalog: &Catalog,
     instance: &Instance,
@@ -114,6 +115,8 @@ fn disk(
     let share = Share {
         disks: f64::from(store.disks),
     };
+    // Without caps on the operations: the documented figures are what the disks themselves do, so they
+    // are the rate at which the medium saturates.
     if family(&instance.name) == "i2" {
         draft.volume.service = Some(i2(catalog, as_of, read));
         byte_caps(store, share, &mut draft.volume);

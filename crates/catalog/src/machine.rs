@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::{Offer, address::Part};
 
 use crate::Catalog;
-use crate::draft::Draft;
+use crate::draft::{Draft, without_volumes};
 use crate::embedded::Section;
 use crate::error::Refusal;
 use crate::figure::Figure;
@@ -125,14 +125,14 @@ impl<'t> Machine<'t> {
             if rows.is_empty() {
                 continue;
             }
-            let rows = self.through(rows, offer, assumptions)?;
-            return Ok(Some(self.spec(group, &rows)));
+            let rows = self.by_interface(rows, offer, assumptions)?;
+            return Ok(Some(self.instance_spec(group, &rows)));
         }
         Ok(None)
     }
 
     /// The rows of the interface that is named, or of the first one.
-    fn through(
+    fn by_interface(
         &self,
         rows: Vec<Granted<'t>>,
         offer: &Offer,
@@ -145,6 +145,7 @@ impl<'t> Machine<'t> {
                 known.push(interface.to_owned());
             }
         }
+        // By name, so that the assumed one does not depend on the order of the rows.
         known.sort_unstable();
         let chosen = match (&offer.interface, known.as_slice()) {
             (Some(wanted), known) if known.contains(wanted) => wanted.clone(),
@@ -171,6 +172,7 @@ impl<'t> Machine<'t> {
                 first.clone()
             }
         };
+        // A row without an interface holds for each of them.
         let of_it = rows.into_iter().filter(|granted| {
             let interface = granted.row.text("interface");
             interface.is_empty() || interface == chosen
@@ -205,9 +207,10 @@ impl<'t> Machine<'t> {
             let message = "how many of the reads it holds is yours to say: hits=80%";
             return Err(Refusal::new(part, message));
         };
-        let limits = self.spec("cached", &rows);
+        let limits = self.instance_spec("cached", &rows);
         let gib: Option<f64> = self.row.get("cache_gib");
         let room = gib.map(|gib| Bytes((gib * Bytes::GIB.as_f64()) as u64));
+        // A cache that writes back takes writes until it is full, so its size decides for how long.
         if kind == "readwrite" && room.is_none() {
             let message = format!("no document gives the size of the cache of {}", self.name);
             return Err(Refusal::new(part, message));
@@ -225,7 +228,8 @@ impl<'t> Machine<'t> {
         Ok(spec)
     }
 
-    fn spec(&self, group: &str, rows: &[Granted<'_>]) -> InstanceSpec {
+    /// The machine with the limits of these rows, and nothing else.
+    fn instance_spec(&self, group: &str, rows: &[Granted<'_>]) -> InstanceSpec {
         let mut spec = InstanceSpec {
             cache: None,
             name: self.name.clone(),
@@ -233,13 +237,14 @@ impl<'t> Machine<'t> {
             credits: Vec::new(),
         };
         for granted in rows {
-            self.grant(group, granted, &mut spec);
+            self.add_limits(group, granted, &mut spec);
         }
         spec
     }
 
-    /// A rate that does not burst is a cap; one that does, a bucket of half an hour.
-    fn grant(&self, group: &str, granted: &Granted<'_>, spec: &mut InstanceSpec) {
+    /// Adds the limits of a row. A rate that does not burst is a cap; one that does, a bucket of half an
+    /// hour.
+    fn add_limits(&self, group: &str, granted: &Granted<'_>, spec: &mut InstanceSpec) {
         let row = &granted.row;
         let covers = covers(row);
         let origin = match (granted.is_assumed, self.origin(row)) {
@@ -312,15 +317,8 @@ impl<'t> Machine<'t> {
                     caps: Vec::new(),
                     credits: Vec::new(),
                 };
-                self.grant(&label, &granted, &mut spec);
-                let one = blocklab_device::DeviceSpec {
-                    name: String::new(),
-                    volumes: Vec::new(),
-                    layout: Default::default(),
-                    instance: Some(spec),
-                    faults: Vec::new(),
-                };
-                found.extend(one.limits());
+                self.add_limits(&label, &granted, &mut spec);
+                found.extend(without_volumes(String::new(), Some(spec)).limits());
             }
         }
         found
@@ -341,7 +339,7 @@ impl<'t> Machine<'t> {
         }
         let own: Option<u32> = self.row.get("disks");
         // Older machines count their own disk among what goes through the host's cache.
-        let of_own = if self.granted("local").is_empty() {
+        let own_group = if self.granted("local").is_empty() {
             "cached"
         } else {
             "local"
@@ -354,7 +352,7 @@ impl<'t> Machine<'t> {
                     let message = format!("{} has {has} of its own", self.name);
                     return Err(Refusal::new(Part::Count, message));
                 }
-                (wanted, of_own)
+                (wanted, own_group)
             }
             None => (self.attached(offer)?, "attached"),
         };
@@ -366,7 +364,7 @@ impl<'t> Machine<'t> {
             draft.purchase.volumes = f64::from(count);
             draft.purchase.gib = draft.volume.capacity.as_f64() / Bytes::GIB.as_f64();
         }
-        let rows = self.through(self.granted(group), offer, &mut draft.assumptions)?;
+        let rows = self.by_interface(self.granted(group), offer, &mut draft.assumptions)?;
         let rows = self.for_disks(rows, own.unwrap_or(count))?;
         if let Some(own) = own.filter(|own| count < *own) {
             let has = plural(own as usize, "disk");
@@ -423,7 +421,7 @@ impl<'t> Machine<'t> {
 
     /// Puts what holds for all of them together on the machine.
     fn describe_disks(&self, group: &str, rows: &[Granted<'_>], draft: &mut Draft) {
-        let mut spec = self.spec(group, rows);
+        let mut spec = self.instance_spec(group, rows);
         for cap in &mut spec.caps {
             // Runs on such disks stay at the documented figure from their first second on.
             cap.bucket = Nanos::ZERO;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Catalog;
 use crate::embedded::Section;
-use crate::figure::{Held, Seen, holds};
+use crate::figure::{InForce, Statement, holds};
 use crate::price_list::{List, lists};
 use crate::table::Row;
 
@@ -191,18 +191,18 @@ impl System {
 
 impl Price {
     /// What a list stated of a thing, from its first edition on.
-    fn held(held: Held, what: String, per: Per, region: &str) -> Self {
+    fn held(held: InForce, what: String, per: Per, region: &str) -> Self {
         Self {
             what,
-            usd: held.seen.value,
+            usd: held.statement.value,
             currency: currency_of(region),
             per,
             above: 0.0,
             up_to: None,
             region: region.to_owned(),
-            date: held.seen.from,
-            source: held.seen.source,
-            assumed: held.later,
+            date: held.statement.from,
+            source: held.statement.source,
+            assumed: held.is_later,
         }
     }
 }
@@ -240,9 +240,10 @@ impl Catalog {
         rows: &[&Row<'_>],
         as_of: Option<Date>,
     ) -> Option<Price> {
-        let seen: Vec<Seen> = rows.iter().filter_map(|row| self.seen(row)).collect();
-        let held = holds(&seen, as_of)?;
-        let chosen = &held.seen;
+        let statements: Vec<_> = rows.iter().filter_map(|row| self.statement(row)).collect();
+        let held = holds(&statements, as_of)?;
+        let chosen = &held.statement;
+        // Back from the statement that holds to its row, which has the step and the remark.
         let usd = chosen.value.to_string();
         let row = rows
             .iter()
@@ -254,7 +255,7 @@ impl Catalog {
             Counted::Throughput => "provisioned throughput",
             Counted::Use | Counted::Machine => "I/O",
         };
-        let assumed = held.later || row.text("remark").starts_with(ASSUMED);
+        let assumed = held.is_later || row.text("remark").starts_with(ASSUMED);
         Some(Price {
             above: row.get("above").unwrap_or(0.0),
             up_to: row.get("up_to"),
@@ -263,13 +264,13 @@ impl Catalog {
         })
     }
 
-    fn seen(&self, row: &Row<'_>) -> Option<Seen> {
+    fn statement(&self, row: &Row<'_>) -> Option<Statement> {
         let date = row.get("date")?;
         let mut source = self.source(row.text("source")).text;
         if !row.text("remark").is_empty() {
             source = format!("{source} {}", row.text("remark"));
         }
-        Some(Seen::over(date, date, row.get("usd")?, &source))
+        Some(Statement::over(date, date, row.get("usd")?, &source))
     }
 
     /// What an hour of an instance costs on demand.
@@ -280,7 +281,7 @@ impl Catalog {
         region: &str,
         as_of: Option<Date>,
     ) -> Option<Price> {
-        let mut seen = Vec::new();
+        let mut statements = Vec::new();
         for list in self.lists() {
             let Some(place) = list.place(region) else {
                 continue;
@@ -288,10 +289,15 @@ impl Catalog {
             let row = list.row(instance);
             let usd = row.and_then(|row| List::price(row, system as usize, place));
             let source = self.source(list.source).text;
-            seen.extend(usd.map(|usd| Seen::over(list.date, list.date, usd, &source)));
+            statements.extend(usd.map(|usd| Statement::over(list.date, list.date, usd, &source)));
         }
         let what = format!("{instance}, {}, on demand", system.name());
-        Some(Price::held(holds(&seen, as_of)?, what, Per::Hour, region))
+        Some(Price::held(
+            holds(&statements, as_of)?,
+            what,
+            Per::Hour,
+            region,
+        ))
     }
 
     /// Whether any list has a price of what is called so.

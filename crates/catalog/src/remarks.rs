@@ -77,6 +77,7 @@ fn promise(volume: &str) -> Option<String> {
     let row = rows
         .into_iter()
         .find(|row| row.text("rule") == "consistency promise")?;
+    // One cell has all types: `gp2/gp3: …; io1/io2: …`. `io2-block-express` is found as `io2`.
     let mut parts = row.text("value").split("; ");
     let part = parts.find(|part| {
         let kinds = part.split([':', ' ']).next().unwrap_or_default();
@@ -100,6 +101,7 @@ fn documented_latency(volume: &str) -> Option<String> {
 }
 
 fn rules(offer: &Offer) -> Vec<String> {
+    // Without a day the question is about today, and the studies are of the past.
     let Some(day) = offer.as_of else {
         return Vec::new();
     };

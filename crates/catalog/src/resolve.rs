@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use blocklab_device::{
-    Cap, Credit, DeviceSpec, InstanceSpec, Layout, Limit, LimitUnit, Rate, VolumeSpec,
-};
+use blocklab_device::{Cap, Credit, DeviceSpec, InstanceSpec, Limit, LimitUnit, Rate, VolumeSpec};
 use blocklab_units::{count, did_you_mean};
 use blocklab_workload::{Address, Date, Offer, address::Part};
 
 use crate::cost::{Cost, Purchase, purchase};
 use crate::delivered::deliver;
-use crate::draft::Draft;
+use crate::draft::{Draft, without_volumes};
 use crate::error::Refusal;
 use crate::figure::Figure;
 use crate::instance::{Ebs, Instance, common_limits, family};
@@ -73,10 +71,11 @@ impl Resolved {
 /// When there is no such thing on that day, with what there is; when a device file is wrong.
 pub fn resolve(address: &Address, catalog: &Catalog) -> Result<Resolved, Error> {
     match address {
-        Address::File(path) => file(address, path),
+        Address::File(path) => resolve_file(address, path),
         Address::Sold(offer) => {
             let profile = profile(offer)?;
-            sold(catalog, offer, profile).map_err(|refusal| Error::refused(address, refusal))
+            resolve_offer(catalog, offer, profile)
+                .map_err(|refusal| Error::refused(address, refusal))
         }
     }
 }
@@ -90,7 +89,7 @@ pub fn resolve_text(text: &str, catalog: &Catalog) -> Result<Resolved, Error> {
     resolve(&address, catalog).map_err(|error| error.echoing(text))
 }
 
-fn file(address: &Address, path: &str) -> Result<Resolved, Error> {
+fn resolve_file(address: &Address, path: &str) -> Result<Resolved, Error> {
     let spec = device_file::load(Path::new(path))?;
     Ok(Resolved {
         address: address.clone(),
@@ -106,7 +105,8 @@ fn file(address: &Address, path: &str) -> Result<Resolved, Error> {
     })
 }
 
-/// A device file that stands in for a promise.
+/// The device file that the key `profile` names by its path; `None` where it is the name of a profile
+/// in the tables.
 fn profile(offer: &Offer) -> Result<Option<DeviceSpec>, Error> {
     let path = match offer.named_profile() {
         Some(_) => None,
@@ -116,7 +116,7 @@ fn profile(offer: &Offer) -> Result<Option<DeviceSpec>, Error> {
         .transpose()
 }
 
-fn sold(
+fn resolve_offer(
     catalog: &Catalog,
     offer: &Offer,
     profile: Option<DeviceSpec>,
@@ -124,7 +124,8 @@ fn sold(
     let offer = &catalog.with_known_names(offer)?;
     let region = region(catalog, offer)?;
     let mut draft = draft(catalog, offer)?;
-    stand_in(catalog, offer, profile, &mut draft)?;
+    // Before the credits are set: a measured device has its own, and they begin as the address says.
+    apply_profile(catalog, offer, profile, &mut draft)?;
     begin_with_credits(offer, &mut draft)?;
     Ok(finished(catalog, offer, &region, draft))
 }
@@ -191,6 +192,7 @@ fn begin_with_credits(offer: &Offer, draft: &mut Draft) -> Result<(), Refusal> {
             credit.initial_share = f64::from(percent) / 100.0;
         }
     }
+    // The host's cache is part of the machine, so its buckets begin as those of the machine do.
     let cache = draft.instance.as_mut().and_then(|spec| spec.cache.as_mut());
     if let (Some(percent), Some(cache)) = (offer.instance_credits, cache) {
         for credit in &mut cache.credits {
@@ -202,6 +204,7 @@ fn begin_with_credits(offer: &Offer, draft: &mut Draft) -> Result<(), Refusal> {
 
 /// The region whose prices hold; a name that no list has is a mistake.
 fn region(catalog: &Catalog, offer: &Offer) -> Result<String, Refusal> {
+    // `local` is a name of every vendor: the machine tells whose it is.
     let named = match (offer.volume.as_str(), &offer.instance) {
         (local::NAME, Some(machine)) => machine,
         (volume, _) => volume,
@@ -224,6 +227,7 @@ fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
             )),
             Some(name) => match Machine::find(catalog, name) {
                 Some(machine) => machine.disks(offer),
+                // A name with a slash has a vendor before it, so it is no EC2 instance type.
                 None if name.contains('/') => Err(catalog.no_such_machine(name)),
                 None => local_disks(catalog, offer, name),
             },
@@ -273,6 +277,7 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
         return Err(Refusal::new(Part::Key("as-of"), message));
     }
     catalog.instance(name, offer.as_of).ok_or_else(|| {
+        // The name of a family alone (`i3`) is answered with its sizes, the smallest first.
         let types = catalog.instance_types();
         let names = types.iter().map(AsRef::<str>::as_ref);
         let mut sizes: Vec<_> = names.clone().collect();
@@ -352,6 +357,7 @@ fn check_cache(catalog: &Catalog, kind: &Kind, offer: &Offer) -> Result<(), Refu
 fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusal> {
     check_cache(catalog, &kind, offer)?;
     let vendor = catalog.vendor_of(&kind.name);
+    // `refused` of a type with limits only says that it cannot be attached to a machine of choice.
     if !kind.refused.is_empty() && kind.has_no_limits() {
         return Err(Refusal::new(Part::Volume, kind.refused));
     }
@@ -367,6 +373,7 @@ fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusa
     if !kind.refused.is_empty() {
         return Err(Refusal::new(Part::Instance, kind.refused));
     }
+    // Services that run on EC2 instances (RDS) write a prefix before the name of the instance type.
     if vendor.machines == catalog.own_vendor() {
         let bare = bare_name(&vendor, name, &kind)?;
         let instance = find_instance(catalog, offer, bare)?;
@@ -453,6 +460,7 @@ fn on_machine(
     match machine.limits(&groups, offer, &mut draft.assumptions)? {
         Some(granted) => {
             let granted = machine.with_cache(offer, granted, &mut draft.assumptions)?;
+            // Limits of all volumes of a type together lie on the machine already, and hold besides.
             let by_size = draft.instance.take();
             draft.instance = Some(InstanceSpec {
                 cache: granted.cache,
@@ -510,7 +518,7 @@ fn undocumented(name: &str) -> String {
 
 /// What the instance grants to all its volumes together.
 pub(crate) fn granted(instance: &Instance, as_of: Option<Date>) -> Option<InstanceSpec> {
-    let mut granted = grant(&instance.name, instance.ebs.as_ref()?);
+    let mut granted = ebs_limits(&instance.name, instance.ebs.as_ref()?);
     deliver("instance", as_of, &mut granted.caps, &mut granted.credits);
     Some(granted)
 }
@@ -526,13 +534,7 @@ pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolve
     }
     let instance = find_instance(catalog, offer, name)?;
     let address = Address::Sold(offer.clone());
-    let spec = DeviceSpec {
-        name: address.to_string(),
-        volumes: Vec::new(),
-        layout: Layout::default(),
-        instance: granted(&instance, offer.as_of),
-        faults: Vec::new(),
-    };
+    let spec = without_volumes(address.to_string(), granted(&instance, offer.as_of));
     let purchase_of_it = Purchase {
         instance: Some(name.clone()),
         ..Purchase::default()
@@ -588,13 +590,7 @@ fn machine_alone(
     let mut cost_notes = bill.notes;
     cost_notes.extend(remarks::future(catalog, offer));
     Resolved {
-        spec: DeviceSpec {
-            name: address.to_string(),
-            volumes: Vec::new(),
-            layout: Layout::default(),
-            instance: None,
-            faults: Vec::new(),
-        },
+        spec: without_volumes(address.to_string(), None),
         address,
         limits,
         prices: bill.prices,
@@ -631,7 +627,8 @@ fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
     }
 }
 
-fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
+/// A figure with a maximum above its base is a burst bucket, one without is a cap.
+fn ebs_limits(name: &str, ebs: &Ebs) -> InstanceSpec {
     let mut spec = InstanceSpec {
         cache: None,
         name: name.to_owned(),
@@ -660,7 +657,7 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
 }
 
 /// Replaces what no document promises by a measured device.
-fn stand_in(
+fn apply_profile(
     catalog: &Catalog,
     offer: &Offer,
     profile: Option<DeviceSpec>,
@@ -670,10 +667,12 @@ fn stand_in(
         return Ok(());
     };
     let part = Part::Key("profile");
+    // The profiles of an instance's own disks are applied where the disks are described.
     if offer.volume == local::NAME && offer.named_profile().is_some() {
         return Ok(());
     }
     if let Some(name) = offer.named_profile() {
+        // `average` is applied where a best-effort type is described; here only its name is checked.
         let kind = catalog.volume_type(&offer.volume);
         let known = name == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
         return if known {

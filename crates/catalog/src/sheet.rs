@@ -251,6 +251,7 @@ impl Sheet {
     pub fn from_resolved(resolved: &Resolved) -> Self {
         let remarks = resolved.notes.iter().map(|remark| remark.text.clone());
         let mut notes: Vec<String> = remarks.chain(resolved.cost_notes.iter().cloned()).collect();
+        // A note that already says why there is no prediction says it better than the error.
         let reaches = reaches(resolved).unwrap_or_else(|why| {
             let mut remarks = resolved.notes.iter();
             if remarks.all(|remark| remark.kind != RemarkKind::NoPrediction) {
@@ -264,7 +265,7 @@ impl Sheet {
             bursts: bursts(&resolved.spec),
             prices: resolved.prices.clone(),
             usd_per_month: total(&resolved.costs).filter(|_| !resolved.partly_unpriced),
-            currency: resolved.costs.first().map_or("USD", |cost| cost.currency),
+            currency: resolved.currency(),
             ratios: if resolved.partly_unpriced {
                 Vec::new()
             } else {
@@ -356,6 +357,7 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
         for (direction, read_percent) in [("read", 100), ("write", 0)] {
             for kib in BLOCKS {
                 let block = Bytes(kib << 10);
+                // As many sequential streams as there are volumes.
                 let streams = streams * volumes;
                 let load = Load {
                     read_percent,

@@ -1,4 +1,5 @@
-//! What every modelled volume has where nothing better is known of it.
+//! Assumptions about every volume of which nothing better is known: how much a limiter holds when it
+//! rests, and how long an operation takes.
 
 use blocklab_device::{Latency, Origin, Service, Spread};
 use blocklab_units::Nanos;

@@ -1,4 +1,5 @@
-//! What a load gets for a time: in the sheet of an address, and where credits run out.
+//! A stretch of time in which a load gets one rate. The sheet of an address and the endurance of burst
+//! credits are both lists of them.
 
 use serde::Serialize;
 

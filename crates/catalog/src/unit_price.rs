@@ -314,6 +314,7 @@ fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
         .filter(|price| price.per == Per::MillionIo)
         .map(|price| price.usd)
         .sum();
+    // A bill by use depends on the number of operations, so only the price of operations can hold it.
     let unit = |unit, paid_for: &'static str, delivered: f64, delivered_unit, by: &str| {
         let paid_usd = if paid_for == "month" { month } else { hour };
         let by_use_usd = if unit == Unit::MillionIo { by_use } else { 0.0 };

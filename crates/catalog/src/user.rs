@@ -47,7 +47,7 @@ pub(crate) fn imported(folder: &Path) -> PathBuf {
 }
 
 /// The file that the user writes by hand. An import does not touch it.
-pub(crate) fn own(folder: &Path) -> PathBuf {
+pub(crate) fn own_file(folder: &Path) -> PathBuf {
     folder.join("own.txt")
 }
 

@@ -1,5 +1,5 @@
 //! In: the names of an address as people write them. Out: the names that the tables know, and what
-//! the tables say of the vendor. A file of its own, so that nothing else asks whose a thing is.
+//! the tables say of the vendor. No other module decides to which vendor a name belongs.
 
 use blocklab_units::did_you_mean;
 use blocklab_workload::{Offer, address::Part};
@@ -109,14 +109,16 @@ impl Catalog {
     /// When a vendor stands where a volume is named.
     pub(crate) fn with_known_names(&self, offer: &Offer) -> Result<Offer, Refusal> {
         let mut known = offer.clone();
-        self.know_volume(&mut known)?;
+        self.use_known_volume(&mut known)?;
         if let Some(machine) = &offer.instance {
             known.instance = Some(self.known_machine(&known.volume, machine));
         }
         Ok(known)
     }
 
-    fn know_volume(&self, offer: &mut Offer) -> Result<(), Refusal> {
+    /// Replaces the volume by the type that the tables know: a type is left as it is, then come other
+    /// names of one, then the names of sizes, then other spellings of a type.
+    fn use_known_volume(&self, offer: &mut Offer) -> Result<(), Refusal> {
         let vendors = self.vendors();
         if vendors.iter().any(|vendor| vendor.name == offer.volume) {
             let kind = offer.size_name.as_deref().unwrap_or("TYPE");

@@ -77,14 +77,14 @@ pub(crate) fn volume(
     host: Option<Host<'_>>,
 ) -> Result<Draft, Refusal> {
     let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
-    let (draft, limits) = bare(catalog, &kind, offer, host)?;
+    let (draft, limits) = as_itself(catalog, &kind, offer, host)?;
     Ok(Draft {
         bounds: limits.all(),
         ..draft
     })
 }
 
-/// The same without the bounds of what may be bought, which nothing that holds a load back is among.
+/// As [`volume`], without the bounds of what may be bought: they hold no load back.
 ///
 /// # Errors
 /// As [`volume`].
@@ -96,11 +96,11 @@ pub(crate) fn volume_at_work(
 ) -> Result<Draft, Refusal> {
     let runs_as = successor(catalog, offer, kind, host)?;
     let kind = runs_as.as_ref().unwrap_or(kind);
-    bare(catalog, kind, offer, host).map(|(draft, _)| draft)
+    as_itself(catalog, kind, offer, host).map(|(draft, _)| draft)
 }
 
-/// A volume of a type that runs as itself, and its limits.
-fn bare<'k>(
+/// A volume of exactly this type, and its limits; a successor was looked for before.
+fn as_itself<'k>(
     catalog: &'k Catalog,
     kind: &'k Kind,
     offer: &'k Offer,
@@ -111,6 +111,7 @@ fn bare<'k>(
     let limits = Limits::find(catalog, kind.limits_of(), offer.as_of, engine.as_deref())?;
     let tiers = kind.tiers(catalog);
     let gib = limits.size(offer, &tiers, &mut assumptions)?;
+    // The bounds of the size hold for all sizes; from here on the limits are those of this one.
     let limits = limits.at(gib as f64);
     if !kind.assumes.is_empty() {
         assumptions.push(kind.assumes.clone());
@@ -151,8 +152,9 @@ fn bare<'k>(
     }
     let iops = terms.iops(&mut draft)?;
     terms.throughput(iops, &mut draft)?;
-    terms.elsewhere(iops, host, &mut draft);
-    terms.nothing_known(&mut draft);
+    terms.other_limits(iops, host, &mut draft);
+    terms.note_if_unlimited(&mut draft);
+    // After all limits of the whole, which are divided here.
     terms.stripe(&mut draft);
     let VolumeSpec { caps, credits, .. } = &mut draft.volume;
     deliver(&kind.name, offer.as_of, caps, credits);
@@ -228,6 +230,7 @@ fn successor(
         });
         days.min()
     });
+    // Without a machine nothing stands against it.
     let supported = host.is_none() || first.is_some_and(|from| from <= day);
     if beyond && !supported {
         let begins = first.map_or_else(String::new, |from| format!(" before {from}"));
@@ -265,7 +268,7 @@ struct Terms<'t> {
 }
 
 impl Terms<'_> {
-    /// This many per GiB, not below the floor and not above the cap.
+    /// Operations a second that come with the size: not below the floor and not above the cap.
     fn baseline(&self, gib: f64) -> f64 {
         let by_size = gib * self.limits.value("baseline_iops_per_gib");
         by_size
@@ -325,7 +328,7 @@ impl Terms<'_> {
         Err(Refusal::new(Part::Key("throughput"), message))
     }
 
-    /// What decides where nothing is sold.
+    /// For a message: what decides a figure that cannot be bought.
     fn instead(&self, gib: f64) -> String {
         let look_at = match self.kind.instead.as_str() {
             "" => String::new(),
@@ -561,6 +564,7 @@ impl Terms<'_> {
     /// Throughput that grows with the IOPS, in up to two steps.
     fn throughput_of_iops(&self, iops: f64) -> Cap {
         let most = self.limits.need("max_throughput");
+        // One step, in MiB/s for each; without that figure two steps, in KiB for each.
         if let Some(per) = self.limits.in_force("mibps_per_iops") {
             let rate = bytes_at(most.value.min(iops * per.value), &most);
             return cap("volume throughput", rate, &per);
@@ -573,6 +577,7 @@ impl Terms<'_> {
         match self.first_in_force("max_kib_per_iops_above_", "") {
             Some((above, per)) if iops > above => {
                 let mibps = (iops * per.value / 1024.0).min(most.value);
+                // The second step gives less for each operation, but never less than the first reached.
                 cap("volume throughput", Rate::MibPerS(mibps.max(first)), &per)
             }
             _ => cap("volume throughput", Rate::MibPerS(first), &below),
@@ -609,8 +614,8 @@ impl Terms<'_> {
         }
     }
 
-    /// Limits on operations besides: of a whole unit, and on older instances.
-    fn elsewhere(&self, iops: f64, host: Option<Host<'_>>, draft: &mut Draft) {
+    /// Further limits: of operations of 1 MiB, and on instances that are not built on Nitro.
+    fn other_limits(&self, iops: f64, host: Option<Host<'_>>, draft: &mut Draft) {
         if let Some(ops) = self.limits.get("max_iops_1mib") {
             let cap = cap("volume IOPS of 1 MiB", Rate::Iops(ops.value), &ops);
             draft.volume.caps.push(cap);
@@ -640,7 +645,7 @@ impl Terms<'_> {
     }
 
     /// Notes that nothing is predicted of a volume without known limits.
-    fn nothing_known(&self, draft: &mut Draft) {
+    fn note_if_unlimited(&self, draft: &mut Draft) {
         let of_machine = draft.instance.as_ref().map_or(0, |spec| spec.caps.len());
         if draft.volume.caps.len() + draft.volume.credits.len() + of_machine > 0 {
             return;

@@ -1,8 +1,7 @@
 //! `blocklab compare RUN --against-history`: a run compared with those before it.
 
-use std::process::ExitCode;
-
 use std::collections::HashSet;
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
@@ -36,6 +35,7 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
         bail!("--against-history is about one run: its history is what it is compared with");
     };
     let record = chosen::record(run, store)?;
+    gate::check_cases(asked, &[&record])?;
     let (own, earlier) = runs(&record, args.tag.as_deref(), store)?;
     let against = against_history(&own, &earlier, args.at_least.unwrap_or(0.0));
     let gate = judge(asked, &record, &against);
@@ -112,9 +112,8 @@ fn judge(asked: &[Asked], record: &Record, against: &AgainstHistory) -> Option<G
     let found = assess(record).findings;
     let evidence = Evidence {
         runs: &[(record, &found)],
-        comparison: None,
         history: Some(against),
-        compared: None,
+        ..Evidence::default()
     };
     answer(asked, evidence)
 }

@@ -35,6 +35,7 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     }
     all_different(&args.runs, &records)?;
     let all: Vec<&Record> = records.iter().collect();
+    gate::check_cases(&asked, &all)?;
     let comparison = compare_records(&all, baseline, margins(args, &asked));
     let gate = judge(&asked, &all, &comparison);
     show(args, &all, &comparison, gate.as_ref())?;
@@ -98,8 +99,7 @@ fn judge(asked: &[Asked], records: &[&Record], comparison: &Comparison) -> Optio
     let evidence = Evidence {
         runs: &runs,
         comparison: Some(comparison),
-        history: None,
-        compared: None,
+        ..Evidence::default()
     };
     answer(asked, evidence)
 }

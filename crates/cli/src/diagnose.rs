@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow, bail};
 use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
-use blocklab_compare::expect::{Diagnosis, Expectation, diagnose_each as judge};
+use blocklab_compare::expect::{Expectation, diagnose_each as judge};
 use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
@@ -83,6 +83,7 @@ fn one(
     record: &Record,
     catalog: &Catalog,
 ) -> Result<(String, Option<Gate>)> {
+    gate::check_cases(asked, &[record])?;
     let addresses = addresses(&args.expect, record)?;
     let found = addresses.iter().map(|text| find(text, record, catalog));
     let bought = found.collect::<Result<Vec<_>>>()?;
@@ -110,7 +111,12 @@ fn one(
         let page = blocklab_page::diagnosis(record, &diagnosis);
         output::write(path, page, Over::forced(args.force))?;
     }
-    let gate = judge_all(asked, record, &diagnosis);
+    let evidence = Evidence {
+        runs: &[(record, &diagnosis.assessment.findings)],
+        compared: diagnosis.expected.as_ref(),
+        ..Evidence::default()
+    };
+    let gate = answer(asked, evidence);
     let text = match args.form.form(terminal::style()) {
         None => json::diagnosis(record, &diagnosis, gate.as_ref()),
         Some(Form::Html) => {
@@ -125,16 +131,6 @@ fn one(
         }
     };
     Ok((text, gate))
-}
-
-fn judge_all(asked: &[Asked], record: &Record, diagnosis: &Diagnosis) -> Option<Gate> {
-    let evidence = Evidence {
-        runs: &[(record, &diagnosis.assessment.findings)],
-        comparison: None,
-        history: None,
-        compared: diagnosis.expected.as_ref(),
-    };
-    answer(asked, evidence)
 }
 
 /// The address of each target in their order; none if none is given. A single address applies to all

@@ -35,7 +35,7 @@ fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8>
     hosts::refuse_single_host_options(args)?;
     let wanted = args.run.wanted(gate::asked(&args.run.gate, Asking::Run)?);
     wanted.try_out(store)?;
-    let load = load(args, store)?;
+    let load = load(args, &wanted, store)?;
     let mut hosts = Hosts::new(args, given)?;
     let interrupted = listen()?;
     let unreachable = hosts.leave_out_unreachable(args)?;
@@ -52,8 +52,8 @@ fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8>
 }
 
 /// The load of the arguments, as all hosts run it.
-fn load(args: &FleetRunArgs, store: &Store) -> Result<Load> {
-    let request = request(&args.run, store)?;
+fn load(args: &FleetRunArgs, wanted: &Wanted, store: &Store) -> Result<Load> {
+    let request = request(&args.run, &wanted.conditions, store)?;
     if !request.study.publication.systems.is_empty() {
         bail!(
             "the study {} compares systems, one after the other: a fleet runs studies without systems",

@@ -44,7 +44,8 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
         catalog: &place::load_catalog()?,
         interrupted: &*listen()?,
     };
-    answer(&request(args, store)?, &wanted, setting)
+    let request = request(args, &wanted.conditions, store)?;
+    answer(&request, &wanted, setting)
 }
 
 fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
@@ -61,7 +62,8 @@ fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
         // No handler is installed: a forecast has nothing to close, so Ctrl-C may just end it.
         interrupted: &AtomicBool::new(false),
     };
-    dry_run::print(&request(args, store)?, setting, args.form)
+    let asked = gate::asked(&args.gate, Asking::Run)?;
+    dry_run::print(&request(args, &asked, store)?, setting, args.form)
 }
 
 /// Whether the argument STUDY is a job file of fio.

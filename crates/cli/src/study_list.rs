@@ -42,7 +42,7 @@ pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
             studies_document(&studies)
         });
     }
-    let plan = request(args, store)?.study.plan;
+    let plan = request(args, &[], store)?.study.plan;
     let cases: Vec<_> = plan.cases.iter().map(case_line).collect();
     let fields = answer::only("cases", &cases);
     answer::print(args.form, ("case_list_format", 1), &fields, || {

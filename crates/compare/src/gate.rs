@@ -24,7 +24,7 @@ use missed::missed;
 use slower::slower;
 use warning::warning;
 
-pub use asked::{Asked, Evidence, answer};
+pub use asked::{Asked, Evidence, NoSuchCase, answer, cases, check_cases};
 pub use condition::{Bound, Condition, Figure, NoCondition, percent};
 pub use loads::{Loads, fits};
 

@@ -268,6 +268,6 @@ impl Service {
             (Operation::InterleavedWrite, self.interleaved_write.as_ref()),
         ];
         all.into_iter()
-            .filter_map(|(operation, it)| Some((operation, it?)))
+            .filter_map(|(operation, latency)| Some((operation, latency?)))
     }
 }

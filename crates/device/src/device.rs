@@ -1,6 +1,6 @@
 //! In: operations and the moments at which they arrive. Out: the moments at which they complete, what
-//! each waited for, and what is left of every limit. A file of its own: the only place that knows the
-//! order of the stages.
+//! each waited for, and what is left of every limit. No other file knows
+//! the order of the stages.
 
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
@@ -24,10 +24,10 @@ use crate::{
     LimitName, Service, Spread, VolumeSpec,
 };
 
-/// A device at work: a fold over stages, with the state of its limiters and its chance.
+/// A device at work: its stages with the state of their limiters and random streams.
 ///
 /// The same device, the same seed and the same arrivals give the same answers on every machine.
-/// What it keeps does not grow with time.
+/// Its memory does not grow with the number of operations.
 #[derive(Debug, Clone)]
 pub struct Device {
     spec: Box<DeviceSpec>,
@@ -38,7 +38,7 @@ pub struct Device {
     volumes: Vec<Volume>,
     faults: Schedule,
     last: Nanos,
-    came: Came,
+    arrived: Arrived,
 }
 
 /// The way through a cache of the host.
@@ -50,7 +50,7 @@ struct CachedPath {
 
 /// The operations that a device was given.
 #[derive(Debug, Clone, Copy, Default)]
-struct Came {
+struct Arrived {
     ios: u64,
     bytes: u64,
     in_device_ns: u64,
@@ -92,8 +92,8 @@ enum Place {
 struct Volume {
     counter: ChargeCounter,
     tags: Option<QueueTags>,
-    /// Half a round trip: the way there, or the way back.
-    way: Nanos,
+    /// Half a round trip of the network, there or back.
+    half_trip: Nanos,
     chain: Chain,
     media: Media,
 }
@@ -105,12 +105,12 @@ impl Device {
     /// The first rule that the specification breaks.
     pub fn new(spec: &DeviceSpec, seed: u64) -> Result<Self, Invalid> {
         spec.check()?;
-        let mut scatters = Vec::new();
+        let mut distributions = Vec::new();
         let volumes = spec.volumes.iter().enumerate().map(|(index, volume)| {
             let service = volume.promised()?;
-            let scatter = shared(&mut scatters, &service.spread);
+            let distribution = shared(&mut distributions, &service.spread);
             let chance = Stream::new(seed, "media", index as u64);
-            let media = Media::new(service, scatter, chance);
+            let media = Media::new(service, distribution, chance);
             Ok(Volume::new(volume, service, media))
         });
         Ok(Self {
@@ -121,7 +121,7 @@ impl Device {
             volumes: volumes.collect::<Result<_, Invalid>>()?,
             faults: Schedule::new(&spec.faults, seed),
             last: Nanos::ZERO,
-            came: Came::default(),
+            arrived: Arrived::default(),
             spec: Box::new(spec.clone()),
         })
     }
@@ -180,14 +180,15 @@ impl Device {
         self.last = now;
         let answer = self.parts(now, io, on_wait);
         assert!(answer.at >= now, "nothing leaves before it arrives");
-        self.came.ios += 1;
-        self.came.bytes += u64::from(io.len);
+        self.arrived.ios += 1;
+        self.arrived.bytes += u64::from(io.len);
         let in_device_ns = answer.at.0 - now.0;
-        self.came.in_device_ns = self.came.in_device_ns.saturating_add(in_device_ns);
+        self.arrived.in_device_ns = self.arrived.in_device_ns.saturating_add(in_device_ns);
         answer
     }
 
-    /// An operation is done when its last part is, and failed when one of them is.
+    /// Sends the parts of an operation to their volumes. It is done when its last part is, and failed
+    /// when one of them has.
     #[inline(always)]
     fn parts(&mut self, now: Nanos, io: Io, on_wait: &mut impl FnMut(Wait)) -> Answer {
         if matches!(self.map, Map::One) {
@@ -196,6 +197,7 @@ impl Device {
         self.cut_parts(now, io, on_wait)
     }
 
+    /// As [`Self::parts`], on several volumes.
     #[inline(never)]
     fn cut_parts(&mut self, now: Nanos, io: Io, on_wait: &mut impl FnMut(Wait)) -> Answer {
         let mut cut = self.map.cut(io);
@@ -251,7 +253,7 @@ impl Device {
             };
         }
         let at = self.admitted(now, index, io, on_wait);
-        self.faults.befall(now, at, index, io.direction)
+        self.faults.apply(now, at, index, io.direction)
     }
 
     #[cfg(test)]
@@ -352,6 +354,7 @@ impl Device {
         spec.volumes[index] = to;
         // Another seed than the volume had, so that it does not draw the same latencies again.
         let mut fresh = Self::new(&spec, self.last.0)?.volumes.swap_remove(index);
+        // Channels and queue tags begin idle: what is in flight has its answer already.
         fresh.chain.go_on_from(&self.volumes[index].chain, now);
         self.volumes[index] = fresh;
         self.spec = spec;
@@ -362,9 +365,9 @@ impl Device {
     /// with other devices has counted their operations too.
     pub fn use_so_far(&self) -> DeviceUse {
         let mut found = DeviceUse {
-            ios: self.came.ios,
-            bytes: self.came.bytes,
-            in_device_ns: self.came.in_device_ns,
+            ios: self.arrived.ios,
+            bytes: self.arrived.bytes,
+            in_device_ns: self.arrived.in_device_ns,
             limits: Vec::new(),
         };
         if let Some(spec) = &self.spec.instance {
@@ -455,7 +458,7 @@ impl Volume {
         Self {
             counter: ChargeCounter::new(spec.accounting, service),
             tags: spec.queue_depth.map(QueueTags::new),
-            way: network.map_or(Nanos::ZERO, |network| Nanos(network.round_trip.0 / 2)),
+            half_trip: network.map_or(Nanos::ZERO, |network| Nanos(network.round_trip.0 / 2)),
             chain: Chain::new(chain),
             media,
         }
@@ -522,11 +525,13 @@ impl Volume {
             at >= now,
             "the instance lets nothing pass before it arrives"
         );
+        // A place in the queue is held from here until the answer is back at the host.
         let at = self.tags.as_ref().map_or(at, |tags| tags.admit(at));
         let mut by_volume =
             |link, meter, from, until| on_wait(Wait::new(Place::Volume, link, meter, from, until));
-        let there = at.saturating_add(self.way);
+        let there = at.saturating_add(self.half_trip);
         let at = self.chain.explain(there, &charged_io, &mut by_volume);
+        // In [`Wait`], the medium has the index after the last link of the chain.
         let medium = self.chain.links().len();
         let served = self
             .media
@@ -535,7 +540,7 @@ impl Volume {
                     by_volume(medium, meter, from, until);
                 }
             });
-        let done = served.saturating_add(self.way);
+        let done = served.saturating_add(self.half_trip);
         if let Some(tags) = &mut self.tags {
             tags.hold(done);
         }
@@ -547,8 +552,9 @@ impl Volume {
 fn add_chain(found: &mut DeviceUse, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>, chain: &Chain) {
     for (kinds, (used, emptied)) in kinds.into_iter().zip(counted(chain)) {
         for (kind, counted) in kinds.into_iter().zip(used) {
-            let is_left = matches!(kind, LimitKind::Baseline { .. });
-            let emptied = if is_left { emptied } else { &[] };
+            // The baseline is what an empty bucket leaves, so its entry names these moments.
+            let is_baseline = matches!(kind, LimitKind::Baseline { .. });
+            let emptied = if is_baseline { emptied } else { &[] };
             found.add(owner.has(kind), counted, emptied);
         }
     }
@@ -559,12 +565,12 @@ fn shared<'a>(
     known: &mut Vec<(&'a Spread, LatencyDistribution)>,
     spread: &'a Spread,
 ) -> LatencyDistribution {
-    if let Some((_, scatter)) = known.iter().find(|(other, _)| *other == spread) {
-        return scatter.clone();
+    if let Some((_, distribution)) = known.iter().find(|(other, _)| *other == spread) {
+        return distribution.clone();
     }
-    let scatter = LatencyDistribution::new(spread);
-    known.push((spread, scatter.clone()));
-    scatter
+    let distribution = LatencyDistribution::new(spread);
+    known.push((spread, distribution.clone()));
+    distribution
 }
 
 fn balances(

@@ -1,5 +1,5 @@
-//! In: a specification. Out: what of it cannot be a device, and what would work. A file of its own: all
-//! that builds a device is refused here, so that no stage checks its own numbers a second time.
+//! In: a specification. Out: what of it cannot be a device, and what would work. Everything that makes a
+//! device checks it here first, so that no stage checks its own numbers a second time.
 
 use blocklab_units::Nanos;
 
@@ -64,6 +64,7 @@ impl DeviceSpec {
     pub fn check(&self) -> Verdict {
         let name = &self.name;
         let smallest = self.volumes.iter().map(|volume| volume.capacity).min();
+        // Below a sector a stripe could divide one; above the smallest volume, that one would be empty.
         let fits = match self.layout {
             Layout::Joined => true,
             Layout::Striped { block } => {
@@ -97,7 +98,10 @@ impl DeviceSpec {
 }
 
 impl VolumeSpec {
-    /// The medium, if anybody knows it.
+    /// The medium.
+    ///
+    /// # Errors
+    /// [`Invalid::NoContract`] if its latencies are not known.
     pub(crate) fn promised(&self) -> Result<&Service, Invalid> {
         self.service.as_ref().ok_or_else(|| Invalid::NoContract {
             kind: self.kind.clone(),

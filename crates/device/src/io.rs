@@ -1,5 +1,4 @@
-//! An operation, as the host sends it to a device. A file of its own: every stage takes it and none owns
-//! it.
+//! An operation, as the host sends it to a device: what every stage takes.
 
 use blocklab_units::Nanos;
 
@@ -19,7 +18,7 @@ pub enum Direction {
 /// One operation as the host sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
-    /// What it does.
+    /// Read, write, trim or flush.
     pub direction: Direction,
     /// First byte, counted from the start of the device; `offset + len` must not pass the
     /// capacity.

@@ -1,5 +1,5 @@
-//! The names of limits: in the device model, in Records, in what is sold. A file of its own: a limit that
-//! was met and one that was bought are the same limit only if both have this one name.
+//! The names of limits: in the device model, in Records, in what is sold. A limit that a load has met and
+//! one that was bought are the same if these names are equal.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Limit {
     pub name: LimitName,
     /// In `unit`; of equal volumes, what each of them has.
     pub value: f64,
-    /// What the value counts.
+    /// The unit of the value.
     pub unit: LimitUnit,
     /// Where it comes from.
     pub origin: Origin,
@@ -42,16 +42,16 @@ pub struct LimitName {
     /// How many equal volumes have it, each for itself. `None`: it binds the sum of all volumes, or
     /// it is a bound.
     pub volumes: Option<u32>,
-    /// What it holds back.
+    /// Which limit of its owner it is.
     #[serde(flatten)]
     pub kind: LimitKind,
 }
 
-/// What a limit holds back, and while what lasts.
+/// What a limit restricts, and in which state of its bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LimitKind {
-    /// What a cap lets pass for ever.
+    /// The sustained rate of a cap.
     Rate {
         /// The name of the cap: `volume IOPS`.
         limiter: String,
@@ -124,7 +124,7 @@ pub enum Operation {
 /// counts.
 macro_rules! units {
     ($($variant:ident $text:literal $meaning:literal;)*) => {
-        /// What the value of a limit counts.
+        /// The unit of a limit's value.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum LimitUnit {
             $(
@@ -242,18 +242,18 @@ impl fmt::Display for LimitKind {
 /// `gp3: volume throughput`, `30 x gp2: burst credits (baseline)`
 impl fmt::Display for LimitName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.of(&self.kind))
+        f.write_str(&self.with_owner(&self.kind))
     }
 }
 
 impl LimitName {
     /// Something else of the same owner, for people: `30 x gp2: burst credits`.
-    pub fn of(&self, what: impl fmt::Display) -> String {
-        format!("{}: {what}", self.by())
+    pub fn with_owner(&self, what: impl fmt::Display) -> String {
+        format!("{}: {what}", self.owner())
     }
 
     /// Who has the limit.
-    pub(crate) fn by(&self) -> Owner<'_> {
+    pub(crate) fn owner(&self) -> Owner<'_> {
         Owner {
             name: &self.owner,
             volumes: self.volumes,

@@ -1,5 +1,5 @@
-//! In: the specification of a device. Out: all its limits, by name, value, unit and origin. A file of
-//! its own: what a device documents is listed here without a device at work.
+//! In: the specification of a device. Out: all its limits, by name, value, unit and origin. No device
+//! is made for that.
 
 use crate::limit::Owner;
 use crate::{
@@ -173,7 +173,7 @@ impl DeviceSpec {
         for limit in &limits {
             let name = &limit.name;
             let figure = format!("{} {} {}", name.kind, limit.value, limit.unit);
-            figures.push((name.by(), figure, &limit.origin));
+            figures.push((name.owner(), figure, &limit.origin));
         }
         for (volume, owner) in self.distinct_volumes() {
             if let Some(service) = &volume.service {

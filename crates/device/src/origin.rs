@@ -1,5 +1,5 @@
-//! Where a number comes from, as a part of the number. A file of its own: catalogs, device files and
-//! Records write the same kinds of origin.
+//! Where a number comes from, as a part of the number. Catalogs, device files and Records write the
+//! same kinds of origin.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Origin {
         /// Who, where, in which rows.
         by: String,
     },
-    /// Nobody knows: what stands in for it, and why.
+    /// It is not known, and this is used instead.
     Assumed {
         /// The reason.
         because: String,

@@ -26,7 +26,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The least that a load can be instead of nothing.
+    /// The load with at least one operation in flight and one byte in each, so that no rate is divided by 0.
     fn sound(self) -> Self {
         Self {
             in_flight: self.in_flight.max(1),
@@ -130,6 +130,7 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
 /// The phases from a moment on, in seconds, until every bucket that the load empties is empty.
 fn until_steady(demand: &Demand, meters: &mut [Metered], load: Load, mut now: f64) -> Vec<Phase> {
     let mut phases = Vec::new();
+    // Each turn but the last empties a bucket, and none fills while the load lasts, so it ends.
     loop {
         let (iops, binding) = bound(demand, meters);
         phases.push(Phase {
@@ -190,6 +191,7 @@ pub fn drains(spec: &DeviceSpec, load: Load, iops: f64) -> Result<Vec<Drain>, In
     let drains = buckets.map(|meter| Drain {
         lasts: match meter.lasts(iops) {
             Some(seconds) => Some(Nanos::from_secs_f64(seconds)),
+            // It is empty at the start.
             None if iops > meter.rate => Some(Nanos::ZERO),
             None => None,
         },
@@ -223,14 +225,14 @@ pub fn service_quantile(spec: &DeviceSpec, load: Load, share: f64) -> Result<Nan
         let service = volume.promised()?;
         let part = part_of(spec, load);
         let network = volume.network.as_ref();
-        let way = network.map_or(0.0, |network| network.round_trip.as_secs_f64());
+        let round_trip = network.map_or(0.0, |network| network.round_trip.as_secs_f64());
         let sides = [
             (load.read_percent > 0, &service.read),
             (load.read_percent < 100, &service.write),
         ];
         let factor = spread::quantile(&service.spread, share);
         for (_, latency) in sides.into_iter().filter(|(is_done, _)| *is_done) {
-            slowest = slowest.max(latency.seconds(part) * factor + way);
+            slowest = slowest.max(latency.seconds(part) * factor + round_trip);
         }
     }
     Ok(Nanos::from_secs_f64(slowest))
@@ -339,6 +341,7 @@ struct Counted {
 fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
     let part = part_of(spec, load).as_f64();
     let parts = load.block.as_f64() / part;
+    // Only operations that continue one another in one direction are merged.
     let merged = load.streams > 0 && load.read_percent.is_multiple_of(100);
     let (ops, charged) = accounting.charge(part, merged);
     Counted {
@@ -374,7 +377,8 @@ fn missed(spec: &DeviceSpec) -> f64 {
     cache.map_or(1.0, |cache| 1.0 - cache.hit_share)
 }
 
-/// Writes count whether they go through a cache or are written back: in the long run all are.
+/// All limiters that a load meets. Writes count whether they go through a cache or are written back: in
+/// the long run all reach their volume.
 fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
     let mut found = Vec::new();
     let volumes = spec.volumes.len() as f64;

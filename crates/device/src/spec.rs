@@ -106,7 +106,7 @@ impl VolumeSpec {
     }
 }
 
-/// What the instance grants to all its volumes together.
+/// The limits of the instance, which all its volumes share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstanceSpec {
@@ -228,10 +228,10 @@ pub enum Covers {
 pub struct Cap {
     /// `volume throughput`.
     pub name: String,
-    /// What it counts.
+    /// The directions that it counts.
     #[serde(default)]
     pub covers: Covers,
-    /// What it lets pass.
+    /// The sustained rate.
     pub rate: Rate,
     /// The bucket that is full after idling, in time of its own rate; 0 paces from the first
     /// operation.
@@ -292,7 +292,7 @@ fn full() -> f64 {
     1.0
 }
 
-/// What a burst bucket holds.
+/// The unit of a burst bucket's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CreditUnit {
@@ -311,16 +311,16 @@ impl Credit {
     }
 }
 
-/// What is left in a burst bucket.
+/// How full a burst bucket is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreditBalance {
     /// Whose, and which.
     pub name: String,
     /// In its unit.
     pub left: f64,
-    /// What it holds when it is full.
+    /// Its content when it is full.
     pub capacity: f64,
-    /// What it holds.
+    /// The unit of its content.
     pub unit: CreditUnit,
 }
 

@@ -1,5 +1,5 @@
 //! What a device has counted since it was made: the load that came, what each limit counted of it,
-//! and for how long each limit held operations back. The model knows this; nobody has to infer it
+//! and for how long each limit held operations back. The model knows this, so it need not be inferred
 //! from rates.
 
 use blocklab_units::Nanos;
@@ -22,7 +22,7 @@ pub struct DeviceUse {
     pub limits: Vec<LimitUse>,
 }
 
-/// What a limit counted and held back.
+/// How much passed a limit, and how long operations waited for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitUse {
     /// Which one.
@@ -39,7 +39,7 @@ impl DeviceUse {
     /// What came after an earlier look at the same device.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        // A volume that was modified counts anew.
+        // A volume that was modified counts from zero again, so a limit may be below its earlier count.
         let limits = self.limits.iter().map(|limit| {
             let mut before = earlier
                 .limits
@@ -61,7 +61,7 @@ impl DeviceUse {
             Some(known) => {
                 known.units += counted.units;
                 known.waited_ns += counted.waited_ns;
-                // Equal volumes under one load run empty together; the first of them tells.
+                // Equal volumes under one load run empty together, so the moments of one are enough.
                 if known.emptied.is_empty() {
                     known.emptied = emptied.to_vec();
                 }

@@ -216,6 +216,7 @@ impl Overrides {
             profile,
             ..Draft::default()
         };
+        // The setters of options work on a draft, which has one time span: each one is lent to it.
         for span in &mut spans {
             std::mem::swap(span, &mut draft.span);
             for option in &self.options {

@@ -255,6 +255,7 @@ fn affinity(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> 
         draft.span.round_robin = true;
         return Ok(());
     }
+    // `-ag0,0,1,g1,2`: a group holds for the processors behind it.
     let last = rest.rsplit(',').next().unwrap_or_default();
     if last.starts_with('g') {
         let wrong =

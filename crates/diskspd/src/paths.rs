@@ -1,4 +1,4 @@
-//! Names of Windows: what they are called here, or which `--map` is missing.
+//! Paths of Windows, translated to Linux by `--map`, or the message that says which map is missing.
 
 use blocklab_syntax::Mistake;
 use blocklab_workload::Target;

@@ -126,6 +126,7 @@ impl Maker<'_> {
             .flat_map(|(_, jobs)| std::mem::take(jobs))
             .collect();
         let mut pairs: Vec<Pair> = paired.into_iter().map(|(pair, _)| pair).collect();
+        // Jobs are planned target by target, but DiskSpd's tables list them thread by thread.
         pairs.sort_by_key(|pair| (pair.thread, pair.target));
         let threads = match span.thread_count {
             0 => span.targets.iter().map(|target| target.threads).sum(),

@@ -55,7 +55,7 @@ pub(super) fn effective(outcome: &Outcome<'_>) -> String {
             .iter()
             .filter(|row| row.pair.target == index)
             .peekable();
-        let lines = rows.peek().map(|row| got(target, row));
+        let lines = rows.peek().map(|row| in_use(target, row));
         let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
             continue;
         };
@@ -73,7 +73,7 @@ pub(super) fn effective(outcome: &Outcome<'_>) -> String {
 }
 
 /// The ranges that get operations, on multiples of the alignment.
-fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
+fn in_use(target: &Target, row: &Row<'_>) -> Vec<String> {
     let end = match target.max_file_size {
         0 => row.file_size,
         limit => row.file_size.min(limit),

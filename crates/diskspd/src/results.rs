@@ -203,24 +203,24 @@ pub(super) fn outcomes<'a>(
     })
 }
 
-/// The rates of the jobs that `of` picks, in each interval.
+/// The rates of the jobs that `picks` accepts, in each interval.
 fn rates(
     measurement: &Measurement,
     buckets: &[Bucket],
-    of: impl Fn(&JobResult) -> bool,
+    picks: impl Fn(&JobResult) -> bool,
 ) -> Vec<Rate> {
     buckets
         .iter()
         .map(|bucket| {
             let jobs = measurement.jobs.iter().zip(&bucket.jobs);
-            let own = jobs.filter(|(job, _)| of(job));
+            let own = jobs.filter(|(job, _)| picks(job));
             let mut served = [Served::default(); 2];
-            for (_, ways) in own {
-                let both = served.iter_mut().zip(ways);
-                both.for_each(|(sum, way)| *sum = sum.plus(*way));
+            for (_, directions) in own {
+                let both = served.iter_mut().zip(directions);
+                both.for_each(|(sum, more)| *sum = sum.plus(*more));
             }
             let [read, write] =
-                served.map(|way| way.ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
+                served.map(|sum| sum.ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
             Rate {
                 end_ns: bucket.end_ns,
                 read,
@@ -252,6 +252,7 @@ fn row<'a>(
         }
     }
     let target = record.targets.iter().find(|facts| facts.path == pair.path);
+    // Where no target of the record has this path, the only one that there is must be meant.
     let only = (record.targets.len() == 1).then(|| &record.targets[0]);
     let size = target.or(only).map_or(0, |facts| facts.size_bytes.0);
     Row {

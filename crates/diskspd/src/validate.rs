@@ -1,4 +1,4 @@
-//! What excludes what: each with its own words.
+//! Options that exclude or need each other: one row a rule, with its message.
 
 use super::distribution;
 use super::paths::template;

@@ -184,12 +184,12 @@ fn series(sheet: &mut Sheet, rates: &[Rate]) {
         let mut line = format!(
             "<Bucket SampleMillisecond=\"{ms}\" Read=\"{read}\" Write=\"{write}\" Total=\"{total}\""
         );
-        for (way, served) in ["Read", "Write"].into_iter().zip(rate.served) {
+        for (direction, served) in ["Read", "Write"].into_iter().zip(rate.served) {
             let (least, most) = (served.min_ns as f64 / 1e6, served.max_ms());
             let (mean, deviation) = (served.mean_ms(), served.stddev_ms());
             line.push_str(&format!(
-                " {way}MinLatencyMilliseconds=\"{least:.3}\" {way}MaxLatencyMilliseconds=\"{most:.3}\" \
-                 {way}AvgLatencyMilliseconds=\"{mean:.3}\" {way}LatencyStdDev=\"{deviation:.3}\""
+                " {direction}MinLatencyMilliseconds=\"{least:.3}\" {direction}MaxLatencyMilliseconds=\"{most:.3}\" \
+                 {direction}AvgLatencyMilliseconds=\"{mean:.3}\" {direction}LatencyStdDev=\"{deviation:.3}\""
             ));
         }
         sheet.line(&format!("{line}/>"));

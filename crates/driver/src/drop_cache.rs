@@ -6,9 +6,10 @@ use rustix::fs::{Advice, fadvise};
 
 use super::TargetFile;
 
-/// Number of bytes that a thread transfers before it drops the cache again.
+/// Drops the targets of a thread from the page cache whenever it has transferred a number of bytes.
 pub(crate) struct DropCache {
     files: Vec<TargetFile>,
+    /// That number.
     every: u64,
     left: u64,
 }
@@ -24,7 +25,7 @@ impl DropCache {
 
     /// An operation of `len` bytes is about to begin.
     #[inline]
-    pub(crate) fn moves(&mut self, len: u32) {
+    pub(crate) fn before_transfer(&mut self, len: u32) {
         if self.left == 0 {
             self.drop_cache();
         }
@@ -38,7 +39,7 @@ impl DropCache {
         let opened = self
             .files
             .iter()
-            .map(|file| file.reached(|path| File::open(path)));
+            .map(|file| file.with_safe_path(|path| File::open(path)));
         opened.flatten().for_each(|file| drop_cache(&file));
     }
 }

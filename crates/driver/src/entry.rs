@@ -11,7 +11,7 @@ use blocklab_workload::{Access, Engine, Job};
 use super::{Backing, TargetFile};
 use crate::Error;
 
-/// How the files of a job are opened: decided once, by trying.
+/// How the files of a job are opened.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) direct: bool,
@@ -35,10 +35,11 @@ impl Entry {
         if !is_model && job.engine.needs_target() && job.pool.is_none() {
             permitted(job, files)?;
         }
+        // Nothing is opened. A model has no page cache, so its operations count as direct ones.
         if is_model || !job.engine.opens_files() {
             let entry = Self {
                 direct: is_model,
-                write: write && is_model,
+                write,
             };
             return Ok((entry, None));
         }
@@ -82,6 +83,7 @@ impl Entry {
     }
 
     pub(super) fn opening(self, job: &Job, file: &TargetFile) -> Opening {
+        // The jobs of a pool share their files, and those that one only reads stay read-only.
         let write = self.write && (job.pool.is_none() || file.may_write);
         Opening {
             write,

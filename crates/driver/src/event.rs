@@ -40,7 +40,7 @@ pub enum Event<'a> {
         step: usize,
         /// Number of measurements of the plan so far.
         steps: usize,
-        /// What the run has left until then.
+        /// The record of the run so far.
         so_far: &'a Record,
     },
     /// What was done since the last one, about twice a second.
@@ -105,7 +105,7 @@ pub trait Questions {
         None
     }
 
-    /// Whether to report it now as well.
+    /// Whether to report the measurement so far now, in addition.
     fn is_requested(&mut self) -> bool {
         false
     }
@@ -120,14 +120,14 @@ pub trait Questions {
         None
     }
 
-    /// Everything is checked and laid out: how long from now until the first pass begins, where other
-    /// hosts have a say in it. The run waits for the answer.
+    /// Called once everything is checked and laid out. Returns how long from now the first pass begins,
+    /// if other hosts begin at the same moment; `None`: at once. The run waits for the answer.
     fn start_in(&mut self) -> Option<Nanos> {
         None
     }
 
-    /// The last chance to change a case because of earlier measurements, or of the state of its files.
-    /// Returns whether to run it at all.
+    /// Called before each case, to change it because of earlier measurements or of the state of its
+    /// files. Returns whether to run it at all.
     fn adapt(&mut self, _case: &mut Case, _so_far: &Record) -> bool {
         true
     }

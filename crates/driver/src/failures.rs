@@ -63,11 +63,12 @@ pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     let by_headers =
         first.map(|kept| miscompare(kept, headers.iter().map(|header| header.count).sum()));
     let by_keys = keys.iter().flat_map(|found| {
+        // Not empty: the first of them has shown that these are keys.
         let last = found.kept.len() as u64 - 1;
         let kept = found.kept.iter().zip(0..);
         kept.map(move |(kept, index)| {
-            let rest = if index == last { found.count - last } else { 1 };
-            miscompare(kept, rest)
+            let count = if index == last { found.count - last } else { 1 };
+            miscompare(kept, count)
         })
     });
     by_headers.into_iter().chain(by_keys).collect()

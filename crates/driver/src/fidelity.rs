@@ -1,4 +1,5 @@
-//! In: the recorders of a job that replays. Out: how far that was what was recorded.
+//! In: the recorders of a job that replays a trace. Out: how closely it kept to the trace's times,
+//! order and rates.
 
 use blocklab_record::{Fidelity, Timing};
 use blocklab_worker::{IssueTimes, LatencySum};
@@ -51,7 +52,7 @@ fn timing(times: &[&IssueTimes]) -> Option<Timing> {
         rate_span_ns: last.span,
         rate_error_mean_iops: wrong as f64 / spans as f64 / seconds,
         rate_error_max_iops: most as f64 / seconds,
-        // One that came too late lacks in one span and is too many in another.
+        // A late operation counts twice: it is missing in its span, and too many in the next.
         rate_error_percent: 50.0 * wrong as f64 / due.max(1) as f64,
     })
 }

@@ -27,11 +27,12 @@ impl Default for Counted {
 }
 
 impl Counted {
-    pub(crate) fn sum(tallies: &[&DirectionCounters]) -> Self {
-        let service = LatencySum::from_histograms(tallies.iter().map(|tally| &tally.service));
+    pub(crate) fn sum(by_thread: &[&DirectionCounters]) -> Self {
+        let service =
+            LatencySum::from_histograms(by_thread.iter().map(|counters| &counters.service));
         Self {
-            ios: tallies.iter().map(|tally| tally.ios.get()).sum(),
-            bytes: tallies.iter().map(|tally| tally.bytes.get()).sum(),
+            ios: by_thread.iter().map(|counters| counters.ios.get()).sum(),
+            bytes: by_thread.iter().map(|counters| counters.bytes.get()).sum(),
             sum: service.sum,
             sum_squares: service.sum_squares,
             histogram: service.histogram,
@@ -55,9 +56,9 @@ impl Held {
     fn new(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
         let (mut all, mut ramp) = (Vec::new(), Vec::new());
         for member in members_of(members, job) {
-            all.extend(member.recorder.tally(direction));
+            all.extend(member.recorder.counters(direction));
             if let Some(recorder) = member.recorder.warm().filter(|_| warm) {
-                ramp.extend(recorder.tally(direction));
+                ramp.extend(recorder.counters(direction));
             }
         }
         let measured = longest(&all);
@@ -66,12 +67,13 @@ impl Held {
             all: Counted::sum(&all),
             longest: measured,
             ramp_longest: longest(&ramp),
-            ramp_ios: ramp.iter().map(|tally| tally.ios.get()).sum(),
+            ramp_ios: ramp.iter().map(|counters| counters.ios.get()).sum(),
         }
     }
 
-    /// A bound that no operation since `earlier` exceeds; the ramp's counts while it lasts.
-    fn bound(&self, earlier: &Self) -> u64 {
+    /// A latency that no operation since `earlier` exceeds. That of the ramp counts only if operations
+    /// of the ramp have ended since then.
+    fn longest_since(&self, earlier: &Self) -> u64 {
         if self.ramp_ios > earlier.ramp_ios {
             self.longest.max(self.ramp_longest)
         } else {
@@ -88,15 +90,16 @@ impl Held {
             sum_ns: (now.sum - before.sum).max(0.0),
             sum_squares: (now.sum_squares - before.sum_squares).max(0.0),
             min_ns: lowest,
-            max_ns: highest.min(self.bound(earlier)),
+            // The end of the highest bucket lies up to a bucket above the longest latency.
+            max_ns: highest.min(self.longest_since(earlier)),
         }
     }
 }
 
-fn longest(tallies: &[&DirectionCounters]) -> u64 {
-    tallies
+fn longest(by_thread: &[&DirectionCounters]) -> u64 {
+    by_thread
         .iter()
-        .map(|tally| tally.longest())
+        .map(|counters| counters.longest())
         .max()
         .unwrap_or(0)
 }
@@ -176,7 +179,7 @@ impl IntervalTicker {
         let jobs = held
             .iter()
             .zip(&self.before)
-            .map(|(now, before)| [0, 1].map(|way| now[way].since(&before[way])));
+            .map(|(now, before)| [0, 1].map(|direction| now[direction].since(&before[direction])));
         self.number += 1;
         let slice = IntervalData {
             number: self.number,

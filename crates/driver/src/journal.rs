@@ -129,6 +129,8 @@ impl OpenJournal {
         } else {
             MapState::Journalled
         };
+        // The map before the journal: killed in between, the old journal is one of an older generation,
+        // whose writes the map already has.
         write_map(&how.path, &keys.saved(generation, state))?;
         let file = empty(&journal_path(&how.path))?;
         let notes = (!how.map_only).then(|| {

@@ -69,6 +69,7 @@ impl FileFiller {
         mut progress: impl FnMut(Bytes),
     ) -> io::Result<bool> {
         let (mut file, size) = (layout.file, layout.size.0);
+        // The chunk serves all files, and grows to the largest that was needed so far.
         let (prepared, needed) = (self.chunk.len(), size.min(CHUNK as u64) as usize);
         if prepared < needed {
             self.chunk.resize(needed, 0);

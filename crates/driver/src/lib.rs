@@ -65,7 +65,7 @@ pub use layout::{FileFiller, Layout};
 pub use overhead::measure as measure_overhead;
 pub use sim::simulate;
 
-/// What is behind a target.
+/// What a target consists of: files and devices of the machine, or a model of a device.
 #[derive(Debug, Clone)]
 pub enum Backing {
     /// A file or device of this machine.
@@ -93,8 +93,8 @@ pub enum Reopen {
     },
 }
 
-/// A path that leads to an open file.
-fn through(file: &File) -> PathBuf {
+/// A path that leads to an open file, whatever its name leads to now.
+fn descriptor_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
@@ -109,7 +109,7 @@ pub struct TargetFile {
     pub size: u64,
     /// Whether the caller has established that it may be written to.
     pub may_write: bool,
-    /// What is behind it.
+    /// Files of the machine, or a model.
     pub backing: Backing,
 }
 
@@ -130,28 +130,34 @@ impl TargetFile {
     /// # Errors
     /// The kernel's error, also if its name leads to another file by now.
     pub(crate) fn open(&self, opening: Opening) -> io::Result<OpenFile> {
-        self.reached(|path| open(path, opening, self.size))
+        self.with_safe_path(|path| open(path, opening, self.size))
     }
 
-    /// Opens it by a path that leads to no other file.
+    /// Calls `open` with a path that leads to this file, as [`Reopen`] defines it.
     ///
     /// # Errors
     /// As [`TargetFile::open`].
-    pub(crate) fn reached<T>(&self, open: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    pub(crate) fn with_safe_path<T>(
+        &self,
+        open: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> io::Result<T> {
         match &self.reopen {
             Reopen::Name => open(&self.path),
-            Reopen::Held(file) => open(&through(file)),
-            Reopen::Identity { id, born } => open(&through(&self.found(*id, *born)?)),
+            Reopen::Held(file) => open(&descriptor_path(file)),
+            Reopen::Identity { id, born } => {
+                open(&descriptor_path(&self.checked_handle(*id, *born)?))
+            }
         }
     }
 
-    /// Holds the file behind its name without opening it (O_PATH): it may be a pipe by now, on which
-    /// an open waits, or a tape, which an open rewinds.
-    fn found(&self, id: (u64, u64), born: Option<SystemTime>) -> io::Result<File> {
+    /// A handle on the file behind the name, once it is known to be the same file. It does not open it
+    /// (O_PATH): it may be a pipe by now, on which an open waits, or a tape, which an open rewinds.
+    fn checked_handle(&self, id: (u64, u64), born: Option<SystemTime>) -> io::Result<File> {
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_PATH);
         let found = options.open(&self.path)?;
         let metadata = found.metadata()?;
+        // A file system without creation times leaves device and inode to compare.
         let both = metadata.created().ok().zip(born);
         let is_as_old = both.is_none_or(|(now, then)| now == then);
         if (metadata.dev(), metadata.ino()) != id || !is_as_old {

@@ -18,8 +18,9 @@ pub(crate) struct MinRates {
     measure_from: Nanos,
     /// Start of the span that is judged next.
     last: Nanos,
-    before: Totals,
     /// The counts at that moment.
+    before: Totals,
+    /// The counts at the last look, which show whether anything has completed since.
     seen: Totals,
     /// The first rate that was missed.
     pub(crate) missed: Option<ErrorCount>,
@@ -53,8 +54,8 @@ impl MinRates {
     /// Whether a rate was missed over the span that ends now. A span ends with a completion, so a job
     /// that pauses is not judged meanwhile.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
-        let ios = moved(members, self.job, |tally| tally.ios.get());
-        let bytes = moved(members, self.job, |tally| tally.bytes.get());
+        let ios = moved(members, self.job, |counters| counters.ios.get());
+        let bytes = moved(members, self.job, |counters| counters.bytes.get());
         let totals = (ios, bytes);
         let has_completed = totals != std::mem::replace(&mut self.seen, totals);
         let settled = self.measure_from.saturating_add(self.rule.settle);
@@ -66,6 +67,7 @@ impl MinRates {
         let span = now.since(self.last).0 as f64 / 1e9;
         self.last = now;
         let before = std::mem::replace(&mut self.before, totals);
+        // The first look after the settling time only begins the first span.
         if is_first {
             return false;
         }

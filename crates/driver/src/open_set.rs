@@ -83,7 +83,7 @@ impl OpenSet {
         })
     }
 
-    /// Passes an operation on; whether there was a place for its file.
+    /// Passes an operation on. Returns false, and keeps nothing, if its file has no place.
     fn hand_on(&mut self, io: &Io) -> bool {
         let file = io.file as usize;
         let Some(place) = self.place_of[file].or_else(|| self.place_for(file)) else {
@@ -94,6 +94,7 @@ impl OpenSet {
         (used.in_flight, used.used) = (used.in_flight + 1, self.moment);
         self.went_to[io.slot.index()] = place;
         self.in_flight += 1;
+        // A slot is not `Clone`; the completion gives one for the same buffer.
         let Completion { slot, .. } = io.returned(0);
         self.inner.submit(&Io {
             slot,
@@ -124,6 +125,7 @@ impl OpenSet {
     /// too many open.
     fn open(&mut self, file: usize, place: usize) -> io::Result<()> {
         let vacant = self.vacant.take().map_or_else(OpenFile::vacant, Ok)?;
+        // Also if what follows fails: the old file is not there any more.
         self.place_of[self.places[place].file] = None;
         drop(self.inner.exchange(place, vacant)?);
         let opened = (self.opener)(file)?;
@@ -148,7 +150,7 @@ impl OpenSet {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Takes what the target below gives back; whether that was anything.
+    /// Takes what the target below gives back. Returns whether that was anything.
     fn collect(
         &mut self,
         at_least: usize,
@@ -188,7 +190,8 @@ impl Target for OpenSet {
     ) -> io::Result<()> {
         self.release()?;
         loop {
-            // Each completion may free the place that the first one held waits for.
+            // Each completion may free the place that the first waiting operation needs, so one is
+            // waited for even if the caller has enough.
             let waits = usize::from(!self.held.is_empty());
             let missing = at_least.saturating_sub(done.len()).max(waits);
             let came = self.collect(missing.min(self.in_flight), until, done)?;

@@ -1,12 +1,11 @@
-//! A thread that is to act at an agreed moment is put before all ordinary ones until then.
+//! In: a thread that must act at an agreed moment. Out: real-time scheduling for it until then.
 //!
-//! A file of its own: it is a matter of the kernel's scheduler, and of nothing that is measured. On a
-//! machine whose processors are busy an ordinary thread gets one some milliseconds after it wakes; a
-//! real-time thread gets it at once. It is so for the moment of the start only: what is measured runs
-//! as it would without.
+//! On a machine whose processors are busy, an ordinary thread gets one some milliseconds after it
+//! wakes; a real-time thread gets it at once. This lasts until the start only, so it has no effect on
+//! what is measured.
 
-/// Real-time scheduling of the current thread, for as long as the value lives; nothing where the user may
-/// not have it (root may, and who has `ulimit -r`).
+/// Real-time scheduling of the current thread, for as long as the value lives. Without the right to it
+/// (root has it, and users with `ulimit -r`) the thread stays an ordinary one.
 pub(crate) struct Prompt {
     is_granted: bool,
 }

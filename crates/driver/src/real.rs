@@ -35,7 +35,8 @@ fn drive<T: Target>(
     grouping: Grouping,
 ) -> io::Result<()> {
     let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
-    // Otherwise completions are handled before anything new is submitted.
+    // Whether each completion is followed by the next operation in its slot. With smaller groups all
+    // completions are handled first, and the loop above submits group by group.
     let at_once = grouping.submit as usize >= worker.depth() && !grouping.measure_submit;
     let mut staged = 0;
     let mut now = target.now();
@@ -57,9 +58,11 @@ fn drive<T: Target>(
             }
         };
         let at_least = worker.depth_in_use().min(grouping.complete as usize);
-        // There were more completions than are handled at once.
+        // The last wait returned more completions than are handled at a time: the rest needs no wait.
         let has_some = !done.is_empty() && done.len() >= at_least;
         if staged > 0 {
+            // `wait` submits what is staged in the same system call. A submission that is measured, or
+            // that no wait follows, needs a call of its own.
             if grouping.measure_submit || has_some {
                 hand_over(target, worker)?;
             } else {
@@ -79,6 +82,7 @@ fn drive<T: Target>(
         now = target.now();
         let taken = done.len().min(grouping.take);
         worker.reaped(taken);
+        // Before the slots are used again, which overwrites what was read.
         if filler.check.is_some() {
             filler.compare(&done[..taken], worker, now);
         }
@@ -177,7 +181,7 @@ impl BufferFiller {
     #[inline(always)]
     fn prepare(&mut self, io: &Io, worker: &Worker) {
         if let Some(drop_cache) = &mut self.drop_cache {
-            drop_cache.moves(io.len);
+            drop_cache.before_transfer(io.len);
         }
         if io.direction != Direction::Write {
             return;
@@ -189,6 +193,8 @@ impl BufferFiller {
         self.content.refresh(buffer);
     }
 
+    /// Fills the buffer of a write that is verified. Kept out of line, as [`Self::compare`] is, so that
+    /// the loop of a job that verifies nothing stays small.
     #[inline(never)]
     fn fill(&mut self, io: &Io, worker: &Worker) {
         let micros = self.micros();
@@ -223,6 +229,7 @@ impl BufferFiller {
     }
 }
 
+/// Submits what is staged. Returns when the call came back.
 #[inline]
 fn hand_over<T: Target>(target: &mut T, worker: &mut Worker) -> io::Result<Nanos> {
     target.flush()?;

@@ -91,6 +91,8 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
         .members
         .iter()
         .map(|member| member.recorder.first_issue.get())
+        // The initial value: this worker issued nothing.
+        .filter(|first| *first < u64::MAX)
         .min();
     let elapsed = seen.end.since(frame.start);
     let jobs = run.workload.jobs.iter().enumerate();
@@ -113,6 +115,7 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
     }
 }
 
+/// Processor time of the busiest thread, in percent of the run.
 fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
     let busiest = workers
         .members
@@ -216,6 +219,7 @@ const fn in_its_unit(rate: Rate) -> (Option<f64>, Option<f64>) {
     }
 }
 
+/// How a job ended whose threads ended differently: what needs the user's attention most.
 fn most_severe(members: &[&WorkerStatus]) -> Stopped {
     members
         .iter()
@@ -223,6 +227,7 @@ fn most_severe(members: &[&WorkerStatus]) -> Stopped {
             // After a signal the wait is short, so operations that miss it are not a hang.
             (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
             (None, _) => Stopped::Stalled,
+            // A worker that was asked to stop reports its own end; why it was asked is known here.
             (Some(stopped), reason) => reason.unwrap_or(stopped),
         })
         .max_by_key(|stopped| match stopped {
@@ -252,6 +257,7 @@ fn measured_time(
     match stopped {
         Stopped::Runtime => until = until.max(window.deadline.min(seen.end)),
         Stopped::Interrupted => until = until.max(seen.interrupted_at.unwrap_or_default()),
+        // The time in which the device gave no answer belongs to what was measured.
         Stopped::Stalled => until = seen.end,
         Stopped::Steady => {
             let rounds = members
@@ -260,6 +266,7 @@ fn measured_time(
             let closed = rounds.map_or(Nanos::ZERO, Rounds::closed);
             until = until.max(window.measure_from.saturating_add(closed));
         }
+        // A job that ended with its last operation.
         _ => {}
     }
     until.since(window.measure_from)
@@ -351,8 +358,9 @@ fn progress(run: Run<'_>, workers: &Workers) -> Vec<(String, Progress)> {
         .collect()
 }
 
-/// The sum of what each thread found.
+/// The sum of the depths that the threads found.
 fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
+    // The counter holds one more than the depth; 0 is a search without a result.
     let found = members
         .iter()
         .filter_map(|member| member.recorder.found_depth.get().checked_sub(1));
@@ -375,34 +383,41 @@ fn directions(
 ) -> BTreeMap<Direction, Box<DirectionResult>> {
     let mut results = BTreeMap::new();
     for direction in Direction::ALL {
-        let tallies: Vec<&DirectionCounters> = members
+        let by_thread: Vec<&DirectionCounters> = members
             .iter()
-            .filter_map(|member| member.recorder.tally(direction))
+            .filter_map(|member| member.recorder.counters(direction))
             .collect();
-        let ios = tallies.iter().map(|tally| tally.ios.get()).sum();
+        let ios = by_thread.iter().map(|counters| counters.ios.get()).sum();
         if ios == 0 {
             continue;
         }
         let ages = unanswered.iter().filter(|(its, _)| *its == direction);
         let age = ages.map(|(_, age)| age.0).max().unwrap_or(0);
-        let tables: Vec<_> = tallies
+        let tables: Vec<_> = by_thread
             .iter()
-            .filter_map(|tally| tally.by_priority.as_ref())
+            .filter_map(|counters| counters.by_priority.as_ref())
             .collect();
         let by_priority = PriorityTable::sum(&tables);
         let completion = measured(LatencySum::from_histograms(
-            tallies.iter().filter_map(|tally| tally.completion.as_ref()),
+            by_thread
+                .iter()
+                .filter_map(|counters| counters.completion.as_ref()),
         ));
-        let service = LatencySum::from_histograms(tallies.iter().map(|tally| &tally.service));
+        let service =
+            LatencySum::from_histograms(by_thread.iter().map(|counters| &counters.service));
         let mut result = DirectionResult {
             ios,
-            bytes: tallies.iter().map(|tally| tally.bytes.get()).sum(),
+            bytes: by_thread.iter().map(|counters| counters.bytes.get()).sum(),
             service: service.into_latency(),
             response: measured(LatencySum::from_histograms(
-                tallies.iter().filter_map(|tally| tally.response.as_ref()),
+                by_thread
+                    .iter()
+                    .filter_map(|counters| counters.response.as_ref()),
             )),
             submit: measured(LatencySum::from_histograms(
-                tallies.iter().filter_map(|tally| tally.submit.as_ref()),
+                by_thread
+                    .iter()
+                    .filter_map(|counters| counters.submit.as_ref()),
             )),
             detail: detail(completion, by_priority, direction, samples),
         };

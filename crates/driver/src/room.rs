@@ -12,13 +12,14 @@ use rustix::process::{Resource, getrlimit};
 use super::thread_groups::ThreadGroup;
 use crate::Error;
 
-/// Room for the loop; the default of 2 MiB would only cost address space, but 4,096 threads of it.
+/// Enough for the load loop. The default of 2 MiB only costs address space, but 8 GiB of it for 4,096
+/// threads.
 pub(crate) const STACK: usize = 256 << 10;
 
 /// What a thread maps besides its stack and its buffers: the guard pages, the signal stack (which is
 /// larger on processors with wide registers, 12 KiB for AVX-512), the rings and small allocations.
 /// Assumed, with room to spare: it counts only where address space is limited.
-const BESIDE: usize = 1 << 20;
+const OTHER_MAPPINGS: usize = 1 << 20;
 
 /// Checks that all threads have memory to start with, if address space is limited.
 ///
@@ -30,6 +31,7 @@ pub(crate) fn reserve(groups: &[ThreadGroup]) -> Result<(), Error> {
     };
     share_one_heap();
     let needed = groups.iter().map(needed).fold(0, usize::saturating_add);
+    // A mapping of no bytes would be an error.
     if needed == 0 {
         return Ok(());
     }
@@ -51,13 +53,13 @@ fn needed(group: &ThreadGroup) -> usize {
     let job = &group.job;
     let buffers =
         (job.effective_depth() as usize).saturating_mul(job.sizes.largest_moved().0 as usize);
-    let thread = buffers.saturating_add(STACK + BESIDE);
+    let thread = buffers.saturating_add(STACK + OTHER_MAPPINGS);
     thread.saturating_mul(job.threads as usize)
 }
 
-/// The C library maps 128 MiB for the allocations of each new thread, cuts them down to 64 MiB, and does
-/// without them where it cannot have them: under a limit this takes the room, for a moment, of a thread
-/// that is just beginning. The loop allocates nothing, so one heap is as fast.
+/// Lets all threads allocate from one heap. Otherwise the C library maps 128 MiB for each new thread and
+/// cuts them down to 64 MiB; under a limit this takes, for a moment, the room of a thread that is just
+/// beginning. The load loop allocates nothing, so one heap is as fast.
 fn share_one_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: only numbers are passed.

@@ -97,10 +97,14 @@ impl Sampler {
             return;
         }
         if let Some(bandwidth) = &mut self.bandwidth {
-            bandwidth.look(now, || moved(members, self.job, |tally| tally.bytes.get()));
+            bandwidth.look(now, || {
+                moved(members, self.job, |counters| counters.bytes.get())
+            });
         }
         if let Some(iops) = &mut self.iops {
-            iops.look(now, || moved(members, self.job, |tally| tally.ios.get()));
+            iops.look(now, || {
+                moved(members, self.job, |counters| counters.ios.get())
+            });
         }
     }
 

@@ -20,10 +20,10 @@ pub(crate) fn interval(jobs: &[Job]) -> Nanos {
     let seconds = planned
         .unwrap_or(0)
         .div_ceil(SECOND.0)
-        .div_ceil(MOST)
+        .div_ceil(MAX_INTERVALS)
         .max(1);
     match planned {
-        Some(planned) if seconds == 1 && can_be_fine(jobs) => fine(planned),
+        Some(planned) if seconds == 1 && can_be_fine(jobs) => fine_interval(planned),
         _ => Nanos(SECOND.0 * seconds),
     }
 }
@@ -35,15 +35,15 @@ fn can_be_fine(jobs: &[Job]) -> bool {
     threads <= 64 && jobs.iter().all(|job| job.stop.steady.is_none())
 }
 
-/// The interval of a run of at most an hour.
-fn fine(planned: u64) -> Nanos {
+/// The interval of a run of at most an hour: the longest that cuts it into ten.
+fn fine_interval(planned: u64) -> Nanos {
     let lengths = [1000, 500, 200].map(Nanos::from_millis);
     let enough = lengths.into_iter().find(|length| planned / length.0 >= 10);
     enough.unwrap_or(Nanos::from_millis(100))
 }
 
 const SECOND: Nanos = Nanos::from_secs(1);
-const MOST: u64 = 3600;
+const MAX_INTERVALS: u64 = 3600;
 
 /// Cuts the counters of all recorders into slices.
 pub(crate) struct IntervalSeries {
@@ -54,6 +54,8 @@ pub(crate) struct IntervalSeries {
     deadline: Nanos,
     pub(crate) begun: Nanos,
     before: [Counted; 3],
+    /// Whether `before` was counted in the ramp.
+    before_in_ramp: bool,
     cpu_before: u64,
 }
 
@@ -65,6 +67,7 @@ impl IntervalSeries {
             deadline: Nanos::MAX,
             begun: start,
             before: Default::default(),
+            before_in_ramp: false,
             cpu_before: cpu,
         };
         series.set_bounds(windows);
@@ -101,6 +104,12 @@ impl IntervalSeries {
         let ramp = self.begun < self.ramp_end;
         // This runs a moment after the boundary, and what ended in between counts.
         let now = if ramp { now.min(self.ramp_end) } else { now };
+        // The measured time has recorders of its own, which begin at zero. It may also begin in a slice
+        // that is closed already: a worker reports the end of a ramp by bytes a moment after it.
+        if ramp != self.before_in_ramp {
+            self.before = Default::default();
+            self.before_in_ramp = ramp;
+        }
         let recorders: Vec<&Recorder> = members
             .iter()
             .filter_map(|member| {
@@ -111,11 +120,14 @@ impl IntervalSeries {
                 }
             })
             .collect();
-        let sums = MOVING.map(|way| {
-            let tallies = recorders.iter().filter_map(|recorder| recorder.tally(way));
-            Counted::sum(&tallies.collect::<Vec<_>>())
+        let sums = MOVING.map(|direction| {
+            let counters = recorders
+                .iter()
+                .filter_map(|recorder| recorder.counters(direction));
+            Counted::sum(&counters.collect::<Vec<_>>())
         });
-        let [read, write, trim] = [0, 1, 2].map(|way| row(&sums[way], &self.before[way]));
+        let [read, write, trim] =
+            [0, 1, 2].map(|index| interval_direction(&sums[index], &self.before[index]));
         let interval = Interval {
             end_ns: now.since(self.start).0,
             length_ns: now.since(self.begun).0,
@@ -126,18 +138,15 @@ impl IntervalSeries {
             cpu_ns: used.cpu_ns - self.cpu_before,
             uring_workers: used.uring_workers,
         };
-        self.before = if ramp && now == self.ramp_end {
-            Default::default()
-        } else {
-            sums
-        };
+        self.before = sums;
         self.cpu_before = used.cpu_ns;
         self.begun = now;
         interval
     }
 }
 
-fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
+/// What one direction did between two moments.
+fn interval_direction(now: &Counted, earlier: &Counted) -> IntervalDirection {
     // Most jobs have one direction, and empty histograms cost as much as full ones.
     if now.ios == earlier.ios && now.sum == earlier.sum {
         return IntervalDirection::default();
@@ -148,7 +157,7 @@ fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
     IntervalDirection {
         ios: now.ios - earlier.ios,
         bytes: now.bytes - earlier.bytes,
-        mean_ns: ((now.sum - earlier.sum).max(0.0) / count.max(1) as f64) as u64,
+        mean_ns: ((now.sum - earlier.sum) / count.max(1) as f64) as u64,
         p50_ns: quantiles[0],
         p99_ns: quantiles[1],
         max_ns: histogram.bounds().1,
@@ -158,8 +167,37 @@ fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use blocklab_workload::Stop;
+    use blocklab_worker::RecorderSpec;
+    use blocklab_workload::{Direction, Stop};
+
+    /// The story: a worker that ended its ramp by bytes just before the end of a second, and was heard
+    /// just after it, left the ramp's operations to be taken from those of the measured time.
+    #[test]
+    fn a_ramp_that_is_known_late_to_be_over_takes_nothing_from_the_measured_time() {
+        let recorder = Arc::new(Recorder::new(RecorderSpec {
+            directions: [true, false, false, false],
+            ramp: true,
+            ..RecorderSpec::default()
+        }));
+        let members = [WorkerStatus::new(0, Arc::clone(&recorder), &Arc::default())];
+        let window = Window::for_job(&Job::new("ramp"), Nanos::ZERO).measured_from(Nanos::MAX);
+        let mut series = IntervalSeries::new(Nanos::ZERO, &[window], 0);
+        let used = Used::default();
+        let reads = |recorder: &Recorder, ios| {
+            let counters = recorder.counters(Direction::Read);
+            counters.expect("reads are counted").ios.add(ios);
+        };
+        reads(recorder.warm().expect("a ramp"), 50);
+        let ramp = series.slice(&members, SECOND, used);
+        assert_eq!((ramp.ramp, ramp.read.ios), (true, 50));
+        series.set_bounds(&[window.measured_from(Nanos::from_millis(999))]);
+        reads(&recorder, 7);
+        let measured = series.slice(&members, Nanos::from_secs(2), used);
+        assert_eq!((measured.ramp, measured.read.ios), (false, 7));
+    }
 
     #[test]
     fn long_runs_have_longer_slices_and_short_ones_shorter() {

@@ -106,6 +106,7 @@ impl Simulation {
                 let first = workers.members.len();
                 let counts = common.map(|first: usize| &workers.members[first].recorder);
                 let (parts, members) = allowances.thread(&group, jobs, &stopper, counts);
+                // Later workers of the group count for the members of the first.
                 if common.is_none() {
                     workers.members.extend(members);
                 }
@@ -155,6 +156,8 @@ impl Simulation {
         for index in 0..self.sim_workers.len() {
             let member = &self.workers.members[self.sim_workers[index].member];
             let window = watch.seen.windows[member.job];
+            // A worker that waits has no timeout. In real time a signal wakes it at its end; here
+            // these events do.
             for end in [window.deadline, window.over] {
                 if end < Nanos::MAX {
                     self.queue.push(end, Event::wake(index as u32));
@@ -175,7 +178,8 @@ impl Simulation {
             let Some((at, event)) = self.queue.pop() else {
                 break;
             };
-            // After that time, operations in flight are given up: the device does not answer.
+            // The next event is too far away: operations in flight are given up. Each event before
+            // moves the limit, because a slow drain is not a hang.
             if at > over.max(self.now).saturating_add(drain_limit) {
                 break;
             }
@@ -185,6 +189,7 @@ impl Simulation {
                 self.now
             );
             self.now = at;
+            // Before the event counts: the intervals that ended until now do not include it.
             if at >= next_look {
                 watch.look(&self.workers.members, at, Used::default(), observer);
                 next_look = watch.next(at);
@@ -198,13 +203,13 @@ impl Simulation {
     /// Calls one worker: an operation of it came back, or it requested to be woken.
     #[inline(always)]
     fn turn(&mut self, index: usize, returned: Option<Completion>, devices: &mut [&mut Device]) {
-        let round = SimStep {
+        let step = SimStep {
             now: self.now,
             worker: index as u32,
             queue: &mut self.queue,
             devices,
         };
-        if self.sim_workers[index].turn(returned, round) {
+        if self.sim_workers[index].turn(returned, step) {
             self.leave(index);
         }
     }
@@ -215,6 +220,7 @@ impl Simulation {
         self.working -= 1;
         self.sim_workers[index].has_left = true;
         let worker = &self.sim_workers[index];
+        // Workers that count together end together, with the last of them.
         if self
             .sim_workers
             .iter()
@@ -223,8 +229,8 @@ impl Simulation {
             return;
         }
         worker.worker.leave();
-        let mine = worker.member..worker.member + worker.worker.members();
-        for member in &mut self.workers.members[mine] {
+        let own = worker.member..worker.member + worker.worker.members();
+        for member in &mut self.workers.members[own] {
             member.ended = Some(worker.worker.stopped());
         }
         self.workers.end_others();

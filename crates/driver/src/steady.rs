@@ -60,6 +60,7 @@ impl Rounds {
 
     /// Whether a round has ended since the last one that was closed, or the time that is not judged.
     fn is_due(&self, measured: Nanos) -> bool {
+        // Rounds stay on their grid: one that is closed late does not move the next.
         let [reached, closed] =
             [measured, self.last].map(|moment| moment.since(self.after).0 / self.round.0.max(1));
         let begins = self.last < self.after;
@@ -69,6 +70,7 @@ impl Rounds {
     /// `now`: operations, bytes and summed service time since the beginning.
     fn close(&mut self, now: [f64; 3], measured: Nanos) {
         let seconds = measured.since(self.last).0 as f64 / 1e9;
+        // The first close ends the time that is not judged; it only sets the counts for the next one.
         let is_judged = self.last >= self.after;
         self.last = measured;
         let [ios, bytes, nanos] = [0, 1, 2].map(|index| now[index] - self.before[index]);
@@ -77,6 +79,7 @@ impl Rounds {
             self.rounds.push(SteadyRound {
                 iops: ios / seconds,
                 bytes_per_s: bytes / seconds,
+                // 0 for a round without a completion: 0 / 0 would poison every mean of the window.
                 latency_ns: nanos / ios.max(1.0),
             });
             self.is_steady = self.judge();
@@ -118,6 +121,7 @@ impl Rounds {
             let mean = window.iter().sum::<f64>() / window.len() as f64;
             return window.iter().all(|value| limit.holds(value - mean, mean));
         }
+        // Only the slope is needed: the limit may be absolute, and is applied below.
         let verdict = slope(&window, f64::INFINITY);
         verdict.is_some_and(|verdict| {
             limit.holds(verdict.slope_percent * verdict.mean / 100.0, verdict.mean)
@@ -130,12 +134,12 @@ fn totals<'r>(recorders: impl Iterator<Item = &'r Recorder>) -> [f64; 3] {
     let mut totals = [0.0; 3];
     for recorder in recorders {
         for direction in MOVING {
-            let Some(tally) = recorder.tally(direction) else {
+            let Some(counters) = recorder.counters(direction) else {
                 continue;
             };
-            totals[0] += tally.ios.get() as f64;
-            totals[1] += tally.bytes.get() as f64;
-            totals[2] += tally.service.sum();
+            totals[0] += counters.ios.get() as f64;
+            totals[1] += counters.bytes.get() as f64;
+            totals[2] += counters.service.sum();
         }
     }
     totals

@@ -32,8 +32,8 @@ pub(crate) struct Supervisor<'a> {
     watch: Watch<'a>,
     /// How often the observer asks for the measurement so far, and when it is due next.
     status: Option<(Nanos, Nanos)>,
-    /// When the next frame is due, and how many slices the frames before it held; `None`: nobody
-    /// keeps them.
+    /// When the next frame is due, and how many slices the frames before it held; `None`: the observer
+    /// keeps none.
     next_frame: Option<(Nanos, usize)>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Supervisor<'a> {
         let mut engines = run.workload.jobs.iter().map(|job| job.engine);
         Self {
             uses_uring: engines.any(|engine| matches!(engine, Engine::IoUring(_))),
-            expected_threads: usage::threads(),
+            expected_threads: usage::thread_count(),
             watch: Watch::new(run, control, ClockKind::Real, frame.start, used, observer),
             status: status.map(|every| (every, frame.start.saturating_add(every))),
             next_frame: observer
@@ -107,13 +107,14 @@ impl<'a> Supervisor<'a> {
             return INTERRUPT;
         }
         let left = Duration::from(self.watch.next(now).since(now));
+        // A check that is due or late must not turn the wait into a busy loop.
         left.clamp(Duration::from_millis(1), TICK)
     }
 
     /// Counts a sleep that took far longer than requested: the process or its machine was stopped, or
     /// no processor was left for it. A busy machine delays a thread only by milliseconds.
-    fn slept(&mut self, wanted: Duration, took: Nanos) {
-        let over = Duration::from(took).saturating_sub(wanted);
+    fn slept(&mut self, requested: Duration, took: Nanos) {
+        let over = Duration::from(took).saturating_sub(requested);
         if over >= STANDSTILL {
             let stood_still = &mut self.watch.seen.stood_still;
             *stood_still = stood_still.saturating_add(Nanos(over.as_nanos() as u64));
@@ -122,7 +123,7 @@ impl<'a> Supervisor<'a> {
 
     fn used(&mut self) -> Used {
         // The cheap count comes first: without extra threads there are no io_uring workers.
-        let uring_workers = if self.uses_uring && usage::threads() > self.expected_threads {
+        let uring_workers = if self.uses_uring && usage::thread_count() > self.expected_threads {
             usage::uring_workers()
         } else {
             0
@@ -146,7 +147,7 @@ impl<'a> Supervisor<'a> {
         observer.event(Event::Status(&measured));
     }
 
-    /// Behind a standstill one frame holds all that it missed.
+    /// Reports the frame that is due. After a standstill it includes all slices that ended meanwhile.
     fn report_frame(&mut self, threads: &Threads, observer: &mut dyn Observer, now: Nanos) {
         let Some((due, held)) = self.next_frame.filter(|(due, _)| now >= *due) else {
             return;
@@ -176,6 +177,7 @@ impl<'a> Supervisor<'a> {
 
     /// Whether the wait for operations in flight has been long enough.
     fn is_hopeless(&self, threads: &Threads, now: Nanos) -> bool {
+        // The user waits now: a completion does not extend this limit.
         if let Some(at) = self.watch.seen.interrupted_at {
             return now.since(at) > self.control.drain_limit_interrupted;
         }
@@ -188,6 +190,7 @@ impl<'a> Supervisor<'a> {
                 let last = Nanos(member.recorder.last_completion.get());
                 // A slow drain is not a hang: each completion extends the limit.
                 let since = deadline.max(last);
+                // A job without a time limit has no moment from which the wait counts.
                 self.should_have_ended(member, now)
                     && deadline != Nanos::MAX
                     && now.since(since) > self.control.drain_limit

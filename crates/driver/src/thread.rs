@@ -74,7 +74,7 @@ pub(super) struct ThreadSpec {
     pub(super) files: Vec<TargetFile>,
     pub(super) entry: Entry,
     /// How long an emulated device busy-waits before a completion.
-    pub(super) watch: Nanos,
+    pub(super) busy_wait: Nanos,
     pub(super) clock: Clock,
     pub(super) recorder: Arc<Recorder>,
     pub(super) stopper: Arc<Stopper>,
@@ -101,14 +101,18 @@ struct ThreadState {
 
 impl ThreadSpec {
     pub(super) fn serve(mut self, gate: &Gate, ready: &Sender<Ready>, ends: &Sender<Ended>) {
+        // Before the buffers are made: the kernel takes their pages from the node of the processor
+        // that touches them first.
         pin(&self.job, self.thread);
-        let unmoved = prefer(&self.job);
+        // Before the thread changes its user, who may not raise a priority.
+        let refused = set_priorities(&self.job);
         precise_timers();
         let members = self.parts.len();
         let credentials = credentials::take(&self.job);
         let mut state = match credentials.and_then(|()| self.prepare()) {
             Ok(state) => state,
             Err(error) if self.fails_alone => {
+                // To the others this thread is ready: an error here would abort them.
                 let _ = ready.send(Ok(Some(self.cannot_begin(&error))));
                 self.has_ended(ends, members, Stopped::Error, None);
                 return;
@@ -118,13 +122,14 @@ impl ThreadSpec {
                 return;
             }
         };
-        let _ = ready.send(Ok(state.note.take().or(unmoved)));
+        let _ = ready.send(Ok(state.note.take().or(refused)));
         let prompt = self.is_awaited.then(Prompt::ask);
         let Order::Begin(start) = gate.wait() else {
             return;
         };
         state.worker.begin(start);
         let begun = self.clock.now();
+        // From here on it is measured, and competes for a processor as any other thread does.
         drop(prompt);
         self.recorder.first_issue.set(begun.0);
         let before = ThreadUsage::now();
@@ -139,10 +144,13 @@ impl ThreadSpec {
         state.worker.leave();
         let stopped = state.worker.stopped();
         let members = state.worker.members();
+        // Before the report: the supervisor then joins the thread, and would wait without a limit for a
+        // target that hangs while it is closed.
         drop(state);
         self.has_ended(ends, members, stopped, note);
     }
 
+    /// Reports the end of each job of the thread; the note goes with the first one only.
     fn has_ended(
         &self,
         ends: &Sender<Ended>,
@@ -178,9 +186,10 @@ impl ThreadSpec {
     /// The submitting or waiting call itself failed, or a file could not be opened: recorded as one
     /// failure of the job.
     fn interface_failed(&self, error: &io::Error, start: Nanos) -> Note {
-        let ours = error.get_ref().and_then(|inner| inner.downcast_ref());
+        // The opener of `within_limit` wraps its error in one of I/O.
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
         let elapsed = self.clock.now().since(start);
-        match ours.and_then(Error::cause) {
+        match inner.and_then(Error::cause) {
             // A file that was replaced after the check is not a failure of the device.
             Some(cause) if cause.raw_os_error().is_none() => {
                 self.failed(&io::Error::from_raw_os_error(libc::ESTALE), elapsed);
@@ -215,6 +224,7 @@ impl ThreadSpec {
             first_at: at,
             first_offset: 0,
         });
+        // Issued operations must equal completed, failed and those in flight.
         self.recorder.issued.add(1);
         self.stopper.request(Stopped::Error);
     }
@@ -226,6 +236,7 @@ impl ThreadSpec {
         let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest_moved().0 as usize)
             .map_err(|source| self.engine_error(source, "; a smaller depth or block would work"))?;
         let mut content = ContentMaker::for_job(job, self.seed, self.thread);
+        // The buffers are filled before the start; the loop only changes a few bytes of each.
         if job.mix.write > 0 {
             for slot in &slots {
                 content.prepare(buffers.bytes_mut(slot, job.sizes.write.largest().0 as usize));
@@ -254,6 +265,7 @@ impl ThreadSpec {
             None => target,
         };
         let check = self.data_check().filter(|_| keeps).map(Box::new);
+        // Direct operations leave nothing in the page cache.
         let every = job.drop_cache_every.filter(|_| keeps && !self.entry.direct);
         let drop_cache = every.map(|every| Box::new(DropCache::new(&self.files, every.0)));
         Ok(ThreadState {
@@ -285,7 +297,7 @@ impl ThreadSpec {
     fn target(&self, buffers: &Buffers) -> Result<(Box<dyn DrivenTarget>, bool), Error> {
         let (engine, depth) = (self.job.engine, self.job.effective_depth());
         if let Some(models) = emulated(&self.job, &self.files)? {
-            let target = ModelTarget::new(self.clock, models, depth, self.watch);
+            let target = ModelTarget::new(self.clock, models, depth, self.busy_wait);
             return Ok((ToDrive.visit(target), false));
         }
         let setup = EngineSetup {
@@ -308,7 +320,7 @@ impl ThreadSpec {
         Ok((self.within_limit(target)?, engine.keeps_data()))
     }
 
-    /// As many files as may be open at a time.
+    /// Opens as many of the files as may be open at a time.
     fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
         let most = self.limit().unwrap_or(self.files.len());
         let files = self.files.iter().take(most);
@@ -333,6 +345,7 @@ impl ThreadSpec {
             target,
             Box::new(move |file| {
                 let opened = open_file(&job, entry, &files[file]);
+                // `interface_failed` takes the cause out again.
                 opened.map_err(io::Error::other)
             }),
             counts,
@@ -375,6 +388,7 @@ fn pin(job: &Job, thread: u32) {
         return;
     }
     let cpu = job.pin[thread as usize % job.pin.len()] as usize;
+    // The kernel refuses a number that the machine lacks; one beyond the set would be a panic.
     if cpu < CpuSet::MAX_CPU {
         let mut set = CpuSet::new();
         set.set(cpu);
@@ -383,7 +397,7 @@ fn pin(job: &Job, thread: u32) {
 }
 
 /// Gives the calling thread its priorities; returns what the kernel refused.
-fn prefer(job: &Job) -> Option<Note> {
+fn set_priorities(job: &Job) -> Option<Note> {
     const WHO_PROCESS: libc::c_int = 1;
     let Priority { nice, io } = job.priority;
     // SAFETY: only numbers are passed; 0 names the calling thread.

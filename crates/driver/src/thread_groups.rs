@@ -38,6 +38,7 @@ pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Th
         let mut own = job.clone();
         if let Some(pooled) = pooled {
             pools.insert(&pooled.pool, thread_groups.len());
+            // The operations in flight are the pool's, not the job's, and one thread issues them all.
             (own.depth, own.threads) = (pooled.depth, 1);
         }
         let all_files = 0..targets[index].len();
@@ -54,6 +55,8 @@ pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Th
 impl ThreadGroup {
     fn join(&mut self, job: &Job, index: usize, files: &[TargetFile]) {
         self.jobs.push(index);
+        // Jobs of a pool often share targets. One whose targets are there in the same order uses them,
+        // so that they are opened once. `windows` panics at 0.
         let known = self.files.windows(files.len().max(1));
         let at = known.enumerate().find(|(_, known)| {
             known
@@ -71,7 +74,8 @@ impl ThreadGroup {
             mine.may_write |= other.may_write;
         }
         let mine = &mut self.job;
-        // The shares do not matter, only what there is.
+        // This mix draws no operation: it says which directions the thread opens files and has
+        // buffers for. Each job draws by its own mix, so the shares only have to add up to 100.
         let read = u8::from(mine.mix.read > 0 || job.mix.read > 0);
         let write = u8::from(mine.mix.write > 0 || job.mix.write > 0);
         let trim = u8::from(mine.mix.trim > 0 || job.mix.trim > 0);
@@ -148,7 +152,7 @@ impl Allowances {
     }
 }
 
-/// What is counted of a job.
+/// Which counters and distributions the recorder of a job needs.
 fn recorder_spec(job: &Job) -> RecorderSpec {
     let flush = job.flush;
     let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];

@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use blocklab_record::{Note, Stopped};
-use blocklab_targets::{Clock, WATCH};
+use blocklab_targets::{BUSY_WAIT, Clock};
 use blocklab_units::Nanos;
 use blocklab_worker::{Shared, Stopper};
 
@@ -34,10 +34,10 @@ pub(crate) struct Threads {
     endings: Receiver<Ended>,
 }
 
-/// The last part of a wait is spent awake: a sleep ends late by up to a tick of the kernel.
+/// The last part of a wait is a busy-wait: a sleep ends late by up to a tick of the kernel.
 const AWAKE: Nanos = Nanos::from_millis(2);
-/// The same of a thread that gets its processor at once: others, perhaps of other hosts on this machine,
-/// wait for it meanwhile.
+/// The same for a real-time thread. It gets a processor at once, and takes one from all ordinary threads
+/// while it busy-waits.
 const AWAKE_PROMPTLY: Nanos = Nanos(200_000);
 
 /// Sleeps in short pieces, so that a signal ends it.
@@ -78,6 +78,7 @@ impl Threads {
         };
         let failure =
             threads.spawn_groups((run, control), keys, journals, (&ready_sender, &end_sender));
+        // With the threads' copies alone left, a channel closes when all of them are gone.
         drop((ready_sender, end_sender));
         threads.gather(&ready, failure.err())
     }
@@ -111,7 +112,7 @@ impl Threads {
                     seed: run.workload.seed,
                     files: group.files.clone(),
                     entry,
-                    watch: watch(total),
+                    busy_wait: busy_wait(total),
                     clock: run.clock,
                     recorder: Arc::clone(&members[0].recorder),
                     stopper: Arc::clone(&stopper),
@@ -149,6 +150,7 @@ impl Threads {
         let name = format!("bl-{}-{}", thread.job.name, thread.thread);
         let (begins, begun) = sync_channel(1);
         let handle = Builder::new()
+            // The kernel keeps 15 bytes of a name.
             .name(name.chars().take(15).collect())
             .stack_size(room::STACK)
             .spawn(move || {
@@ -158,7 +160,7 @@ impl Threads {
         // So far the thread has done nothing and could be left behind; from here on it is waited for.
         let begun = begun.recv_timeout(BEGINS_WITHIN);
         begun.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-        // The first one holds the thread.
+        // The jobs of a pool share the thread; the first one has its handle.
         self.handles.push(Some(handle));
         self.handles.extend(members.iter().skip(1).map(|_| None));
         self.workers.members.extend(members);
@@ -179,6 +181,7 @@ impl Threads {
                     }
                 }
                 Ok(Err(error)) => failure = failure.or(Some(error)),
+                // No sender is left: the threads that did not answer have ended.
                 Err(_) => break,
             }
         }
@@ -194,7 +197,7 @@ impl Threads {
 
     /// Releases all threads at the moment at which they are to begin, and returns when that was.
     pub(crate) fn open_gate(&self, clock: Clock, control: Control<'_>) -> Nanos {
-        // Only a moment that others have, too, is worth that.
+        // A single host has no agreed moment to miss.
         let prompt = (control.begin_at > clock.now()).then(Prompt::ask);
         if let Some(prompt) = &prompt {
             wait_until(control.begin_at, clock, control.interrupted, prompt);
@@ -204,7 +207,7 @@ impl Threads {
         start
     }
 
-    /// Waits for a thread to end, at most so long. Returns false when none did.
+    /// Waits for a thread to end, for `at_most`. Returns false when none did.
     pub(crate) fn await_end(&mut self, at_most: Duration) -> bool {
         match self.endings.recv_timeout(at_most) {
             Ok(Ended {
@@ -239,11 +242,11 @@ impl Threads {
     }
 
     /// Interrupts the system calls of the chosen threads that have not ended.
-    pub(crate) fn interrupt(&self, of: impl Fn(&WorkerStatus) -> bool) {
+    pub(crate) fn interrupt(&self, is_chosen: impl Fn(&WorkerStatus) -> bool) {
         for (member, handle) in self.members().iter().zip(&self.handles) {
             if let Some(handle) = handle
                 .as_ref()
-                .filter(|_| member.ended.is_none() && of(member))
+                .filter(|_| member.ended.is_none() && is_chosen(member))
             {
                 // SAFETY: the thread is not joined, so its id is valid; the handler does nothing.
                 unsafe { libc::pthread_kill(handle.as_pthread_t(), INTERRUPT) };
@@ -305,11 +308,12 @@ fn install_interrupt() {
 /// machine that is much too busy; one that lacks memory may hang for ever.
 const BEGINS_WITHIN: Duration = Duration::from_secs(30);
 
-/// Watching the clock needs a processor for each thread, and one for everything else.
-fn watch(threads: u32) -> Nanos {
+/// How long the threads busy-wait before a completion of an emulated device. It takes a processor for
+/// each thread, and one for everything else; with fewer, a busy-waiting thread would delay the others.
+fn busy_wait(threads: u32) -> Nanos {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if (threads as usize) < processors {
-        WATCH
+        BUSY_WAIT
     } else {
         Nanos::ZERO
     }

@@ -6,7 +6,7 @@ use std::fs;
 use blocklab_record::{Cpu, ThreadUse};
 use blocklab_targets::thread_cpu_ns;
 
-/// What this process has used at a moment; nothing in virtual time.
+/// What this process has used so far; zeros in virtual time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Used {
     pub(crate) cpu_ns: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub(crate) fn now() -> Self {
-        let (machine_busy, machine_total) = machine();
+        let (machine_busy, machine_total) = machine_ticks();
         Self {
             cpu: used(libc::RUSAGE_SELF),
             machine_busy,
@@ -36,6 +36,7 @@ impl Usage {
         let busy = self.machine_busy.saturating_sub(earlier.machine_busy);
         let total = self.machine_total.saturating_sub(earlier.machine_total);
         Cpu {
+            // A run may be shorter than a tick of the kernel's counters.
             machine_busy_percent: (busy * 100 / total.max(1)) as u32,
             ..difference(&self.cpu, &earlier.cpu)
         }
@@ -117,7 +118,7 @@ const fn nanos(time: libc::timeval) -> u64 {
 }
 
 /// Busy and total ticks of all processors, from the first line of /proc/stat.
-fn machine() -> (u64, u64) {
+fn machine_ticks() -> (u64, u64) {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
     let ticks: Vec<u64> = line
@@ -145,10 +146,11 @@ pub(crate) fn uring_workers() -> u32 {
 }
 
 /// Threads of this process, by one small file.
-pub(crate) fn threads() -> u32 {
+pub(crate) fn thread_count() -> u32 {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The command name may hold blanks; the fields after its closing parenthesis do not.
     let fields = text.rsplit(')').next().unwrap_or_default();
+    // proc(5): `num_threads` is field 20, and the first one after the name is field 3.
     fields
         .split_whitespace()
         .nth(17)

@@ -143,6 +143,8 @@ impl<'a> Watch<'a> {
             }
             // The last interval before the cool-down is closed at the very end, because operations that
             // are counted late are in the totals too.
+            // After a standstill one long interval covers the ones that were missed: what happened in
+            // each of them is not known.
             ClockKind::Real if measured >= self.series.boundary(self.interval) => {
                 self.close(members, now, used);
             }

@@ -45,9 +45,9 @@ pub(crate) fn moved(
     what: fn(&DirectionCounters) -> u64,
 ) -> [u64; 3] {
     MOVING.map(|direction| {
-        let tallies =
-            members_of(members, job).filter_map(|member| member.recorder.tally(direction));
-        tallies.map(what).sum()
+        let by_thread =
+            members_of(members, job).filter_map(|member| member.recorder.counters(direction));
+        by_thread.map(what).sum()
     })
 }
 
@@ -85,6 +85,7 @@ impl Workers {
             },
         );
         if is_over {
+            // To the others this is the end of their time: nothing went wrong with them.
             for member in self.members.iter().filter(|member| member.ended.is_none()) {
                 member.stopper.request(Stopped::Runtime);
             }

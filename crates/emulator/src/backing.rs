@@ -245,6 +245,7 @@ fn file_extent(file: &File, offset: u64, len: u64) -> (bool, u64) {
             let hole = seek(file, SeekFrom::Hole(offset)).unwrap_or(offset + len);
             (false, hole.saturating_sub(offset).clamp(1, len))
         }
+        // No data at or after the offset (ENXIO).
         Err(_) => (true, len),
     }
 }

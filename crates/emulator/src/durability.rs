@@ -18,7 +18,7 @@ use blocklab_random::Stream;
 use crate::memory::ByNumber;
 use crate::pages::{PAGE, Page, new_page};
 
-/// What a power cut may tear a write into.
+/// A power cut may tear a write at multiples of this many bytes.
 const SECTOR: usize = 512;
 
 /// A page before its first write of a generation; `None`: it had never been written.

@@ -21,7 +21,7 @@ use crate::Failure;
 pub(crate) enum FaultKind {
     /// It fails, and changes nothing.
     Error(Failure),
-    /// It takes so much longer.
+    /// It takes this much longer.
     Latency(Nanos),
     /// Its reply waits for the end of the fault.
     Stall,
@@ -118,17 +118,17 @@ impl Faults {
     /// Draws which faults hit an operation that arrives.
     pub(crate) fn hit(&mut self, now: Nanos, io: Io) -> FaultEffect {
         let mut effect = FaultEffect::default();
-        for it in &mut self.active {
-            if !it.fault.lasts_at(now) || !it.fault.concerns(io) {
+        for active in &mut self.active {
+            if !active.fault.lasts_at(now) || !active.fault.concerns(io) {
                 continue;
             }
-            let percent = it.fault.percents[io.direction as usize];
+            let percent = active.fault.percents[io.direction as usize];
             // Drawn also where the share is 100 %: what is drawn next does not depend on it.
-            if it.chance.unit() * 100.0 >= percent {
+            if active.chance.unit() * 100.0 >= percent {
                 continue;
             }
-            it.hits += 1;
-            match it.fault.kind {
+            active.hits += 1;
+            match active.fault.kind {
                 FaultKind::Error(failure) => effect.failure = Some(failure),
                 FaultKind::Latency(added) => effect.added = effect.added.saturating_add(added),
                 FaultKind::Stall => {}
@@ -150,10 +150,11 @@ impl Faults {
     /// it holds and that had arrived before it began, once: held ones are due at its end. Those that
     /// arrive while it lasts have been counted.
     pub(crate) fn held_until(&mut self, arrived: Nanos, due: Nanos, now: Nanos) -> Option<Nanos> {
-        for it in &mut self.active {
-            let stalls = it.fault.kind == FaultKind::Stall && it.fault.lasts_at(now);
-            let is_held = arrived < it.fault.from && due < it.fault.until;
-            it.hits += u64::from(stalls && is_held);
+        for active in &mut self.active {
+            let fault = &active.fault;
+            let stalls = fault.kind == FaultKind::Stall && fault.lasts_at(now);
+            let is_held = arrived < fault.from && due < fault.until;
+            active.hits += u64::from(stalls && is_held);
         }
         self.stalled_until(now)
     }

@@ -9,7 +9,7 @@ use blocklab_record::{
     SizeCount, Statistic, Unknown, WaitedFor,
 };
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction as Way, errno};
+use blocklab_workload::{Direction as JobDirection, errno};
 
 use crate::observed::{FailureCounter, Observed, OperationCounter};
 
@@ -61,7 +61,7 @@ impl Sampler {
         }
     }
 
-    /// What was in the burst buckets when the last slice began.
+    /// The levels of the burst buckets when the last slice began.
     pub fn previous(&self) -> &[f64] {
         &self.left[0]
     }
@@ -88,16 +88,18 @@ impl Sampler {
             trim,
             ..Interval::default()
         };
+        // Beyond the most that are kept, a slice is still returned and moves the totals on.
         if self.series.len() < MOST_SLICES {
             self.series.push(slice);
         }
         self.ended = now;
         self.before = observed;
-        self.note(balances);
+        self.track_balances(balances);
         slice
     }
 
-    fn note(&mut self, balances: Vec<CreditBalance>) {
+    /// Keeps the levels of the burst buckets at the end of a slice.
+    fn track_balances(&mut self, balances: Vec<CreditBalance>) {
         let left = balances.iter().map(|balance| balance.left).collect();
         self.left[0] = std::mem::replace(&mut self.left[1], left);
         for (index, balance) in balances.into_iter().enumerate() {
@@ -156,11 +158,11 @@ fn interval(later: &OperationCounter, earlier: &OperationCounter) -> IntervalDir
     }
 }
 
-const DIRECTIONS: [(Direction, Way); 4] = [
-    (Direction::Read, Way::Read),
-    (Direction::Write, Way::Write),
-    (Direction::Trim, Way::Trim),
-    (Direction::Flush, Way::Sync),
+const DIRECTIONS: [(Direction, JobDirection); 4] = [
+    (Direction::Read, JobDirection::Read),
+    (Direction::Write, JobDirection::Write),
+    (Direction::Trim, JobDirection::Trim),
+    (Direction::Flush, JobDirection::Sync),
 ];
 
 /// What failed, by kind and direction.
@@ -173,7 +175,7 @@ fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
 }
 
 fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
-    let (_, way) = DIRECTIONS
+    let (_, of_job) = DIRECTIONS
         .iter()
         .find(|(direction, _)| *direction == failed.direction)
         .expect("a table of all directions");
@@ -181,7 +183,7 @@ fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
     ErrorCount {
         kind: ErrorKind::Errno(number),
         message: errno::message(number),
-        direction: *way,
+        direction: *of_job,
         count: failed.count,
         first_at_ns: failed.first_at.since(began).0,
         first_offset: failed.first_offset,
@@ -189,8 +191,8 @@ fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
 }
 
 fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos) -> JobResult {
-    let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
-    let directions = counted.iter().filter_map(|(way, counter)| {
+    let counted = DIRECTIONS.map(|(direction, of_job)| (of_job, observed.direction(direction)));
+    let directions = counted.iter().filter_map(|(direction, counter)| {
         let result = DirectionResult {
             ios: counter.ios,
             bytes: counter.bytes,
@@ -199,7 +201,7 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
             submit: None,
             detail: None,
         };
-        Some((*way, Box::new(result)))
+        Some((*direction, Box::new(result)))
     });
     let completed = counted.iter().map(|(_, counter)| counter.ios).sum();
     let failed = counted.iter().map(|(_, counter)| counter.failed).sum();
@@ -227,7 +229,7 @@ fn load(
     balances: Vec<BurstBalance>,
 ) -> ObservedLoad {
     let active = observed.active().unwrap_or(Nanos::ZERO);
-    let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
+    let counted = DIRECTIONS.map(|(direction, of_job)| (of_job, observed.direction(direction)));
     let occurred = counted.into_iter().filter(|(_, counter)| counter.ios > 0);
     let counters = observed.counters().iter();
     let waiting: f64 = counters.map(|counter| counter.latency.sum_ns()).sum();
@@ -237,7 +239,7 @@ fn load(
     });
     ObservedLoad {
         directions: occurred
-            .map(|(way, counter)| (way, direction(counter)))
+            .map(|(direction, counter)| (direction, observed_direction(counter)))
             .collect(),
         active_ns: active.0,
         in_flight_mean: waiting / active.0.max(1) as f64,
@@ -251,7 +253,7 @@ fn load(
     }
 }
 
-fn direction(counter: &OperationCounter) -> ObservedDirection {
+fn observed_direction(counter: &OperationCounter) -> ObservedDirection {
     let sizes = counter
         .sizes
         .iter()

@@ -65,7 +65,7 @@ impl LatencyCounter {
 /// Classes of sizes: up to 512 bytes, 1 KiB, 2 KiB and so on up to 64 MiB and more.
 pub const SIZES: usize = 18;
 
-/// What was done in one direction.
+/// The operations of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct OperationCounter {
     /// Done without an error.
@@ -97,7 +97,7 @@ pub struct FailureCounter {
     pub first_offset: u64,
 }
 
-/// What was done to a volume since its start.
+/// All operations on a volume since its start.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
     directions: [OperationCounter; 4],
@@ -130,12 +130,12 @@ pub(crate) struct Done {
 }
 
 impl Observed {
-    /// What was done in one direction.
+    /// The operations of one direction.
     pub const fn direction(&self, direction: Direction) -> &OperationCounter {
         &self.directions[direction as usize]
     }
 
-    /// What was done in each direction.
+    /// The operations of each direction.
     pub(crate) const fn counters(&self) -> &[OperationCounter; 4] {
         &self.directions
     }

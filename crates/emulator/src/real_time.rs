@@ -3,9 +3,9 @@
 use blocklab_device::DeviceSpec;
 use blocklab_units::Nanos;
 
-/// A limiter without a bucket never makes up for time in which the client's thread, or ours, did not
-/// run: with two busy processors it loses a fifth of its rate. A bucket of 20 ms makes up for stalls
-/// of that length, and raises the rate of the first second by at most 2 %.
+/// The least bucket of a limiter, in time at its rate. Without one, it never makes up for time in which the
+/// thread of the client or of the server did not run: with two busy processors it loses a fifth of its
+/// rate. 20 ms make up for stalls of that length, and raise the rate of the first second by at most 2 %.
 const FORGIVEN: Nanos = Nanos::from_millis(20);
 
 /// Gives every limiter at least a bucket of 20 ms of its rate. Returns whether one had less.

@@ -83,6 +83,7 @@ impl SleepPlan {
         let early = self.late_ns + if self.spins { WATCH } else { 0 };
         let left = due.since(now).0.saturating_sub(early);
         match (left, self.spins) {
+            // A thread that does not spin sleeps as shortly as it can; 0 would disarm the timer.
             (0, false) => Nanos(1),
             _ => Nanos(left),
         }

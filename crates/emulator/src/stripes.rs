@@ -91,6 +91,7 @@ impl Stripes {
     pub(crate) fn free(&self, offset: u64, len: u64) -> Result<(), Failure> {
         for (at, len) in pieces(offset, len, GROUP) {
             let mut stripe = self.change(at);
+            // A hole stays one: it needs no image in the log, which has bounds.
             if stripe.bytes.extent(at, len) != (true, len) {
                 self.log(&mut stripe, at, len)?;
                 stripe.bytes.free(at, len)?;
@@ -178,8 +179,8 @@ impl Stripes {
         Ok(())
     }
 
-    /// Flips bits of written data within a range, and returns the offsets of their bytes. A bit that
-    /// is drawn twice flips back.
+    /// Flips bits of written data within a range, and returns the offsets of their bytes; none if
+    /// nothing was written there. A bit that is drawn twice flips back.
     pub(crate) fn flip(
         &self,
         count: u64,
@@ -202,6 +203,7 @@ impl Stripes {
         for _ in 0..count {
             let mut nth = chance.below(bytes);
             let bit = chance.below(8);
+            // The run that the `nth` written byte lies in; `nth` then counts from its beginning.
             let mut runs = written.iter();
             let run = runs.find(|(_, len)| nth.checked_sub(*len).map(|rest| nth = rest).is_none());
             let (begin, _) = run.expect("less than all bytes");

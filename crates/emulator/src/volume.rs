@@ -14,7 +14,7 @@ use crate::observed::{Done, Observed};
 use crate::stripes::Stripes;
 use crate::{Failure, Instance, Waker};
 
-/// What a volume is made of.
+/// The parts from which a volume is made.
 #[derive(Debug)]
 pub struct VolumeSetup {
     /// The name of the export and of its measurement.
@@ -67,8 +67,10 @@ impl Ticket {
         self
     }
 
-    /// The request waited for so long before the server read it: the model's answer holds from then.
+    /// The client sent the request this much earlier than the server read it, and the model's answer
+    /// counts from then.
     pub(crate) fn sent_earlier(mut self, by: Nanos) -> Self {
+        // At most the whole latency: no reply is due before the request was read.
         let by = by.min(self.due.since(self.arrived)).min(self.arrived);
         self.arrived = self.arrived - by;
         self.due = self.due - by;
@@ -106,10 +108,12 @@ pub struct Volume {
     bytes: Stripes,
     backing: Backing,
     in_flight: AtomicU32,
+    /// Where the last request ended; relaxed, as it only decides what counts as sequential.
     last_end: AtomicU64,
     observed: Mutex<Observed>,
     faults: Mutex<Faults>,
-    /// Whether there are faults.
+    /// Whether there are faults, so that requests need the lock only then. Stored after the fault is in
+    /// the list (release), so a thread that reads it (acquire) finds the fault there.
     has_faults: AtomicBool,
     is_detached: AtomicBool,
     /// How often it was removed: requests from before the last removal fail.
@@ -196,6 +200,7 @@ impl Volume {
             offset,
             len,
         };
+        // All of this before the model is asked: writes and removals that come meanwhile are after it.
         let mark = matches!(direction, Direction::Flush).then(|| self.bytes.flush_arrives());
         let end = offset + u64::from(len);
         let follows = self.last_end.swap(end, Ordering::Relaxed) == offset;
@@ -220,7 +225,7 @@ impl Volume {
         ticket
     }
 
-    /// The moment, and the model's answer.
+    /// When the request arrived, when it completes, and whether the model lets it succeed.
     #[inline]
     fn model_answer(&self, io: Io) -> (Nanos, Nanos, Result<(), Failure>) {
         if self.is_detached.load(Ordering::Acquire) {
@@ -278,6 +283,7 @@ impl Volume {
         now: Nanos,
         own: Result<(), Failure>,
     ) -> Settled {
+        // A request of a removed volume fails at once, even during a stall.
         if self.has_faults.load(Ordering::Acquire) && self.is_current(ticket) {
             let stalled = self.faults().held_until(ticket.arrived, ticket.due, now);
             if let Some(until) = stalled.filter(|until| *until > now) {
@@ -416,6 +422,7 @@ impl Volume {
         self.remove(|| self.bytes.wipe(&self.backing))
     }
 
+    /// Detaches the volume and does `meanwhile` before a request can change it again.
     fn remove<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
         let power = self.power.write().expect("no panic under this lock");
         self.is_detached.store(true, Ordering::Release);

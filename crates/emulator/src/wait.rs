@@ -165,6 +165,8 @@ impl Timers {
                 continue;
             }
             let sleep = self.plan.sleep(now, moment);
+            // Too soon for a sleep. For the next reply, the thread spins; for the one after it, it
+            // sleeps until the next one, and comes here again.
             if sleep == Nanos::ZERO {
                 return Ok(Some(moment) != due[0]);
             }
@@ -198,7 +200,7 @@ fn timespec(time: Duration) -> Timespec {
     Timespec::try_from(time).expect("292 years and less")
 }
 
-/// What the kernel reports with an event.
+/// From which of the registered descriptors an event comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Descriptor,
@@ -239,7 +241,7 @@ impl Waiter {
         &self.waker
     }
 
-    /// Each of its events is reported once, so that nobody has to read it.
+    /// Each of its events is reported once (edge-triggered), so it need not be read to be cleared.
     fn add(&self, fd: impl AsFd, source: Source) -> io::Result<()> {
         let events = EventFlags::IN | EventFlags::ET;
         Ok(epoll::add(&self.epoll, fd, source.data(), events)?)
@@ -274,8 +276,10 @@ impl Waiter {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),
         };
+        // One descriptor, one waker, two timers.
         let mut events = [nothing; 4];
         let found = match epoll::wait(&self.epoll, &mut events, limit.map(timespec).as_ref()) {
+            // A signal: the caller looks what is due and waits again.
             Err(Errno::INTR) => return Ok(Ready::default()),
             found => found?,
         };

@@ -36,7 +36,7 @@ impl Estimate {
 /// One direction of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowDirection {
-    /// What the operations did.
+    /// Whether the operations read, wrote or trimmed.
     pub direction: Direction,
     /// Operations per second.
     pub iops: Estimate,
@@ -106,7 +106,7 @@ impl RowDirection {
 pub struct Row {
     /// Name of the case.
     pub case: String,
-    /// What the sweep set.
+    /// The swept settings of the case, by name.
     pub settings: Vec<(String, String)>,
     /// `io_uring, 4 KiB random read, depth 32, 1 thread`: for people.
     pub what: String,

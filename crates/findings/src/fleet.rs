@@ -58,9 +58,10 @@ pub fn host_rows(record: &Record, case: &str) -> Vec<HostRow> {
 pub(crate) fn alone(record: &Record, host: &str) -> Option<Record> {
     let fleet = record.fleet.as_ref()?;
     let place = fleet.hosts.iter().position(|known| known.name == host)?;
-    let before = format!("{host}:");
+    // The targets of a fleet carry their host before the path.
+    let prefix = format!("{host}:");
     let targets = record.targets.iter().filter_map(|target| {
-        let path = target.path.strip_prefix(&before)?.to_owned();
+        let path = target.path.strip_prefix(&prefix)?.to_owned();
         Some(blocklab_record::TargetFacts {
             path,
             ..target.clone()

@@ -91,12 +91,14 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
         return Bound::Unknown;
     }
     let used = used_limits(cases.record, case);
+    // A job that got its rate was not held back, and a full processor would be the first cause.
     if is_met(case) || processor::is_limited(cases, case) {
         return Bound::Nothing;
     }
     if used.iter().any(UsedLimit::holds) {
         return Bound::Limits(longest_waits(used));
     }
+    // Only if its slots are full would more of them give more.
     let full = mean_in_device(case) >= FULL * case.slots() as f64;
     if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;

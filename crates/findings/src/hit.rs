@@ -9,7 +9,7 @@ use crate::{Confidence, Evidence, Finding, Severity};
 
 /// Up to this many cases are named; of more, only their number is.
 const NAMES: usize = 2;
-/// And up to so many letters.
+/// And only if they have at most this many letters together.
 const LONGEST: usize = 40;
 
 /// What a rule finds in one case, or in the run: a sentence and the figures that it rests on.
@@ -19,7 +19,7 @@ pub struct Hit {
     /// Without its subject, with `{}` where figures and names go.
     text: &'static str,
     slots: Vec<Slot>,
-    /// A clause that follows where the finding has one case: it would not survive a range.
+    /// A clause for a finding that is about one case: as ranges, its figures would mean nothing.
     alone: Option<(&'static str, Vec<Slot>)>,
     /// How bad it is: of several cases, the worst is named.
     badness: Option<f64>,
@@ -61,7 +61,7 @@ impl Hit {
         Self { confidence, ..self }
     }
 
-    /// Another sentence for a finding of a single case.
+    /// Adds a clause that is shown if the finding is about a single case.
     pub fn alone(mut self, text: &'static str, slots: impl Into<Vec<Slot>>) -> Self {
         self.alone = Some((text, slots.into()));
         self
@@ -102,7 +102,7 @@ impl Hit {
     }
 }
 
-/// Asks a rule about every case and joins what it finds.
+/// Applies a rule to every case and joins what it finds.
 pub fn per_case<'a>(
     cases: &'a Cases<'a>,
     rule: &'static str,
@@ -126,6 +126,7 @@ pub fn joined<'a>(
     advice: Option<&str>,
     hits: impl IntoIterator<Item = (&'a str, Hit)>,
 ) -> Vec<Finding> {
+    // Sorted by this key, the most severe findings come first, whatever the order of the cases.
     let mut alike = BTreeMap::<_, (Vec<&str>, Vec<Hit>)>::new();
     for (case, mut hit) in hits {
         for figure in &mut hit.evidence {

@@ -6,7 +6,7 @@ use crate::view::CaseView;
 
 /// Below this share the rate counts as missed; the last operations of a run cost the rest.
 const REACHED: f64 = 0.98;
-/// Share of the operations that may start late at the end of a run without a word.
+/// Share of the operations that may be due and not begun at the end of a run.
 const LATE: f64 = 0.001;
 
 /// A rate that is met to within this share is met, though operations waited for a limit.
@@ -66,7 +66,7 @@ fn scatter(job: &JobResult) -> f64 {
     }
 }
 
-/// What a job with a rate did not get.
+/// How far a job stayed below the rate that it asked for.
 pub(crate) fn missed(job: &JobResult) -> Option<Shortfall> {
     let found = delivered(job)?;
     // More is missing than the end of a run and chance explain.

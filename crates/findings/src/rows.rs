@@ -173,6 +173,7 @@ fn direction(
         each_bytes_per_s,
         mean_ns: estimate(parts.iter().map(|part| mean_ns(part)), aggregate, best),
         service_ns: service.percentiles(),
+        // A part without the figure makes that of the whole unknown; a row shows 0 for it.
         min_ns: if unknown.has(Statistic::Min) {
             0
         } else {
@@ -208,6 +209,7 @@ fn per_second(parts: &[Part<'_>], what: fn(&DirectionResult) -> u64) -> Vec<f64>
         .collect()
 }
 
+/// Mean latency of a pass; `None` without an operation, or if a job does not know its mean.
 fn mean_ns(part: &Part<'_>) -> Option<f64> {
     let (mut ios, mut sum_ns) = (0, 0.0);
     for (_, result) in part {
@@ -250,6 +252,7 @@ impl Merged {
                 Err(_) => *damaged += 1,
             }
         }
+        // Without a value, both are 0.
         merged.min = merged.min.min(merged.max);
         merged.count = merged.histogram.count();
         merged
@@ -287,7 +290,7 @@ fn estimate(
         Aggregate::Mean => (summary.mean, confidence(&known, LEVEL)),
         Aggregate::Median => {
             let interval = median_confidence(&known, LEVEL)
-                .or_else(|| Some(holding(confidence(&known, LEVEL)?, summary.median)));
+                .or_else(|| Some(stretched_to(confidence(&known, LEVEL)?, summary.median)));
             (summary.median, interval)
         }
         Aggregate::Best => {
@@ -306,7 +309,8 @@ fn estimate(
     }
 }
 
-fn holding(interval: Interval, value: f64) -> Interval {
+/// The interval, stretched as far as it takes to hold a value.
+fn stretched_to(interval: Interval, value: f64) -> Interval {
     Interval {
         low: interval.low.min(value),
         high: interval.high.max(value),

@@ -5,18 +5,18 @@ use blocklab_units::{Nanos, count, latency, rate, stated};
 /// What fills one `{}` of the sentence.
 #[derive(Debug, Clone)]
 pub enum Slot {
-    /// Many cases: from the least to the most.
+    /// Several cases show the least and the most: `96 to 97 %`.
     Range(f64, fn(f64) -> String),
-    /// Many cases: all of them together.
+    /// Several cases show the sum.
     Sum(f64),
-    /// Many cases: each different one once.
+    /// Several cases list each different word once.
     Word(String),
-    /// Only cases in which it is the same are joined: a limit, with its unit, or what the others
-    /// are compared with. Figures of different limits have no range.
+    /// Only cases with the same text are joined: a limit, with its unit, or what the others are compared
+    /// with. Figures of different limits have no range.
     Fixed(String),
 }
 
-/// No place of a sentence lists more.
+/// A list in a sentence has at most this many entries.
 const WORDS: usize = 4;
 
 /// The sentence on several cases: `cases` are the slots of each, in the order of the `{}`.

@@ -22,7 +22,7 @@ pub struct Axis {
 pub struct Sweep<'a> {
     /// What its cases share: the name without settings, and those settings that are no axis.
     pub name: String,
-    /// What the operations did.
+    /// Whether the operations read, wrote or trimmed.
     pub direction: Direction,
     /// The cases of its points.
     pub cases: Vec<&'a str>,

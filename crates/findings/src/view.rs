@@ -1,4 +1,4 @@
-//! What rules look at: a record by its cases, each with what its passes come to.
+//! What the rules look at: the cases of a record, each with its passes and their summary.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,18 +82,19 @@ impl Cases<'_> {
 
     /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
     /// below those in turn would count the same bytes again. `None` where no device was watched.
-    pub fn device_bytes(&self, of: &Measurement, direction: Direction) -> Option<u64> {
+    pub fn device_bytes(&self, pass: &Measurement, direction: Direction) -> Option<u64> {
         let targets = self.record.targets.iter();
         let nearest: BTreeSet<&str> = targets
             .filter_map(|target| Some(&*target.devices.first()?.name))
             .collect();
-        let any_nearest = of.disks.iter().any(|disk| nearest.contains(&*disk.name));
-        let bytes = of
+        // Where none of the watched disks is one of these, all count.
+        let any_nearest = pass.disks.iter().any(|disk| nearest.contains(&*disk.name));
+        let bytes = pass
             .disks
             .iter()
             .filter(|disk| !any_nearest || nearest.contains(&*disk.name))
             .map(|disk| disk_bytes(disk, direction));
-        (!of.disks.is_empty()).then(|| bytes.sum())
+        (!pass.disks.is_empty()).then(|| bytes.sum())
     }
 }
 
@@ -222,16 +223,16 @@ impl<'a> CaseView<'a> {
     }
 
     /// The sum over all jobs, of those that share a pool the largest.
-    fn once_a_pool(&self, of: &dyn Fn(&JobResult) -> u64) -> u64 {
+    fn once_a_pool(&self, count: &dyn Fn(&JobResult) -> u64) -> u64 {
         let mut pools: BTreeMap<&str, u64> = BTreeMap::new();
         let mut sum = 0;
         for job in &self.passes[0].jobs {
             match &job.pool {
                 Some(pool) => {
                     let largest = pools.entry(pool).or_default();
-                    *largest = of(job).max(*largest);
+                    *largest = count(job).max(*largest);
                 }
-                None => sum += of(job),
+                None => sum += count(job),
             }
         }
         sum + pools.values().sum::<u64>()
@@ -275,18 +276,18 @@ impl<'a> CaseView<'a> {
             .unwrap_or(0)
     }
 
-    /// Bytes moved in a direction by a pass, the ramp included: the devices saw that too. The
-    /// ramp's share is taken from the census, where it is by operations.
+    /// Bytes moved in a direction by a pass, the ramp included: the devices saw that too. The bytes of
+    /// the ramp are estimated from its share of the operations.
     pub fn moved_bytes(pass: &Measurement, direction: Direction) -> f64 {
         pass.jobs
             .iter()
             .map(|job| {
-                let census = &job.accounting;
-                let measured = census
+                let counts = &job.accounting;
+                let measured = counts
                     .completed
-                    .saturating_sub(census.completed_in_ramp)
+                    .saturating_sub(counts.completed_in_ramp)
                     .max(1);
-                let stretch = census.completed.max(measured) as f64 / measured as f64;
+                let stretch = counts.completed.max(measured) as f64 / measured as f64;
                 let bytes = job
                     .directions
                     .get(&direction)

@@ -32,6 +32,8 @@ pub(super) fn parts(text: &str, read: Reader<'_>) -> Result<Vec<PatternPart>, St
             continue;
         }
         let (mut piece, behind) = piece(rest, text, read)?;
+        // A file may be of any length, so it is cut; a written pattern that is too long is refused
+        // below.
         if rest.starts_with('\'') {
             piece.truncate(LONGEST.saturating_sub(used));
         }

@@ -262,6 +262,8 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
     while let Some(argument) = given.next() {
         let Some(option) = long_option(argument) else {
             let input = Input::File(argument.clone());
+            // fio reads job files after all options of the command line, wherever they stand; only
+            // behind `--client` the place says whose they are.
             match command.clients.last_mut() {
                 Some(client) => client.inputs.push(input),
                 None => files.push(input),
@@ -273,6 +275,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
             None => (option, None),
         };
         let name = full_name(name)?;
+        // fio's own options come first; every other one belongs to the job that is being written.
         match OWN.iter().find(|(own, ..)| *own == name) {
             Some((_, takes, .., set)) => {
                 let value = match (value, takes) {
@@ -285,6 +288,8 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                 add_clients(&mut command);
             }
             None => {
+                // An unknown name takes a value as well: it is refused with its place when the jobs
+                // are read.
                 let is_flag = find(name).is_some_and(|option| option.value.kind == Kind::Flag);
                 let value = match (value, is_flag) {
                     (None, false) => given.next().cloned(),
@@ -305,6 +310,7 @@ fn share_inputs(command: &mut Command) {
     if command.clients.is_empty() {
         return;
     }
+    // From the last one back: a client without inputs takes those of the next one that has some.
     let mut following: Vec<Input> = Vec::new();
     for client in command.clients.iter_mut().rev() {
         if client.inputs.is_empty() {
@@ -329,7 +335,8 @@ fn add_clients(command: &mut Command) {
     }
 }
 
-/// Behind `--`, or behind the single `-` of the few short ones.
+/// The option's text behind `--` or `-`; `None` where the argument is a job file. A lone `-` is one:
+/// the standard input.
 fn long_option(argument: &str) -> Option<&str> {
     match argument {
         "-" => None,

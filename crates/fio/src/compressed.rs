@@ -15,7 +15,7 @@ use flate2::Compression;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use flate2::write::ZlibEncoder;
 
-/// What a chunk holds uncompressed where a job says nothing.
+/// Uncompressed bytes of a chunk where a job gives no size.
 pub const CHUNK: usize = 64 << 10;
 
 const WITH_OFFSET: u32 = 1 << 31;
@@ -112,6 +112,7 @@ impl fmt::Display for Sample {
         if self.whole_priority {
             write!(f, ", {:#06x}", self.priority)?
         } else {
+            // Without log_prio: whether the class, in the upper three bits, is real time.
             write!(f, ", {}", u8::from(self.priority >> 13 == 1))?
         }
         match self.issued_ns {

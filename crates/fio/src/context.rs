@@ -1,4 +1,4 @@
-//! What a plan needs to know besides the jobs.
+//! What a plan needs to know of the machine besides the jobs: sizes of files, processors, control groups.
 
 use super::options::Options;
 

@@ -1,5 +1,5 @@
-//! `ioengine`: who calls the kernel, and how. The engines are a table of `workload`; here stand those
-//! that have options to themselves, as `--enghelp` lists them.
+//! `ioengine`: who calls the kernel, and how. `workload` has the table of all engines; this module has
+//! the ones with options that no other engine takes, as `--enghelp` lists them.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{CallFlags, Engine, Job, Think, UringOptions};
@@ -212,8 +212,8 @@ const IN_DEBIAN: [&str; 15] = [
     "pmemblk",
 ];
 
-/// Whether Debian's fio has an engine of that name no more than we do: it reads no further then.
-fn is_unheard_of(name: &str) -> bool {
+/// Whether Debian's fio, too, has no engine of that name: then it stops reading at it.
+fn is_unknown_to_debian(name: &str) -> bool {
     Engine::named(name).is_none() && !IN_DEBIAN.contains(&name)
 }
 
@@ -229,7 +229,7 @@ pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Fault> {
             Some(_) if only_parsed => Ok(Engine::Null),
             _ => {
                 let why = spec.mistake("ioengine", absent(name).unwrap_or_default());
-                Err(if is_unheard_of(name) {
+                Err(if is_unknown_to_debian(name) {
                     Fault::OfAll(why)
                 } else {
                     Fault::of_job(UNABLE, why)
@@ -268,7 +268,7 @@ pub(super) fn is_diskless(options: &Options) -> bool {
 pub struct Program {
     /// Its path, or its name.
     pub path: String,
-    /// What it is given.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
     /// When it begins, since the jobs do.
     pub delay: Nanos,

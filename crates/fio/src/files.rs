@@ -79,7 +79,7 @@ impl Files {
     }
 }
 
-/// What a clone works on.
+/// The files of a clone, and the part of each that it works on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WorkingSet {
     /// Targets, as the engine names them.
@@ -123,7 +123,7 @@ pub(super) fn working_set(
     if spec.options.file_append {
         offset += sizes.iter().flatten().max().copied().unwrap_or(0);
     }
-    if let Some(lengths) = drawn(spec, number, &paths, &sizes, offset)? {
+    if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
         let planned = planned(&spec.options, rw, &paths, &lengths);
         return Ok(WorkingSet {
             most: most(&spec.options),
@@ -176,7 +176,7 @@ fn most(options: &Options) -> Option<u64> {
 
 /// The lengths of new files whose size is a range: multiples of the smallest block, spread over it.
 /// What is there already, and longer, keeps the length that its part of the range gives.
-fn drawn(
+fn lengths_in_range(
     spec: &Spec,
     number: u32,
     paths: &[String],
@@ -236,6 +236,7 @@ fn filled(
     };
     let block = pattern::block_sizes(spec)?.largest().0.max(1);
     let share = room.saturating_add(there) / paths.len() as u64;
+    // A block for the remainder of the division, and one more, so that the last write finds no room.
     Ok(Some((share / block + 2).saturating_mul(block)))
 }
 
@@ -266,6 +267,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
         };
     }
     Ok(match spec.options.size {
+        // `size` is that of all files together, while a per cent is of each.
         Some(Share::Bytes(bytes)) => Some(bytes / count),
         Some(Share::Percent(percent)) => {
             if percent > 100.0 {

@@ -1,4 +1,4 @@
-//! Blocks that came back otherwise than they were written, in the words that scripts look for.
+//! Failed verifications, in fio's own messages: scripts search the standard error for them.
 
 use blocklab_verify::{MAGIC, Miscompare, MiscompareKind};
 
@@ -26,6 +26,7 @@ impl Flawed<'_> {
             "at file {} offset {offset}, length {len} (requested block: offset={}, length={block})",
             self.file, self.offset
         );
+        // Without what follows the method's name, as in `pattern:0xff`.
         let verify = self.verify.split(':').next().unwrap_or_default();
         match kind {
             MiscompareKind::NoHeader => {

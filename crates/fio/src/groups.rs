@@ -4,13 +4,13 @@
 use super::spec::Spec;
 use blocklab_syntax::Mistake;
 
-/// Where the next job belongs.
+/// The group and case of a job.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct Membership {
     /// From 0, at each `stonewall` and `new_group` one more.
     pub(super) group: u32,
-    /// Whether it begins when all jobs before it have ended.
-    pub(super) walled: bool,
+    /// Whether a case begins with it: all jobs before it have ended by then.
+    pub(super) begins_case: bool,
     /// Options that are not honoured to the letter, and in words why.
     pub(super) notes: Vec<(&'static str, &'static str)>,
 }
@@ -22,10 +22,11 @@ pub(super) struct Groups {
     /// The jobs so far, each with how many walls stand before it.
     begun: Vec<(String, u32)>,
     walls: u32,
-    /// The job for which those wait that run at the time.
+    /// The job that the jobs of the current case wait for.
     awaited: Option<String>,
-    /// Whether the end of one of them ends its group, and whether they are of several groups.
+    /// Whether the end of one job of the current case ends its group.
     ends: bool,
+    /// Whether the current case has jobs of several groups.
     groups: bool,
 }
 
@@ -36,44 +37,46 @@ const ON_ERROR: &str = "a failure ends the jobs that run at the same time; what 
 
 impl Groups {
     /// The case and group of this job, after the jobs before it.
-    pub(super) fn next(&mut self, spec: &Spec) -> Result<Turn, Mistake> {
+    pub(super) fn next(&mut self, spec: &Spec) -> Result<Membership, Mistake> {
         let options = &spec.options;
         let is_first = self.begun.is_empty();
-        let mut turn = Turn::default();
+        let mut membership = Membership::default();
         let newly_grouped = options.stonewall || options.new_group;
         self.group += u32::from(newly_grouped && !is_first);
-        turn.group = self.group;
+        membership.group = self.group;
         let awaited = self.awaited(spec)?;
+        // A plan runs case after case: to wait for one job is to wait for all that run beside it, and
+        // a job that follows such a one waits too, whether it wanted to or not.
         if options.stonewall || is_first {
-            turn.walled = true;
+            membership.begins_case = true;
             self.awaited = None;
         } else if let Some(name) = awaited {
             if self.running().any(|other| other != name) {
-                turn.notes.push(("wait_for", WAITS));
+                membership.notes.push(("wait_for", WAITS));
             }
-            turn.walled = true;
+            membership.begins_case = true;
             self.awaited = Some(name.to_owned());
         } else if self.awaited.is_some() && options.wait_for != self.awaited {
-            turn.notes.push(("wait_for", BEHIND));
+            membership.notes.push(("wait_for", BEHIND));
         }
-        if turn.walled {
+        if membership.begins_case {
             self.walls += 1;
             (self.ends, self.groups) = (false, false);
         } else {
             self.groups |= options.new_group;
         }
-        self.check_ends(spec, &mut turn);
+        self.check_ends(spec, &mut membership);
         self.begun.push((spec.name.clone(), self.walls));
-        Ok(turn)
+        Ok(membership)
     }
 
-    /// The jobs that begin together with the last one.
+    /// The names of the jobs that run in the current case.
     fn running(&self) -> impl Iterator<Item = &str> {
         let last = self.begun.iter().filter(|(_, walls)| *walls == self.walls);
         last.map(|(name, _)| &**name)
     }
 
-    /// The job that this one waits for, where that runs at the time.
+    /// The job that this one waits for; `None` where that belongs to an earlier case and has ended.
     fn awaited<'s>(&self, spec: &'s Spec) -> Result<Option<&'s str>, Mistake> {
         let Some(name) = spec.options.wait_for.as_deref() else {
             return Ok(None);
@@ -84,17 +87,17 @@ impl Groups {
         Ok(self.running().any(|begun| begun == name).then_some(name))
     }
 
-    /// What the end of a job means.
-    fn check_ends(&mut self, spec: &Spec, turn: &mut Turn) {
+    /// Notes where the end of this job would end others than with fio.
+    fn check_ends(&mut self, spec: &Spec, membership: &mut Membership) {
         let options = &spec.options;
         let on_error = options.exitall_on_error;
         let what = options.exit_what;
         self.ends |= (options.exitall || on_error) && what == "group";
         if self.ends && self.groups {
-            turn.notes.push(("exitall", GROUPS));
+            membership.notes.push(("exitall", GROUPS));
         }
         if on_error && !options.exitall && what == "all" {
-            turn.notes.push(("exit_what", ON_ERROR));
+            membership.notes.push(("exit_what", ON_ERROR));
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
             ..common.clone()
         };
         apply(&mut spec, &section.settings)?;
-        spec.options = spec.meant();
+        spec.options = spec.typed_options();
         count_zones(&mut spec.options);
         if let Some(name) = &spec.options.name {
             spec.name.clone_from(name);
@@ -106,7 +106,7 @@ fn belongs(spec: &Spec, settings: &[Setting], setting: &Setting) -> Result<(), M
         .iter()
         .rfind(|other| other.key == "ioengine" && other.at.file.is_some())
         .and_then(|setting| setting.value.clone())
-        .unwrap_or_else(|| spec.meant().ioengine);
+        .unwrap_or_else(|| spec.typed_options().ioengine);
     if priority::ENGINES.contains(&&*engine) || engine::absent(&engine).is_some() {
         return Ok(());
     }
@@ -139,7 +139,7 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     let Setting { key, value, at } = setting;
     let text = value.as_deref().unwrap_or_default();
     let Some(option) = find(key) else {
-        let engine = spec.meant().ioengine;
+        let engine = spec.typed_options().ioengine;
         if engine::is_option_of_absent(&engine, key) {
             // The engine itself is refused when it would be opened.
             return Ok(());
@@ -156,14 +156,14 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         return Err(Mistake::here(at, why));
     };
     // `kb_base`, which says what `k` means, applies to the options after it.
-    let scale = spec.meant().scale();
+    let scale = spec.typed_options().scale();
     let mut read = Value::read(option, value.as_deref(), scale)
         .map_err(|why| Mistake::here(at, format!("failed parsing {key}={text}: {why}")))?;
     if let Value::Names(names) = &mut read
         && option.name == "filename"
     {
         // A `directory` that is given later does not apply to these names.
-        *names = files::named(names, &spec.meant());
+        *names = files::named(names, &spec.typed_options());
     }
     let value = match spec.value(option.name) {
         Some(old) => joined(option.name, read, old),

@@ -1,4 +1,4 @@
-//! One clone as a job of a plan: engine and access, pattern, content.
+//! From one clone's options to a job of the plan: engine, access, pattern and content.
 
 use std::sync::Arc;
 
@@ -236,6 +236,8 @@ fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
         .map(str::parse::<f64>)
         .transpose()
         .map_err(|_| spec.mistake("file_service_type", "no number follows the `:`"))?;
+    // Only for the first two words the number counts operations; for the others it shapes the
+    // distribution.
     let turn = number.unwrap_or(1.0).clamp(1.0, 1e6) as u32;
     Ok(match word {
         "roundrobin" => (TargetOrder::RoundRobin, turn),
@@ -290,12 +292,15 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
     }
 }
 
+/// The processor of the clone with this number, empty where it may run on every one. Of
+/// `numa_cpu_nodes`, `cpus_allowed` and `cpumask`, the first that is given counts.
 fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<u32>, Mistake> {
     let mut allowed = Vec::new();
     if let Some(mask) = spec.options.cpumask {
         if mask == 0 {
             return Err(spec.mistake("cpumask", "it names no processor; 3 names the first two"));
         }
+        // The option's value is at most i64::MAX.
         allowed.extend((0..63u32).filter(|bit| mask >> bit & 1 == 1));
     }
     if let Some(list) = &spec.options.cpus_allowed {

@@ -43,7 +43,7 @@ pub struct LogRule {
     pub epoch: Option<Epoch>,
     /// The file of the trace that is written.
     pub trace: Option<String>,
-    /// What the files are called in it.
+    /// The names of the files in the trace.
     pub traced: Vec<String>,
     priority: Option<IoPriority>,
     whole_priority: bool,
@@ -182,7 +182,7 @@ impl LogRule {
         }
     }
 
-    /// What the engine must keep for it.
+    /// What the worker must record for these logs; `None`: nothing.
     pub(super) fn kept(&self) -> Option<Log> {
         let [bandwidth, latency, operations, histogram] =
             [0, 1, 2, 3].map(|index| self.names[index].is_some());
@@ -265,6 +265,7 @@ impl LogRule {
         if at.0 % self.histogram.0 != 0 {
             return None;
         }
+        // Each step of coarseness joins two buckets that lie side by side.
         let mut counts = vec![0u64; BUCKETS >> self.coarseness];
         let last = counts.len() - 1;
         for (low, _, count) in histogram.edges() {

@@ -23,11 +23,11 @@ pub(super) enum Clock {
 /// counts.
 pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
     let text = text.trim();
-    reckoned(cut(text).unwrap_or(text), scale)
+    with_arithmetic(cut(text).unwrap_or(text), scale)
 }
 
 /// As [`amount`], with arithmetic anywhere: fio reckons so where a keyword stands in the text.
-pub(super) fn reckoned(text: &str, scale: Scale) -> Result<i64, String> {
+pub(super) fn with_arithmetic(text: &str, scale: Scale) -> Result<i64, String> {
     let value = Expression::new(text, &|suffix| scale.factor(suffix)).value()?;
     whole(value, text)
 }

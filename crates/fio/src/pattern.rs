@@ -1,4 +1,5 @@
-//! Where, how big, which way: the texts of `rw`, `bssplit`, `random_distribution` and their kin.
+//! The offsets, sizes and directions of a job's operations: the values of `rw`, `bssplit`,
+//! `random_distribution` and related options.
 
 use blocklab_units::Bytes;
 use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
@@ -25,7 +26,7 @@ pub(super) struct ReadWrite {
     pub run: Option<u32>,
 }
 
-const WAYS: [(&str, bool, [bool; 3]); 11] = [
+const RW_WORDS: [(&str, bool, [bool; 3]); 11] = [
     ("read", false, [true, false, false]),
     ("write", false, [false, true, false]),
     ("trim", false, [false, false, true]),
@@ -43,11 +44,12 @@ const WAYS: [(&str, bool, [bool; 3]); 11] = [
 pub(super) fn read_write(spec: &Spec) -> Result<ReadWrite, Mistake> {
     let text = &*spec.options.rw;
     let (word, behind) = text.split_once(':').unwrap_or((text, ""));
-    let known = WAYS.iter().find(|known| known.0 == word);
+    let known = RW_WORDS.iter().find(|known| known.0 == word);
     let Some((word, random, [reads, writes, trims])) = known else {
-        let known = WAYS.map(|known| known.0).join(", ");
+        let known = RW_WORDS.map(|known| known.0).join(", ");
         return Err(spec.mistake("rw", format!("`{word}` is none of {known}")));
     };
+    // Of a sequential job the bytes between two blocks, of a random one the operations for an offset.
     let number = match behind {
         "" => None,
         text => {
@@ -159,7 +161,7 @@ fn of_random(spec: &Spec) -> Result<bool, Mistake> {
 }
 
 /// `4k/60:8k/40`; sizes without a share have what is left, evenly. As in fio, all are cut to
-/// multiples of the smallest, unless any size will do.
+/// multiples of the smallest, unless `is_any`: then every size in bytes is allowed.
 fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
     let mut sizes: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
@@ -184,6 +186,7 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
             "the shares of `{text}` add up to {given}, not to 100"
         ));
     }
+    // Evenly as fio divides: a remainder belongs to no size, so the weights may add up to less than 100.
     let rest = (100 - given).checked_div(open).unwrap_or(0);
     let smallest = sizes.iter().map(|(size, _)| *size).min().unwrap_or(1);
     let piece = if is_any { 1 } else { smallest };

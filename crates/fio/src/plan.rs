@@ -1,5 +1,5 @@
-//! From jobs to a plan: each clone is a job of one thread; what stands between two stonewalls is a
-//! case.
+//! From fio's jobs to a plan: each of the `numjobs` clones becomes a job of one thread, and all jobs
+//! between two stonewalls become one case.
 
 mod check;
 mod clone;
@@ -32,9 +32,9 @@ pub use clone::CloneFacts;
 pub struct Prepared {
     /// What is run: a case for each stretch between stonewalls.
     pub plan: Plan,
-    /// What is done differently.
+    /// Options that are carried out differently than by fio.
     pub notes: Vec<Note>,
-    /// What is odd in the jobs, for standard error.
+    /// Oddities of the jobs, as fio prints them on standard error.
     pub remarks: Vec<String>,
     /// Why jobs cannot begin, a line for each clone. As with fio, the others are run.
     pub unfit: Vec<Mistake>,
@@ -156,6 +156,7 @@ impl PlanBuilder<'_> {
             self.warn_of_no_time(options, rw);
         }
         for number in 0..count as u32 {
+            // A clone that cannot start fails alone, as in fio; the others still run.
             match self.add_clone(spec, rw, index, number) {
                 Err(Fault::OfJob(unfit)) => self.add_unfit(spec, rw, index, unfit)?,
                 Err(Fault::OfAll(mistake)) => return Err(mistake),
@@ -302,13 +303,14 @@ impl PlanBuilder<'_> {
 
     /// A new group or a new case, where the job asks for it.
     fn begin(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        let turn = self.groups.next(spec)?;
-        self.group = turn.group;
-        for (option, text) in turn.notes {
+        let membership = self.groups.next(spec)?;
+        self.group = membership.group;
+        for (option, text) in membership.notes {
             self.note(NoteLevel::Approximated, option, text);
         }
         let seed = seed(&spec.options, self.context.seed);
-        if turn.walled {
+        // A case has one seed, while fio seeds each job: a job that joins a case can only note it.
+        if membership.begins_case {
             let number = self.prepared.plan.cases.len() + 1;
             let name = format!("{number}-{}", spec.name);
             self.prepared

@@ -157,6 +157,7 @@ pub(super) fn working_set(
 
 /// Makes the job replay.
 pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
+    // The sizes of the job decide how large its buffers are. Trims need none, and may be very long.
     let (mut largest, mut largest_trim) = (512, 512);
     for op in &trace.operations {
         let largest = match op.direction {
@@ -169,6 +170,7 @@ pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
         trim: SizeMix::fixed(Bytes(largest_trim)),
         ..BlockSizes::fixed(Bytes(largest))
     };
+    // Apart from the runtime, the end of the trace is the end of the job.
     job.stop = Stop {
         runtime: job.stop.runtime,
         ..Stop::default()

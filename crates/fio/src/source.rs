@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::number::{Scale, reckoned};
+use super::number::{Scale, with_arithmetic};
 use blocklab_syntax::{Mistake, Place};
 
 /// One option as it was given.
@@ -93,6 +93,7 @@ fn read(
             let Some((section, _)) = rest.split_once(']') else {
                 return Err(Mistake::here(&at, "the section's name lacks its `]`"));
             };
+            // Options after it would belong to the new section instead of the including one.
             if depth > 0 {
                 let message = format!(
                     "section [{section}] is in an included file, which may hold options alone: fio \
@@ -104,6 +105,7 @@ fn read(
             continue;
         }
         if let Some(path) = line.strip_prefix("include ").map(str::trim) {
+            // An included file holds options alone, and options need a section to belong to.
             if sections.is_empty() {
                 let message = format!(
                     "option <{line}> outside of [] job section; after [global] it would work"
@@ -170,8 +172,8 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
         if text.contains(keyword) {
             let value = reader.variable(keyword).unwrap_or_default();
             text = text.replace(keyword, &value);
-            // What is reckoned is told as a number.
-            if let Ok(number) = reckoned(&text, Scale::default()) {
+            // What is calculated is told as a number.
+            if let Ok(number) = with_arithmetic(&text, Scale::default()) {
                 text = number.to_string();
             }
         }

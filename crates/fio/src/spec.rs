@@ -1,4 +1,4 @@
-//! A job as meant, before its clones: its options, and where each was given.
+//! A job before it is cloned: its options with their types, and where each was given.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use super::options::{Opt, Options, Since, find};
 use super::value::Value;
 use blocklab_syntax::{Mistake, Place};
 
-/// A job as meant, before its clones.
+/// A job before it is cloned.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// Its name.
@@ -35,7 +35,7 @@ pub(super) struct Given {
 }
 
 impl Spec {
-    /// What the jobs of a file begin with.
+    /// The options of [global], with which each job of a file begins.
     pub(super) fn global() -> Self {
         Self {
             name: "global".to_owned(),
@@ -48,8 +48,8 @@ impl Spec {
         }
     }
 
-    /// The options as meant, by what was given so far.
-    pub(super) fn meant(&self) -> Options {
+    /// The options with their types, from what was given so far and the defaults.
+    pub(super) fn typed_options(&self) -> Options {
         Options::new(|name| self.value(name))
     }
 

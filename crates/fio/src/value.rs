@@ -63,29 +63,29 @@ pub(super) enum Value {
     Time(Nanos),
 }
 
-/// The type of an option as meant: what a [`Value`] becomes.
-pub(super) trait Meant: Default {
+/// A type that an option of a job can have, made of the [`Value`] that was read.
+pub(super) trait OptionType: Default {
     /// # Panics
     /// Of a value of another kind: then a row of the table has a type that does not fit.
-    fn meant(value: Value) -> Self;
+    fn from_value(value: Value) -> Self;
 
-    /// What an option means that was given, or was not. An `Option` is nothing where nothing is
+    /// The value of an option that was given or not. An `Option` is `None` where nothing is
     /// given, whatever holds then; all others have the default of the table.
     fn from_given(option: &Opt, given: Option<&Value>) -> Self {
         match (given, option.default) {
-            (Some(value), "-") => Self::meant(value.clone()),
-            (Some(value), _) => Self::meant(value.clone().over(&Value::default_of(option))),
+            (Some(value), "-") => Self::from_value(value.clone()),
+            (Some(value), _) => Self::from_value(value.clone().over(&Value::default_of(option))),
             (None, "-") => Self::default(),
-            (None, _) => Self::meant(Value::default_of(option)),
+            (None, _) => Self::from_value(Value::default_of(option)),
         }
     }
 }
 
 /// One line a type: the kind of value that it is made of, and how.
-macro_rules! meant {
+macro_rules! option_types {
     ($($type:ty: $kind:ident($value:ident) => $made:expr;)*) => {
-        $(impl Meant for $type {
-            fn meant(value: Value) -> Self {
+        $(impl OptionType for $type {
+            fn from_value(value: Value) -> Self {
                 match value {
                     Value::$kind($value) => $made,
                     other => panic!("{other:?} is no {}", stringify!($type)),
@@ -95,7 +95,7 @@ macro_rules! meant {
     };
 }
 
-meant! {
+option_types! {
     String: Text(text) => text;
     Word: Word(word) => word;
     bool: Number(number) => number != 0;
@@ -110,13 +110,13 @@ meant! {
     Nanos: Time(time) => time;
 }
 
-impl<T: Meant> Meant for Option<T> {
-    fn meant(value: Value) -> Self {
-        Some(T::meant(value))
+impl<T: OptionType> OptionType for Option<T> {
+    fn from_value(value: Value) -> Self {
+        Some(T::from_value(value))
     }
 
     fn from_given(_: &Opt, given: Option<&Value>) -> Self {
-        given.cloned().map(T::meant)
+        given.cloned().map(T::from_value)
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn verify(
         same_seed: options.verify_header_seed == Some(true),
         when: when(options, rw),
         in_time: true,
-        fatal: options.verify_fatal || !goes_on(options),
+        fatal: options.verify_fatal || !continues_after_flaw(options),
         keep: KEPT,
         trimmed_zero: (rw.trims || trims.is_some()) && options.trim_verify_zero,
         trims,
@@ -88,7 +88,7 @@ fn compares_seeds(options: &Options, rw: ReadWrite) -> bool {
 const KEPT: u32 = 100;
 
 /// Whether a flawed block is no reason to end the job.
-fn goes_on(options: &Options) -> bool {
+fn continues_after_flaw(options: &Options) -> bool {
     let mut words = options.continue_on_error.split(',');
     words.any(|word| ["verify", "all", "1"].contains(&word))
 }

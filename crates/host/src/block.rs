@@ -31,7 +31,7 @@ pub struct Node {
     pub holders: Vec<String>,
     /// Devices that this one is made of.
     pub slaves: Vec<String>,
-    /// What a loop device shows as a disk.
+    /// The file that a loop device shows as a disk.
     pub backing_file: Option<PathBuf>,
     /// Where a partition begins on its disk.
     #[serde(skip)]

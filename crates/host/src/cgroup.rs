@@ -75,7 +75,7 @@ pub struct MemoryKills {
 }
 
 impl MemoryKills {
-    /// Looks.
+    /// The counts at this moment.
     pub fn now() -> Self {
         Self::read(&Roots::real())
     }

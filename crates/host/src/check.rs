@@ -29,9 +29,9 @@ pub(crate) struct Reasons {
 /// Whether another has the device exclusively.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Nobody has: we have it ourselves, or cannot.
+    /// No other program has it: we have claimed it, or it cannot be claimed.
     Free,
-    /// Another has; these programs have it open.
+    /// Another program has it; these have it open.
     Taken(Vec<String>),
     /// It is claimed for a moment to see, but only where there is no other reason, so that
     /// listing all devices does not disturb a program that is about to use one.
@@ -49,6 +49,7 @@ pub(crate) fn check_device(
     let look = Look::new(machine, node, path.to_owned(), shown);
     let mut found = Reasons::default();
     found.own.extend(state(node).map(|cause| look.about(cause)));
+    // A mount or another use also claims the device: that is one reason and not two.
     let used = look.uses();
     let explained = used.iter().any(|reason| explains_claim(&reason.cause));
     found.own.extend(used);
@@ -82,7 +83,7 @@ fn state(node: &Node) -> Option<Cause> {
     node.read_only.then_some(Cause::ReadOnly)
 }
 
-/// The device that is checked.
+/// A device with what is needed to check it.
 struct Look<'a> {
     machine: &'a Machine,
     node: &'a Node,
@@ -107,6 +108,7 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// A device at its usual path.
     fn usual(machine: &'a Machine, node: &'a Node) -> Self {
         let path = machine.open_path(&node.facts.name);
         Self::new(machine, node, path.clone(), &path)

@@ -45,7 +45,7 @@ pub fn devices(memory: Option<&Memory>) -> Vec<Device> {
     nodes.map(|node| device(&machine, node, memory)).collect()
 }
 
-/// The kernel keeps a few loop and ram devices in stock.
+/// Whether a device is worth listing: the kernel keeps a few empty loop and ram devices in stock.
 fn is_there(node: &Node) -> bool {
     let in_stock = ["loop", "ram", "nbd"].contains(&node.facts.transport.as_str());
     !in_stock || node.has_capacity() || node.backing_file.is_some()

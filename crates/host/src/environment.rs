@@ -1,4 +1,4 @@
-//! What a record tells of the machine it was measured on: kernel, system, processor, memory,
+//! What a record holds of the machine that it was measured on: kernel, system, processor, memory,
 //! instance type.
 
 use blocklab_record::{ClockQuality, Environment, Processor};
@@ -10,6 +10,7 @@ use crate::roots::Roots;
 /// The machine as it is now. What it does not report is left empty; nothing fails.
 pub fn environment() -> Environment {
     let mut found = read(&Roots::real());
+    // The firmware's text names the cloud; the processor only names the hypervisor.
     if found.processor.hypervisor.is_none() {
         found.processor.hypervisor = hypervisor_from_cpuid();
     }
@@ -17,7 +18,7 @@ pub fn environment() -> Environment {
     found
 }
 
-/// What the kernel knows of its time of day; `None` where it does not tell.
+/// How good the kernel's time of day is; `None` where it does not report that.
 fn clock_quality() -> Option<ClockQuality> {
     // SAFETY: a timex of zeros asks for nothing to be changed (its modes are 0).
     let mut found: libc::timex = unsafe { std::mem::zeroed() };

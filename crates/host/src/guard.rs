@@ -1,4 +1,4 @@
-//! In: a [`Handle`] on what somebody wants to write to, and the names that he gives up.
+//! In: a [`Handle`] on what is to be written to, and the names of what the user lets be overwritten.
 //! Out: a [`Permission`], or a [`Refusal`] with every reason and what would work.
 //! Never: a write; a guess that lets a write happen; a second look at a name.
 
@@ -35,7 +35,7 @@ pub struct Permission {
 }
 
 impl Permission {
-    /// What spoke against it and was given up by name.
+    /// The reasons against it that the user has lifted by a name.
     pub fn reasons_lifted(&self) -> &[String] {
         &self.reasons_lifted
     }
@@ -44,7 +44,7 @@ impl Permission {
 /// How many files are kept open: as many as every machine has descriptors to spare.
 const HELD: usize = 128;
 
-/// What a path led to the first time.
+/// The file or device to which a path led when it was first looked up.
 #[derive(Debug, Clone)]
 enum Known {
     Held(Handle),
@@ -60,7 +60,7 @@ enum Known {
 /// as long as the guard lives.
 #[derive(Debug, Default)]
 pub struct Guard {
-    /// What the user gave up.
+    /// The names of what the user lets be overwritten.
     names: Vec<String>,
     /// Files whose content a job file gives up by naming them, or that were made in this run.
     files: RefCell<HashSet<FileId>>,
@@ -98,12 +98,12 @@ impl Guard {
 
     /// Notes that a run wrote to what this path led to: its content is ours now.
     pub fn has_written(&self, path: &Path) {
-        self.remains.are_on(path);
+        self.remains.mark_written(path);
     }
 
     /// Notes that operations did not come back: what they will have done is unknown.
     pub fn hangs(&self) {
-        self.remains.are_unknown();
+        self.remains.set_unknown();
     }
 
     /// Opens what `path` leads to, or gives what it led to the first time.
@@ -199,7 +199,7 @@ impl Guard {
     pub fn may_write(&self, handle: &Handle) -> Result<Permission, Refusal> {
         let path = handle.path();
         let refuse = |cause| Err(refused(path, cause));
-        // An open directory stays one.
+        // An open directory stays one, so the kind at the time of opening counts.
         if handle.kind().is_dir() {
             return match reserved(&Machine::recent(), handle) {
                 Some(file_system) => refuse(Cause::Kernels(file_system)),
@@ -300,11 +300,12 @@ impl Guard {
         let (path, id) = (handle.path(), id_of(metadata));
         let mut causes = Vec::new();
         let mount = machine.mount_of(&handle.reopen_path());
-        if let Some(mount) = mount.filter(|mount| is_kernels(&mount.kind)) {
+        if let Some(mount) = mount.filter(|mount| is_kernel_file_system(&mount.kind)) {
             causes.push(Cause::Kernels(mount.kind.clone()));
         }
         causes.extend(file_uses(&machine, id));
         causes.extend(ours::is_locked(handle).then_some(Cause::Locked));
+        // What was permitted before may hold what this run has written since.
         if self.remains.has(path) || ours::is_ours(handle, metadata) {
             self.remains.allow(Allowed::file(handle), false)
         } else {
@@ -402,10 +403,10 @@ fn reserved(machine: &Machine, directory: &Handle) -> Option<String> {
     let mount = machine.mount_of(&directory.reopen_path())?;
     let mounted_below_dev = mount.point != Path::new("/dev") && mount.point.starts_with("/dev");
     let in_dev = directory.resolved().starts_with("/dev") && !mounted_below_dev;
-    (in_dev || is_kernels(&mount.kind)).then(|| mount.kind.clone())
+    (in_dev || is_kernel_file_system(&mount.kind)).then(|| mount.kind.clone())
 }
 
-fn is_kernels(kind: &str) -> bool {
+fn is_kernel_file_system(kind: &str) -> bool {
     let kinds = "proc sysfs devtmpfs devpts cgroup cgroup2 debugfs tracefs configfs securityfs \
                  efivarfs bpf pstore binfmt_misc fusectl mqueue selinuxfs rpc_pipefs";
     kinds.split(' ').any(|known| known == kind)
@@ -424,6 +425,7 @@ impl Named {
     }
 }
 
+/// Permits the write if every reason is lifted by the name of its group.
 fn decide(requested: &Path, groups: impl Iterator<Item = Named>) -> Result<Permission, Refusal> {
     let (mut lifted, mut remaining, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
@@ -443,6 +445,7 @@ fn decide(requested: &Path, groups: impl Iterator<Item = Named>) -> Result<Permi
             reasons_lifted: lifted,
         });
     }
+    // Names are suggested only where they would be enough.
     if !remaining.iter().all(|reason| reason.cause.can_be_lifted()) {
         names.clear();
     }

@@ -35,11 +35,11 @@ impl Handle {
     /// # Errors
     /// As `open`.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let handle = Self::new(place(path, 0)?, path)?;
-        reach_open_files()?;
+        let handle = Self::new(open_path_only(path, 0)?, path)?;
+        check_proc()?;
         if handle.kind.is_dir() {
             // Only a path that must be a directory makes the kernel mount what is mounted on demand.
-            Self::new(place(path, libc::O_DIRECTORY)?, path)
+            Self::new(open_path_only(path, libc::O_DIRECTORY)?, path)
         } else {
             Ok(handle)
         }
@@ -50,10 +50,10 @@ impl Handle {
     /// # Errors
     /// As `open`.
     pub fn open_directory(path: &Path) -> io::Result<Self> {
-        match place(path, libc::O_DIRECTORY) {
+        match open_path_only(path, libc::O_DIRECTORY) {
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Self::open(path),
             opened => {
-                reach_open_files()?;
+                check_proc()?;
                 Self::new(opened?, path)
             }
         }
@@ -136,16 +136,16 @@ impl Handle {
     }
 }
 
-/// Holds what `path` leads to, and does nothing to it.
-fn place(path: &Path, flags: i32) -> io::Result<File> {
+/// Holds what `path` leads to, and does nothing to it (`O_PATH`).
+fn open_path_only(path: &Path, flags: i32) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).custom_flags(libc::O_PATH | flags);
     options.open(path)
 }
 
-/// Whether open files can be reached by path. With a root without /proc, the next use of a handle
-/// would say that the target is not there. What is there once is not looked for again.
-fn reach_open_files() -> io::Result<()> {
+/// Checks that open files can be reached by path. Without /proc, the next use of a handle would say that
+/// the target is not there. Once it was there, it is not looked for again.
+fn check_proc() -> io::Result<()> {
     static IS_THERE: AtomicBool = AtomicBool::new(false);
     if !IS_THERE.load(Relaxed) && !Path::new(PROC).exists() {
         return Err(io::Error::other(

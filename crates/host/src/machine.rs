@@ -201,6 +201,7 @@ impl Machine {
         })
     }
 
+    /// All devices that can be reached from one by `next`, breadth first, each once.
     fn closure(&self, name: &str, next: impl Fn(&Node) -> Vec<String>) -> Vec<&Node> {
         let mut seen = BTreeSet::from([name.to_owned()]);
         let mut found = Vec::new();
@@ -234,7 +235,7 @@ impl Machine {
     }
 
     /// By the kernel's own number of the mount; before Linux 5.8 by the longest mount point on
-    /// the way, of several at the same point the last.
+    /// the way. Of several at the same point, the last one mounted hides the others.
     fn mount_index(&self, path: &Path) -> Option<usize> {
         let extra = crate::syscall::extra(&self.roots.path(path)).ok();
         let id = extra.and_then(|extra| extra.mount_id);

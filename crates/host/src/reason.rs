@@ -12,7 +12,7 @@ use crate::signatures::Kind;
 pub struct Reason {
     /// What the reason is about: the target, or a part or user of it.
     pub subject: PathBuf,
-    /// What is the matter with it.
+    /// Why it is refused.
     pub cause: Cause,
 }
 
@@ -158,7 +158,7 @@ impl Reason {
     }
 }
 
-/// What a name for people adds to one of the kernel.
+/// A second name in brackets, to stand behind the kernel's name.
 fn in_brackets(alias: Option<&String>) -> String {
     alias.map_or(String::new(), |alias| format!(" ({alias})"))
 }

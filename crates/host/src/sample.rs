@@ -27,7 +27,7 @@ const STRIPS: u64 = 254;
 /// Bytes of a place: the unit in which file systems and databases write.
 const PLACE: u64 = 4096;
 
-/// What the samples showed.
+/// What the samples of a device showed: whether anything is written there, and their digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Samples {
     /// Where the first byte is that is not zero.

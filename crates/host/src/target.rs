@@ -47,7 +47,7 @@ pub fn facts_of(handle: &Handle) -> io::Result<TargetFacts> {
 pub struct FactsByMount(HashMap<(u64, bool), TargetFacts>);
 
 impl FactsByMount {
-    /// As [`facts_of`]. How much space is free is told as of the first file of the mount.
+    /// As [`facts_of`]. The free space is that at the time of the first file of the mount.
     ///
     /// # Errors
     /// As [`facts_of`].
@@ -74,6 +74,7 @@ impl FactsByMount {
             },
             ..known.clone()
         };
+        // 0: the file takes no O_DIRECT.
         if let Some((memory, offset)) = extra.direct {
             facts.direct_memory_align = (offset > 0).then_some(memory);
             facts.direct_offset_align = (offset > 0).then_some(offset);
@@ -85,6 +86,7 @@ impl FactsByMount {
 fn facts(path: &Path) -> io::Result<TargetFacts> {
     let metadata = fs::metadata(path)?;
     let kind = kind(&metadata)?;
+    // A device may have been attached a moment ago, so the machine is looked at anew for it.
     let machine = match kind {
         TargetKind::File | TargetKind::Scratch => Machine::recent(),
         _ => Arc::new(Machine::look()),

@@ -30,6 +30,7 @@ fn stats(roots: &Roots, name: &str) -> Option<DiskUse> {
 fn parse(name: &str, text: &str) -> Option<DiskUse> {
     let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
     let numbers = numbers.ok()?;
+    // All are counters but the operations in flight, of which a difference would say nothing.
     let &[ri, rm, rs, rt, wi, wm, ws, wt, _in_flight, busy, queue, ..] = numbers.as_slice() else {
         return None;
     };

@@ -21,8 +21,8 @@ pub(super) enum Fate {
 /// The entries of one job with what became of them.
 pub(super) type Fates<'a> = Vec<(Entry<'a>, Fate)>;
 
-/// Builds a job from its levels, the most specific first. `place` is pointed at where no key can
-/// be. What became of each entry is added to `fates`.
+/// Builds a job from its levels, the most specific first. `place` is where an error points that no
+/// key is the cause of. What became of each entry is added to `fates`.
 pub(super) fn assemble<'a>(
     name: &str,
     place: &Range<usize>,
@@ -72,6 +72,7 @@ fn choose<'a>(levels: &[&[Entry<'a>]], fates: &mut Fates<'a>) -> Result<Vec<Entr
             }
         }
     }
+    // A key that belongs to a choice (`need`) must be read after that choice, see `misfit`.
     chosen.sort_by_key(|(_, entry)| keys::rank(entry.key));
     Ok(chosen.into_iter().map(|(_, entry)| entry).collect())
 }
@@ -90,6 +91,7 @@ fn misfit(job: &Job, key: &Key<Job>) -> Option<String> {
     })
 }
 
+/// The value of a key of the job, as the format writes it.
 fn shown(job: &Job, name: &str) -> Option<String> {
     (keys::job_key(name)?.show)(job)
 }
@@ -111,7 +113,7 @@ fn complete(job: &Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// What pace and end need from each other.
+/// Checks the pace, and decides whether the default runtime holds.
 fn settle_end(job: &mut Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
     if let Some(entry) = find(used, "arrivals") {
         let is_open = entry.value().text().is_ok_and(|word| word != "closed");
@@ -129,6 +131,7 @@ fn settle_end(job: &mut Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
     if find(used, "runtime").is_some() {
         return Ok(());
     }
+    // A job that ends by itself has no runtime, unless it was given one.
     let bounded = job.stop.bytes.is_some() || job.stop.loops.is_some() || job.stop.ios.is_some();
     if bounded {
         job.stop.runtime = None;

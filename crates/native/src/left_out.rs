@@ -1,12 +1,12 @@
-//! What a job can hold and no key expresses: it comes from other languages, and is kept in the
-//! plan's JSON.
+//! Settings of a job for which the native format has no key. They come from other languages, and only
+//! the plan's JSON keeps them.
 
 use std::collections::BTreeSet;
 
 use blocklab_workload::Job;
 use serde_json::Value;
 
-/// Something without a key.
+/// A setting without a key.
 struct Row {
     /// What the key was called before, or a field of a table: `verify.pass`.
     was: &'static str,
@@ -93,7 +93,8 @@ pub(super) fn json(job: &Job) -> Value {
 pub(super) fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<String>) {
     match (one, other) {
         _ if one == other => {}
-        // A job leaves out what it has not got.
+        // A job's JSON leaves out settings that it does not have. Deeper objects are only compared
+        // field by field if both have the same fields; otherwise they are different choices.
         (Value::Object(one), Value::Object(other))
             if path.is_empty() || one.keys().eq(other.keys()) =>
         {

@@ -37,7 +37,7 @@ use blocklab_syntax::toml_tree::{self, Complaint};
 /// A commented study that runs as it is, and behind it every key of the format.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
-/// A study as meant.
+/// A study, its keys inherited and its sweeps written out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     /// What is run.
@@ -72,21 +72,21 @@ pub struct CaseTrace {
 /// [`Error`] with the place, the reason and what would work: text that is no TOML, unknown keys,
 /// impossible values and combinations, names used twice, sweeps without end.
 pub fn parse(text: &str, file_name: &str) -> Result<Parsed, Error> {
-    understand(text, file_name).map_err(|complaint| Error::new(file_name, text, complaint))
+    parse_study(text, file_name).map_err(|complaint| Error::new(file_name, text, complaint))
 }
 
-fn understand(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
+fn parse_study(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
     let twice = "keep one of the two; to run both, sweep it in [matrix]";
     let document = toml_tree::parse(text, twice)?;
     let raw = raw::read(&document)?;
-    let meant = resolve::resolve(&raw, text, name_from(file_name))?;
-    let publication = publication::read(&document, &meant.families, meant.shares)?;
+    let study = resolve::resolve(&raw, text, name_from(file_name))?;
+    let publication = publication::read(&document, &study.families, study.shares)?;
     Ok(Parsed {
-        plan: meant.plan,
+        plan: study.plan,
         publication,
-        notes: meant.notes,
-        traces: meant.traces,
-        seed_given: meant.seed_given,
+        notes: study.notes,
+        traces: study.traces,
+        seed_given: study.seed_given,
         engine_given: raw.chooses_engine(),
     })
 }

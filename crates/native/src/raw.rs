@@ -89,7 +89,7 @@ pub(super) fn read<'a>(document: &'a Node<'a>) -> Result<Raw<'a>, Complaint> {
             _ if PUBLICATION.contains(&name) => (),
             _ => match STUDY.iter().find(|key| key.name == name) {
                 Some(key) => key.read(&mut raw.study, value)?,
-                None => return Err(stranger_above(name, place)),
+                None => return Err(unknown_top_level_key(name, place)),
             },
         }
     }
@@ -139,6 +139,7 @@ fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
             _ => {
                 if let Some(key) = CASE.iter().find(|key| key.name == name) {
                     key.read(&mut case.head, value)?;
+                    // Errors about the case as a whole point at its name.
                     if name == "name" {
                         case.place = value.span();
                     }
@@ -255,11 +256,11 @@ fn job_key(
             ));
         }
         let own = keys::job_keys().map(|key| key.name);
-        stranger(wrong, name, own.chain(also.iter().copied()))
+        with_known_keys(wrong, name, own.chain(also.iter().copied()))
     })
 }
 
-fn stranger_above(name: &str, place: Range<usize>) -> Complaint {
+fn unknown_top_level_key(name: &str, place: Range<usize>) -> Complaint {
     let wrong = Complaint::new(place, format!("unknown key `{name}`"));
     if keys::job_key(name).is_some() {
         return wrong.hint(format!(
@@ -268,11 +269,15 @@ fn stranger_above(name: &str, place: Range<usize>) -> Complaint {
     }
     let own = STUDY.iter().map(|key| key.name);
     let sections = ["defaults", "matrix", "case"].into_iter();
-    stranger(wrong, name, own.chain(sections).chain(PUBLICATION))
+    with_known_keys(wrong, name, own.chain(sections).chain(PUBLICATION))
 }
 
 /// The nearest known key, or what another tool's name is called here, or all that may stand here.
-fn stranger(wrong: Complaint, name: &str, known: impl Iterator<Item = &'static str>) -> Complaint {
+fn with_known_keys(
+    wrong: Complaint,
+    name: &str,
+    known: impl Iterator<Item = &'static str>,
+) -> Complaint {
     if let Some(key) = keys::job_keys().find(|key| key.other_names.contains(&name)) {
         let wrong = wrong.hint(format!(
             "that is called `{}` here: {}",

@@ -110,6 +110,7 @@ fn write_case(
     };
     text.push_str("\n[[case]]\n");
     text.push_str(&lines(CASE, &head));
+    // A single job of the case's name is what a case without [[case.job]] means.
     let jobs = &case.workload.jobs;
     if let [only] = &jobs[..]
         && only.name == case.name

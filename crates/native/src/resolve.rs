@@ -1,4 +1,5 @@
-//! From what was written to what was meant: inheritance, sweeps, and the rules of a job.
+//! From the study as written to its plan: jobs inherit keys from the levels above them, and each
+//! combination of the swept values becomes a case.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,8 +19,8 @@ use blocklab_syntax::toml_tree::{Complaint, line_of};
 /// A sweep that makes more is a slip: no one waits for it.
 pub const MOST_CASES: usize = 10_000;
 
-/// What a study means.
-pub(super) struct Meant {
+/// A study with everything inherited and every sweep written out.
+pub(super) struct ResolvedStudy {
     pub plan: Plan,
     pub notes: Vec<Note>,
     pub seed_given: bool,
@@ -30,7 +31,11 @@ pub(super) struct Meant {
 
 /// Resolves a study. `text` is its source, for the names of swept values; `fallback_name` is used
 /// where it has no name.
-pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<Meant, Complaint> {
+pub(super) fn resolve(
+    raw: &Raw<'_>,
+    text: &str,
+    fallback_name: &str,
+) -> Result<ResolvedStudy, Complaint> {
     let mut resolver = Resolver {
         raw,
         text,
@@ -60,7 +65,7 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
     if plan.name.is_empty() {
         fallback_name.clone_into(&mut plan.name);
     }
-    Ok(Meant {
+    Ok(ResolvedStudy {
         plan,
         notes,
         seed_given,
@@ -70,7 +75,7 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
     })
 }
 
-/// Keys of a job that say something about a replay; [defaults] may hold others for other cases.
+/// Whether a key of a job says something about a replay; [defaults] may hold others for other cases.
 fn fits_trace(entry: &Entry<'_>) -> bool {
     let of_engine = matches!(entry.key.need, Need::With("engine", _));
     of_engine || ["targets", "engine", "access"].contains(&entry.key.name)
@@ -137,6 +142,7 @@ fn seeds(raw: &Raw<'_>) -> Result<bool, Complaint> {
     }
 }
 
+/// Counts the cases before any is made: a sweep with one axis too many would fill the memory.
 fn refuse_too_many(raw: &Raw<'_>) -> Result<(), Complaint> {
     let mut total = 0_usize;
     for case in &raw.cases {
@@ -180,6 +186,7 @@ impl<'r> Resolver<'r> {
         let axes = axes_of(self.raw, case);
         let combinations: usize = axes.iter().map(|axis| axis.values.len()).product();
         for number in 0..combinations {
+            // The digits of a number whose base changes from axis to axis, the last one first.
             let mut rest = number;
             let mut chosen: Vec<Entry<'r>> = axes
                 .iter()
@@ -206,6 +213,7 @@ impl<'r> Resolver<'r> {
         cases: &mut Vec<Case>,
         shares: &mut Vec<Share>,
     ) -> Result<(), Complaint> {
+        // Taken out and put back, so that the shares of each case stand right behind it.
         let full = cases.split_off(first);
         for case in full {
             let paced = case
@@ -266,6 +274,8 @@ impl<'r> Resolver<'r> {
         let case_level = &case.entries[..];
         let mut fates = Vec::new();
         let mut jobs: Vec<Job> = Vec::new();
+        // Without [[case.job]] the case is itself the job, and its keys are the most specific ones. With
+        // jobs they are defaults for all of them, and the values of a sweep go before them.
         if case.jobs.is_empty() {
             let fitting: Vec<Entry<'r>>;
             let mut shared = defaults;
@@ -286,14 +296,14 @@ impl<'r> Resolver<'r> {
             jobs.push(assemble(&job.name, &job.place, &layers, &mut fates)?);
         }
         for entry in chosen {
-            self.must_matter(entry, &fates)?;
+            self.check_has_effect(entry, &fates)?;
         }
-        self.remember(fates, chosen);
+        self.add_fates(fates, chosen);
         Ok(jobs)
     }
 
     /// A value of a sweep that changes nothing would be measured for nothing.
-    fn must_matter(&self, axis: &Entry<'r>, fates: &Fates<'r>) -> Result<(), Complaint> {
+    fn check_has_effect(&self, axis: &Entry<'r>, fates: &Fates<'r>) -> Result<(), Complaint> {
         let mut of_axis = fates
             .iter()
             .filter(|(entry, _)| entry.place == axis.place)
@@ -325,7 +335,8 @@ impl<'r> Resolver<'r> {
         })
     }
 
-    fn remember(&mut self, fates: Fates<'r>, chosen: &[Entry<'r>]) {
+    /// Adds what became of the entries in the jobs of one case. Those of an axis were checked already.
+    fn add_fates(&mut self, fates: Fates<'r>, chosen: &[Entry<'r>]) {
         for (entry, fate) in fates {
             if chosen.iter().any(|axis| axis.place == entry.place) {
                 continue;
@@ -353,6 +364,7 @@ impl<'r> Resolver<'r> {
             if inherited.used {
                 continue;
             }
+            // Replaced in some jobs and unfit in all others, it is a default that nobody needed.
             if let (false, Some(why)) = (inherited.replaced, unfit) {
                 let wrong = format!("`{}` has no effect: {why}", entry.key.name);
                 return Err(Complaint::new(entry.place.clone(), wrong));
@@ -366,7 +378,7 @@ impl<'r> Resolver<'r> {
         Ok(notes)
     }
 
-    /// The name of a case belongs to it alone.
+    /// Takes the name for this case; an error if another one has it.
     fn claim(
         &mut self,
         name: &str,
@@ -398,14 +410,17 @@ impl<'r> Resolver<'r> {
     }
 }
 
+/// The case at `percent` of the rate that `case` will reach.
 fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     let mut paced = case.clone();
     let setting = ("rate_percent".to_owned(), percent.to_string());
     paced.name = swept_name(&case.name, std::slice::from_ref(&setting));
     paced.settings.push(setting);
     for job in &mut paced.workload.jobs {
+        // A placeholder: the rate is set when the full case has been measured.
         job.pace = Pace::OpenPoisson(Rate::Iops(1.0));
         job.ramp = ramp.unwrap_or(job.ramp);
+        // A case without [[case.job]] has one job, of the same name.
         if job.name == case.name {
             job.name.clone_from(&paced.name);
         }
@@ -413,8 +428,8 @@ fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     paced
 }
 
-/// The name of a case of a sweep: `rand4k` and depth 4 make `rand4k-depth4`. Values that begin with a letter are set off:
-/// `rand4k-engine-psync`.
+/// The name of a case of a sweep: `rand4k` and depth 4 make `rand4k-depth4`. A value that does not
+/// begin with a digit has a dash before it: `rand4k-engine-psync`.
 pub fn swept_name(name: &str, swept: &[(String, String)]) -> String {
     let mut full = name.to_owned();
     for (axis, value) in swept {

@@ -1,8 +1,7 @@
 //! What only a study's values have: processors as `taskset` writes them, and small tables whose
 //! unknown keys may be another language's.
 //!
-//! A file of its own: all else about a value is the same in every TOML file, see
-//! [`blocklab_syntax::toml_tree`].
+//! What values of every TOML file have in common is in [`blocklab_syntax::toml_tree`].
 
 use blocklab_syntax::toml_tree::Complaint;
 pub(super) use blocklab_syntax::toml_tree::{Node, Value, Word};

@@ -100,7 +100,7 @@ fn drawn(limit: &Limit) -> Option<Drawn> {
         LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => {
             (limit.name.to_string(), false)
         }
-        LimitKind::Baseline { limiter } => (limit.name.of(limiter), false),
+        LimitKind::Baseline { limiter } => (limit.name.with_owner(limiter), false),
         LimitKind::Burst { .. } | LimitKind::Peak { .. } => (limit.name.to_string(), true),
         _ => return None,
     };

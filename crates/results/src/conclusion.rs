@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blocklab_compare::gate::{Asked, Gate};
 use blocklab_console::status::{FAILED, INCOMPLETE, INTERRUPTED};
 use blocklab_console::{place, terminal};
@@ -63,6 +63,11 @@ impl Wanted {
     /// When the store or one of the files cannot be written.
     pub fn try_out(&self, store: &Store) -> Result<()> {
         keeping::try_out(store, !self.is_kept)?;
+        if let (Some(page), Some(junit)) = (&self.page, &self.junit)
+            && page == junit
+        {
+            bail!("--html and --junit name one file: {}", page.display());
+        }
         let mut files = self.page.iter().chain(&self.junit);
         files.try_for_each(|path| output::try_out(path, self.over))
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_compare::gate::{Answer, Asked, Evidence, Gate, answer};
+use blocklab_compare::gate::{self, Answer, Asked, Evidence, Gate, NoSuchCase, answer};
 use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
 use blocklab_findings::{Assessment, Finding};
@@ -49,6 +49,14 @@ pub fn write(path: Option<&Path>, answered: &[Answered<'_>], over: Over) -> Resu
     }
 }
 
+/// Whether each condition about single cases is about a case of these runs.
+///
+/// # Errors
+/// With the first one that is not.
+pub fn check_cases(asked: &[Asked], runs: &[&Record]) -> Result<(), NoSuchCase> {
+    gate::check_cases(asked, runs.iter().copied().flat_map(gate::cases))
+}
+
 /// The answer to conditions that each run meets or misses alone, without a comparison; `None` without
 /// a condition.
 pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
@@ -58,9 +66,7 @@ pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate>
         .collect();
     let evidence = Evidence {
         runs: &runs,
-        comparison: None,
-        history: None,
-        compared: None,
+        ..Evidence::default()
     };
     answer(asked, evidence)
 }

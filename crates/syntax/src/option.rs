@@ -51,7 +51,7 @@ impl<V> Opt<V> {
     }
 
     /// How well it is supported, in words.
-    pub fn honoured(&self) -> String {
+    pub fn support_text(&self) -> String {
         let word = match self.support {
             Support::Exact => "exact",
             Support::Documented => "as documented",
@@ -70,10 +70,10 @@ impl<V> Opt<V> {
     /// Its row in a reference page: the option as `written`, the `default` if the page has a column
     /// for it, the meaning, and how well it is supported.
     pub fn line(&self, written: &str, default: Option<&str>) -> String {
-        let honoured = self.honoured();
+        let support = self.support_text();
         let mut line: String = iter::once(written)
             .chain(default)
-            .chain([self.meaning, &honoured])
+            .chain([self.meaning, &support])
             .map(|cell| format!("| {} ", cell.replace('|', "\\|")))
             .collect();
         line.push_str("|\n");

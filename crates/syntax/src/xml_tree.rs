@@ -94,6 +94,7 @@ pub fn document(text: &str) -> Result<Element, Mistake> {
         let read = reader.read_event();
         let at = reader.buffer_position() as usize;
         let event = read.map_err(|error| wrong_at(text, at, &error.to_string()))?;
+        // `<a/>` is one event, which both opens an element below and closes it at the end.
         let ends = matches!(event, Event::Empty(_) | Event::End(_));
         match event {
             Event::Start(start) | Event::Empty(start) => {

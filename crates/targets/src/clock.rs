@@ -36,7 +36,7 @@ impl Clock {
         Self::with(scale)
     }
 
-    /// The same clock counting from now: no new calibration.
+    /// A clock that counts from now, with the calibration of this one.
     #[must_use]
     pub fn restarted(self) -> Self {
         Self::with(self.scale)
@@ -96,7 +96,8 @@ impl Scale {
     }
 }
 
-/// The kernel tests the counter at boot and watches it afterwards; its own choice is the evidence.
+/// Whether the time stamp counter can be trusted. The kernel tests it at boot and watches it afterwards,
+/// so its own choice of a clock is the evidence.
 fn counter_is_stable() -> bool {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     cfg!(target_arch = "x86_64")

@@ -1,4 +1,4 @@
-//! The engines: what is made of each, and what helps where it cannot be had.
+//! The engines: the target that each makes, and what would work where the kernel does not offer it.
 
 use std::io;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub struct EngineSetup<'a> {
 }
 
 impl EngineSetup<'_> {
-    /// Makes the target and shows it to a visitor, who then knows its type.
+    /// Makes the target and passes it to a visitor, in which its type is known at compile time.
     ///
     /// # Errors
     /// When the kernel does not offer what the engine needs; [`hint`] suggests what would work.
@@ -99,7 +99,7 @@ impl EngineSetup<'_> {
     }
 }
 
-/// As the kernel wants them, by direction.
+/// The RWF flags of an operation, by direction.
 fn requested(flags: OperationFlags) -> [libc::c_int; 4] {
     /// From Linux 6.11 on; of writes only.
     const RWF_ATOMIC: libc::c_int = 0x40;

@@ -27,7 +27,7 @@ pub struct Opening {
     pub read_too: bool,
     /// Past the page cache, with O_DIRECT.
     pub direct: bool,
-    /// What a completed write promises.
+    /// Whether a completed write is durable.
     pub durability: Durability,
 }
 
@@ -82,14 +82,14 @@ impl OpenFile {
         })
     }
 
-    /// Tells the kernel what to expect: the page cache, where it takes part, in which order the
-    /// file will be read, and whoever cares, how long what is written will live.
+    /// Tells the page cache in which order the file will be read, and file system and device how long
+    /// the written data will live.
     ///
     /// # Errors
-    /// Where the kernel does not want to know how long. The order is advice, whose failure does
-    /// not matter.
+    /// When the kernel takes no lifetime. The order is advice, whose failure does not matter.
     pub fn hint(&self, hints: Hints, random: bool, direct: bool) -> io::Result<()> {
         let advice = match hints.advice {
+            // Direct reads pass the page cache by.
             _ if direct => None,
             Advice::None => None,
             Advice::ByPattern if random => Some(fs::Advice::Random),

@@ -11,9 +11,10 @@ use rustix::ioctl::{Opcode, Setter, ioctl};
 
 use super::OpenFile;
 
-/// The result of an operation that asynchronous engines have no form of; `None` of the others.
+/// Carries out an operation that asynchronous engines have no form of, and returns its result; `None`
+/// for all others, which are left alone.
 #[inline]
-pub(super) fn at_once(io: &Io, files: &[OpenFile]) -> Option<i32> {
+pub(super) fn carry_out_inline(io: &Io, files: &[OpenFile]) -> Option<i32> {
     let file = &files[io.file as usize];
     match (io.direction, io.sync) {
         (Direction::Trim, _) => Some(trim(file, io.offset, io.len)),
@@ -63,7 +64,7 @@ fn discard_once(file: &File, offset: u64, len: u32) -> Result<(), Errno> {
 /// `_IO(0x12, 119)` of linux/fs.h.
 const BLKDISCARD: Opcode = 0x1277;
 
-/// 0 or a negated errno.
+/// Flushes a file as the operation says. Returns 0 or a negated errno.
 pub(super) fn flush_file(file: &File, io: &Io) -> i32 {
     let done = match io.sync {
         SyncKind::Whole => fsync(file),

@@ -32,7 +32,7 @@ impl CarryOut for NullCall {
     }
 }
 
-/// No device, and a processor that is busy for so long with every operation.
+/// No device: every operation keeps the processor busy for a time.
 pub struct BurnCall {
     clock: Clock,
     chunk: Nanos,
@@ -99,6 +99,7 @@ impl<C: CarryOut> Target for Inline<C> {
         if self.done.is_empty() {
             sleep_until(self.now(), until);
         }
+        // Instead of a copy. Completions that the caller had kept come back with the next call.
         std::mem::swap(&mut self.done, done);
         Ok(())
     }

@@ -28,8 +28,8 @@ pub use clock::{Clock, precise_timers, thread_cpu_ns};
 pub use engines::{EngineSetup, hint};
 pub use files::{OpenFile, Opening, open, probe_direct};
 pub use libaio::is_available as libaio_is_available;
-pub use model::{Arrival, Model, question, result};
-pub use paced::{ModelTarget, WATCH};
+pub use model::{Arrival, Model, device_io, kernel_result};
+pub use paced::{BUSY_WAIT, ModelTarget};
 pub use uring::is_available as io_uring_is_available;
 
 /// Something that takes operations and gives them back.
@@ -85,7 +85,7 @@ pub trait Target {
 
 /// Takes a target of any type.
 pub trait TargetVisitor {
-    /// What is made of it.
+    /// What the visitor makes of the target.
     type Output;
 
     /// Takes it.

@@ -10,7 +10,7 @@ use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
 
 use crate::buffers::BufferAddresses;
 use crate::clock::{Clock, sleep_until, timespec};
-use crate::flush_trim::at_once;
+use crate::flush_trim::carry_out_inline;
 use crate::{OpenFile, Target};
 
 /// Kernel native asynchronous I/O by its five system calls.
@@ -116,6 +116,7 @@ impl Context {
         if ring.magic != RING_MAGIC || ring.incompat_features != 0 {
             return None;
         }
+        // Only this thread moves the head. Acquire: the kernel has written the events before the tail.
         let (mut head, tail) = (
             ring.head.load(Ordering::Relaxed),
             ring.tail.load(Ordering::Acquire),
@@ -139,6 +140,7 @@ impl Context {
                 head + 1
             };
         }
+        // Release: the events have been read before the kernel may overwrite them.
         ring.head.store(head, Ordering::Release);
         Some(taken)
     }
@@ -192,6 +194,7 @@ impl LibaioTarget {
         // The pointer below leads to it, so it lives until the call is over.
         let wait = until.map(|moment| timespec(moment.since(self.clock.now())));
         let time = wait.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // The kernel refuses to wait for more than the array holds; the ring has the others.
         let at_least = at_least.clamp(1, events.len());
         // SAFETY: the kernel fills at most `events.len()` entries.
         let got = unsafe {
@@ -227,6 +230,7 @@ impl LibaioTarget {
             (Direction::Read, _) => OP_READ,
             (Direction::Sync, SyncKind::DataOnly) => OP_FDATASYNC,
             (Direction::Sync, _) => OP_FSYNC,
+            // Trims have no operation of their own here and were carried out before.
             _ => OP_WRITE,
         };
         let buffer = self.buffers.start_of(index);
@@ -266,7 +270,7 @@ impl Target for LibaioTarget {
 
     #[inline]
     fn submit(&mut self, io: &Io) {
-        if let Some(result) = at_once(io, &self.files) {
+        if let Some(result) = carry_out_inline(io, &self.files) {
             self.inline.push(io.returned(result));
             return;
         }
@@ -315,6 +319,7 @@ impl Target for LibaioTarget {
     ) -> io::Result<()> {
         self.flush()?;
         done.append(&mut self.inline);
+        // Without a system call first. A ring of another layout is read by io_getevents alone.
         let known_ring = self.reap(done).is_some();
         if done.len() >= at_least && !done.is_empty() {
             return Ok(());

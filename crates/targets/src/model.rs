@@ -19,9 +19,10 @@ pub struct Model {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// A device and, where it is wanted, the log of its requests.
+/// A device and, where one is kept, the log of its operations.
 pub struct Shared {
     pub device: Device,
+    /// The last arrival: none may be earlier.
     last: Nanos,
     log: Option<Vec<Arrival>>,
 }
@@ -31,9 +32,9 @@ pub struct Shared {
 pub struct Arrival {
     /// When it came.
     pub at: Nanos,
-    /// The requests.
+    /// The operation.
     pub io: DeviceIo,
-    /// What was answered.
+    /// The result that the operation got.
     pub answer: Answer,
 }
 
@@ -55,7 +56,7 @@ impl Model {
         self.lock().log = Some(Vec::new());
     }
 
-    /// What was kept.
+    /// The arrivals that were logged.
     pub fn log(&self) -> Vec<Arrival> {
         self.lock().log.clone().unwrap_or_default()
     }
@@ -71,7 +72,7 @@ impl Model {
         // Read under the lock: arrivals come in order of time, whoever brings them.
         let at = clock.now().max(shared.last);
         shared.last = at;
-        let io = question(io);
+        let io = device_io(io);
         let answer = shared.device.admit(at, io);
         if let Some(log) = &mut shared.log {
             log.push(Arrival { at, io, answer });
@@ -104,7 +105,7 @@ impl fmt::Debug for Model {
 
 /// An operation of a worker in the device's terms.
 #[inline]
-pub fn question(io: &Io) -> DeviceIo {
+pub fn device_io(io: &Io) -> DeviceIo {
     let direction = match io.direction {
         Direction::Read => DeviceDirection::Read,
         Direction::Write => DeviceDirection::Write,
@@ -120,7 +121,7 @@ pub fn question(io: &Io) -> DeviceIo {
 
 /// The device's answer as the kernel would give it: bytes, or a negated errno.
 #[inline]
-pub const fn result(answer: Answer, len: u32) -> i32 {
+pub const fn kernel_result(answer: Answer, len: u32) -> i32 {
     match answer.result {
         Ok(()) => len as i32,
         Err(fault) => failure(fault),

@@ -9,33 +9,34 @@ use blocklab_workload::{Completion, Io, Slot};
 
 use crate::Target;
 use crate::clock::{Clock, sleep_until};
-use crate::model::{Model, result};
+use crate::model::{Model, kernel_result};
 
 /// A modelled device in real time: an operation comes back when the model has computed.
 pub struct ModelTarget {
     clock: Clock,
     models: Vec<Model>,
+    /// Moment, number, slot and result; the number keeps the order of those due at the same moment.
     pending: BinaryHeap<Reverse<(Nanos, u64, u32, i32)>>,
     made: u64,
-    /// How long before the moment the sleep ends and the watching of the clock begins. A sleep
-    /// ends some 50 microseconds late on a virtual machine; watching costs a processor, so it is
-    /// zero where none is to spare.
-    watch: Nanos,
+    /// How long before a completion the sleep ends and a busy-wait begins. A sleep ends some 50
+    /// microseconds late on a virtual machine; a busy-wait costs a processor, so it is zero where none
+    /// is to spare.
+    busy_wait: Nanos,
 }
 
 /// Longer than nearly all late ends of a sleep that were seen.
-pub const WATCH: Nanos = Nanos(80_000);
+pub const BUSY_WAIT: Nanos = Nanos(80_000);
 
 impl ModelTarget {
-    /// Answers when the models have computed. It checks for an end at least every `watch`.
-    pub fn new(clock: Clock, models: Vec<Model>, depth: u32, watch: Nanos) -> Self {
+    /// Completes operations at the models' moments, with a busy-wait of this length before each.
+    pub fn new(clock: Clock, models: Vec<Model>, depth: u32, busy_wait: Nanos) -> Self {
         let pending = BinaryHeap::with_capacity(depth as usize);
         Self {
             clock,
             models,
             pending,
             made: 0,
-            watch,
+            busy_wait,
         }
     }
 
@@ -68,7 +69,7 @@ impl Target for ModelTarget {
         let (at, answer) = self.models[io.file as usize].arrive(&self.clock, io);
         debug_assert!(answer.at >= at, "the device's own promise");
         self.made += 1;
-        let result = result(answer, io.len);
+        let result = kernel_result(answer, io.len);
         self.pending.push(Reverse((
             answer.at,
             self.made,
@@ -92,13 +93,13 @@ impl Target for ModelTarget {
             let Some(moment) = self.next_moment(until) else {
                 return Ok(());
             };
-            let wake = Nanos(moment.0.saturating_sub(self.watch.0));
+            let wake = Nanos(moment.0.saturating_sub(self.busy_wait.0));
             if wake > now && !sleep_until(now, Some(wake)) {
                 // A signal: the worker looks around.
                 self.collect(done);
                 return Ok(());
             }
-            while self.watch > Nanos::ZERO && self.clock.now() < moment {
+            while self.busy_wait > Nanos::ZERO && self.clock.now() < moment {
                 std::hint::spin_loop();
             }
         }

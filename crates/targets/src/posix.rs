@@ -8,7 +8,7 @@ use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
 
 use crate::buffers::BufferAddresses;
 use crate::clock::{Clock, sleep_until, timespec};
-use crate::flush_trim::{at_once, errno};
+use crate::flush_trim::{carry_out_inline, errno};
 use crate::{OpenFile, Target};
 
 /// POSIX asynchronous I/O: the C library's threads carry the operations out.
@@ -25,9 +25,6 @@ pub struct PosixTarget {
 
 impl PosixTarget {
     /// Up to `depth` operations in flight on these files.
-    ///
-    /// # Errors
-    /// When the interface cannot be set up.
     pub fn new(clock: Clock, depth: u32, files: Vec<OpenFile>, buffers: BufferAddresses) -> Self {
         Self {
             clock,
@@ -108,7 +105,7 @@ impl Target for PosixTarget {
     }
 
     fn submit(&mut self, io: &Io) {
-        let result = match at_once(io, &self.files) {
+        let result = match carry_out_inline(io, &self.files) {
             Some(result) => result,
             None if self.begin(io) == 0 => {
                 self.in_flight.push(io.slot.index() as u32);
@@ -131,7 +128,7 @@ impl Target for PosixTarget {
             let before = done.len();
             self.suspend(until);
             self.reap(done);
-            // A signal or the end of the time.
+            // A signal or the end of the time has ended the wait.
             if done.len() == before {
                 return Ok(());
             }

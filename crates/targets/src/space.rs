@@ -53,7 +53,7 @@ impl CarryOut for SpaceCall {
     }
 }
 
-/// What is done with the names of files and directories.
+/// An operation on the name of a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameCall {
     /// Makes the file.

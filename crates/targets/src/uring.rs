@@ -11,12 +11,12 @@ use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter,
 
 use crate::buffers::{BufferAddresses, Buffers};
 use crate::clock::{Clock, sleep_until};
-use crate::flush_trim::at_once;
+use crate::flush_trim::carry_out_inline;
 use crate::{OpenFile, Target};
 
 /// io_uring: one ring a thread, submission and wait in one system call.
 pub struct UringTarget {
-    // The three borrow from `ring`; they are declared before it and never leave this value.
+    // These three borrow from `_ring`: they are declared before it, so they drop before it.
     queue: SubmissionQueue<'static>,
     finished: CompletionQueue<'static>,
     submitter: Submitter<'static>,
@@ -148,6 +148,7 @@ impl UringTarget {
     fn operation(&self, io: &Io, fd: Fd) -> squeue::Entry {
         let index = io.slot.index();
         let buffer = self.buffers.start_of(index);
+        // The registered buffer of this slot. Mostly there is one for all, and nothing to divide.
         let piece = if self.per_piece > 1 {
             index / self.per_piece
         } else {
@@ -181,6 +182,7 @@ impl UringTarget {
 
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>) {
+        // The first makes visible what the kernel has added, the second gives the entries back to it.
         self.finished.sync();
         let before = done.len();
         done.extend((&mut self.finished).map(|entry| Completion {
@@ -224,7 +226,7 @@ impl UringTarget {
         let waiting = if self.polled { 0 } else { self.queue.len() };
         self.in_flight += self.staged - waiting;
         self.staged = waiting;
-        passing(answer)
+        ignore_transient(answer)
     }
 
     /// Gives up what is in flight and waits until all of it has come back, however long a device
@@ -261,13 +263,13 @@ impl UringTarget {
         }
         let flags = EnterFlags::GETEVENTS.bits();
         // SAFETY: nothing is submitted, and no argument is passed.
-        passing(unsafe { self.submitter.enter::<libc::sigset_t>(0, 1, flags, None) })
+        ignore_transient(unsafe { self.submitter.enter::<libc::sigset_t>(0, 1, flags, None) })
     }
 }
 
-/// What io_uring_enter answered: a signal, the end of the time and a full completion queue are no
-/// failure, but a reason to reap and to go on.
-fn passing(answer: io::Result<usize>) -> io::Result<()> {
+/// Turns errors of io_uring_enter that pass by into success: after a signal, the end of the time and a
+/// full completion queue, the caller reaps and goes on.
+fn ignore_transient(answer: io::Result<usize>) -> io::Result<()> {
     match answer {
         Ok(_) => Ok(()),
         Err(error) => match error.raw_os_error() {
@@ -306,7 +308,7 @@ impl Target for UringTarget {
 
     #[inline]
     fn submit(&mut self, io: &Io) {
-        if let Some(result) = at_once(io, &self.files) {
+        if let Some(result) = carry_out_inline(io, &self.files) {
             self.inline.push(io.returned(result));
             return;
         }
@@ -352,6 +354,7 @@ impl Target for UringTarget {
                 return Ok(());
             }
         }
+        // Without a number to wait for and without a moment, the call only submits.
         let want = at_least.saturating_sub(done.len());
         let patient = want > 0 || until.is_some();
         self.enter(if patient { want.max(1) } else { 0 }, until)?;
@@ -390,11 +393,13 @@ fn build(depth: u32, options: UringOptions) -> io::Result<IoUring> {
 /// `level`: 0 for the flags of every kernel, 1 with those of 6.1, 2 with those of 6.6.
 fn build_at(level: u8, entries: u32, options: UringOptions) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
+    // More entries than the kernel allows become as many as it allows, instead of an error.
     builder.setup_clamp();
     if options.iopoll {
         builder.setup_iopoll();
     }
     if options.sqpoll {
+        // The kernel's thread sleeps after a second without work; the next call wakes it.
         builder.setup_sqpoll(1000);
     } else if level >= 1 {
         builder

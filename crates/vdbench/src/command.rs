@@ -123,12 +123,13 @@ pub struct Command {
     pub help: bool,
 }
 
-/// Understands the arguments.
+/// Reads the arguments of the command line.
 ///
 /// # Errors
 /// [`Mistake`] for what the original refuses.
 pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
     let mut command = Command::default();
+    // Words behind a `+` are parameters for the end of the parameter file, not options.
     let plus = arguments.iter().position(|word| word.starts_with('+'));
     let (own, behind) = arguments.split_at(plus.unwrap_or(arguments.len()));
     if !behind.is_empty() {
@@ -208,7 +209,7 @@ fn joined(words: &[String]) -> Vec<String> {
     out
 }
 
-/// Sets one option. Whether files may follow it.
+/// Sets one option; true where the words behind it may be further parameter files.
 fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
     if matches!(word, "-h" | "-help" | "--help" | "-?") {
         command.help = true;

@@ -103,7 +103,8 @@ fn on_storage(rd: &Rd, suffix: &str, names: &[String]) -> Rd {
     }
 }
 
-/// All runs of one definition: loops outermost first, the rate innermost.
+/// Adds all runs of one definition: the loops in the order they are written, the first one outermost,
+/// and the list of rates innermost.
 fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mistake> {
     let uses = uses(rd, all)?;
     let Some(requested) = rd.iorate.clone() else {
@@ -113,6 +114,8 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     let mut loops = rd.loops.clone();
     let mut bursts = Vec::new();
     let mut has_rate = false;
+    // Pushed last, the rates become the innermost loop. A single rate is no loop: the run's line
+    // would name it.
     let first = match &requested {
         RequestedRate::Max => Rate::Max,
         RequestedRate::Curve => Rate::CurveMax,
@@ -134,6 +137,7 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     let controlled =
         has_rate || wds.any(|wd| wd.skew != 0.0 || wd.iorate != 0.0 || wd.priority.is_some());
     let lengths = loops.iter().map(|(_, values)| values.len());
+    // Saturating: a product too large is refused by the check behind it.
     let sets = lengths.fold(1, usize::saturating_mul);
     rd.check(sets <= MOST_RUNS, TOO_MANY)?;
     for set in (0..sets).map(|number| loop_values(&loops, sets, number)) {
@@ -151,6 +155,7 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
             options: rd.options.clone(),
             loops: set,
         };
+        // The run itself measures the maximum that the points of the curve are shares of.
         runs.push(run.clone());
         if requested == RequestedRate::Curve {
             let points = rd.curve.as_deref().unwrap_or(&CURVE);
@@ -201,6 +206,7 @@ fn overridden(one: &Use, loops: &Loops) -> Use {
 /// The workloads of a run definition, each with its storage.
 fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, Mistake> {
     let mut wds: Vec<Wd> = Vec::new();
+    // A run with storage but no workload definition takes the place of one itself.
     if rd.wds.is_empty() {
         let message = "it has no wd=; wd=* would take all workloads";
         rd.check(rd.sds.is_some(), message)?;

@@ -1,6 +1,6 @@
 //! In: parameter files of several hosts. Out: which host runs what, and the plan of one of them.
 //!
-//! A file of its own: everything else plans the whole load, and is the same for one host.
+//! All other modules plan the load of all hosts together, as if there were one.
 
 use super::ParameterFile;
 use super::defs::{Seek, Wd};

@@ -1,4 +1,4 @@
-//! Blocks that came back wrong, in words.
+//! The report of a block whose content is not what was written.
 
 use blocklab_verify::{Settled, WrongBlock, WrongSector};
 

@@ -29,6 +29,7 @@ pub(super) fn place(
     let wd = &one.wd;
     let block = wd.xfersize.largest();
     let (mut begin, end) = bounds(one, sd, size, block, notes)?;
+    // The hit area lies at the front; misses must not touch it, so they begin behind it.
     let mut hits = None;
     if wd.rhpct > 0.0 || wd.whpct > 0.0 {
         let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
@@ -50,6 +51,7 @@ pub(super) fn place(
         wd.streams
     );
     wd.check(u64::from(threads).is_multiple_of(streams), message)?;
+    // Streams read sequentially, each in a region of its own of whole blocks.
     let each = (end - begin) / streams / block * block;
     if each == 0 {
         return Err(too_small(sd, size, block));
@@ -123,6 +125,7 @@ fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
             notes.push(("stride", "strides of different lengths: their mean is used"));
         }
         let mean = (min + max) / 2;
+        // In whole sectors, as O_DIRECT needs them, and at least one of them.
         let sector = mean.next_multiple_of(512).max(512);
         return Pattern::Strided {
             stride: Bytes(sector),
@@ -180,6 +183,7 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
     match requested {
         Xfersize::Fixed(size) => BlockSizes::fixed(Bytes(*size)),
         Xfersize::Mix(mix) => {
+            // Shares are decimals, weights are integers: to a thousandth of a per cent.
             let listed = mix
                 .iter()
                 .map(|(size, share)| (Bytes(*size), (share * 1000.0).round() as u32))
@@ -188,6 +192,7 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
         }
         Xfersize::Between(min, max, align) => {
             let first = min.next_multiple_of(*align);
+            // No multiple may lie between the two: then the largest size alone is left, see below.
             let count = (max - first.min(*max)) / align + 1;
             if count > MOST_SIZES {
                 notes.push(("xfersize", "of that many sizes, every n-th is used"));

@@ -279,6 +279,7 @@ impl Maker<'_> {
     fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, Mistake> {
         let (wd, size) = (&one.wd, self.inputs.sizes[sd]);
         let definition = &self.file.sds[sd];
+        // The run's flags go before the workload's, and those before the storage's.
         let own = run.options.openflags.or(wd.openflags);
         let flags = own.unwrap_or(definition.openflags);
         let is_direct = flags.direct || !definition.lun.starts_with("/dev/");
@@ -297,6 +298,7 @@ impl Maker<'_> {
             self.note(format!("{subject} of wd={}", wd.name), text);
         }
         let read = wd.rdpct.round().clamp(0.0, 100.0) as u8;
+        // `place` has checked that the streams divide the threads evenly.
         let depth = threads / placement.regions.len() as u32;
         let (ramp, runtime) = times(&run.options);
         let jobs = placement.regions.into_iter().map(|(suffix, region)| {

@@ -1,4 +1,4 @@
-//! A run with nothing left to write out, and its words.
+//! A single run, all loops of its definition resolved, and the lines that announce it.
 
 use super::defs::{LoopKind, RunOptions, Wd};
 use super::value::MAX_RATE;

@@ -59,7 +59,7 @@ pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>
 #[derive(Default)]
 struct Joined {
     pieces: Vec<Piece>,
-    /// From which piece on a line holds.
+    /// Where each of the joined lines begins: the index of its first piece.
     places: Vec<(usize, Place)>,
 }
 
@@ -69,7 +69,7 @@ impl Joined {
         self.pieces.extend(unquote(text));
     }
 
-    /// Whether it ends in a comma.
+    /// Whether it ends in a comma, so that the next line belongs to it.
     fn goes_on(&self) -> bool {
         matches!(self.pieces.last(), Some((',', false)))
     }

@@ -1,4 +1,4 @@
-//! What keywords mean whose values take more than a number or a word.
+//! How the keywords are read whose values are more than one number or word.
 
 use super::defs::{
     Arrivals, Buckets, DataErrors, LoopKind, OpenFlags, Range, Rd, Repeat, RequestedRate, Seek,
@@ -123,6 +123,8 @@ pub(crate) fn repeat(text: &str) -> Option<Repeat> {
     number.checked_mul(unit).map(Repeat::Seconds)
 }
 
+/// The upper edges of the buckets in microseconds, from `100,200,50,400`: a number that does not
+/// exceed the edge before it is the step in which the buckets go on to the next edge.
 fn edges(words: &[&String]) -> Result<Vec<u64>, String> {
     let mut edges: Vec<u64> = Vec::new();
     let mut step = None;

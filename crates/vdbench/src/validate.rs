@@ -111,6 +111,7 @@ pub fn validate(
     validated: &[Option<Validated>],
 ) {
     let requested = inputs.validation;
+    // The runs are dropped here, and the recovery that is inserted below is all that is left.
     if requested.recover_only {
         prepared.plan.cases.clear();
         prepared.runs.clear();
@@ -120,6 +121,7 @@ pub fn validate(
             let Some(validated) = &validated[planned_job.sd] else {
                 continue;
             };
+            // Only the job that formats the storage belongs to no workload.
             if planned_job.wd.is_empty() {
                 format_whole_blocks(job, validated.keys.block(), inputs.sizes[planned_job.sd]);
             }
@@ -130,6 +132,8 @@ pub fn validate(
         let (planned, case) = recovery(file, inputs, validated);
         prepared.runs.insert(0, planned);
         prepared.plan.cases.insert(0, case);
+        // Again: the recovery's errors count towards the limit of the whole plan, whose counters its
+        // jobs do not have yet.
         limit_errors(file, &mut prepared.plan.cases, &prepared.runs);
     }
     prepared.notes.extend(notes(file, inputs));

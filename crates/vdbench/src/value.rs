@@ -223,6 +223,8 @@ fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, Mistake>
     Ok(list)
 }
 
+/// Writes out a range whose first number is already the last one of the list: `end` and `step` are
+/// what stands behind the hyphen.
 fn range(
     list: &mut Vec<f64>,
     end: Option<&Token>,

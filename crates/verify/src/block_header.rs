@@ -180,6 +180,8 @@ impl BlockHeaders {
 
     fn put_header(&self, piece: &mut [u8], target: u32, offset: u64, generation: u64) {
         let (at, head) = (self.header_at, self.head_len());
+        // fio swaps a header that is not at the front with the data at the front. The header is written
+        // below, so only the data is moved. Below `head` the two overlap, and nothing is moved.
         if at >= head {
             piece.copy_within(at..at + head, 0);
         }
@@ -220,6 +222,7 @@ impl BlockHeaders {
         }
         let head = &piece[self.header_at..self.header_at + self.head_len()];
         let (header, digest_place) = head.split_at(HEADER_LEN);
+        // The header before the data: that it is one of another write says more than a wrong checksum.
         let is_ours = self.check_header(header, offset, expected.generation)?;
         match self.checksum {
             Checksum::Header => Ok(()),
@@ -239,7 +242,7 @@ impl BlockHeaders {
         }
     }
 
-    /// Whether the header is our own.
+    /// Checks everything in a header but the digest. `Ok` says whether we wrote it; fio may have.
     fn check_header(
         &self,
         header: &[u8],
@@ -254,11 +257,14 @@ impl BlockHeaders {
         if !sound {
             return Err(MiscompareKind::DamagedHeader);
         }
+        // The check value holds, so from here on the header is whole, but may be that of another block
+        // or write.
         let (found_at, mark) = (number(header, 16), number(header, 8));
         if found_at != at {
             return Err(MiscompareKind::OtherPlace(found_at));
         }
         let is_ours = mark >> OURS_AT == OURS;
+        // fio counts writes from 0, we from 1.
         let found = if is_ours {
             u64::from(mark as u32)
         } else {
@@ -271,6 +277,8 @@ impl BlockHeaders {
                 return Err(MiscompareKind::OtherSeed { found, expected });
             }
         }
+        // The mark has the low 32 bits of the number. A header of fio does not show which of our writes
+        // it stands for: it is another write wherever one of this run is expected.
         let is_other_write = match want {
             _ if self.any_write => false,
             Generation::Exactly(expected) => !is_ours || found as u32 != expected as u32,

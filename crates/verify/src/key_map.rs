@@ -36,6 +36,7 @@ pub struct Wrongs(AtomicU64);
 impl Wrongs {
     /// So far.
     pub fn count(&self) -> u64 {
+        // The number alone is told; the blocks themselves are behind each map's lock.
         self.0.load(Relaxed)
     }
 }
@@ -150,7 +151,7 @@ impl KeyMap {
     pub fn saved(&self, generation: u64, how: MapState) -> SavedKeys {
         let state = self.state();
         let mut keys: Vec<u8> = state.keys.iter().map(|key| key & !BUSY).collect();
-        // Which of two keys a pending block has is not known.
+        // A pending block has one of two keys, and a map has no room for both: it is saved as unknown.
         for block in state.pending.keys() {
             keys[*block] = 0;
         }
@@ -188,6 +189,7 @@ impl KeyMap {
             // A partial block at the end has no key and is not compared.
             return Ok(false);
         };
+        // Bad before busy: who is told "busy" tries again, and a bad block stays bad.
         if keys.iter().any(|key| key & !BUSY == BAD) {
             return Err(Taken::Bad);
         }
@@ -282,7 +284,7 @@ impl KeyMap {
             return None;
         }
         let keys = (key, None);
-        Some(self.remember(&mut state, offset, bytes.len(), keys, sectors, micros))
+        Some(self.keep_wrong(&mut state, offset, bytes.len(), keys, sectors, micros))
     }
 
     /// Compares a block whose write was in flight when its run ended: each sector may be the one
@@ -295,6 +297,7 @@ impl KeyMap {
         pending: Pending,
         micros: u64,
     ) -> Option<WrongBlock> {
+        // Sector by sector, since a storage keeps a sector whole, but not a block of several.
         let (mut new, mut old) = (0, 0);
         let mut wrong = Vec::new();
         for (sector, at) in bytes.chunks_exact(SECTOR).zip((offset..).step_by(SECTOR)) {
@@ -318,21 +321,24 @@ impl KeyMap {
                 counters.absent += 1;
                 pending.before
             }
+            // Torn: no key fits the whole block, so it is not compared until it is written again.
             _ if wrong.is_empty() => {
                 counters.torn += 1;
                 0
             }
+            // Without a key from before, what is not the write may be right.
             _ if pending.before == 0 => {
                 counters.unknown += 1;
                 0
             }
             _ => {
                 let keys = (pending.before, Some(pending.after));
-                return Some(self.remember(state, offset, bytes.len(), keys, wrong, micros));
+                return Some(self.keep_wrong(state, offset, bytes.len(), keys, wrong, micros));
             }
         };
         let block = (offset / self.block()) as usize;
         state.pending.remove(&block);
+        // The operation that has read the block gives it back later.
         state.keys[block] = key | BUSY;
         if key > 0 {
             state.note_good(block, micros, false);
@@ -345,7 +351,8 @@ impl KeyMap {
         key > 0 && self.sectors.is_right(sector, offset, key)
     }
 
-    fn remember(
+    /// Marks a block as bad and keeps what is wrong with it for the report.
+    fn keep_wrong(
         &self,
         state: &mut State,
         offset: u64,

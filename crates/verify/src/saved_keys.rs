@@ -180,6 +180,7 @@ impl SavedKeys {
         }
         for (index, record) in journal.chunks(RECORD).enumerate() {
             let at = index * RECORD;
+            // Only the last one can be shorter.
             if record.len() < RECORD {
                 return Err(JournalFault::Truncated {
                     len: journal.len(),
@@ -197,6 +198,7 @@ impl SavedKeys {
             if number(record, 16) != index as u64 {
                 return Err(damaged(at + 16, "a record is missing before this one"));
             }
+            // The map was written later and has these writes. The records behind are still checked.
             if generation < self.generation || self.state == MapState::Closed {
                 continue;
             }
@@ -306,6 +308,7 @@ pub(crate) fn number(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(word)
 }
 
+/// Writes the check at the end of a record over all before it.
 fn seal(record: &mut [u8]) {
     let check = crc32c::crc32c(&record[..CHECK]);
     record[CHECK..RECORD].copy_from_slice(&check.to_be_bytes());

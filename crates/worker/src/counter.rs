@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
+// Relaxed: each counter is exact by itself, and readers who need several to agree read until they do.
 impl Counter {
+    /// A load and a store instead of one atomic addition, which would lock the cache line: nothing
+    /// else writes in between.
     #[inline]
     pub fn add(&self, by: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);

@@ -83,6 +83,7 @@ impl DepthSearch {
         }
         if self.fails <= self.holds + 1 {
             self.settled = true;
+            // At depth 0 a job that goes on would never issue again.
             self.depth = self.holds.max(1);
             return Some(FoundDepth {
                 depth: self.holds,

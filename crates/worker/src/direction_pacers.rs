@@ -32,13 +32,14 @@ impl DirectionPacers {
                 Some(rate) if poisson => Pace::OpenPoisson(rate),
                 Some(rate) => Pace::OpenFixed(rate),
             };
-            let pool_job = Job {
+            // A name of its own gives each direction its own random arrivals. Pauses are the job's.
+            let own = Job {
                 pace,
                 think: None,
                 name: format!("{}/{}", job.name, direction.name()),
                 ..job.clone()
             };
-            (shares[direction as usize] > 0).then(|| Pacer::new(&pool_job, seed, thread))
+            (shares[direction as usize] > 0).then(|| Pacer::new(&own, seed, thread))
         });
         Some(Self {
             pacers,
@@ -92,6 +93,7 @@ impl DirectionPacers {
 
     pub(crate) fn begun(&mut self, direction: Direction, now: Nanos, len: u32) {
         if let Some(pacer) = &mut self.pacers[direction as usize] {
+            // These paces are open or have no rate, and such give up nothing before the end.
             pacer.begun(now, len);
         }
     }

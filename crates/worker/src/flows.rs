@@ -39,6 +39,7 @@ impl Flows {
         moved.threads.fetch_add(1, Relaxed);
         Some(Share {
             weight: u64::from(flow.weight),
+            // Without a pause, virtual time would not advance while a job waits for the others.
             pause: flow.pause.max(Nanos(1_000)),
             mine: Arc::clone(moved),
             others: others
@@ -61,6 +62,7 @@ pub(crate) struct Share {
 impl Share {
     /// Whether another job that still runs has issued less in proportion to its weight.
     pub(crate) fn is_ahead(&self) -> bool {
+        // Relaxed: a count that is read a moment late changes the order of a few operations only.
         let mine = self.mine.operations.load(Relaxed);
         self.others.iter().any(|(weight, other)| {
             let working = other.threads.load(Relaxed) > 0;

@@ -81,6 +81,7 @@ impl Flusher {
             fdatasync_every,
             ..
         } = self.rule;
+        // The count is 0 while the last write has been flushed.
         let flushed = fsync_every > 0 && self.since_fsync == 0
             || fdatasync_every > 0 && self.since_fdatasync == 0;
         self.again = self.rule.after_reads && self.has_written && flushed;
@@ -114,6 +115,7 @@ impl Flusher {
 
     /// File and kind of the flush that is due.
     pub(crate) fn take(&mut self) -> (u32, SyncKind) {
+        // The final flushes, from the last file to the first.
         if self.remaining > 0 {
             self.remaining -= 1;
             self.due = self.remaining > 0;
@@ -123,6 +125,7 @@ impl Flusher {
         let again = std::mem::take(&mut self.again);
         let whole =
             self.reaches_fsync() || again && self.rule.fsync_every > 0 && self.since_fsync == 0;
+        // Each kind has its own count; a flush also does the work of the lesser kinds.
         if whole {
             self.since_fsync = 0;
         }

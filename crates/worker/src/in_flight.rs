@@ -57,7 +57,7 @@ impl InFlight {
 pub struct Outstanding(Box<[Counter]>);
 
 /// A word has the moment of submission in its upper bits, then two bits of direction, then one bit
-/// that marks the slot busy.
+/// that marks the slot busy. The 61 bits that are left for the moment last for 73 years.
 const BUSY: u64 = 1;
 const DIRECTION: u64 = 0b11;
 

@@ -111,6 +111,7 @@ impl IssueRules {
         let pacers = DirectionPacers::for_job(job, seed, thread);
         let depth = job.effective_depth();
         let pieces = Pieces::for_job(job, thread, sizes)?;
+        // A job that none of the rules concerns has no `IssueRules`, and issuing checks one `None`.
         let is_needed = pacers.is_some()
             || cursor.is_some()
             || job.latency_target.is_some()
@@ -125,7 +126,7 @@ impl IssueRules {
         Ok(is_needed.then(|| {
             Box::new(Self {
                 begin: Nanos::ZERO,
-                low: (job.batch.low as usize).min(depth as usize - 1),
+                low: job.batch.low as usize,
                 draining: false,
                 ios_left: job.stop.ios.unwrap_or(u64::MAX),
                 pieces,
@@ -166,6 +167,7 @@ impl IssueRules {
         if now < self.begin {
             return IssueDecision::At(self.begin);
         }
+        // Once the queue has been full, it drains down to the low mark before it is filled again.
         self.draining &= in_flight > self.low;
         let allowed = self
             .depth_search
@@ -183,6 +185,7 @@ impl IssueRules {
     /// When the next operation is due by a replay or by the pacers of the directions.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
         let due = match (&mut self.pacers, &mut self.replay) {
+            // It was due when it was drawn, and keeps that moment.
             _ if self.held.is_some() => Due::Now(self.due),
             (_, Some(replay)) => replay.cursor.due(now),
             (Some(pacers), None) => pacers.due(now, requests),
@@ -230,7 +233,7 @@ impl IssueRules {
         let replay = self.replay.as_ref();
         let played = replay.is_some_and(|replay| replay.cursor.is_over());
         let covered = self.pieces.as_mut().is_some_and(|piece| piece.hit(request));
-        self.ios_left == 0 || covered || played && self.held.is_none()
+        self.ios_left == 0 || covered || played
     }
 
     /// Whether a replay or the pacers of the directions replace the pace of the job.

@@ -5,7 +5,7 @@ use blocklab_workload::Completion;
 use super::*;
 
 fn writes(recorder: &Recorder) -> u64 {
-    recorder.tally(Direction::Write).unwrap().ios.get()
+    recorder.counters(Direction::Write).unwrap().ios.get()
 }
 
 fn half_and_half() -> Job {
@@ -194,7 +194,7 @@ fn a_trim_goes_before_each_write() {
         ..job()
     });
     play(&mut worker, &mut Model::new(ms(1)));
-    let trims = recorder.tally(Direction::Trim).unwrap().ios.get();
+    let trims = recorder.counters(Direction::Trim).unwrap().ios.get();
     assert_eq!((trims, writes(&recorder)), (50, 50));
 }
 
@@ -227,7 +227,7 @@ fn a_replay_keeps_its_moments_or_goes_at_once() {
     assert_eq!(times.waited_for_room.get(), 1);
     assert_eq!((times.last_due.get(), times.drift.get()), (ms(40).0, 0));
     assert_eq!(times.counts(0), (4, 4));
-    let ios = |direction| recorder.tally(direction).unwrap().ios.get();
+    let ios = |direction| recorder.counters(direction).unwrap().ios.get();
     assert_eq!(
         [
             ios(Direction::Read),
@@ -272,14 +272,14 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
     let mut model = Model::new(Nanos(100_000));
     model.stall = Some((ms(20), ms(70)));
     play(&mut worker, &mut model);
-    let tally = recorder.tally(Direction::Read).unwrap();
+    let counters = recorder.counters(Direction::Read).unwrap();
     let quantile = |histogram| {
         let sum = LatencySum::from_histograms([histogram].into_iter());
         sum.histogram.quantile(0.75)
     };
-    assert_eq!(tally.ios.get(), 100);
-    assert!(quantile(&tally.service) < 110_000);
-    let response = quantile(tally.response.as_ref().unwrap());
+    assert_eq!(counters.ios.get(), 100);
+    assert!(quantile(&counters.service) < 110_000);
+    let response = quantile(counters.response.as_ref().unwrap());
     assert!(
         response > 20_000_000,
         "a quarter was 20 ms late: {response}"

@@ -1,7 +1,7 @@
 //! In: when operations of a replay were due and issued. Out: how late they were, and in which spans of
 //! time they came.
 //!
-//! A file of its own: lateness is no latency of the target, so no direction holds it.
+//! Lateness is counted here and not by direction, because it is not a latency of the target.
 
 use blocklab_units::Nanos;
 use blocklab_workload::Replay;

@@ -126,6 +126,7 @@ impl KeySteps {
             Step::Write if self.read_after_write => Some(Step::ReadAfter),
             _ => None,
         };
+        // A block found wrong is not written: it stays as it is for whoever looks into it.
         if let Some(next) = next.filter(|_| goes_on && went_well && !wrong) {
             self.steps[slot.index()].0 = next;
             self.ready.push_back(slot);

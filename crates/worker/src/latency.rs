@@ -69,6 +69,7 @@ impl LatencyHistogram {
         assert!(count > 0, "no value has a largest one");
         let last = count - 1;
         let (n, m) = (count as f64, last as f64);
+        // Closed forms of the sums over k = 0 … m of (shortest + k·gap) and of its square.
         self.sum.add((n * shortest + gap * n * m / 2.0) as u64);
         let squares = n * shortest * shortest
             + shortest * gap * n * m

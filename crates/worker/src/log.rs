@@ -109,9 +109,11 @@ impl LogBook {
     fn average(&mut self, entry: LogEntry, length: Nanos) {
         let passed = entry.end.since(self.span_begin).0 / length.0;
         if passed > 0 {
+            // Only the current span has operations: those that passed since then are left out.
             self.close_span(self.span_begin.saturating_add(length));
             self.span_begin = self.span_begin.saturating_add(Nanos(passed * length.0));
         }
+        // End and length are set when the span is closed.
         let span = self.span[entry.direction as usize].get_or_insert(LogSpan {
             end: Nanos::ZERO,
             length,
@@ -168,6 +170,7 @@ impl LogBook {
 
     /// Closes the last spans at the `end` of the job and returns the log.
     pub fn finish(&mut self, end: Nanos) -> JobLog {
+        // A thread that was given up may have logged an operation after `end` was read.
         self.close_span(end.max(self.span_begin));
         self.close_histogram(end.max(self.histogram_begin));
         std::mem::take(&mut self.log)

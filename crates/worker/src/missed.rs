@@ -20,16 +20,18 @@ pub(crate) struct Missed {
 }
 
 impl Missed {
+    /// A share of them, over the same time.
     const fn spread(self, count: u64, gap: f64) -> Self {
         Self { count, gap, ..self }
     }
 
     /// Records them in the response latency of a direction, as operations that are given up now.
     pub(crate) fn record(self, direction: Direction, now: Nanos, recorder: &Recorder) {
-        let tally = recorder.tally(direction);
-        if let Some(response) = tally.and_then(|tally| tally.response.as_ref())
+        let counters = recorder.counters(direction);
+        if let Some(response) = counters.and_then(|counters| counters.response.as_ref())
             && self.count > 0
         {
+            // The first one has waited longest. By rounding, the last may be due just after now.
             let longest = now.0 as f64 - self.first;
             let shortest = longest - self.gap * (self.count - 1) as f64;
             response.record_steps(shortest.max(0.0), self.gap, self.count);
@@ -104,8 +106,8 @@ mod tests {
             misses.count(missed, Nanos::from_millis(3), &recorder);
         }
         let response = |direction| {
-            let tally = recorder.tally(direction).expect("a tally");
-            LatencySum::from_histograms(tally.response.iter()).into_latency()
+            let counters = recorder.counters(direction).expect("a counters");
+            LatencySum::from_histograms(counters.response.iter()).into_latency()
         };
         let (read, write) = (response(Direction::Read), response(Direction::Write));
         assert_eq!((read.count, write.count), (700, 300));
@@ -123,13 +125,13 @@ mod tests {
         };
         let (whole, single) = (Recorder::new(wanted()), Recorder::new(wanted()));
         let response = |recorder: &Recorder| {
-            let tally = recorder.tally(Direction::Read).expect("a tally");
-            LatencySum::from_histograms(tally.response.iter()).into_latency()
+            let counters = recorder.counters(Direction::Read).expect("a counters");
+            LatencySum::from_histograms(counters.response.iter()).into_latency()
         };
         let histogram = |recorder: &Recorder, work: &dyn Fn(&crate::latency::LatencyHistogram)| {
             work(
                 recorder
-                    .tally(Direction::Read)
+                    .counters(Direction::Read)
                     .unwrap()
                     .response
                     .as_ref()

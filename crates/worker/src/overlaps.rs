@@ -37,12 +37,15 @@ impl Overlaps {
         }
         let end = offset.saturating_add(len);
         self.longest = self.longest.max(len);
+        // Ranges are in the order of their beginnings: one that begins further back than the longest
+        // is long cannot reach this one.
         let from = offset.saturating_sub(self.longest);
         let touched = |ranges: &Ranges| {
             let mut near = ranges.range((target, from, 0)..(target, end, 0));
             near.any(|(_, other_end)| *other_end > offset)
         };
         let reads = request.direction == Direction::Read;
+        // Two reads of the same bytes may come in either order.
         let is_open = touched(&self.writes) || !reads && touched(&self.reads);
         let own = if reads {
             &mut self.reads

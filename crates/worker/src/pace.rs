@@ -43,14 +43,18 @@ pub(crate) struct Pacer {
     /// The next intended start, with the fraction that whole nanoseconds would lose.
     next: f64,
     chance: Stream,
+    /// Pauses between operations, and how they are made.
     think: Option<Think>,
     style: ThinkStyle,
+    /// Operations since the last pause.
     since_think: u32,
-    resting: bool,
+    /// Enough operations have been counted; the pause begins when nothing is in flight.
+    pause_is_due: bool,
+    /// The end of the current pause, and of the part of it that keeps the processor busy.
     resume_at: Nanos,
     spin_until: Nanos,
     /// A pause is due at this moment, however few operations there were.
-    tired_at: Nanos,
+    work_until: Nanos,
     /// Gaps are drawn from 0 to twice the mean instead of being even.
     uniform: bool,
 }
@@ -96,16 +100,18 @@ impl Pacer {
             think: job.think,
             style: job.think_style,
             since_think: 0,
-            resting: false,
+            pause_is_due: false,
             resume_at: Nanos::ZERO,
             spin_until: Nanos::ZERO,
-            tired_at: job.think_style.work.unwrap_or(Nanos::MAX),
+            work_until: job.think_style.work.unwrap_or(Nanos::MAX),
             uniform: job.pool.as_ref().is_some_and(|pooled| pooled.uniform),
         }
     }
 
     /// Changes the rate from this moment on.
     pub(crate) fn set_rate(&mut self, iops: f64, from: Nanos) {
+        // A rate of 0 is a pause: one operation in 30 years. An arrival that the old rate has set is
+        // at most one new gap away, so that such a pause ends with its burst.
         self.gap = Gap::Operation(1e9 / iops.max(1e-9));
         self.next = self
             .next
@@ -131,7 +137,7 @@ impl Pacer {
     /// Moves the schedule, which was made for a start at zero, to this start.
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.next += start.0 as f64;
-        self.tired_at = self.tired_at.saturating_add(start);
+        self.work_until = self.work_until.saturating_add(start);
     }
 
     /// Delays the schedule by a pause that begins now. An operation that would be due in the pause
@@ -159,7 +165,7 @@ impl Pacer {
     #[inline]
     pub(crate) fn due(&self, now: Nanos) -> Due {
         if self.think.is_some() {
-            if self.resting || now >= self.tired_at {
+            if self.pause_is_due || now >= self.work_until {
                 return Due::AfterDrain;
             }
             if now < self.spin_until {
@@ -193,6 +199,7 @@ impl Pacer {
                 self.step(len);
                 self.give_up(now, len)
             }
+            // An open loop gives up nothing before its end.
             _ => {
                 self.step(len);
                 Missed::default()
@@ -232,13 +239,15 @@ impl Pacer {
         }
     }
 
+    /// Counts an operation towards the next pause.
     fn count(&mut self) {
         if let Some(think) = self.think {
             self.since_think += 1;
-            self.resting = self.since_think >= think.every;
+            self.pause_is_due = self.since_think >= think.every;
         }
     }
 
+    /// Sets when the operation after this one is due.
     fn step(&mut self, len: u32) {
         let gap = self.gap_of(len);
         debug_assert!(
@@ -246,6 +255,7 @@ impl Pacer {
             "the next operation is due {gap} ns after this one"
         );
         match self.law {
+            // A rate whose mean gap is longer than the limit keeps that as its limit.
             Law::Poisson => {
                 self.next += (gap * self.chance.exponential()).min(LONGEST_GAP.max(gap))
             }
@@ -257,14 +267,14 @@ impl Pacer {
     /// Nothing is in flight any more, so a pause that is due begins. Returns the pause if it shifts
     /// the schedule of the rates.
     pub(crate) fn drained(&mut self, now: Nanos) -> Option<Nanos> {
-        let due = self.resting || now >= self.tired_at;
+        let due = self.pause_is_due || now >= self.work_until;
         if let Some(think) = self.think.filter(|_| due) {
-            self.resting = false;
+            self.pause_is_due = false;
             self.since_think = 0;
             self.resume_at = now.saturating_add(think.pause);
             self.spin_until = now.saturating_add(self.style.spin.min(think.pause));
             if let Some(work) = self.style.work {
-                self.tired_at = self.resume_at.saturating_add(work);
+                self.work_until = self.resume_at.saturating_add(work);
             }
             if self.style.shifts_schedule {
                 return Some(think.pause);
@@ -277,6 +287,7 @@ impl Pacer {
     /// Operations are taken to be `len` bytes long.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> Missed {
         let (first, mut last, mut count) = (self.next, self.next, 0_u64);
+        // The limit bounds the time that this takes for a rate that the job was never able to reach.
         while self.is_open() && self.next as u64 <= end.0 && count < 100_000_000 {
             (last, count) = (self.next, count + 1);
             self.step(len);
@@ -286,7 +297,7 @@ impl Pacer {
     }
 }
 
-/// The number of gaps from the first moment until the next one is at or after `to`.
+/// How many gaps after `first` the first moment at or after `to` comes; 0 if `first` is that late.
 #[inline]
 fn steps(first: f64, gap: f64, to: f64) -> f64 {
     ((to - first) / gap).ceil().max(0.0)

@@ -211,9 +211,9 @@ fn a_full_queue_turns_arrivals_away() {
 fn check_queue(job: Job, waits_ms: f64) {
     let (mut pool, recorders) = pool(vec![job], 1);
     drive(&mut pool, QUICK);
-    let tally = recorders[0].tally(Direction::Read).unwrap();
-    let response = tally.response.as_ref().unwrap();
-    let waits = response.sum() / tally.ios.get() as f64 / 1e6;
+    let counters = recorders[0].counters(Direction::Read).unwrap();
+    let response = counters.response.as_ref().unwrap();
+    let waits = response.sum() / counters.ios.get() as f64 / 1e6;
     assert!(
         (waits_ms * 0.93..waits_ms * 1.07).contains(&waits),
         "{waits}"
@@ -351,7 +351,11 @@ fn a_known_block_is_read_before_it_is_written_again() {
     let first = of_block(&issued, issued[0].offset);
     assert_eq!(first[..5], [Write, Read, Write, Read, Write]);
     let recorder = &recorders[0];
-    let done = |direction| recorder.tally(direction).map_or(0, |tally| tally.ios.get());
+    let done = |direction| {
+        recorder
+            .counters(direction)
+            .map_or(0, |counters| counters.ios.get())
+    };
     assert_eq!(recorder.issued.get(), done(Read) + done(Write));
     assert_eq!(keys.known_blocks(), 16);
     assert!(keys.claim(0, 16 << 12).is_ok(), "nothing is left claimed");

@@ -144,7 +144,7 @@ impl Failure {
 /// Everything one worker counts.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    tallies: [Option<DirectionCounters>; 4],
+    directions: [Option<DirectionCounters>; 4],
     /// Completions during the ramp, which are in the series and in no result.
     warm: Option<Box<Self>>,
     /// Operations handed to the target, ramp included.
@@ -234,13 +234,14 @@ const KEPT: usize = 100;
 impl Recorder {
     /// A recorder with these distributions.
     pub fn new(mut wanted: RecorderSpec) -> Self {
+        // The ramp is in the series alone, which needs the counters of the directions and no more.
         let warm = wanted.ramp.then(|| {
             Box::new(Self::new(RecorderSpec {
                 directions: wanted.directions,
                 ..RecorderSpec::default()
             }))
         });
-        let tallies = std::array::from_fn(|direction| {
+        let directions = std::array::from_fn(|direction| {
             let by_priority = wanted.by_priority.get_mut(direction);
             wanted.directions[direction].then(|| DirectionCounters {
                 ios: Counter::default(),
@@ -253,7 +254,7 @@ impl Recorder {
             })
         });
         let recorder = Self {
-            tallies,
+            directions,
             warm,
             depths: wanted.depths.then(DepthCounters::default),
             issue_times: (wanted.replay.as_ref())
@@ -261,6 +262,7 @@ impl Recorder {
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
             ..Self::default()
         };
+        // Nothing was issued yet; the first issue is the smallest value set.
         recorder.first_issue.set(u64::MAX);
         recorder
     }
@@ -272,8 +274,8 @@ impl Recorder {
 
     /// The counters of a direction that occurs.
     #[inline]
-    pub fn tally(&self, direction: Direction) -> Option<&DirectionCounters> {
-        self.tallies[direction as usize].as_ref()
+    pub fn counters(&self, direction: Direction) -> Option<&DirectionCounters> {
+        self.directions[direction as usize].as_ref()
     }
 
     /// The counters of the ramp, if there is one.
@@ -286,8 +288,8 @@ impl Recorder {
     #[inline]
     pub(crate) fn served_in_ramp(&self, direction: Direction, len: u32, service: Nanos) {
         self.completed_in_ramp.add(1);
-        if let Some(tally) = self.warm().and_then(|warm| warm.tally(direction)) {
-            tally.served(len, service);
+        if let Some(counters) = self.warm().and_then(|warm| warm.counters(direction)) {
+            counters.served(len, service);
         }
     }
 
@@ -313,8 +315,8 @@ impl Recorder {
 
     fn count(&self) -> Accounting {
         let completed_in_ramp = self.completed_in_ramp.get();
-        let tallies = self.tallies.iter().flatten();
-        let measured: u64 = tallies.map(|tally| tally.ios.get()).sum();
+        let directions = self.directions.iter().flatten();
+        let measured: u64 = directions.map(|counters| counters.ios.get()).sum();
         let all = self.outstanding.lock().expect("no panic under this lock");
         Accounting {
             issued: self.issued.get(),

@@ -30,10 +30,10 @@ pub(crate) struct ReplayCursor {
 /// Operations that wait for others.
 #[derive(Debug)]
 struct Followers {
-    /// By operation: the last one that waits for it, and for each of those the one before it among
-    /// them. 0: none, as the first operation waits for nothing.
-    last: Vec<u32>,
-    before: Vec<u32>,
+    /// A linked list for each operation, of those that wait for it: `head` is by the operation that is
+    /// waited for, `link` by the one that waits. 0 ends a list: operation 0 waits for nothing.
+    head: Vec<u32>,
+    link: Vec<u32>,
     /// When operations are due whose completion has come.
     ready: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// The operation in each slot.
@@ -46,16 +46,16 @@ const NONE: u32 = u32::MAX;
 impl Followers {
     fn new(replay: &Replay) -> Self {
         let count = replay.dependencies.len();
-        let (mut last, mut before) = (vec![0; count], vec![0; count]);
+        let (mut head, mut link) = (vec![0; count], vec![0; count]);
         for (number, dependency) in replay.dependencies.iter().enumerate() {
             if dependency.back > 0 {
                 let followed = number - dependency.back as usize;
-                before[number] = std::mem::replace(&mut last[followed], number as u32);
+                link[number] = std::mem::replace(&mut head[followed], number as u32);
             }
         }
         Self {
-            last,
-            before,
+            head,
+            link,
             ready: BinaryHeap::new(),
             in_slots: Vec::new(),
         }
@@ -69,12 +69,12 @@ impl Followers {
         if done == NONE {
             return;
         }
-        let mut follower = self.last[done as usize];
+        let mut follower = self.head[done as usize];
         while follower > 0 {
             let think = Nanos(replay.dependencies[follower as usize].think_ns.into());
             self.ready
                 .push(Reverse((now.saturating_add(think), follower)));
-            follower = self.before[follower as usize];
+            follower = self.link[follower as usize];
         }
     }
 }
@@ -91,6 +91,7 @@ impl ReplayCursor {
             let end = op.offset.checked_add(u64::from(op.len));
             let size = sizes.get(op.target as usize).copied();
             let fits = end.zip(size).is_some_and(|(end, size)| end <= size);
+            // A flush is of the whole file, so its place and length say nothing.
             op.direction != Direction::Sync && (u64::from(op.len) > largest || !fits)
         });
         if let Some(op) = outside {
@@ -135,6 +136,7 @@ impl ReplayCursor {
     /// The operation that is due first, and when.
     fn first(&mut self) -> Option<(Nanos, u32)> {
         if let Some(followers) = &self.followers {
+            // Operations that wait for another one come from `ready`, so the order skips them.
             let dependencies = &self.replay.dependencies[self.next..];
             let free = dependencies
                 .iter()
@@ -151,8 +153,10 @@ impl ReplayCursor {
         Some((self.start.saturating_add(operation.at), self.next as u32))
     }
 
+    /// The request of the operation that is due first.
     pub(crate) fn draw(&mut self) -> Option<Request> {
         let (_, number) = self.first()?;
+        // `first` is the next of the recording or the top of those whose predecessors have completed.
         if number as usize == self.next {
             self.next += 1;
         } else if let Some(followers) = &mut self.followers {

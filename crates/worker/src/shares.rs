@@ -76,7 +76,7 @@ impl Allowance {
     fn look(&mut self) -> bool {
         let most = (self.shares.behind() + AHEAD) * self.shares.weights[self.member];
         // Rounded up, so that even the smallest share may begin one operation.
-        self.until = most.ceil().min(1e18) as u64;
+        self.until = most.ceil() as u64;
         self.count < self.until
     }
 

@@ -10,7 +10,8 @@ use blocklab_workload::Job;
 /// A ramp that threads, and jobs of a group, go through together.
 #[derive(Debug)]
 pub(crate) struct SizedRamp {
-    wanted: u64,
+    /// The bytes that end it.
+    bytes: u64,
     moved: AtomicU64,
     /// The moment of the last byte, in nanoseconds on the run's clock; `u64::MAX` before it.
     over: AtomicU64,
@@ -41,9 +42,9 @@ impl SizedRamps {
 }
 
 impl SizedRamp {
-    const fn new(wanted: u64) -> Self {
+    const fn new(bytes: u64) -> Self {
         Self {
-            wanted,
+            bytes,
             moved: AtomicU64::new(0),
             over: AtomicU64::new(u64::MAX),
         }
@@ -53,7 +54,7 @@ impl SizedRamp {
     /// when it was over, if it is.
     pub(crate) fn moved(&self, bytes: u32, now: Nanos, earliest: Nanos) -> Option<Nanos> {
         let moved = self.moved.fetch_add(bytes.into(), Relaxed) + u64::from(bytes);
-        if moved >= self.wanted && now >= earliest {
+        if moved >= self.bytes && now >= earliest {
             // The first thread to see it sets the moment for all.
             let _ = self
                 .over

@@ -18,13 +18,14 @@ pub(crate) struct SubmitTimes {
 }
 
 impl SubmitTimes {
-    pub(crate) fn wanted(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
+    /// `None` if the recorder keeps nothing of what is measured here.
+    pub(crate) fn for_recorder(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
         let directions = Direction::ALL.iter();
-        let mut tallies = directions.filter_map(|direction| recorder.tally(*direction));
-        let wanted = recorder.depths.is_some()
+        let mut counters = directions.filter_map(|direction| recorder.counters(*direction));
+        let is_needed = recorder.depths.is_some()
             || recorder.log.is_some()
-            || tallies.any(|tally| tally.submit.is_some());
-        wanted.then(|| {
+            || counters.any(|counters| counters.submit.is_some());
+        is_needed.then(|| {
             Box::new(Self {
                 staged: Vec::with_capacity(depth),
                 handed: vec![Nanos::ZERO; depth],
@@ -54,8 +55,8 @@ impl SubmitTimes {
         for slot in self.staged.drain(..) {
             let io = &ios[slot as usize];
             self.handed[slot as usize] = now;
-            let tally = recorder.tally(io.direction).filter(|_| now >= from);
-            if let Some(submit) = tally.and_then(|tally| tally.submit.as_ref()) {
+            let counters = recorder.counters(io.direction).filter(|_| now >= from);
+            if let Some(submit) = counters.and_then(|counters| counters.submit.as_ref()) {
                 submit.record(now.since(io.submitted).0);
             }
         }
@@ -65,18 +66,18 @@ impl SubmitTimes {
     #[inline]
     pub(crate) fn completed(
         &self,
-        tally: &DirectionCounters,
+        counters: &DirectionCounters,
         io: &InFlight,
         slot: usize,
         now: Nanos,
         from: Nanos,
         recorder: &Recorder,
     ) {
-        if let Some(completion) = &tally.completion {
+        if let Some(completion) = &counters.completion {
             completion.record(self.since_handed_over(slot, now).0);
         }
         if let Some(log) = &recorder.log {
-            let entry = self.entry(tally, io, slot, now, from);
+            let entry = self.entry(counters, io, slot, now, from);
             log.lock().expect("no panic under this lock").write(entry);
         }
     }
@@ -85,7 +86,7 @@ impl SubmitTimes {
     #[inline(never)]
     fn entry(
         &self,
-        tally: &DirectionCounters,
+        counters: &DirectionCounters,
         io: &InFlight,
         slot: usize,
         now: Nanos,
@@ -95,7 +96,7 @@ impl SubmitTimes {
             begin: io.submitted.since(from),
             end: now.since(from),
             service: now.since(io.submitted),
-            submit: if tally.submit.is_some() {
+            submit: if counters.submit.is_some() {
                 self.handed[slot].since(io.submitted)
             } else {
                 Nanos::ZERO

@@ -69,7 +69,9 @@ pub(crate) struct Verifier {
     pub(crate) keep: u32,
     /// Nothing is read back once the time is over.
     pub(crate) in_time: bool,
+    /// Only this many writes are verified, the first ones.
     first: Option<u64>,
+    /// Trimmed ranges are read back, and must be zeros.
     trimmed_zero: bool,
     /// Each write is preceded by a trim of its range.
     trims_first: bool,
@@ -183,6 +185,7 @@ impl Verifier {
 
     /// A flush is submitted. It does not make durable what is in flight or has failed.
     pub(crate) fn flushes(&mut self, slot: usize) {
+        // Writes are numbered from 1, and a trim has the number of the write before it, or 0.
         let open = self.tags.iter().filter_map(|tag| match tag {
             Tag::Writes(generation) => Some(generation.saturating_sub(1)),
             _ => None,
@@ -386,6 +389,8 @@ impl Verifier {
 
     /// Whether a later write has replaced the zeros of this trim.
     fn is_hidden(&self, trim: &Written) -> bool {
+        // In the last pass, nothing that was overwritten is left. While the job writes, overwritten
+        // data is compared by its number, which may be a later one; zeros have none.
         trim.trimmed
             && self.pass_ends.is_none()
             && self.written[self.next..]
@@ -420,11 +425,14 @@ fn forget_overwritten(written: &mut Vec<Written>) {
     if is_disjoint {
         return;
     }
+    // From the newest to the oldest: each is dropped if a newer one touches it.
     written.sort_unstable_by_key(|w| std::cmp::Reverse(w.age()));
     // Disjoint ranges that newer writes cover: (target, begin) to end.
     let mut covered: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     written.retain(|w| {
         let below = (w.target, 0)..(w.target, w.end());
+        // Disjoint ranges are in the order of their ends as well, so the search ends at the first
+        // that lies below.
         let touched: Vec<_> = covered
             .range(below)
             .rev()
@@ -433,6 +441,7 @@ fn forget_overwritten(written: &mut Vec<Written>) {
             .collect();
         let (mut begin, mut end) = (w.offset, w.end());
         for ((target, from), to) in &touched {
+            // They and the new range become one, which keeps the ranges disjoint.
             covered.remove(&(*target, *from));
             (begin, end) = (begin.min(*from), end.max(*to));
         }

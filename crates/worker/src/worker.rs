@@ -88,8 +88,11 @@ pub struct Worker {
     io_priority: Option<Box<IoPriorityDraw>>,
     on_error: ErrorPolicy,
     ignored_errors: Vec<(Direction, i32)>,
+    /// The errors and miscompares that a pool may have before it ends.
     most_errors: Option<MostErrors>,
+    /// A full device ends the job as its last byte would.
     stop_on_enospc: bool,
+    /// Whether the operations of the engine have a length.
     counts_bytes: bool,
     /// The latest moment so far.
     #[cfg(debug_assertions)]
@@ -109,6 +112,7 @@ impl Worker {
         let (seed, thread, depth) = (parts.seed, parts.thread, parts.slots.len());
         check(&parts.slots);
         let mut jobs = jobs.into_iter().map(|job| WorkerJob::new(job, &parts));
+        // The first job is kept apart from the others, so that a single one needs no indirection.
         let first = jobs.next().expect("there is one")?;
         let others = jobs.collect::<Result<_, Invalid>>()?;
         let pooled = lead.pool.as_ref();
@@ -118,7 +122,7 @@ impl Worker {
             ending: None,
             failures_in_a_row: 0,
             window: Window::for_job(&lead, Nanos::ZERO),
-            free: Vec::new(),
+            free: parts.slots,
             in_flight: vec![InFlight::NONE; depth],
             stopper: parts.stopper,
             flush: Flusher::new(Flush::default(), parts.sizes.len() as u32),
@@ -139,6 +143,7 @@ impl Worker {
             #[cfg(debug_assertions)]
             last: Nanos::ZERO,
         };
+        // The jobs of a pool have ranks, shares and keys instead of rules, headers and flushes.
         if let Some(pooled) = pooled {
             let rule = pooled.validation.as_ref().zip(parts.keys);
             let steps = rule
@@ -147,7 +152,7 @@ impl Worker {
         } else {
             let draws = (seed, thread);
             worker.flush = Flusher::new(lead.flush, parts.sizes.len() as u32);
-            worker.submit_times = SubmitTimes::wanted(&worker.first.recorder, depth);
+            worker.submit_times = SubmitTimes::for_recorder(&worker.first.recorder, depth);
             worker.verifier = Verifier::for_job(&lead, depth, draws);
             worker.issue_rules = IssueRules::new(&lead, draws, parts.sizes, &parts.shared.flows)?;
             worker.io_priority = IoPriorityDraw::for_job(&lead, draws);
@@ -159,7 +164,6 @@ impl Worker {
                 && worker.flush.is_only_at_the_end();
             worker.is_plain = worker.is_unruled && worker.submit_times.is_none();
         }
-        worker.free = parts.slots;
         Ok(worker)
     }
 
@@ -228,6 +232,7 @@ impl Worker {
         }
         if self.ending.is_none() {
             let spent = self.is_spent() || self.stopper.is_requested();
+            // At the end of the measured time, `cools_down` may move the deadline, once.
             if (now >= self.window.deadline && !self.cools_down(spent)) || spent {
                 self.end(now);
             } else if self.is_unruled {
@@ -255,7 +260,7 @@ impl Worker {
         self.spend(&request, now);
         let index = slot.index();
         let action = self.launch(slot, 0, &request, now, now);
-        self.mark(index);
+        self.count_submission(index);
         action
     }
 
@@ -267,6 +272,8 @@ impl Worker {
         if self.free.is_empty() {
             return Action::Wait(None);
         }
+        // Flushes and checks come before the rules and the pace: they follow from operations that
+        // have been issued, and are not among those of the job.
         if self.flush.is_due() {
             return self.issue_flush(now);
         }
@@ -282,6 +289,7 @@ impl Worker {
         }
         match self.due(now) {
             Due::Now(intended) => self.issue(now, intended),
+            // No wait is longer than the measured time, because only a call of `next` ends it.
             Due::At(moment) => Action::Wait(Some(moment.min(self.window.deadline))),
             Due::Spin(moment) => Action::Spin(moment.min(self.window.deadline)),
             Due::AfterDrain if self.is_idle() => {
@@ -291,6 +299,7 @@ impl Worker {
                 if let (Some(pause), Some(pacers)) = (pause, pacers) {
                     pacers.put_off(pause, now);
                 }
+                // The next call finds the pause that has begun now.
                 Action::Wait(Some(now))
             }
             Due::AfterDrain => Action::Wait(None),
@@ -320,6 +329,7 @@ impl Worker {
 
     #[inline]
     fn issue(&mut self, now: Nanos, intended: Nanos) -> Action {
+        // Only a completion can remove the overlap that keeps a request back.
         let Some(mut request) = self.draw() else {
             return Action::Wait(None);
         };
@@ -339,13 +349,13 @@ impl Worker {
         let mut action = self.launch(slot, 0, &request, now, intended);
         if let Action::Issue(io) = &mut action {
             self.draw_priority(io);
-            self.mark(io.slot.index());
+            self.count_submission(io.slot.index());
             if let Some(verifier) = &mut self.verifier {
                 verifier.issued(io.slot.index(), &request);
             }
         }
         if self.issue_rules.is_some() {
-            self.restrain(&request, index, now);
+            self.pass_to_rules(&request, index, now);
         }
         action
     }
@@ -361,6 +371,7 @@ impl Worker {
         }
     }
 
+    /// Counts an operation as issued and puts it into its slot.
     #[inline(always)]
     fn launch(
         &mut self,
@@ -372,28 +383,31 @@ impl Worker {
     ) -> Action {
         self.job(job).recorder.issued.add(1);
         let io = InFlight::new(request, now, intended);
-        self.goes_out(&slot, InFlight { job, ..io });
+        self.fill_slot(&slot, InFlight { job, ..io });
         Action::Issue(Io::new(slot, request))
     }
 
     #[inline(always)]
-    fn goes_out(&mut self, slot: &Slot, io: InFlight) {
+    fn fill_slot(&mut self, slot: &Slot, io: InFlight) {
         let outstanding = &self.job(io.job).outstanding;
         outstanding.begins(slot.index(), io.direction, io.submitted);
         self.in_flight[slot.index()] = io;
     }
 
+    /// The next request; `None` while it overlaps one in flight.
     #[inline]
     fn draw(&mut self) -> Option<Request> {
         let Some(issue_rules) = &mut self.issue_rules else {
             return Some(self.first.requests.next_request());
         };
+        // A worker with rules sets the length of a completed operation to 0.
         let in_flight = self.in_flight.iter().filter(|io| io.len > 0);
         issue_rules.draw(&mut self.first.requests, in_flight)
     }
 
+    /// Passes an issued operation to the rules. The last one of a rule takes the rest of the budget.
     #[inline(never)]
-    fn restrain(&mut self, request: &Request, slot: usize, now: Nanos) {
+    fn pass_to_rules(&mut self, request: &Request, slot: usize, now: Nanos) {
         let issue = Issue {
             request,
             slot,
@@ -416,8 +430,9 @@ impl Worker {
         }
     }
 
+    /// Counts an operation that the next submitting call will hand over.
     #[inline]
-    fn mark(&mut self, slot: usize) {
+    fn count_submission(&mut self, slot: usize) {
         let in_flight = self.depth_in_use();
         if let Some(submit_times) = &mut self.submit_times {
             submit_times.issued(slot, in_flight, &self.first.recorder);
@@ -439,7 +454,7 @@ impl Worker {
             verifier.flushes(slot.index());
         }
         let range = self.flush.take_range(file);
-        let mut action = self.launch_between(slot, &flush, sync, now);
+        let mut action = self.launch_extra(slot, &flush, sync, now);
         if let (Action::Issue(io), SyncKind::Range(_), Some(range)) = (&mut action, sync, range) {
             io.offset = range.start;
             // 0, for a range that does not fit into 32 bits, means to the end of the file.
@@ -449,7 +464,7 @@ impl Worker {
     }
 
     /// Issues an operation that is not among those of the job: a flush, a check or a trim.
-    fn launch_between(
+    fn launch_extra(
         &mut self,
         slot: Slot,
         request: &Request,
@@ -459,7 +474,7 @@ impl Worker {
         let mut action = self.launch(slot, 0, request, now, now);
         if let Action::Issue(io) = &mut action {
             io.sync = sync;
-            self.mark(io.slot.index());
+            self.count_submission(io.slot.index());
         }
         action
     }

@@ -176,17 +176,17 @@ fn submission_and_completion_add_up_to_the_service() {
     worker.handed_over(Nanos(1_300));
     let (slot, result) = (io.slot, io.len as i32);
     worker.complete(Completion { slot, result }, Nanos(51_000));
-    let tally = recorder.tally(Direction::Read).unwrap();
+    let counters = recorder.counters(Direction::Read).unwrap();
     let sum = |histogram: &Option<_>| LatencySum::from_histograms(histogram.iter()).sum;
     assert_eq!(
-        (sum(&tally.submit), sum(&tally.completion)),
+        (sum(&counters.submit), sum(&counters.completion)),
         (300.0, 49_700.0)
     );
-    assert_eq!(tally.service.sum(), 50_000.0);
+    assert_eq!(counters.service.sum(), 50_000.0);
 }
 
 fn reads(recorder: &Recorder) -> u64 {
-    recorder.tally(Direction::Read).unwrap().ios.get()
+    recorder.counters(Direction::Read).unwrap().ios.get()
 }
 
 fn ms(millis: u64) -> Nanos {
@@ -223,8 +223,8 @@ fn a_job_of_which_nothing_is_given_ends() {
         (10_000, Nanos::from_secs(10))
     );
     let bytes = recorder
-        .tally(Direction::Read)
-        .map(|tally| tally.bytes.get());
+        .counters(Direction::Read)
+        .map(|counters| counters.bytes.get());
     assert_eq!(bytes, Some(10_000 * 4096));
 }
 
@@ -287,17 +287,17 @@ fn a_stall_shows_in_the_response_time() {
     let mut model = Model::new(Nanos(100_000));
     model.stall = Some((ms(200), ms(700)));
     play(&mut worker, &mut model);
-    let tally = recorder.tally(Direction::Read).unwrap();
+    let counters = recorder.counters(Direction::Read).unwrap();
     let quantile = |histogram| {
         LatencySum::from_histograms([histogram].into_iter())
             .histogram
             .quantile(0.9)
     };
     assert!(
-        quantile(&tally.service) < 110_000,
+        quantile(&counters.service) < 110_000,
         "all but one were served in 100 us"
     );
-    let response = quantile(tally.response.as_ref().unwrap());
+    let response = quantile(counters.response.as_ref().unwrap());
     assert!(
         response > 300_000_000,
         "a tenth had to wait for more than 300 ms: {response}"
@@ -375,7 +375,7 @@ fn a_flush_follows_every_third_write_and_the_end() {
     };
     let (mut worker, recorder, _) = employ(&flushing);
     play(&mut worker, &mut Model::new(ms(1)));
-    let ios = |direction| recorder.tally(direction).unwrap().ios.get();
+    let ios = |direction| recorder.counters(direction).unwrap().ios.get();
     assert_eq!((ios(Direction::Write), ios(Direction::Sync)), (10, 4));
 }
 

@@ -1,8 +1,7 @@
 //! In: a `[[fault]]`, which has a key for each thing that can happen. Out: a device's fault, which
 //! is one of them; and back.
 //!
-//! A file of its own: every other table of the file has the fields of the part of a device that it
-//! describes.
+//! All other tables of a device file have the same fields as the part of the device that they describe.
 
 use blocklab_device::{FaultKind, FaultSpec};
 use blocklab_syntax::toml_tree::Read;

@@ -1,7 +1,6 @@
 //! In: a value of a device file. Out: the quantity, and the text as which it is written again.
 //!
-//! A file of its own: here stand the ways of writing a quantity; which key has which is the type of
-//! its field.
+//! One implementation for each type: the type of a field decides how its key is written.
 
 use blocklab_device::{Accounting, Covers, Fault, FaultKind, Layout, Origin, Rate};
 use blocklab_syntax::toml_tree::{Read, Value, quoted};

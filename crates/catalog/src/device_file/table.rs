@@ -1,8 +1,7 @@
 //! In: a table of a device file, or a part of a device. Out: the one from the other, by the rows of
 //! its keys.
 //!
-//! A file of its own: reading, writing and the guide go through the same rows; which they are
-//! stands in the schema.
+//! Reading, writing and the guide go through the same rows, which the schema lists.
 
 use std::fmt::Write;
 use std::ops::Range;

@@ -255,6 +255,7 @@ fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
     for ((region, date, source), rows) in kept {
         text.push_str(&format!("@ {region} {date} {source}\n"));
         for (name, cells) in rows {
+            // Cells without a price at the end of a line are left out, as in the embedded lists.
             let line = format!("{name},{}", cells.join(","));
             text.push_str(line.trim_end_matches(','));
             text.push('\n');

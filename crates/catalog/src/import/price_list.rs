@@ -195,6 +195,7 @@ impl Found {
         let Some((per, scale)) = counted(usage, &dimension.unit) else {
             return false;
         };
+        // A usage that names no tier is that of the first, or of a price without steps.
         let tier = usage
             .rsplit_once("tier")
             .and_then(|(_, tier)| tier.parse().ok())

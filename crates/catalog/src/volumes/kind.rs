@@ -469,6 +469,8 @@ impl Catalog {
             tail: slow.as_ref().map(tail).transpose()?,
             origin: scatter_origin(scatter, slow.as_ref())?,
         };
+        // Writes take as long as reads, and streams as long as random operations, unless rows say
+        // otherwise.
         let even = Service::even(random, spread);
         Ok(Service {
             stream_read: stream.clone(),

@@ -1,6 +1,6 @@
 //! In: what a volume of a type must do. Out: the smallest size and the fewest provisioned figures
-//! that do it. A file of its own: it turns the rules around, and leaves the judgement to the device
-//! that the rules make.
+//! that do it. The rules of the type are inverted here only to find candidates; whether one is enough is
+//! judged by the device that the rules make of it.
 
 use blocklab_device::LimitUnit;
 use blocklab_units::Bytes;
@@ -70,7 +70,9 @@ impl Kind {
         if let Ok(found) = judged(smallest) {
             return Ok(found);
         }
+        // If not even the largest is enough, what it lacks is the reason that is told.
         let mut best = judged(largest)?;
+        // A bisection: `lacks` is too small, `does` is enough.
         let (mut lacks, mut does) = (smallest, largest);
         while does - lacks > 1 {
             let middle = lacks + (does - lacks) / 2;
@@ -82,7 +84,7 @@ impl Kind {
         Ok(best)
     }
 
-    /// Whether these are more than any size may have.
+    /// Whether operations have to be bought: then the size bounds how many.
     fn buys_beyond(&self, limits: &Limits<'_>, iops: u64) -> bool {
         let included = limits.get("base_iops").map_or(0.0, |base| base.value);
         iops as f64 > included

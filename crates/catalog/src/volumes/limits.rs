@@ -7,7 +7,7 @@ use blocklab_workload::{Date, Offer, address::Part};
 use crate::Catalog;
 use crate::embedded::Section;
 use crate::error::Refusal;
-use crate::figure::{Figure, Seen, holds, unit};
+use crate::figure::{Figure, Statement, holds, unit};
 use crate::table::Row;
 
 /// Whose limits are looked for.
@@ -33,7 +33,7 @@ pub(super) struct Limits<'k> {
 /// A row of the tables.
 struct LimitRow {
     name: String,
-    seen: Seen,
+    statement: Statement,
     unit: LimitUnit,
     /// The size from which on it holds.
     gib_from: f64,
@@ -58,12 +58,12 @@ impl<'k> Limits<'k> {
         let rows: Vec<_> = catalog
             .tables(Section::VolumeLimits)
             .flat_map(|table| table.rows_of(kind.limits_as))
-            .filter(|row| runs(row.text("engine"), engine))
+            .filter(|row| is_for_engine(row.text("engine"), engine))
             .filter_map(|row| limit_row(&row))
             .collect();
         let name = kind.name;
         let launch = catalog.sold_since(name);
-        let first = launch.or_else(|| rows.iter().map(|row| row.seen.from).min());
+        let first = launch.or_else(|| rows.iter().map(|row| row.statement.from).min());
         match (first, as_of) {
             // What the archives of other vendors do not reach back to is no launch.
             (Some(first), Some(day)) if day < first && (launch.is_some() || kind.is_dated) => {
@@ -107,10 +107,10 @@ impl<'k> Limits<'k> {
         let begins = self.begins(limit)?;
         let of_limit = self.rows.iter().filter(|row| row.name == limit);
         let rows = of_limit.filter(|row| row.gib_from == begins);
-        let (seen, units): (Vec<Seen>, Vec<LimitUnit>) =
-            rows.map(|row| (row.seen.clone(), row.unit)).unzip();
-        let mut held = holds(&seen, self.as_of)?;
-        held.seen.source = self.catalog.source(&held.seen.source).text;
+        let (statements, units): (Vec<Statement>, Vec<LimitUnit>) =
+            rows.map(|row| (row.statement.clone(), row.unit)).unzip();
+        let mut held = holds(&statements, self.as_of)?;
+        held.statement.source = self.catalog.source(&held.statement.source).text;
         Some(held.figure(units[0]))
     }
 
@@ -176,7 +176,7 @@ impl<'k> Limits<'k> {
         });
         let known = held.filter_map(|name| {
             let figure = self.get(name).filter(|figure| figure.value > 0.0)?;
-            Some(figure.bound(self.kind, spoken(name)))
+            Some(figure.bound(self.kind, in_words(name)))
         });
         known.collect()
     }
@@ -253,6 +253,7 @@ impl<'k> Limits<'k> {
     ) -> Result<u64, Refusal> {
         let kind = self.kind;
         let per_gib = self.value("max_iops_per_gib");
+        // The least can be had at every size.
         let by_size = (gib * per_gib).max(least);
         let allowed = most.value.min(by_size);
         let wanted = match offer.iops {
@@ -298,7 +299,7 @@ fn whole_size(gib: u64) -> String {
 }
 
 /// The name of a limit in words: `max IOPS per GiB`.
-fn spoken(name: &str) -> String {
+fn in_words(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "iops" => "IOPS".to_owned(),
         "gib" => "GiB".to_owned(),
@@ -318,14 +319,14 @@ fn spoken(name: &str) -> String {
 
 /// Whether a row is for this engine: several are joined with `|`, and editions of one begin as it
 /// does.
-fn runs(row: &str, engine: Option<&str>) -> bool {
+fn is_for_engine(row: &str, engine: Option<&str>) -> bool {
     let engine = engine.unwrap_or_default();
     row.is_empty() || row.split('|').any(|known| engine.starts_with(known))
 }
 
-/// Its source is a key still: of hundreds of rows a few hold.
+/// The source stays a key: of hundreds of rows only the few that hold have theirs looked up.
 fn limit_row(row: &Row<'_>) -> Option<LimitRow> {
-    let seen = Seen {
+    let statement = Statement {
         value: row.get("value")?,
         from: row.get("from")?,
         // `to` is the first day on which the value no longer held.
@@ -335,7 +336,7 @@ fn limit_row(row: &Row<'_>) -> Option<LimitRow> {
     };
     Some(LimitRow {
         name: row.text("limit").to_owned(),
-        seen,
+        statement,
         unit: unit(row.text("unit"))?,
         gib_from: row.get("gib_from").unwrap_or(0.0),
     })

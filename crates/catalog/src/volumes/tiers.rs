@@ -1,6 +1,5 @@
 //! In: a volume that is sold in sizes. Out: the limits of its size, with the burst that comes with
-//! it or is switched on. A file of its own, because two buckets and three ways to buy belong
-//! together.
+//! it or is switched on.
 //!
 //! Azure's managed disks, in our words (managed-disks-bursting-2.md, 2025-01-14): two buckets, of
 //! operations and of bytes, full at the start and independent; what is not used of the target is

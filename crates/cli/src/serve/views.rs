@@ -151,7 +151,7 @@ fn simulated(study: &str, target: &str) -> Result<Record> {
     };
     // With --no-save nothing is written, so the folder does not matter.
     let store = Store::open("");
-    let request = request::request(&args, &store)?;
+    let request = request::request(&args, &[], &store)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     // Nothing is sent: dropping `done` ends the wait, so that no thread outlives a short simulation.
     let (done, ended) = channel::<()>();

@@ -1,10 +1,12 @@
 //! In: conditions, each for the loads that it is about, and what there is to judge.
 //! Out: one Gate.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use blocklab_findings::Finding;
 use blocklab_record::Record;
+use blocklab_units::did_you_mean;
 use blocklab_workload::Direction;
 
 use super::{
@@ -25,7 +27,7 @@ pub struct Asked {
 }
 
 /// What conditions are put to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence<'a> {
     /// The runs, with what was found in them.
     pub runs: &'a [(&'a Record, &'a [Finding])],
@@ -60,6 +62,50 @@ impl fmt::Display for Asked {
             return self.condition.fmt(f);
         }
         write!(f, "{}, {}", loads.join(" "), self.condition)
+    }
+}
+
+/// A condition is about a case that does not exist: it would let every run through.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no case fits `case = \"{pattern}\"` of a [[gate]]; {hint}")]
+pub struct NoSuchCase {
+    pattern: String,
+    hint: String,
+}
+
+/// Whether each condition about single cases is about at least one of these.
+///
+/// # Errors
+/// With the first one that is not.
+pub fn check_cases<'c>(
+    asked: &[Asked],
+    cases: impl IntoIterator<Item = &'c str>,
+) -> Result<(), NoSuchCase> {
+    let cases: BTreeSet<&str> = cases.into_iter().collect();
+    for one in asked {
+        if !cases.iter().any(|case| one.loads.has_case(case)) {
+            return Err(NoSuchCase::new(one, &cases));
+        }
+    }
+    Ok(())
+}
+
+/// The cases of a run: those that it measured, and those that it was to measure.
+pub fn cases(record: &Record) -> impl Iterator<Item = &str> {
+    let measured = record.measurements.iter().map(|one| &*one.case);
+    let plan = record.requested.plan.iter();
+    let planned = plan.flat_map(|plan| plan.cases.iter().map(|case| &*case.name));
+    measured.chain(planned)
+}
+
+impl NoSuchCase {
+    fn new(asked: &Asked, cases: &BTreeSet<&str>) -> Self {
+        let pattern = asked.loads.case.clone().unwrap_or_default();
+        let hint = did_you_mean(&pattern, cases.iter().copied(), || {
+            let cases: Vec<&str> = cases.iter().copied().collect();
+            format!("the cases are: {}", cases.join(", "))
+        });
+        Self { pattern, hint }
     }
 }
 

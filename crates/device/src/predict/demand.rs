@@ -22,8 +22,10 @@ impl Demand {
         media.cache = Cached::new(spec, load.block);
         let places = spec.volumes[0].queue_depth.map_or(f64::INFINITY, f64::from);
         let working = f64::from(load.in_flight).min(places * volumes);
+        // An operation meets all the others in flight, and not itself.
         let others = 1.0 - 1.0 / f64::from(load.in_flight);
-        // Operations in flight = rate · latency (Little) rises with the rate: halve the interval.
+        // Operations in flight = rate · latency (Little) rises with the rate: halve the interval, 40
+        // times to a part in 10^12.
         let (mut low, mut high) = (0.0, working / media.latency(0.0, others));
         for _ in 0..40 {
             let rate = f64::midpoint(low, high);
@@ -55,7 +57,8 @@ pub(super) fn read_latency(spec: &DeviceSpec, service: &Service, load: Load, iop
 }
 
 /// One direction of the medium of one volume, in seconds.
-struct Side {
+struct DirectionQueue {
+    /// Of all operations of the load.
     share: f64,
     mean: f64,
     /// How long a channel is held, and how many there are; no channels: nothing is waited for.
@@ -67,7 +70,7 @@ struct Side {
     program: f64,
 }
 
-impl Side {
+impl DirectionQueue {
     /// `share`: of all operations. `random` gives the number of channels with `most_iops`, the
     /// physical maximum; `here` is the latency of the load's own pattern, whose parts have `part`
     /// bytes.
@@ -81,6 +84,8 @@ impl Side {
         let mean = here.seconds(part);
         let needed = most_iops.map_or(0.0, |iops| iops * random.seconds(Bytes(STATED_AT)));
         let (channels, held) = if needed > 0.0 {
+            // A whole number of channels, each held so much shorter that together they still reach the
+            // maximum.
             let channels = needed.max(1.0).floor();
             (channels, mean * channels / needed)
         } else {
@@ -135,6 +140,8 @@ impl Side {
         if programming == 0.0 {
             return excess;
         }
+        // Eight steps resolve the time that a channel is held; more than 10,000 in all would only cost
+        // time.
         let step = (self.held / 8.0).max(self.program / 1e4);
         let lag = (self.held / step).round().max(1.0) as usize;
         let steps = (self.program / step).ceil() as usize;
@@ -147,6 +154,7 @@ impl Side {
             let ends = 1.0 - programming * remaining(at as f64) / self.program;
             Some(distribution[at] * ends)
         };
+        // The trapezoidal rule, solved for the next value, which stands on both queues.
         let half = arrivals * step / 2.0;
         for at in 0..steps {
             let ends = [at, at + 1].map(|at| below(&distribution, at).unwrap_or(0.0));
@@ -181,8 +189,8 @@ impl Excess {
 }
 
 struct Channels {
-    read: Side,
-    write: Side,
+    read: DirectionQueue,
+    write: DirectionQueue,
     network: f64,
     cache: Option<Cached>,
 }
@@ -227,7 +235,7 @@ impl Channels {
         let here_write = pick(write, &service.stream_write, &service.interleaved_write);
         let most_reads = most.map(|most| most.read_iops);
         let most_writes = most.map(|most| most.write_iops);
-        let mut read = Side::new(reads, read, &here_read, part, most_reads);
+        let mut read = DirectionQueue::new(reads, read, &here_read, part, most_reads);
         if let Some(programs) = service.programs.as_ref().filter(|_| read.channels > 0.0) {
             let pages = part.as_f64() / programs.page.as_f64();
             read.program = programs.time.as_secs_f64();
@@ -237,18 +245,18 @@ impl Channels {
         let round_trip = network.map_or(Nanos::ZERO, |network| network.round_trip);
         Self {
             read,
-            write: Side::new(1.0 - reads, write, &here_write, part, most_writes),
+            write: DirectionQueue::new(1.0 - reads, write, &here_write, part, most_writes),
             network: round_trip.as_secs_f64(),
             cache: None,
         }
     }
 
     fn latency(&self, rate: f64, others: f64) -> f64 {
-        let sides = [(&self.read, true), (&self.write, false)].into_iter();
-        let used = sides.filter(|(side, _)| side.share > 0.0);
-        let times = used.map(|(side, is_read)| {
-            let of_volume = side.latency(rate, others) + self.network;
-            side.share * self.through_cache(of_volume, is_read)
+        let queues = [(&self.read, true), (&self.write, false)].into_iter();
+        let used = queues.filter(|(queue, _)| queue.share > 0.0);
+        let times = used.map(|(queue, is_read)| {
+            let of_volume = queue.latency(rate, others) + self.network;
+            queue.share * self.through_cache(of_volume, is_read)
         });
         times.sum::<f64>()
     }
@@ -268,9 +276,9 @@ impl Channels {
 
     /// The direction whose channels are used most, and to which share.
     fn busiest(&self, rate: f64) -> Option<(f64, Covers)> {
-        let sides = [(&self.read, Covers::Reads), (&self.write, Covers::Writes)].into_iter();
-        let has_channels = sides.filter(|(side, _)| side.channels > 0.0);
-        let all = has_channels.map(|(side, covers)| (side.used(rate), covers));
+        let queues = [(&self.read, Covers::Reads), (&self.write, Covers::Writes)].into_iter();
+        let has_channels = queues.filter(|(queue, _)| queue.channels > 0.0);
+        let all = has_channels.map(|(queue, covers)| (queue.used(rate), covers));
         all.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 }

@@ -116,6 +116,7 @@ impl ChargeCounter {
         let (filled, mixed) = joined(tail, io.direction);
         let open = if mixed { 0 } else { filled };
         let reached = u64::from(open) + bytes;
+        // The unit that is open was paid for by the operation that began it.
         let ops = units(reached, self.shift).max(1) - u64::from(open > 0);
         // Counted on even while mixed: a whole unit in one direction ends that state.
         let run = u64::from(filled) + bytes;
@@ -152,6 +153,7 @@ impl ChargeCounter {
     }
 }
 
+/// An operation that continues nothing and moves as many bytes as it is charged.
 fn whole(io: Io, ops: u64, bytes: u64) -> ChargedIo {
     ChargedIo {
         io,
@@ -162,7 +164,8 @@ fn whole(io: Io, ops: u64, bytes: u64) -> ChargedIo {
     }
 }
 
-/// How many bytes of its unit are already there, and whether the directions are mixed.
+/// How many bytes of its unit the operations before it have filled, and whether the directions are
+/// mixed.
 #[inline]
 fn joined(tail: Option<Tail>, direction: Direction) -> (u32, bool) {
     match tail {
@@ -172,6 +175,7 @@ fn joined(tail: Option<Tail>, direction: Direction) -> (u32, bool) {
     }
 }
 
+/// How many units of 2^`shift` bytes hold these bytes, the last one perhaps in part.
 #[inline]
 fn units(bytes: u64, shift: u32) -> u64 {
     (bytes + ((1 << shift) - 1)) >> shift

@@ -34,7 +34,7 @@ pub(crate) struct CacheState {
     dirty: Option<Dirty>,
 }
 
-/// What was answered and not yet written back.
+/// Writes that the cache has answered and not yet written back.
 #[derive(Debug, Clone)]
 struct Dirty {
     room: Bytes,
@@ -89,6 +89,7 @@ impl CacheState {
         let mut at = now;
         while let Some((written, bytes)) = dirty.pending.front().copied() {
             let is_full = dirty.held + u64::from(len) > dirty.room.0;
+            // What was written by now makes room without a wait; of the rest, as much as is needed.
             if written > now && !is_full {
                 break;
             }
@@ -107,6 +108,7 @@ impl CacheState {
         let bytes = u64::from(len);
         dirty.held += bytes;
         dirty.all_written = dirty.all_written.max(written);
+        // Volumes finish out of order, and the list is in order of time.
         let all = dirty.all_written;
         match dirty.pending.back_mut() {
             Some((last, joined)) if *joined < dirty.room.0 / PIECES => {

@@ -20,9 +20,9 @@ use super::meter::{Meter, MeterUse};
 use super::{ChargedIo, Counts, Meters, Stage};
 use crate::Credit;
 
-/// What the burst rate forgives. Without any, each time that the other side of a real-time run is
-/// late is lost for ever, and at nine tenths of the rate operations wait for one another; 20 ms
-/// give it back and cost 2 % of the first second.
+/// How much unused time of the burst rate may be made up for. Without any, each moment that the load of
+/// a real-time run comes late is lost for ever, and at nine tenths of the rate operations wait for one
+/// another; 20 ms give it back and cost 2 % of the first second.
 const FORGIVEN: Nanos = Nanos::from_millis(20);
 
 /// A [`Credit`] at work.
@@ -114,6 +114,7 @@ impl Burst {
         self.last_full = before.last_full;
     }
 
+    /// Fills the bucket if it has not been full for that long, in which the vendor promises one burst.
     #[inline]
     fn fill_in_time(&mut self, now: Nanos, at_the_latest: Nanos) {
         if now.since(self.last_full) >= at_the_latest {
@@ -136,7 +137,7 @@ impl Stage for Burst {
         if let Some(at_the_latest) = self.full_again {
             self.fill_in_time(now, at_the_latest);
         }
-        let units = self.counts.of(charged_io);
+        let units = self.counts.units(charged_io);
         let at = self.baseline.admit(now, units);
         on_wait(Meters::First, now, at);
         let baseline = &self.baseline;

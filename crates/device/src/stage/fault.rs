@@ -46,7 +46,7 @@ impl Schedule {
 
     /// What becomes of an operation that arrived `now` and would be done `at`. Faults apply in
     /// the order in which they are listed.
-    pub(crate) fn befall(
+    pub(crate) fn apply(
         &mut self,
         now: Nanos,
         at: Nanos,
@@ -56,8 +56,8 @@ impl Schedule {
         let sound = Answer { at, result: Ok(()) };
         let Self { faults, chance } = self;
         let hitting = faults.iter().filter(|fault| fault.hits(volume));
-        hitting.fold(sound, |answer, it| {
-            it.befall(now, answer, direction, chance)
+        hitting.fold(sound, |answer, fault| {
+            fault.apply(now, answer, direction, chance)
         })
     }
 }
@@ -71,7 +71,7 @@ impl FaultSpec {
         self.from <= now && now < self.until
     }
 
-    fn befall(
+    fn apply(
         &self,
         now: Nanos,
         answer: Answer,
@@ -100,6 +100,8 @@ impl FaultSpec {
                 let result = if hit { Err(fault) } else { answer.result };
                 Answer { result, ..answer }
             }
+            // These two also hit what was in flight when they began: it arrived before, and would
+            // leave after.
             FaultKind::Stall if now < self.until && answer.at >= self.from => Answer {
                 at: answer.at.max(self.until),
                 ..answer
@@ -143,7 +145,7 @@ mod tests {
     fn check(kind: FaultKind, now: u64, planned: u64, at: u64, result: Result<(), Fault>) {
         let mut schedule = schedule(kind);
         let (now, planned) = (Nanos::from_secs(now), Nanos::from_secs(planned));
-        let got = schedule.befall(now, planned, 0, Direction::Read);
+        let got = schedule.apply(now, planned, 0, Direction::Read);
         assert_eq!(
             got,
             Answer {
@@ -151,7 +153,7 @@ mod tests {
                 result
             }
         );
-        let elsewhere = schedule.befall(now, planned, 1, Direction::Read);
+        let elsewhere = schedule.apply(now, planned, 1, Direction::Read);
         assert_eq!(
             elsewhere,
             Answer {
@@ -190,8 +192,8 @@ mod tests {
         };
         let mut schedule = schedule(kind);
         let (now, at) = (Nanos::from_secs(12), Nanos::from_secs(13));
-        let read = schedule.befall(now, at, 0, Direction::Read);
-        let write = schedule.befall(now, at, 0, Direction::Write);
+        let read = schedule.apply(now, at, 0, Direction::Read);
+        let write = schedule.apply(now, at, 0, Direction::Write);
         assert_eq!([read.at.0, write.at.0], [13_500_000_000, 13_000_000_000]);
     }
 
@@ -204,7 +206,7 @@ mod tests {
         });
         let (now, at) = (Nanos::from_secs(12), Nanos::from_secs(13));
         let failed = (0..100_000)
-            .filter(|_| schedule.befall(now, at, 0, Direction::Read).result == Err(Fault::Io))
+            .filter(|_| schedule.apply(now, at, 0, Direction::Read).result == Err(Fault::Io))
             .count();
         assert!((900..1100).contains(&failed), "{failed} of 100,000");
     }

@@ -102,7 +102,7 @@ impl SharedInstance {
         }
     }
 
-    /// What it is.
+    /// The specification that it was made of.
     pub const fn spec(&self) -> &InstanceSpec {
         &self.spec
     }

@@ -21,8 +21,8 @@ use super::meter::{Meter, MeterUse, Savings};
 use super::{ChargedIo, Counts, Meters, Stage};
 use crate::{Cap, Covers};
 
-/// The part of a bucket that always fills at the rate: else a side of a real-time run that is late
-/// for a moment would lose it for minutes.
+/// The part of a bucket that always fills at the rate. Otherwise a thread of a real-time run that is late
+/// for a moment would lose that moment of the rate for minutes.
 const AT_RATE: Nanos = Nanos::from_millis(20);
 
 /// A [`Cap`] at work.
@@ -69,9 +69,7 @@ impl Limiter {
             peak.go_on_from(before, now);
         }
     }
-}
 
-impl Limiter {
     /// What its two meters have counted: of its rate, and of its peak.
     pub(crate) fn use_so_far(&self) -> [MeterUse; 2] {
         let peak = self.peak.as_ref().map(Meter::use_so_far);
@@ -87,12 +85,14 @@ impl Stage for Limiter {
         charged_io: &ChargedIo,
         on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos {
-        let units = self.counts.of(charged_io);
+        let units = self.counts.units(charged_io);
         let at = match &mut self.savings {
             Some(savings) => self.rate.admit_saving(now, units, savings),
             None => self.rate.admit(now, units),
         };
         on_wait(Meters::First, now, at);
+        // The peak counts from the moment that the rate lets it pass: it limits how fast a full
+        // bucket is emptied.
         match &mut self.peak {
             Some(peak) => {
                 let left = peak.admit(at, units);

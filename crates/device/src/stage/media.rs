@@ -27,7 +27,8 @@ use crate::{Direction, Latency, Service};
 /// Size at which physical maxima are stated.
 pub(crate) const STATED_AT: u64 = 4096;
 
-/// Mean latency as integers: nanoseconds, and nanoseconds a byte with 32 binary places.
+/// Mean latency as integers: nanoseconds, and nanoseconds a byte with 32 binary places. Integers give
+/// the same figures on every machine.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     base: u64,
@@ -64,6 +65,7 @@ struct Channels {
 
 impl Channels {
     fn new(iops: f64, line: Line) -> Self {
+        // A whole number of channels is fewer than needed, so each is held for a little less time.
         let needed = iops * line.at(STATED_AT) as f64 / 1e9;
         let channels = needed.clamp(1.0, 65_536.0) as usize;
         Self {
@@ -97,9 +99,9 @@ pub(crate) fn is_ahead(stream: &Latency, interleaved: &Latency) -> bool {
     Line::new(stream).at(STATED_AT) < Line::new(interleaved).at(STATED_AT)
 }
 
-/// One direction of a medium.
+/// How long a medium takes in one direction.
 #[derive(Debug, Clone)]
-struct Side {
+struct DirectionService {
     random: Line,
     stream: Line,
     interleaved: Line,
@@ -116,7 +118,7 @@ fn kept(between: usize) -> u64 {
     (probability * 18_446_744_073_709_551_616.0) as u64
 }
 
-impl Side {
+impl DirectionService {
     fn new(
         random: &Latency,
         stream: Option<&Latency>,
@@ -148,18 +150,22 @@ impl Side {
 #[derive(Debug, Clone)]
 pub(crate) struct Media {
     /// Reads, and everything else.
-    sides: [Side; 2],
+    by_direction: [DirectionService; 2],
     programs: Option<ProgramQueue>,
     /// By operations that came between, in parts of 2^64.
     kept: [u64; RECENT],
-    scatter: LatencyDistribution,
+    distribution: LatencyDistribution,
     chance: Stream,
 }
 
 impl Media {
-    pub(crate) fn new(service: &Service, scatter: LatencyDistribution, chance: Stream) -> Self {
+    pub(crate) fn new(
+        service: &Service,
+        distribution: LatencyDistribution,
+        chance: Stream,
+    ) -> Self {
         let most = service.saturation.as_ref();
-        let read = Side::new(
+        let read = DirectionService::new(
             &service.read,
             service.stream_read.as_ref(),
             service.interleaved_read.as_ref(),
@@ -171,24 +177,26 @@ impl Media {
             .as_ref()
             .zip(channels)
             .map(|(spec, channels)| ProgramQueue::new(spec, channels));
-        let write = Side::new(
+        let write = DirectionService::new(
             &service.write,
             service.stream_write.as_ref(),
             service.interleaved_write.as_ref(),
             most.map(|most| most.write_iops),
         );
         Self {
-            sides: [read, write],
+            by_direction: [read, write],
             programs,
             kept: std::array::from_fn(kept),
-            scatter,
+            distribution,
             chance,
         }
     }
 
     /// Operations that it served, reads and all others, and how long they waited for a channel.
     pub(crate) fn use_so_far(&self) -> [MeterUse; 2] {
-        self.sides.each_ref().map(|side| side.use_so_far)
+        self.by_direction
+            .each_ref()
+            .map(|service| service.use_so_far)
     }
 }
 
@@ -203,19 +211,19 @@ impl Stage for Media {
         // Looked up and not branched on: which way the next operation goes cannot be foretold.
         let meter = [Meters::Second, Meters::First]
             [usize::from(charged_io.io.direction == Direction::Read)];
-        let side = &mut self.sides[meter as usize];
+        let service = &mut self.by_direction[meter as usize];
         let line = match charged_io.follows {
-            Follows::Recent(between) if side.is_ahead => {
+            Follows::Recent(between) if service.is_ahead => {
                 if self.chance.next_u64() < self.kept[usize::from(between)] {
-                    side.stream
+                    service.stream
                 } else {
-                    side.interleaved
+                    service.interleaved
                 }
             }
-            follows => side.line(follows),
+            follows => service.line(follows),
         };
         let mean = line.at(charged_io.moved);
-        let start = match &mut side.channels {
+        let start = match &mut service.channels {
             Some(channels) if charged_io.io.direction != Direction::Flush => {
                 let (direction, offset) = (charged_io.io.direction, charged_io.io.offset);
                 channels.admit(now, offset, mean, |start| match &mut self.programs {
@@ -231,9 +239,9 @@ impl Stage for Media {
             }
             _ => now,
         };
-        side.use_so_far.add(1, Nanos(start.0 - now.0));
+        service.use_so_far.add(1, Nanos(start.0 - now.0));
         on_wait(meter, now, start);
-        let factor = self.scatter.draw(&mut self.chance);
+        let factor = self.distribution.draw(&mut self.chance);
         start.saturating_add(Nanos(share(mean, factor)))
     }
 }
@@ -270,8 +278,8 @@ mod tests {
     }
 
     fn media(service: &Service) -> Media {
-        let scatter = LatencyDistribution::new(&service.spread);
-        Media::new(service, scatter, Stream::new(1, "media", 0))
+        let distribution = LatencyDistribution::new(&service.spread);
+        Media::new(service, distribution, Stream::new(1, "media", 0))
     }
 
     fn charged_io(direction: Direction, offset: u64, kib: u64, follows: Follows) -> ChargedIo {
@@ -324,7 +332,7 @@ mod tests {
     #[test]
     fn channels_take_half_a_mebibyte_at_most() {
         let media = with_channels(1e9);
-        let channels = media.sides[0].channels.as_ref().expect("channels");
+        let channels = media.by_direction[0].channels.as_ref().expect("channels");
         assert_eq!(size_of_val(&*channels.free_at), 512 << 10);
         let held = share(100_000, channels.held);
         let most = channels.free_at.len() as f64 * 1e9 / held as f64;

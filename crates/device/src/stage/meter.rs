@@ -98,7 +98,7 @@ impl Meter {
         self.opened
     }
 
-    /// What it has counted since it was made.
+    /// The units that passed since it was made, and how long operations waited.
     pub(crate) const fn use_so_far(&self) -> MeterUse {
         self.use_so_far
     }
@@ -124,12 +124,15 @@ impl Meter {
     #[cold]
     fn settle(&mut self, now: Nanos, savings: &mut Savings) {
         let arrival = moment(now);
+        // The bucket is empty: the savings pay what is owed.
         if self.due > arrival {
             let paid = savings.held.min(self.due - arrival);
             savings.held -= paid;
             self.due -= paid;
             return;
         }
+        // The bucket is full: a share of what it has no room for goes to the savings, once, which is
+        // why `due` moves up to the moment that a full bucket has.
         let unused = arrival - self.tolerance - self.due;
         if unused > 0 {
             let put_by = (unused * savings.share) >> Savings::PLACES;

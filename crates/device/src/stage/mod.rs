@@ -37,7 +37,7 @@ use credit::Burst;
 use limiter::Limiter;
 pub(crate) use media::{PREFETCH_KEPT, STATED_AT, is_ahead};
 
-/// How an operation lies to the ones before it.
+/// Where an operation begins, seen from the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Follows {
     /// Nothing recent.
@@ -92,7 +92,7 @@ impl Covers {
     }
 }
 
-/// What a limiter counts.
+/// The unit in which a limiter counts operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counts {
     Operations,
@@ -101,7 +101,8 @@ pub(crate) enum Counts {
 }
 
 impl Counts {
-    pub(crate) const fn of(self, charged_io: &ChargedIo) -> u64 {
+    /// The units that an operation costs.
+    pub(crate) const fn units(self, charged_io: &ChargedIo) -> u64 {
         match self {
             Self::Operations => charged_io.ops,
             Self::ChargedBytes => charged_io.charged,
@@ -119,8 +120,8 @@ pub(crate) enum Meters {
     Second,
 }
 
-/// One verb: when may an operation that arrives `now` go on? Asked only of operations that it
-/// concerns.
+/// One link of a device. It decides when an operation that arrives `now` may go on, and sees only the
+/// operations that it concerns.
 pub(crate) trait Stage {
     /// `on_wait` is called with what it waited for, from when to when.
     fn explain(

@@ -91,6 +91,7 @@ impl ProgramQueue {
             let die = &mut self.dies[self.next];
             self.next = (self.next + 1) % dies;
             die.work(at, self.time);
+            // Idle: it begins. Busy: it waits. With too many waiting, the die goes on without a pause.
             if die.free_at <= at {
                 die.free_at = at + self.time;
             } else if die.waiting < MOST_WAITING {
@@ -109,6 +110,7 @@ impl Die {
         if self.waiting == 0 || self.free_at > now {
             return;
         }
+        // One begins at once, and one more for each whole program that has ended since.
         let begun = (now.since(self.free_at).0 / time.0 + 1).min(u64::from(self.waiting));
         self.waiting -= begun as u32;
         self.free_at = self.free_at + Nanos(begun * time.0);
@@ -118,6 +120,7 @@ impl Die {
 /// One of `count` places, as if drawn for each number.
 #[inline]
 pub(super) fn place(number: u64, count: usize) -> usize {
+    // Neighbouring numbers must not get neighbouring places: two multiplications mix all bits.
     let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     ((u128::from(hash) * count as u128) >> 64) as usize

@@ -79,6 +79,7 @@ impl Streams {
         let Some(way) = set.way_of(offset) else {
             return (Follows::Nothing, None);
         };
+        // It comes back with its new end, in the set of that.
         set.ends[way] = NOWHERE;
         let (direction, mixed) = set.turns[way];
         let tail = Tail {
@@ -100,6 +101,7 @@ impl Streams {
         self.recent.copy_within(..RECENT - 1, 1);
         self.recent[0] = end;
         let set = &mut self.sets[set_of(end)];
+        // A free way, or the one that has been there longest.
         let way = set.way_of(NOWHERE).unwrap_or(usize::from(set.next) % WAYS);
         set.next = way as u8 + 1;
         set.ends[way] = end;

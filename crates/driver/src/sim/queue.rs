@@ -88,7 +88,7 @@ impl Ord for Entry {
 
 /// Nanoseconds of a slot, as a power of two.
 const WIDTH: u32 = 10;
-/// Slots of the wheel: together 17 ms.
+/// Slots of the wheel: together 17 ms, longer than most operations of a cloud volume or a disk take.
 const SLOTS: usize = 16384;
 const WORDS: usize = SLOTS / 64;
 /// The most entries of one slot among which the first is searched linearly.
@@ -145,6 +145,7 @@ impl Queue {
             at.0 >> WIDTH >= self.present,
             "an event at {at}, which is past"
         );
+        // In a release build a past event is the next one, instead of one after a turn of the wheel.
         let ahead = (at.0 >> WIDTH).saturating_sub(self.present);
         if ahead >= SLOTS as u64 {
             self.put_far(at, event);
@@ -199,6 +200,7 @@ impl Queue {
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
         let entry = match self.next_used() {
+            // The common case. A far entry may belong to this slot too, and come first in it.
             Some(slot) if slot < self.far_from && self.crowd.is_empty() => self.take_first(slot)?,
             slot => self.pop_rarely(slot)?,
         };
@@ -216,7 +218,7 @@ impl Queue {
             self.approach(slot);
             return self.take_first(slot);
         }
-        // What was pushed to the present slot since then.
+        // What was pushed to the present slot since it was sorted.
         while let Some(entry) = self.take(self.present) {
             self.crowd.push(entry);
         }
@@ -246,6 +248,7 @@ impl Queue {
         self.take_of_several(slot)
     }
 
+    /// The first entry of a slot that holds more than one. Beyond [`CROWD`] of them a heap sorts them.
     fn take_of_several(&mut self, slot: u64) -> Option<Entry> {
         let place = slot as usize % SLOTS;
         let mut first = self.heads[place];
@@ -256,11 +259,11 @@ impl Queue {
             }
             node = self.nodes[node as usize].next;
             if node == NONE {
-                // Taken from the head of the list, where the head goes to its place.
+                // A list with one link a node can only give up its head: the two entries swap.
                 let head = self.heads[place] as usize;
-                let wanted = self.nodes[first as usize].entry;
+                let earliest = self.nodes[first as usize].entry;
                 self.nodes[first as usize].entry = self.nodes[head].entry;
-                self.nodes[head].entry = wanted;
+                self.nodes[head].entry = earliest;
                 return self.take(slot);
             }
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use blocklab_device::Device;
-use blocklab_targets::{Model, question, result};
+use blocklab_targets::{Model, device_io, kernel_result};
 use blocklab_units::Nanos;
 use blocklab_worker::{Action, JobParts, Parts, Worker};
 use blocklab_workload::{Completion, Io, Job};
@@ -17,7 +17,7 @@ use crate::{Backing, Error, TargetFile};
 #[repr(C, align(64))]
 pub(super) struct SimWorker {
     pub(super) worker: Worker,
-    side: SimQueueState,
+    state: SimQueueState,
     /// The first of the members that it works for; several workers may work for one.
     pub(super) member: usize,
     pub(super) has_left: bool,
@@ -49,10 +49,10 @@ impl SimWorker {
     /// Passes a completion to the worker and steps it until it waits. Returns whether it has just
     /// ended.
     #[inline(always)]
-    pub(super) fn turn(&mut self, returned: Option<Completion>, round: SimStep<'_, '_>) -> bool {
+    pub(super) fn turn(&mut self, returned: Option<Completion>, step: SimStep<'_, '_>) -> bool {
         match returned {
-            Some(back) => self.side.came_back(&mut self.worker, back, round),
-            None => self.side.woken(&mut self.worker, round),
+            Some(back) => self.state.came_back(&mut self.worker, back, step),
+            None => self.state.woken(&mut self.worker, step),
         }
     }
 }
@@ -63,17 +63,17 @@ impl SimQueueState {
         &mut self,
         worker: &mut Worker,
         completion: Completion,
-        mut round: SimStep<'_, '_>,
+        mut step: SimStep<'_, '_>,
     ) -> bool {
         if self.complete > 1 {
-            return self.gather(worker, completion, round);
+            return self.gather(worker, completion, step);
         }
-        match worker.again(completion, round.now) {
+        match worker.again(completion, step.now) {
             Ok(io) => {
-                self.issue(&io, &mut round);
+                self.issue(&io, &mut step);
                 false
             }
-            Err(completion) => self.gather(worker, completion, round),
+            Err(completion) => self.gather(worker, completion, step),
         }
     }
 
@@ -83,19 +83,21 @@ impl SimQueueState {
         &mut self,
         worker: &mut Worker,
         completion: Completion,
-        round: SimStep<'_, '_>,
+        step: SimStep<'_, '_>,
     ) -> bool {
         self.gathered.push(completion);
+        // With fewer operations in flight than a group has, the rest of it would never come.
         if self.gathered.len() < self.complete.min(worker.depth_in_use()) {
             return false;
         }
-        self.woken(worker, round)
+        self.woken(worker, step)
     }
 
+    /// Hands over what was kept back and steps the worker until it waits.
     #[inline(never)]
-    fn woken(&mut self, worker: &mut Worker, mut round: SimStep<'_, '_>) -> bool {
-        self.hand_over(worker, round.now);
-        self.step(worker, &mut round)
+    fn woken(&mut self, worker: &mut Worker, mut step: SimStep<'_, '_>) -> bool {
+        self.hand_over(worker, step.now);
+        self.run_until_wait(worker, &mut step)
     }
 
     /// Gives the worker the completions that were kept back.
@@ -109,41 +111,44 @@ impl SimQueueState {
     }
 
     #[inline]
-    fn step(&mut self, worker: &mut Worker, round: &mut SimStep<'_, '_>) -> bool {
+    fn run_until_wait(&mut self, worker: &mut Worker, step: &mut SimStep<'_, '_>) -> bool {
         loop {
-            match worker.next(round.now) {
-                Action::Issue(io) => self.issue(&io, round),
+            match worker.next(step.now) {
+                Action::Issue(io) => self.issue(&io, step),
                 Action::Wait(None) => {
-                    worker.handed_over(round.now);
+                    worker.handed_over(step.now);
                     return false;
                 }
                 Action::Wait(Some(until)) | Action::Spin(until) => {
                     // A wake that is past, or later than this one, is obsolete.
-                    if until <= round.now {
+                    if until <= step.now {
                         continue;
                     }
-                    worker.handed_over(round.now);
-                    self.wake(until, round);
+                    worker.handed_over(step.now);
+                    self.wake(until, step);
                     return false;
                 }
+                // The wakes at the end of its time call the worker again; it ends only once.
                 Action::Done => return !std::mem::replace(&mut self.done, true),
             }
         }
     }
 
     #[inline(always)]
-    fn issue(&self, io: &Io, round: &mut SimStep<'_, '_>) {
-        let device = &mut round.devices[self.devices[io.file as usize]];
-        let answer = device.admit(round.now, question(io));
-        let result = result(answer, io.len);
-        let event = Event::completion(round.worker, &io.slot, result);
-        round.queue.push(answer.at, event);
+    fn issue(&self, io: &Io, step: &mut SimStep<'_, '_>) {
+        let device = &mut step.devices[self.devices[io.file as usize]];
+        let answer = device.admit(step.now, device_io(io));
+        let result = kernel_result(answer, io.len);
+        let event = Event::completion(step.worker, &io.slot, result);
+        step.queue.push(answer.at, event);
     }
 
-    fn wake(&mut self, until: Nanos, round: &mut SimStep<'_, '_>) {
-        if self.wake_at <= round.now || until < self.wake_at {
+    /// Has the worker called at `until`, unless an earlier wake in the queue does that anyway: it asks
+    /// again then. Without this, each completion of a paced worker would add a wake.
+    fn wake(&mut self, until: Nanos, step: &mut SimStep<'_, '_>) {
+        if self.wake_at <= step.now || until < self.wake_at {
             self.wake_at = until;
-            round.queue.push(until, Event::wake(round.worker));
+            step.queue.push(until, Event::wake(step.worker));
         }
     }
 }
@@ -184,7 +189,7 @@ impl SimWorker {
             worker,
             member,
             has_left: false,
-            side: SimQueueState {
+            state: SimQueueState {
                 devices: Arc::clone(devices),
                 gathered: Vec::with_capacity(depth as usize),
                 complete: group.job.batch.complete.min(depth) as usize,

@@ -1,4 +1,4 @@
-//! What a command is answered with.
+//! The answer to a command on the control socket.
 
 use blocklab_device::CreditBalance;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! In: the words of a command, from a command line or a line of a socket. Out: what is to be done,
 //! and the text that is kept of it.
 //!
-//! A file of its own: the commands are clap's, once, for the client's help, pages and completions
-//! and for the server that reads its line.
+//! The commands are defined once, with clap: for the client's help, pages and completions, and for the
+//! server that reads the client's line.
 
 use std::str::FromStr;
 
@@ -152,7 +152,7 @@ enum On {
     Write,
 }
 
-/// What is to be done.
+/// A command in the terms of the controller.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     Status,
@@ -253,7 +253,7 @@ impl FromArgMatches for Command {
         words.extend(bare.then(|| "fault".to_owned()));
         let commands = Self::augment_subcommands(clap::Command::new(""));
         add_words(&commands, matches, &mut words);
-        let (action, volumes, order) = verb.meant();
+        let (action, volumes, order) = verb.meaning();
         Ok(Self {
             text: words.join(" "),
             action,
@@ -290,10 +290,10 @@ fn add_words(command: &clap::Command, matches: &ArgMatches, words: &mut Vec<Stri
 }
 
 /// What the Record keeps, whom it concerns, and what is done.
-type Meant = (Option<ControlAction>, Selection, Order);
+type Meaning = (Option<ControlAction>, Selection, Order);
 
 impl Verb {
-    fn meant(self) -> Meant {
+    fn meaning(self) -> Meaning {
         match self {
             Self::Status(volumes) => (None, volumes, Order::Status),
             Self::Set { settings, volumes } => {
@@ -302,13 +302,13 @@ impl Verb {
             Self::Credits { level, volumes } => {
                 (Some(ControlAction::Credits), volumes, Order::Credits(level))
             }
-            Self::Fault(fault) => fault.meant(),
+            Self::Fault(fault) => fault.meaning(),
         }
     }
 }
 
 impl FaultVerb {
-    fn meant(self) -> Meant {
+    fn meaning(self) -> Meaning {
         use ControlAction as Action;
         let (action, volumes, order) = match self {
             Self::Error {
@@ -354,7 +354,7 @@ impl FaultVerb {
 }
 
 impl Scope {
-    fn inject(self, action: ControlAction, kind: FaultKind, share: f64) -> Meant {
+    fn inject(self, action: ControlAction, kind: FaultKind, share: f64) -> Meaning {
         let order = Order::Inject {
             kind,
             // By direction: reads, and everything else.
@@ -404,7 +404,7 @@ fn percent(text: &str, least: f64) -> Result<f64, String> {
     sound.ok_or_else(|| "it is no share such as 1% or 0.1%, at most 100%".to_owned())
 }
 
-/// A share that means anything.
+/// A share in per cent, above 0: a fault that hits nothing would be a slip.
 fn share(text: &str) -> Result<f64, String> {
     percent(text, 1e-6)
 }

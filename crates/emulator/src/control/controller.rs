@@ -34,7 +34,7 @@ struct Event {
     until: Option<Nanos>,
     action: ControlAction,
     command: String,
-    /// The faults that it brought.
+    /// The number of the faults that it injected.
     fault: Option<u64>,
     /// The volumes, with what it hit at once.
     volumes: Vec<(usize, u64)>,
@@ -50,7 +50,7 @@ pub struct Controller {
     done: Mutex<Done>,
 }
 
-/// What was done so far.
+/// The events of the run so far, and what was set.
 #[derive(Debug)]
 struct Done {
     events: Vec<Event>,
@@ -162,6 +162,7 @@ impl Controller {
         let mut event = Event {
             at: now,
             until: None,
+            // Any will do: an event without an action is not kept.
             action: command.action.unwrap_or(ControlAction::Clear),
             command: visible(&command.text).into_owned(),
             fault: None,
@@ -235,8 +236,8 @@ impl Controller {
         pairs: &Settings,
         settings: &mut [Vec<(String, String)>],
     ) -> Result<(), String> {
-        for it in self.modified(selected, pairs, settings)? {
-            let done = it.instance.modify(it.volume, it.spec);
+        for modified in self.modified(selected, pairs, settings)? {
+            let done = modified.instance.modify(modified.volume, modified.spec);
             done.map_err(|error| error.to_string())?;
         }
         Ok(())
@@ -362,6 +363,7 @@ impl Controller {
         Ok(())
     }
 
+    /// Detaches the volumes of an event, as the order says. Returns how many pages that has lost.
     fn take_away(&self, event: &mut Event, order: &Order, number: u64) -> Result<u64, String> {
         let mut volumes = event.volumes.iter();
         if !volumes.any(|(index, _)| self.volume(*index).is_attached()) {
@@ -405,6 +407,7 @@ impl Controller {
                 ControlAction::Detach | ControlAction::PowerCut | ControlAction::Stop
             );
             if takes_away && event.volumes.iter().any(|(index, _)| gone.contains(index)) {
+                // One that was ended before keeps its end.
                 event.until = event.until.or(Some(now));
             }
         }

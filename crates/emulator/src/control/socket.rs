@@ -85,6 +85,7 @@ fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {
             Ok(text) if line.ends_with(b"\n") => {
                 reply(&mut socket, &controller.answer(text.trim_end()))?;
             }
+            // The connection ends here: the rest of a line that is too long would be read as commands.
             _ => {
                 let why = format!("a command is a line of text of at most {LONGEST} bytes");
                 return reply(&mut socket, &controller.refuse(why));

@@ -11,16 +11,16 @@ pub struct Template {
     pub steps: &'static [Step],
 }
 
-/// So long so much more latency for a share of the operations.
+/// A stretch of time in which a share of the operations takes longer.
 #[derive(Debug, PartialEq)]
 pub struct Step {
     /// Share of reads in per cent; 0: a pause.
     pub read_percent: f64,
     /// Share of writes, trims and flushes in per cent.
     pub write_percent: f64,
-    /// By so much.
+    /// How much longer they take.
     pub added: Nanos,
-    /// For so long.
+    /// How long the stretch is.
     pub lasts: Nanos,
 }
 

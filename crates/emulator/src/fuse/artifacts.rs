@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::block_device::{self, BlockDevice};
 use super::mount::{self, Unmount};
 
-/// What was made.
+/// Everything that this server has made and must remove, as its note holds it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Made {
     mounts: Vec<PathBuf>,
@@ -38,7 +38,7 @@ struct Made {
 pub struct Artifacts {
     note: PathBuf,
     file: File,
-    /// By which mounts are known.
+    /// The source that its mounts carry.
     name: String,
     made: Made,
 }
@@ -55,7 +55,7 @@ pub enum Holder {
     },
     /// A program that has it open.
     Program {
-        /// What it has open.
+        /// The file or device that it has open.
         path: PathBuf,
         /// Its name.
         name: String,
@@ -64,7 +64,7 @@ pub enum Holder {
     },
     /// Somebody who cannot be seen from here.
     Unknown {
-        /// What is in use.
+        /// The mount or device in use.
         path: PathBuf,
     },
 }
@@ -106,7 +106,7 @@ impl Artifacts {
         Ok((artifacts, found))
     }
 
-    /// By which mounts of this process are known.
+    /// The source that the mounts of this process carry.
     pub(super) fn source(&self) -> &str {
         &self.name
     }
@@ -152,8 +152,9 @@ impl Artifacts {
         undo(&mut self.made, &self.name, Unmount::Idle)
     }
 
-    /// Undoes all: who uses it gets errors from now on. Gives who does.
+    /// Undoes all; whatever uses it gets errors from now on. Returns what did.
     pub fn undo_by_force(&mut self) -> Vec<Holder> {
+        // The users are known only before they are cut off.
         let before = self.undo();
         undo(&mut self.made, &self.name, Unmount::Forced);
         before
@@ -191,6 +192,7 @@ fn place() -> io::Result<PathBuf> {
         }
         _ => {}
     }
+    // In /tmp anybody could have made it, or a link in its place.
     let facts = fs::symlink_metadata(&folder)?;
     let is_ours = facts.is_dir() && facts.uid() == uid && facts.mode() & 0o077 == 0;
     if is_ours {
@@ -248,6 +250,7 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
         .collect();
     let devices = made.devices.iter().filter(|device| device.is_there());
     let devices: Vec<_> = devices.map(BlockDevice::path).collect();
+    // The kernel's list counts: the note may name mounts that are gone, and lack the last one.
     made.mounts.clone_from(&mounted);
     let holders = undo(&mut made, &source, Unmount::Forced);
     found.extend(devices.into_iter().chain(mounted).map(Leftover::Undone));
@@ -281,6 +284,7 @@ fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
     for device in &made.devices {
         release(device, how, &mut holders);
     }
+    // A mount stays as long as a device of one of its files is in use.
     let is_idle = holders.is_empty();
     for at in &made.mounts {
         if how == Unmount::Idle && !is_idle {

@@ -117,6 +117,7 @@ impl Folder {
             | Request::Write { .. }
             | Request::Sync { .. }
             | Request::Allocate { .. }
+            // The session serves these; of others the kernel does without, or reports the error.
             | Request::Unknown => return Err(libc::ENOSYS),
         }
         Ok(true)

@@ -106,6 +106,7 @@ impl MountPoint {
         if whole.to_str().is_none() {
             return Err(MountError::Name(whole));
         }
+        // The last mount at a place is the one that is seen there.
         if let Some(mount) = mounts()
             .into_iter()
             .rev()
@@ -142,6 +143,7 @@ impl MountPoint {
             _ => self.refused(error),
         })?;
         let fd = device.as_raw_fd();
+        // 40000 is a folder, in octal. The kernel checks the permissions that `Folder` reports.
         let options = format!("fd={fd},rootmode=40000,user_id=0,group_id=0,default_permissions");
         let options = CString::new(options).expect("no zero byte is in it");
         let mut flags = MountFlags::NOSUID | MountFlags::NODEV;

@@ -77,6 +77,7 @@ impl FuseServer {
         // Without the right to open the device there is one thread.
         let others: Vec<_> = others.map_while(|_| mount::another(&device).ok()).collect();
         let mut session = Session::new(device, &folder, spin)?;
+        // The kernel sends no other request before this one has its answer.
         session.begin()?;
         server.spawn(session)?;
         for device in others {

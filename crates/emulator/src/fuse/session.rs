@@ -141,6 +141,7 @@ impl Session {
 
     /// Takes a request that has come, or else sleeps until a reply is due.
     fn sleep_until_due(&mut self) -> io::Result<Received> {
+        // The sleep was for another request: how long this one has waited is not known.
         self.waking = Nanos::ZERO;
         self.set_sleeps_in_read(false)?;
         let received = self.receive()?;
@@ -148,6 +149,7 @@ impl Session {
             return Ok(received);
         }
         let now = self.clock().now();
+        // What is due by the horizon is sent by the caller, without a sleep.
         match self.schedule.next() {
             Some(due) if due > self.timers.plan().horizon(now) => {
                 if !self.timers.set(now, self.schedule.next_two())? {
@@ -178,6 +180,8 @@ impl Session {
         volumes.next().expect("a mount serves a volume").clock()
     }
 
+    /// Makes `read` wait for a request, or not. The flag is set only when that changes: it is a system
+    /// call.
     fn set_sleeps_in_read(&mut self, sleeps: bool) -> io::Result<()> {
         if sleeps != self.sleeps_in_read {
             let mut flags = OFlags::RDWR;

@@ -272,7 +272,7 @@ impl Reply {
         &mut self.0
     }
 
-    /// What was put there is the reply.
+    /// Completes the header: everything put into the buffer is the reply.
     pub(super) fn done(&mut self, unique: u64) -> &[u8] {
         self.end(unique, 0)
     }
@@ -397,6 +397,8 @@ pub(super) fn listed(
     position: u64,
     name: &[u8],
 ) -> bool {
+    // `struct fuse_dirent`: inode and position of 8 bytes, length and kind of 4; entries begin at
+    // multiples of 8. The kind is the four bits of the mode that tell it.
     const FIXED: usize = 24;
     let len = (FIXED + name.len()).next_multiple_of(8);
     if out.len() + len > most {

@@ -91,7 +91,7 @@ enum Receiver {
     Refused(u64, Failure),
 }
 
-/// What a drive writes whole.
+/// A drive writes a sector of this many bytes as a whole.
 const SECTOR: u64 = 512;
 
 impl Receiver {
@@ -176,7 +176,7 @@ impl Connection<'_, '_> {
         Ok(())
     }
 
-    /// Whether there was a whole one.
+    /// Takes the next request of the input. Returns whether there was a whole one.
     fn use_request(&mut self) -> io::Result<bool> {
         let Some(bytes) = self.input.unused().first_chunk::<REQUEST>() else {
             return Ok(false);
@@ -190,6 +190,7 @@ impl Connection<'_, '_> {
         match request.check(session, volume.size(), volume.is_read_only()) {
             Ok(Command::Disconnect) => self.ends = true,
             Ok(command) => self.admit(command, request),
+            // The data of a refused write follows all the same, and the next request is behind it.
             Err(failure) if request.data_len() > 0 => {
                 let receiver = Receiver::Refused(request.cookie, failure);
                 self.body = Some((receiver, request.data_len()));
@@ -214,6 +215,8 @@ impl Connection<'_, '_> {
             }
             Command::Flush | Command::Disconnect => volume.admit(Direction::Flush, 0, 0),
         };
+        // A range is changed on arrival, as the data of a write is: until the reply, a reader may see
+        // either content.
         let own = match command {
             Command::Trim { .. } if ticket.is_sound() => {
                 volume.zero(&ticket, offset, len.into(), false)
@@ -289,6 +292,8 @@ impl Connection<'_, '_> {
     /// Sends the reply, unless a stall holds it.
     fn settle(&mut self, mut pending: Pending, now: Nanos) {
         let (request, command) = (pending.request, pending.command);
+        // The reply is made first, because reading its data may fail; it is taken back where the request
+        // fails or is held.
         let begin = self.outbox.bytes().len();
         if pending.is_sound() {
             match command {
@@ -338,9 +343,11 @@ impl Connection<'_, '_> {
     fn wait(&mut self) -> io::Result<()> {
         let is_within = self.body.is_some() || !self.input.is_empty();
         let may_read = self.has_room() && !self.ends;
+        // Bytes that TLS has deciphered already do not make the socket readable.
         if may_read && self.wire.holds_some() {
             return self.receive(false);
         }
+        // With nothing to do but read, one blocking call does what otherwise takes two.
         if self.schedule.is_empty() && self.outbox.is_empty() && !is_within && may_read {
             return self.receive(true);
         }
@@ -361,11 +368,13 @@ impl Connection<'_, '_> {
                 }
                 ready
             }
+            // It is due too soon for a sleep.
             Some(_) => {
                 std::hint::spin_loop();
                 return Ok(());
             }
             None => {
+                // A client may be idle for ever, but not in the midst of a request or a reply.
                 let stalled = (is_within && may_read) || interest.write;
                 let limit = stalled.then(|| self.limits.within_request.into());
                 let ready = self.waiter.wait(socket, interest, limit)?;

@@ -37,6 +37,7 @@ pub(super) fn handshake_on(
             phase = negotiate(&mut handshake, input, outbox, entered);
         }
         outbox.send(wire, volume)?;
+        // A phase ends when its answers are sent: the one that lets TLS begin must go out unencrypted.
         if outbox.is_empty() {
             match (phase, &service.tls) {
                 (Phase::Options, _) => {}
@@ -56,6 +57,7 @@ pub(super) fn handshake_on(
             read: phase == Phase::Options && outbox.has_room(),
             write: !outbox.is_empty(),
         };
+        // Bytes that TLS has decrypted and not yet handed out do not make the socket readable.
         let held = interest.read && wire.holds_some();
         let ready = held
             || waiter

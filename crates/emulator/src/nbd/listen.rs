@@ -143,7 +143,7 @@ impl Listener {
         })
     }
 
-    /// By which clients find it: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/volume`.
+    /// The URI for clients: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/volume`.
     pub fn uri(&self) -> &str {
         &self.uri
     }
@@ -243,6 +243,7 @@ const BACKLOG: i32 = 1024;
 fn bind(path: &Path) -> Result<OwnedFd, Errno> {
     let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    // `bind` gives the socket's mode to the file that it makes.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     listen(&socket, BACKLOG)?;

@@ -84,7 +84,8 @@ impl Clients {
         };
         let mut list = self.list();
         if list.len() >= service.limits.connections {
-            // The list has the order in which the clients came.
+            // The list is in the order in which the clients came: the first in its handshake is the
+            // oldest.
             let oldest = list
                 .iter()
                 .position(|client| !client.entered.load(Ordering::Relaxed));
@@ -92,6 +93,7 @@ impl Clients {
                 self.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             };
+            // One that is gone already needs no shutdown.
             let _ = shutdown(&list.remove(oldest).socket, Shutdown::Both);
         }
         list.push(client);
@@ -119,7 +121,7 @@ pub struct Server {
     accepting: Vec<Accepting>,
 }
 
-/// What stays in flight may take so long when the server ends.
+/// How long requests in flight may take when the server ends.
 const DRAIN: Duration = Duration::from_secs(2);
 /// Then a thread that waits for its client notices the end within this time.
 const HANG_UP: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! What a server offers to whoever comes.
+//! The volumes and limits of a server, which all its connections share.
 
 use std::sync::Arc;
 

@@ -40,7 +40,7 @@ pub enum TlsError {
     Library(rustls::Error),
 }
 
-/// Who the server is, and whom it lets in.
+/// The certificate of the server, and the authority of the clients that it lets in.
 #[derive(Debug, Clone)]
 pub struct Tls(Arc<ServerConfig>);
 
@@ -125,7 +125,7 @@ pub(super) struct Cipher {
     arrived: Box<[u8]>,
     taken: usize,
     filled: usize,
-    /// For the socket; so much of it was sent.
+    /// Encrypted bytes for the socket, and how many of them were sent.
     leaving: Vec<u8>,
     sent: usize,
     holds_some: bool,
@@ -166,7 +166,7 @@ impl Cipher {
         }
     }
 
-    /// Deciphers what has arrived. Whether anything had.
+    /// Deciphers what has arrived. Returns whether anything had.
     fn decipher(&mut self, from: BorrowedFd<'_>, wait: bool) -> io::Result<bool> {
         if self.taken == self.filled {
             self.taken = 0;

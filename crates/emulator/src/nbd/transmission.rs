@@ -138,6 +138,8 @@ impl Request {
         match found {
             Command::Flush | Command::Disconnect => Ok(found),
             _ if is_inside => Ok(found),
+            // As the protocol asks: no space for what would be written behind the end, and everything
+            // else there is invalid.
             Command::Write { .. } | Command::Zero { .. } => Err(Failure::NoSpace),
             _ => Err(Failure::Invalid),
         }

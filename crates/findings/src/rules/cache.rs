@@ -79,7 +79,9 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !case.is_direct() {
             return None;
         }
-        let (percent, share) = least(HALF_PERCENT, |way| Share::of_devices(cases, case, way))?;
+        let (percent, share) = least(HALF_PERCENT, |direction| {
+            Share::of_devices(cases, case, direction)
+        })?;
         let hit = warning(
             "access was direct, yet the device saw only {} of the bytes that were {}: another \
              layer answered",
@@ -108,7 +110,9 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || case.is_null() {
             return None;
         }
-        let Some((percent, share)) = least(MOST_PERCENT, |way| Share::below_loop(case, way)) else {
+        let Some((percent, share)) =
+            least(MOST_PERCENT, |direction| Share::below_loop(case, direction))
+        else {
             let hit = warning(
                 "{} is a loop device over a buffered file: the page cache may have answered",
                 [word(*device)],
@@ -202,8 +206,8 @@ struct Share {
 fn least(limit: f64, share: impl Fn(Direction) -> Option<Share>) -> Option<(f64, Share)> {
     let seen = [Direction::Read, Direction::Write]
         .into_iter()
-        .filter_map(|way| {
-            let share = share(way)?;
+        .filter_map(|direction| {
+            let share = share(direction)?;
             Some((share.below(limit)?, share))
         });
     seen.min_by(|a, b| a.0.total_cmp(&b.0))

@@ -34,7 +34,7 @@ pub(super) fn byte_cap(cases: &Cases<'_>) -> Vec<Finding> {
     }).flatten().collect()
 }
 
-/// The same operations per second over two or more block sizes, far apart or not.
+/// The same operations per second over two or more block sizes, the largest at least twice the smallest.
 pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let plateaus = plateaus(cases, 2, CaseView::iops);
     let depths = families(cases, Axis::InFlight);
@@ -43,6 +43,7 @@ pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
         .filter_map(|plateau| {
             let [level, smallest, largest] = level_slots(plateau, CaseView::iops)?;
             let flat = plateau.iter().any(|case| is_flat(&depths, case));
+            // With few in flight, the same latency alone gives the same rate at every small size.
             let (confidence, addition) = match (flat, plateau[0].slots() >= MANY) {
                 (true, _) => (Confidence::Medium, ", and whatever the depth"),
                 (false, true) => (Confidence::Low, ""),
@@ -82,6 +83,7 @@ fn plateaus<'a>(
                 })
                 .collect();
             let values: Vec<f64> = family.iter().map(|case| what(case)).collect();
+            // Of runs of the same length, the one of the smallest blocks.
             let lengths = (0..values.len()).map(|start| (start, run(&values[start..])));
             let (start, length) =
                 lengths.max_by_key(|(start, length)| (*length, usize::MAX - start))?;

@@ -19,14 +19,14 @@ use crate::{Confidence, Finding};
 const LAW_PERCENT: f64 = 10.0;
 /// Failed operations, as a share of the others, from which the law shows nothing.
 const FAILED: f64 = 0.01;
-/// A deeper sibling must gain at least so much for depth to be what was missing.
+/// A deeper sibling must gain at least this factor for depth to be what was missing.
 const GAIN: f64 = 1.25;
-/// So much is no scatter, even in a single pass.
+/// A gain of this factor is no scatter, even in a single pass.
 const PLAIN_GAIN: f64 = 2.0;
 const LEVEL: f64 = 0.95;
 /// Within this, two rates are the same.
 const SAME: f64 = 0.95;
-/// A deeper sibling that waits so much longer for the same rate only queues.
+/// A deeper sibling that waits this many times as long for the same rate only queues.
 const QUEUES: f64 = 1.5;
 
 pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
@@ -53,7 +53,7 @@ const TOO_MANY: &str = "IOPS × latency is {} above the queue depth (Little's la
 const TOO_FEW: &str = "IOPS × latency is {} below the queue depth (Little's law): the rest of the time \
                        went by outside the measured latency";
 
-/// In a closed loop every slot is always full, so IOPS times latency must give the slots.
+/// In a closed loop every slot is always full, so IOPS times latency must give the number of slots.
 pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Do not compare the latencies of this case; measure again on a quiet machine.";
     per_case(cases, "littles-law", Some(advice), |case| {
@@ -129,6 +129,7 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let families = families(cases, Axis::InFlight);
     let compared: BTreeSet<&str> = families.iter().flatten().map(|case| case.name).collect();
     let mut gained = among(&families, |family, case| gain(cases, family, case));
+    // Where the model knows the reason, a comparison would only guess at it.
     gained.retain(|(name, _)| unknown.iter().any(|case| case.name == *name));
     hits.extend(gained);
     let deepest = cases.list.iter().map(CaseView::slots).max().unwrap_or(0);
@@ -210,6 +211,7 @@ fn among<'a>(
         .collect()
 }
 
+/// The finding on a case with a deeper sibling that has a higher rate.
 fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Option<Hit> {
     let deeper = family.iter().filter(|other| other.slots() > case.slots());
     let best = deeper.max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
@@ -232,11 +234,11 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
             number(best.slots() as f64),
         ],
     )
-    .confidence(sure(gain >= PLAIN_GAIN || is_certain));
+    .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
     Some(by_law(by_law(hit, case), best))
 }
 
-fn sure(certain: bool) -> Confidence {
+fn confidence(certain: bool) -> Confidence {
     if certain {
         Confidence::High
     } else {
@@ -244,6 +246,7 @@ fn sure(certain: bool) -> Confidence {
     }
 }
 
+/// The finding on a case that nothing can be compared with.
 fn single(case: &CaseView<'_>) -> Hit {
     let figures = gives(case);
     let hit = match case.slots() {
@@ -268,6 +271,7 @@ pub(super) fn over_driven(cases: &Cases<'_>) -> Vec<Finding> {
     joined(cases, "over-driven", Some(advice), among(&families, queues))
 }
 
+/// The finding on a case with a sibling of less depth that has the same rate.
 fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
     let most = family.iter().map(|case| case.iops()).fold(0.0, f64::max);
     let enough = family.iter().find(|case| case.iops() >= SAME * most)?;
@@ -298,7 +302,7 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
         ],
     )
     .graded(longer)
-    .confidence(sure(is_certain));
+    .confidence(confidence(is_certain));
     let figures = [
         ("in flight", enough.slots() as f64, ""),
         ("IOPS", enough.iops(), "IOPS"),

@@ -47,8 +47,8 @@ struct Span {
     length: f64,
 }
 
-/// Whether a pass can be read so: no time that the program itself spent still, and a load that
-/// does not rest of its own accord.
+/// The slices of a pass in which episodes can be seen; `None` if the program itself stood still, if the
+/// load pauses of its own accord, or if there are too few.
 fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
     let rests = pass.observed.is_some() || pass.jobs.iter().any(|job| job.think);
     let slices = whole(pass).filter(|whole| whole.len() >= ENOUGH)?;
@@ -107,9 +107,14 @@ fn still(pass: &Measurement) -> Option<Span> {
         let behind = slices
             .get(after)
             .map_or(0.0, |slice| unfilled_ns(slice, usual));
+        // The neighbours' empty parts may belong to the pause, as far as an operation that came back
+        // after it has waited. The empty slices belong to it in any case.
         let length = (empty + before + behind).min(waited).max(empty);
+        // Without an empty slice, only an operation that waited through it, and longer than usual,
+        // shows that the neighbours' empty parts are one pause.
         let is_reported = empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * waits);
         let due = usual * length / 1e9 >= DUE;
+        // The pause began before the empty slices only as far as its length allows.
         let before = before.min(length - empty);
         (is_reported && due && length >= STILL).then(|| Span {
             from: starts[first] - before,
@@ -150,11 +155,13 @@ fn starts(slices: &[&Interval]) -> Vec<f64> {
 struct Slow {
     /// From the beginning of the first to the end of the last one.
     span: Span,
-    /// Without what lies between them.
+    /// The lengths of the episodes together, without what lies between them.
     lasting_ns: f64,
+    /// How many there are.
     times: usize,
-    /// The slices that are touched.
+    /// For each slice, whether an episode touches it.
     places: Vec<bool>,
+    /// Mean latency in them and in the rest of the pass.
     inside_ns: f64,
     usual_ns: f64,
 }
@@ -229,6 +236,9 @@ fn slow(pass: &Measurement) -> Option<Slow> {
     // A histogram is read only where the means of the slices look like an episode.
     let one = LazyCell::new(|| one_deviates(pass));
     let many = slices.len() as f64;
+    // A slice is slow if its mean exceeds what is usual by far, by the scatter of the slices, and by
+    // what chance gives the mean of its operations: first by its deviation, then by a bound that holds
+    // for any tail, for all slices together.
     let slow_from = |usual: f64, scatter: f64, times: f64, by_chance: f64| {
         let is_slow: Vec<bool> = slices
             .iter()
@@ -242,6 +252,7 @@ fn slow(pass: &Measurement) -> Option<Slow> {
             })
             .collect();
         let mut runs = runs(&is_slow);
+        // What touches an end of the pass may have begun before it or last beyond it.
         runs.retain(|(first, last)| *first > 0 && last + 1 < slices.len());
         runs
     };
@@ -313,6 +324,7 @@ fn found(
         inside_ns: median(&taken),
         usual_ns,
     };
+    // A pause has a finding of its own, which explains the slow operations around it.
     let is_pause = still(pass).is_some_and(|still| still.overlaps(&span));
     (!is_pause && usual_ns > 0.0).then_some(slow)
 }

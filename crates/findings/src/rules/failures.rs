@@ -1,7 +1,7 @@
 //! Things that went wrong: operations that failed, runs that ended early, sums that do not match.
 
 use blocklab_record::{ErrorKind, Origin, Status, Stopped};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::errno;
 
 use crate::hit::{Hit, critical, joined, of_run, per_case, warning};
@@ -13,12 +13,12 @@ use crate::{Finding, Severity};
 pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "This is an error of blocklab: do not use the figures, and please report it.";
     per_case(cases, "accounting", Some(advice), |case| {
-        let census = case.jobs().map(|job| job.accounting);
-        let wrong = census
-            .filter(|census| !census.balances())
-            .max_by_key(|census| {
-                let answered = census.completed + census.failed + census.in_flight;
-                census.issued.abs_diff(answered)
+        let counts = case.jobs().map(|job| job.accounting);
+        let wrong = counts
+            .filter(|counts| !counts.balances())
+            .max_by_key(|counts| {
+                let answered = counts.completed + counts.failed + counts.in_flight;
+                counts.issued.abs_diff(answered)
             })?;
         let answered = wrong.completed + wrong.failed + wrong.in_flight;
         Some(
@@ -68,9 +68,15 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let hit = warning(
-        "The run was stopped by a signal after {} measurements, {} of them cut short; what was \
-         planned beyond that is missing",
-        [word(taken.to_string()), word(cut.to_string())],
+        "The run was stopped by a signal {}; what was planned beyond that is missing",
+        [word(match (taken, cut) {
+            (1, 1) => "in its first measurement".to_owned(),
+            (_, 0) => format!("after {}", plural(taken, "measurement")),
+            _ => format!(
+                "after {}, {cut} of them cut short",
+                plural(taken, "measurement")
+            ),
+        })],
     )
     .with("measurements taken", taken as f64, "")
     .with("cut short", cut as f64, "");
@@ -253,6 +259,15 @@ mod tests {
         assert!(
             statement.contains("after 3 measurements, 1 of them cut short"),
             "{statement}"
+        );
+        record.measurements.truncate(1);
+        let whole = the(&record, "interrupted").statement;
+        assert!(whole.contains("signal after 1 measurement;"), "{whole}");
+        record.measurements[0].jobs[0].stopped = Stopped::Interrupted;
+        let first = the(&record, "interrupted").statement;
+        assert!(
+            first.contains("signal in its first measurement;"),
+            "{first}"
         );
     }
 

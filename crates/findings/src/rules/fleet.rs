@@ -19,7 +19,8 @@ const TOGETHER_PERCENT: f64 = 90.0;
 /// A host this far below the median, by the modified z-score of Iglewicz and Hoaglin (1993), is
 /// another kind of host.
 const FAR: f64 = 3.5;
-/// 0.6745: where a quarter of a normal law begins, so that the score is one of standard deviations.
+/// A quarter of a normal distribution lies beyond 0.6745 standard deviations, which is where the median
+/// distance from the median is: with it the score counts standard deviations.
 const QUARTER: f64 = 0.6745;
 /// Nearer to the median than this share, no host holds anything back, however alike the others are.
 const NEAR: f64 = 0.9;
@@ -168,6 +169,7 @@ pub(super) fn straggler(cases: &Cases<'_>) -> Vec<Finding> {
         let spread = median(&away);
         let slowest = hosts.iter().min_by(|a, b| a.iops().total_cmp(&b.iops()))?;
         let rate = slowest.iops();
+        // Medians instead of mean and deviation: in a few hosts the straggler itself would widen those.
         let is_far = QUARTER * (usual - rate) > FAR * spread;
         (hosts.len() >= FEW && rate < usual * NEAR && is_far).then(|| {
             let limit = own_limit(cases.record, &slowest.host, case.name);
@@ -205,6 +207,7 @@ pub(super) fn tail_of_one(cases: &Cases<'_>) -> Vec<Finding> {
         let without = hosts
             .iter()
             .filter_map(|(host, latencies)| Some((*host, p99(&all.since(latencies))?)));
+        // The host without which the most of the tail is gone.
         let (host, rest) = without.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
         (rest < of_all * TAIL).then(|| {
             warning(
@@ -265,6 +268,7 @@ pub(super) fn hosts_differ(cases: &Cases<'_>) -> Vec<Finding> {
         let values: BTreeSet<String> = hosts.collect();
         let values: Vec<String> = values
             .into_iter()
+            // An empty text means unknown, which is no difference.
             .filter(|value| !value.is_empty())
             .collect();
         (values.len() > 1).then(|| format!("{name} ({})", values.join(", ")))

@@ -1,4 +1,4 @@
-//! Whether there is enough of it.
+//! Whether a case was measured for long enough, and with enough operations, for its figures.
 
 use blocklab_record::PERCENTILES;
 use blocklab_units::Nanos;
@@ -13,9 +13,9 @@ use crate::{Finding, Severity};
 const ENOUGH_NS: u64 = 10_000_000_000;
 /// Below this it may be a fifth of the figure and more.
 const LITTLE_NS: u64 = 5_000_000_000;
-/// A ramp of a second, but for the moment of its start, has spent what was saved.
+/// A ramp of about a second has spent what was saved; the moment of its start is left out.
 const SPENDS_NS: u64 = 950_000_000;
-/// After such a ramp, so much is enough. What lasts longer, a write cache of gigabytes or burst
+/// After such a ramp, this is enough. What lasts longer, a write cache of gigabytes or burst
 /// credits for minutes, shows within ten seconds no more than within two.
 const ENOUGH_AFTER_RAMP_NS: u64 = 2_000_000_000;
 

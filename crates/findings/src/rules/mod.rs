@@ -110,12 +110,13 @@ pub(crate) fn judge(cases: &Cases<'_>) -> Vec<Finding> {
     {
         findings.extend(sound::established(cases));
     }
+    // Stable: within a severity, the order of the rules stays.
     findings.sort_by_key(|finding| Reverse(finding.severity));
     findings
 }
 
-/// Takes back "latency may be the limit" where something else is known of each of its cases: a
-/// guess next to a level that fell, or a limit that was waited for, would be a second cause.
+/// Removes "latency may be the limit" if another finding is known for each of its cases: next to a level
+/// that fell, or a limit for which operations waited, the guess would be a second cause.
 pub fn drop_needless_guesses(findings: &mut Vec<Finding>) {
     let known: Vec<Finding> = findings
         .iter()

@@ -196,6 +196,7 @@ pub(super) fn late_replies(cases: &Cases<'_>) -> Vec<Finding> {
         let job = case.only_job()?;
         let served = job.directions.values().map(|direction| &direction.service);
         let median = served.clone().map(|served| served.p50_ns).min()?;
+        // The measured latency contains the lateness; what is left was the model's decision.
         let modelled = median.checked_sub(late.p50_ns).filter(|ns| *ns > 0)? as f64;
         let slowest = served.map(|served| served.p99_ns).max()? as f64;
         let is_heavy = slowest > HEAVY * modelled;

@@ -53,7 +53,8 @@ pub(super) fn disk_shared(cases: &Cases<'_>) -> Vec<Finding> {
         let others: f64 = by_others.into_iter().flatten().sum();
         let directions = [Direction::Read, Direction::Write].into_iter();
         let own: f64 = directions.map(|direction| case.moved(direction)).sum();
-        let percent = others / own * 100.0;
+        // A run that was stopped at once moved nothing, and was disturbed by nothing.
+        let percent = (own > 0.0).then(|| others / own * 100.0)?;
         (others >= ENOUGH_BYTES && percent >= MUCH_PERCENT).then(|| {
             warning(
                 "other programs used {} at the same time: they moved {} as much as this load",
@@ -199,6 +200,23 @@ mod tests {
         the(&shared(writing(), "write", 30), "disk-shared");
         silent(&shared(Sketch::default(), "read", 20), "disk-shared");
         silent(&shared(Sketch::default(), "read", 0), "disk-shared");
+    }
+
+    /// Ctrl-C in the first second: others "moved inf % as much as this load".
+    #[test]
+    fn a_load_that_moved_nothing_was_not_disturbed() {
+        let mut record = shared(Sketch::default(), "read", 300);
+        for measurement in &mut record.measurements {
+            for job in &mut measurement.jobs {
+                job.directions.clear();
+                job.accounting = blocklab_record::Accounting::default();
+            }
+            measurement.cpu.machine_busy_percent = 100;
+            measurement.cpu.user_ns = 0;
+            measurement.cpu.system_ns = 0;
+        }
+        silent(&record, "disk-shared");
+        silent(&record, "machine-busy");
     }
 
     /// What the load itself causes is no other program: read-ahead, journals, copies on write.

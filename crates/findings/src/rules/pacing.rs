@@ -81,6 +81,8 @@ fn spike(direction: &RowDirection) -> Option<Spike> {
     // In floats: a damaged histogram may hold counts whose sum no integer takes.
     let counts: Vec<f64> = bins.iter().map(|(_, _, n)| *n as f64).collect();
     let total: f64 = counts.iter().sum();
+    // The window has the same relative width around each bucket, and `inside` counts what lies in it:
+    // both ends only move up.
     let (mut from, mut to, mut inside) = (0, 0, 0.0);
     let mut best = None;
     for &centre in &middles {

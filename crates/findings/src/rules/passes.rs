@@ -12,7 +12,7 @@ use crate::{Confidence, Finding};
 
 /// Standard deviation over mean, in per cent, above which passes scatter.
 const SCATTER_PERCENT: f64 = 10.0;
-/// Passes that agree within this share of their median are not distinguished.
+/// Passes that agree within this share of their median count as equal.
 const AGREE: f64 = 0.01;
 /// A trend that ends nearer than this to where it began is of no consequence.
 const DRIFT_PERCENT: f64 = 5.0;
@@ -124,6 +124,7 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "scatter", Some(advice), |case| {
         let summary = Summary::new(&case.pass_iops).filter(|summary| summary.count >= 2)?;
         let scatter = summary.cv() * 100.0;
+        // Those have findings of their own, with better advice.
         let is_explained = outlier(case).is_some() || drifts(case).is_some();
         if scatter <= SCATTER_PERCENT || is_explained || fell_by_credits(cases, case) {
             return None;

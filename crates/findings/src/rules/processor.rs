@@ -78,7 +78,8 @@ pub(super) fn machine_busy(cases: &Cases<'_>) -> Vec<Finding> {
         // Nobody knows what the program itself took of an imported run.
         let imported = cases.record.origin == Origin::Imported;
         let others = is_full(case) && !is_ours(cases, case) && !imported;
-        others.then(|| {
+        // Without an operation there is no latency that includes a wait.
+        (others && case.ios() > 0).then(|| {
             warning(
                 "other programs kept the machine {} busy, so latencies may include waits for a \
                  processor",

@@ -156,7 +156,7 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// The change from the first third of a pass to its last, where a trend carries it and no step.
+/// The change from the first third of a pass to its last, if it is a trend and not a step.
 fn drifts(pass: &Measurement) -> Option<Drift> {
     let slices = slices(pass)?;
     let levels = levels(&slices);

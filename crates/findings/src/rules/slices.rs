@@ -13,6 +13,7 @@ pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
         .iter()
         .all(|job| {
             let by_time = [Stopped::Runtime, Stopped::Steady, Stopped::Interrupted];
+            // Threads that end by bytes end at different times, and the slices do not show that.
             let together = by_time.contains(&job.stopped) || job.threads == 1;
             together && job.elapsed_ns as f64 > longest as f64 * 0.95
         })

@@ -37,6 +37,7 @@ pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
             let (quantile, ns) = tail(cases, direction)?;
             lasts(case, direction).then_some((direction, quantile, ns))
         });
+        // One finding a case: the first direction that has a tail stands for it.
         let (direction, quantile, ns) = tails.next()?;
         let usual = direction.service_ns.at("p50") as f64;
         Some(
@@ -57,7 +58,8 @@ pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// One kind of operations that go past the page cache, none of which waits for a limiter.
+/// Whether the latencies of a case are those of one medium: operations of one size that go past the page
+/// cache, none of which waits for a limiter or a processor.
 fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let one_size = case.only_job().is_some_and(|job| {
         let sizes = job.block_sizes.as_ref().zip(job.mix);
@@ -91,6 +93,7 @@ fn tail(cases: &Cases<'_>, direction: &RowDirection) -> Option<(f64, f64)> {
         let far = ns >= usual * times && ns >= least;
         (direction.supports(quantile) && far).then_some((quantile, ns))
     });
+    // Only reads and writes: `lasts` looks for the tail of one of these in the slices.
     heavy.next().filter(|_| moves && usual > 0.0)
 }
 
@@ -116,14 +119,14 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
     if ratios.len() >= SLICES {
         // A tail of one in a thousand shows in the longest of a slice, not in its p99.
         let heavy = ratios.iter().filter(|ratio| **ratio >= least / 2.0).count();
-        heavy * 2 > ratios.len() || spread(&slices, direction)
+        heavy * 2 > ratios.len() || is_in_most(&slices, direction)
     } else {
         episode::undisturbed(case).is_none() && case.passes.iter().all(|pass| is_level(pass))
     }
 }
 
 /// Whether most slices have an operation as slow as the tail of all.
-fn spread(slices: &[IntervalDirection], direction: &RowDirection) -> bool {
+fn is_in_most(slices: &[IntervalDirection], direction: &RowDirection) -> bool {
     let longest: Vec<f64> = slices.iter().map(|moved| moved.max_ns as f64).collect();
     median(&longest) >= HEAVY[1].2 * direction.service_ns.at("p50") as f64
 }

@@ -14,7 +14,7 @@ use crate::option::Kind::{
     Share as OfShare, Size, Sizes as OfSizes, Text, Word as OneOf,
 };
 use crate::option::{Opt, Since, Taken};
-use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
+use crate::value::{OptionType, Ranges, Share, Sizes, Value, Word};
 
 const MAX: i64 = i64::MAX;
 
@@ -34,7 +34,7 @@ macro_rules! options {
             chapter: $chapter,
         },)*)*];
 
-        /// The options of a job, as meant.
+        /// The options of a job, with their types.
         #[derive(Debug, Clone)]
         pub(crate) struct Options {
             $($($(#[doc = $meaning] pub(crate) $field: $type,)?)*)*
@@ -44,7 +44,7 @@ macro_rules! options {
             /// The options as they were given, with the table's defaults for the others.
             pub(crate) fn new<'v>(given: impl Fn(&str) -> Option<&'v Value>) -> Self {
                 Self {
-                    $($($($field: Meant::from_given(find($name).expect($name), given($name)),)?)*)*
+                    $($($($field: OptionType::from_given(find($name).expect($name), given($name)),)?)*)*
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! In: what several hosts did. Out: the reports of fio's `--client`: the jobs of each host, and all of
 //! them together.
 //!
-//! A file of its own: the keys and lines of a job are those of one host; only what stands around them
-//! is of many.
+//! A job is printed exactly as in the report of a single host; this module adds the host's name and
+//! address, and the sum over all clients.
 
 use blocklab_record::Measurement;
 

@@ -7,7 +7,7 @@ use blocklab_workload::{Job, Pace, Rate};
 use super::super::plan::CloneFacts;
 use super::amount::{Base, short};
 
-/// For so long a run is too young to say how far it is.
+/// Before this time the line tells no progress.
 const YOUNG: Nanos = Nanos::from_millis(2500);
 
 /// `, 0-1000 IOPS` or `, 0B/s-6144KiB/s`: between which rates the jobs are to stay, if they are.

@@ -86,12 +86,12 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
     let all = result.errors.iter().map(|error| error.count).sum();
     figures.errors = (all, result.errors.first().map_or(0, number));
     figures.error = failure(result);
-    for (way, flow) in Direction::ALL.iter().zip(&mut figures.flows) {
-        if let Some(direction) = result.directions.get(way) {
-            *flow = Flow::new(direction, runtime_ms, clone);
+    for (direction, flow) in Direction::ALL.iter().zip(&mut figures.flows) {
+        if let Some(moved) = result.directions.get(direction) {
+            *flow = Flow::new(moved, runtime_ms, clone);
         }
         let errors = result.errors.iter();
-        let short = errors.filter(|e| e.kind == ErrorKind::Short && e.direction == *way);
+        let short = errors.filter(|e| e.kind == ErrorKind::Short && e.direction == *direction);
         flow.short = short.map(|error| error.count).sum();
     }
     if let Some(verified) = &result.verified {
@@ -160,7 +160,7 @@ impl<'a> Figures<'a> {
     pub(super) fn depth(&self) -> u32 {
         match self.found_depth {
             Some(found) => found.max(1),
-            None => self.clone.depth_had(),
+            None => self.clone.engine_depth(),
         }
     }
 }
@@ -207,6 +207,7 @@ impl<'a> Figures<'a> {
             (&mut self.error, other.error),
             (&mut self.errors.1, other.errors.1),
         ] {
+            // The first error of the group is the one told.
             *own = if *own == 0 { other } else { *own };
         }
         self.errors.0 += other.errors.0;

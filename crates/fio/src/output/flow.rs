@@ -4,7 +4,7 @@ use blocklab_record::{DirectionResult, Latency, Samples};
 use blocklab_stats::Histogram;
 
 use super::super::plan::CloneFacts;
-use super::style::ByPriority as Told;
+use super::style::PriorityLatency;
 
 /// What one latency was.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -68,7 +68,7 @@ pub(super) struct Flow {
     pub clat: Spread,
     pub lat: Spread,
     /// By priority, in the order in which they are named.
-    pub priorities: Vec<OfPriority>,
+    pub priorities: Vec<LatencyOfPriority>,
     /// Bytes a second.
     pub bw: Samples,
     pub iops: Samples,
@@ -76,7 +76,7 @@ pub(super) struct Flow {
 
 /// The operations of one priority.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct OfPriority {
+pub(super) struct LatencyOfPriority {
     pub class: u8,
     pub level: u8,
     pub spread: Spread,
@@ -92,7 +92,7 @@ impl Flow {
     }
 
     /// The latencies by priority. Operations without one of their own have that of the job.
-    fn by_priority(&self, result: &DirectionResult, clone: &CloneFacts) -> Vec<OfPriority> {
+    fn by_priority(&self, result: &DirectionResult, clone: &CloneFacts) -> Vec<LatencyOfPriority> {
         let Some(kind) = clone.style.by_priority() else {
             return Vec::new();
         };
@@ -100,20 +100,20 @@ impl Flow {
         let rows = detail.map_or(&[][..], |detail| &detail.by_priority);
         if rows.is_empty() {
             let all = match kind {
-                Told::Completion => &self.clat,
-                Told::Total => &self.lat,
+                PriorityLatency::Completion => &self.clat,
+                PriorityLatency::Total => &self.lat,
             };
-            return vec![OfPriority {
+            return vec![LatencyOfPriority {
                 class: clone.priority.map_or(0, |priority| priority.class),
                 level: clone.priority.map_or(0, |priority| priority.level),
                 spread: all.clone(),
             }];
         }
-        let priorities = rows.iter().map(|row| OfPriority {
+        let priorities = rows.iter().map(|row| LatencyOfPriority {
             class: row.class,
             level: row.level,
             spread: Spread::from_latency(match (kind, &row.completion) {
-                (Told::Completion, Some(completion)) => completion,
+                (PriorityLatency::Completion, Some(completion)) => completion,
                 _ => &row.service,
             }),
         });
@@ -159,7 +159,7 @@ impl Flow {
         add(&mut self.iops, &other.iops);
     }
 
-    fn merge_priority(&mut self, more: &OfPriority) {
+    fn merge_priority(&mut self, more: &LatencyOfPriority) {
         let mut all = self.priorities.iter_mut();
         match all.find(|known| (known.class, known.level) == (more.class, more.level)) {
             Some(known) => known.spread.merge(&more.spread),
@@ -168,7 +168,7 @@ impl Flow {
     }
 
     /// What is reported by priority: nothing where there is only one.
-    pub(super) fn shown_priorities(&self) -> &[OfPriority] {
+    pub(super) fn shown_priorities(&self) -> &[LatencyOfPriority] {
         match self.priorities.len() {
             0 | 1 => &[],
             _ => &self.priorities,

@@ -96,15 +96,15 @@ pub(super) fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members
     if figures.ran {
         members.extend(members! {
             "latency_depth": u64::from(figures.depth()),
-            "latency_target": style.sought.limit_ns,
-            "latency_percentile": style.sought.percentile,
-            "latency_window": style.sought.window_us,
+            "latency_target": style.latency_goal.limit_ns,
+            "latency_percentile": style.latency_goal.percentile,
+            "latency_window": style.latency_goal.window_us,
         });
     }
     if moment.starts.contains_key(&figures.clone.job) && figures.ran {
         members.extend(members! {
-            "latency_target_ns": style.sought.limit_ns,
-            "latency_window_us": style.sought.window_us,
+            "latency_target_ns": style.latency_goal.limit_ns,
+            "latency_window_us": style.latency_goal.window_us,
         });
     }
     if let Some(description) = &style.description {

@@ -1,4 +1,4 @@
-//! What a run left, as fio 3.33 prints it.
+//! The results of a run, printed as fio 3.33 prints them.
 
 mod amount;
 mod clients;
@@ -28,7 +28,7 @@ pub use normal::{capped, header, normal};
 pub use style::Style;
 pub use terse::terse;
 
-/// What the report says of itself.
+/// The facts of the run that stand in the report: when and by which process it was made.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Moment {
     /// Since 1970.

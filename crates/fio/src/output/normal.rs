@@ -256,6 +256,8 @@ fn table(label: &str, figures: &Spread, style: &Style) -> String {
         (Some(first), Some(last)) => (first.1, last.1),
         _ => return String::new(),
     };
+    // fio's thresholds: a larger unit is taken only if the lowest value is above 2 in it and the
+    // highest would have more than five digits without it.
     let (unit, factor) = if low > 2_000_000 && high > 99_999_999 {
         ("msec", 1_000_000)
     } else if low > 2_000 && high > 99_999 {
@@ -266,6 +268,7 @@ fn table(label: &str, figures: &Spread, style: &Style) -> String {
     let scaled = |ns: u64| (ns + factor / 2) / factor;
     let width = scaled(high).to_string().len().max(5);
     let precision = precision(&style.percentiles);
+    // 80 columns less the margin of 7, in cells of label, `th=[` value `]` and comma.
     let a_line = (73 / (precision + 10 + width)).max(1);
     let mut text = format!("    {label} percentiles ({unit}):\n");
     for (index, (percent, ns)) in found.iter().enumerate() {
@@ -357,9 +360,9 @@ fn closing(figures: &Figures<'_>) -> String {
     let depth = if figures.ran {
         format!(
             "     latency   : target={}, window={}, percentile={:.2}%, depth={}\n",
-            style.sought.limit_ns,
-            style.sought.window_us,
-            style.sought.percentile,
+            style.latency_goal.limit_ns,
+            style.latency_goal.window_us,
+            style.latency_goal.percentile,
             figures.depth()
         )
     } else {

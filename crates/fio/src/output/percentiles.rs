@@ -1,6 +1,6 @@
 //! In: a histogram and the percentiles that a job asks for. Out: their values as fio rounds them.
 //!
-//! A file of its own: fio's rank and its rounding differ from those of our own figures.
+//! fio chooses the rank and rounds the value otherwise than `blocklab_stats` does for our own figures.
 
 use blocklab_stats::Histogram;
 

@@ -1,4 +1,4 @@
-//! What a steady state was judged by.
+//! The part of the report on the steady state: its criterion and the values it was judged by.
 
 use blocklab_workload::{Limit, Steady, SteadyVariable};
 

@@ -1,7 +1,7 @@
 //! In: the options of a job. Out: how its figures are printed: which latencies, percentiles and
 //! units.
 //!
-//! A file of its own: the printers of all of fio's formats read it, and none reads the options.
+//! The printers of all of fio's formats read a [`Style`]; none of them reads the options.
 
 use super::super::options::Options;
 use super::amount::Base;
@@ -31,13 +31,13 @@ pub struct Style {
     pub disks: bool,
     /// Whether the two block sizes are those of sequential and random operations.
     pub by_order: bool,
-    /// What the depth is sought for.
-    pub sought: Sought,
+    /// The latency for which a depth is searched.
+    pub latency_goal: LatencyGoal,
 }
 
 /// `latency_target` and related options, as they are reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sought {
+pub struct LatencyGoal {
     /// 0: none.
     pub limit_ns: u64,
     /// For how long it must be kept.
@@ -59,12 +59,12 @@ pub enum Unified {
 
 /// Which latency is reported by priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ByPriority {
+pub(super) enum PriorityLatency {
     Completion = 1,
     Total = 2,
 }
 
-impl ByPriority {
+impl PriorityLatency {
     /// `clat`, `lat`.
     pub(super) const fn name(self) -> &'static str {
         ["slat", "clat", "lat"][self.place()]
@@ -89,10 +89,10 @@ impl Style {
     }
 
     /// The latency that is reported by priority: one of two, if it is taken.
-    pub(super) const fn by_priority(&self) -> Option<ByPriority> {
+    pub(super) const fn by_priority(&self) -> Option<PriorityLatency> {
         match (self.percentiles_of, self.latencies) {
-            ([_, _, true], [_, _, true]) => Some(ByPriority::Total),
-            (_, [_, true, _]) => Some(ByPriority::Completion),
+            ([_, _, true], [_, _, true]) => Some(PriorityLatency::Total),
+            (_, [_, true, _]) => Some(PriorityLatency::Completion),
             _ => None,
         }
     }
@@ -138,7 +138,7 @@ impl Style {
             shown: options.stats,
             disks: options.disk_util,
             by_order: options.bs_is_seq_rand,
-            sought: Sought {
+            latency_goal: LatencyGoal {
                 limit_ns: options.latency_target.0,
                 window_us: options.latency_window.0 / 1000,
                 percentile: options.latency_percentile.first().copied().unwrap_or(100.0),

@@ -87,6 +87,7 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
     let [with_slat, with_clat, with_lat] = style.latencies;
     spread(&flow.slat, with_slat, fields);
     spread(&flow.clat, with_clat, fields);
+    // One list for both: that of the total latency wins, as in fio.
     let with_percentiles = style.percentiles_of[1] || style.percentiles_of[2];
     let of = if style.percentiles_of[2] {
         &flow.lat
@@ -107,6 +108,8 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
     }
     spread(&flow.lat, with_lat, fields);
     let (bw, iops) = (flow.bw, flow.iops);
+    // The mean of the samples (in bytes) in per cent of the bandwidth of the run (in KiB). The samples
+    // are not weighted, so their mean may be the larger one.
     let share = if kib == 0 {
         0.0
     } else {

@@ -1,4 +1,4 @@
-//! What is not done as it is said: noted, or refused.
+//! Options that are not carried out to the letter: either a note says so, or the job is refused.
 
 use blocklab_record::NoteLevel;
 use blocklab_units::Nanos;
@@ -58,6 +58,7 @@ impl PlanBuilder<'_> {
             let wrong = "io_size values greater than 100% aren't supported";
             return Err(spec.mistake("io_size", wrong));
         }
+        // Buffers are allocated the same way for every word, but fio refuses one that it does not know.
         const KNOWN: [&str; 6] = ["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared"];
         let word = options.mem.split(':').next().unwrap_or_default();
         if !KNOWN.contains(&word) {
@@ -77,6 +78,7 @@ impl PlanBuilder<'_> {
         let stores = options.direct || options.fsync > 0 || options.fdatasync > 0;
         let sizes = pattern::block_sizes(spec)?;
         let smallest = sizes.smallest().0;
+        // With these options msync(2) is called, which works on whole pages.
         if options.ioengine == "mmap" && stores && !smallest.is_multiple_of(PAGE) {
             let wrong = format!("mmap options dictate a minimum block size of {PAGE} bytes");
             return Err(spec.mistake("bs", wrong));

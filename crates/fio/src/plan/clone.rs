@@ -1,4 +1,4 @@
-//! What is known of a clone besides its load.
+//! What the reports need to know of a clone besides its load.
 
 use blocklab_workload::{Direction, IoPriority, Job, Steady};
 
@@ -90,7 +90,7 @@ pub struct CloneFacts {
 
 impl CloneFacts {
     /// The depth that the engine made of `iodepth`: rings have a power of two.
-    pub(crate) fn depth_had(&self) -> u32 {
+    pub(crate) fn engine_depth(&self) -> u32 {
         match &*self.engine {
             "io_uring" => self.depth.next_power_of_two(),
             _ => self.depth,

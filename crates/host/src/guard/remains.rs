@@ -60,20 +60,21 @@ impl Remains {
                 "cannot remove the record of what an earlier run left on {path}: {error}"
             ));
         }
+        // What an earlier run left is remembered again, even if this one writes nothing.
         let due = is_known;
         let mut allowed = self.allowed.borrow_mut();
         allowed.insert(path, Allowed { due, ..new });
     }
 
-    /// A run wrote there.
-    pub(super) fn are_on(&self, path: &Path) {
+    /// A run wrote there, so what is on it at the end is remembered.
+    pub(super) fn mark_written(&self, path: &Path) {
         if let Some(allowed) = self.allowed.borrow_mut().get_mut(path) {
             allowed.due = true;
         }
     }
 
-    /// Operations are in flight for ever.
-    pub(super) fn are_unknown(&self) {
+    /// Operations did not come back: what they will have done is unknown, so nothing is remembered.
+    pub(super) fn set_unknown(&self) {
         self.are_unknown.set(true);
     }
 
@@ -91,7 +92,8 @@ impl Drop for Remains {
         if self.are_unknown.get() {
             return;
         }
-        for (path, allowed) in self.allowed.borrow().iter().filter(|(_, it)| it.due) {
+        let allowed = self.allowed.borrow();
+        for (path, allowed) in allowed.iter().filter(|(_, allowed)| allowed.due) {
             if let Err(error) = allowed.keep(self.memory()) {
                 let path = path.display();
                 self.report(&format!(

@@ -1,4 +1,5 @@
-//! Formats that a table of bytes cannot describe: fields to be weighed, checksums, moving places.
+//! Formats that a table of bytes cannot describe: several fields decide, or the place depends on the
+//! size of the device.
 
 use std::io;
 
@@ -12,6 +13,7 @@ pub(super) fn look(view: &mut View<'_>, found: &mut Vec<Signature>) -> io::Resul
     found.extend(md_at_end(view)?);
     found.extend(drbd(view)?);
     found.extend(zfs(view)?);
+    // Last, because it depends on the marks that were found before.
     let boot = boot_sector(view, found)?;
     found.extend(boot);
     Ok(())

@@ -7,7 +7,7 @@ use super::super::value::{Value, fields, optional};
 use super::words::at_most;
 use super::words::{
     self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, SYNC_RANGES, VARIABLES, WHENS,
-    list, names, number, or, pair, shown_table, size, spoken, time,
+    list, names, number, or, pair, shown_table, size, time, word_for,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
@@ -46,13 +46,13 @@ pub const END: Section<Job> = Section {
                     let rule = value.unless_none(|word| word.word(&RULES));
                     put(&mut job.stop.steady, rule.map(|rule| rule.map(steady_rule)))
                 },
-                |job| spoken(&RULES, &rule(&job.stop.steady?))),
+                |job| word_for(&RULES, &rule(&job.stop.steady?))),
             "Ends the job as soon as it is steady; `runtime` is then the longest wait. `snia`: over five rounds, largest and smallest are within 20 % of the mean and the slope over the window is within 10 %. `slope`: only the slope. `deviation`: only the largest deviation from the mean.",
             allowed: Allowed::WordsOr(&names(&RULES), "\"none\""), default: Some("none"), other_names: &["steadystate", "ss"];
         "steady_variable" = "\"latency\"",
             (own "word",
                 |job, value| put(parts(steady(job)).0, value.word(&VARIABLES)),
-                |job| spoken(&VARIABLES, parts(&mut job.stop.steady?).0)),
+                |job| word_for(&VARIABLES, parts(&mut job.stop.steady?).0)),
             "The figure that must be steady.",
             allowed: Allowed::Words(&names(&VARIABLES)), default: Some("\"iops\""), need: Need::Given("steady");
         "steady_round" = "\"10s\"",
@@ -135,7 +135,7 @@ pub const FAILURES: Section<Job> = Section {
         "on_error" = "\"continue\"",
             (own "word",
                 |job, value| put(&mut job.on_error, policy(value)),
-                |job| spoken(&POLICIES, &job.on_error).or_else(|| shown_policy(job.on_error))),
+                |job| word_for(&POLICIES, &job.on_error).or_else(|| shown_policy(job.on_error))),
             "After a failed operation: end the job, or count the failure and continue until 1,000 fail in a row. A list continues only after failures of the medium (EIO, EILSEQ) of these kinds: reads, writes (also trims and flushes), wrong data.",
             allowed: Allowed::WordsOr(&names(&POLICIES), "a list of \"read\", \"write\", \"verify\""), other_names: &["continue_on_error", "data_errors"];
         "max_latency" = "\"1s\"", (maybe time max_latency),
@@ -340,14 +340,14 @@ fn shown_verify(verify: &Verify) -> Option<String> {
             ("every", Some(every.to_string())),
             ("batch", Some(batch.to_string())),
         ])),
-        when => spoken(&WHENS, &when),
+        when => word_for(&WHENS, &when),
     };
     let details = [
         ("interval", verify.interval.map(size)),
         ("when", when),
         ("fatal", verify.fatal.then(|| "true".to_owned())),
     ];
-    let checksum = spoken(&CHECKSUMS, &verify.checksum)?;
+    let checksum = word_for(&CHECKSUMS, &verify.checksum)?;
     if details.iter().all(|(_, value)| value.is_none()) {
         return Some(checksum);
     }

@@ -5,7 +5,7 @@ use blocklab_workload::{CallFlags, Engine, Job, Lifetime, Spread, TargetOrder, U
 use super::super::value::{Value, optional, processors};
 use super::words::{
     self, ACCESSES, ADVICE, DURABILITIES, ENGINES, LIFETIMES, SPREADS, TARGET_ORDERS, URING, list,
-    names, number, shown_table, spoken,
+    names, number, shown_table, word_for,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
@@ -22,7 +22,7 @@ pub const TARGET: Section<Job> = Section {
         "target_order" = "\"round-robin\"",
             (own "word",
                 |job, value| put(&mut job.target_order, target_order(value)),
-                |job| spoken(&TARGET_ORDERS, &job.target_order).or_else(|| shown_skew(job.target_order))),
+                |job| word_for(&TARGET_ORDERS, &job.target_order).or_else(|| shown_skew(job.target_order))),
             "How a job uses several targets: in turn for each operation, at random for each operation, one for each thread, or one after the other; or at random with a skew, the first targets most often.",
             allowed: Allowed::WordsOr(&names(&TARGET_ORDERS), "{ zipf = theta }, { pareto = h }, { normal = deviation }"),
             other_names: &["file_service_type"];
@@ -90,7 +90,7 @@ pub const IO_PATH: Section<Job> = Section {
         "lifetime" = "\"short\"",
             (own "word",
                 |job, value| put(&mut job.hints.lifetime, lifetime(value)),
-                |job| spoken(&LIFETIMES, &job.hints.lifetime)),
+                |job| word_for(&LIFETIMES, &job.hints.lifetime)),
             "The write lifetime hint for the kernel.",
             allowed: Allowed::Words(&names(&LIFETIMES)), other_names: &["write_hint"];
         "threads" = "4", (count threads),

@@ -192,7 +192,7 @@ macro_rules! row {
             kind: "word",
             allowed: Allowed::Words(&names(&$words)),
             set: |it, value| put(&mut it.$($field).+, value.word(&$words)),
-            show: |job| spoken(&$words, &job.$($field).+),
+            show: |job| word_for(&$words, &job.$($field).+),
             ..Key::ROW
         }
     };

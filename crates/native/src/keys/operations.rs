@@ -11,7 +11,7 @@ use blocklab_workload::{
 use super::super::value::{Value, fields, optional};
 use super::words::{
     self, ARRIVALS, Arrivals, CLASSES, CONTENTS, MIXES, PATTERNS, SIZE_DRAWS, list, names, number,
-    or, pair, pattern_name, shown_table, size, size_mix, spoken, time,
+    or, pair, pattern_name, shown_table, size, size_mix, time, word_for,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
@@ -62,7 +62,7 @@ pub const OPERATIONS: Section<Job> = Section {
         "mix" = "{ read = 70, write = 30 }",
             (own "word or table",
                 |job, value| put(&mut job.mix, mix(value)),
-                |job| spoken(&MIXES, &job.mix).or_else(|| Some(shown_mix(job.mix)))),
+                |job| word_for(&MIXES, &job.mix).or_else(|| Some(shown_mix(job.mix)))),
             "Kind of the operations, or shares in per cent.",
             allowed: Allowed::WordsOr(&names(&MIXES), "a table whose shares add up to 100"),
             other_names: &["rw", "readwrite", "operation"], group: Some("mix");
@@ -83,7 +83,7 @@ pub const OPERATIONS: Section<Job> = Section {
         "content" = "{ compress = 50, dedupe = 20 }",
             (own "word or table",
                 |job, value| put(&mut job.content, content(value)),
-                |job| spoken(&CONTENTS, &job.content).or_else(|| shown_content(job.content))),
+                |job| word_for(&CONTENTS, &job.content).or_else(|| shown_content(job.content))),
             "Written data: zeros (`zero`); random bytes made once, each block unique (`random`); random bytes made once, the same in each write (`same`); new random bytes for every write (`fresh`); or a share that compresses and a share of blocks that repeat earlier ones, in per cent.",
             allowed: Allowed::WordsOr(&names(&CONTENTS), "a table with `compress` or `dedupe`"),
             other_names: &["refill_buffers", "scramble_buffers", "zero_buffers", "buffer_compress_percentage", "dedupe_percentage", "compratio", "dedupratio"];
@@ -149,7 +149,7 @@ pub const PACE: Section<Job> = Section {
         "arrivals" = "\"poisson\"",
             (own "word",
                 |job, value| value.word(&ARRIVALS).map(|how| job.pace = arriving(how, job.pace)),
-                |job| spoken(&ARRIVALS, &arrivals(job.pace))),
+                |job| word_for(&ARRIVALS, &arrivals(job.pace))),
             "`closed`: the next operation starts when one ends, never faster than the rate; the job does not catch up after a stall. `fixed` and `poisson`: operations arrive at the rate, at even or random intervals, whatever the target does. Response latency counts from the moment an operation was due; operations that never started enter it with the time they waited.",
             allowed: Allowed::Words(&names(&ARRIVALS)), other_names: &["rate_process", "distribution"];
         "think" = "\"10ms\"",
@@ -518,7 +518,7 @@ fn io_priority(value: Value<'_>) -> Result<IoPriority, Complaint> {
 
 fn shown_io_priority(priority: &IoPriority) -> String {
     shown_table(&[
-        ("class", spoken(&CLASSES, &priority.class)),
+        ("class", word_for(&CLASSES, &priority.class)),
         ("level", Some(priority.level.to_string())),
     ])
 }

@@ -5,7 +5,7 @@ use blocklab_workload::{Order, Plan};
 
 use super::super::value::Value;
 use super::trace::{self, WantedTrace};
-use super::words::{self, AGGREGATES, ORDERS, PAUSES, at_most, list, names, pair, spoken};
+use super::words::{self, AGGREGATES, ORDERS, PAUSES, at_most, list, names, pair, word_for};
 use super::{Allowed, Key, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
 

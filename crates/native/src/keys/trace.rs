@@ -1,7 +1,7 @@
 //! The key `trace` of a case: which recorded load it replays, and how.
 //!
-//! A file of its own: what it holds is no setting of a job. This crate opens no file, so the key becomes
-//! a wish ([`WantedTrace`]), and whoever runs the study reads the trace.
+//! The key is no setting of a job. This crate opens no file, so it returns the name and the options of
+//! the trace ([`WantedTrace`]), and the caller that runs the study reads it.
 
 use blocklab_units::Nanos;
 

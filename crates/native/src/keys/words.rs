@@ -24,7 +24,7 @@ pub const fn names<T: Copy, const N: usize>(words: &[Word<T>; N]) -> [&'static s
 }
 
 /// The word for a value, in quotes.
-pub fn spoken<T: PartialEq>(words: &[Word<T>], value: &T) -> Option<String> {
+pub fn word_for<T: PartialEq>(words: &[Word<T>], value: &T) -> Option<String> {
     let found = words.iter().find(|(_, meant)| meant == value);
     found.map(|(word, _)| format!("\"{word}\""))
 }

@@ -85,6 +85,7 @@ fn of_system(
                 own.any(|(known, value)| known == key && values.contains(value))
             })
         });
+        // A figure of a sweep as a whole belongs to none of its cases.
         let named: Vec<_> = match pick.figure.map(Figure::scope) {
             Some(Scope::Sweep) => vec![(Vec::new(), name)],
             _ => fitting.collect(),

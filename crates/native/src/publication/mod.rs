@@ -1,4 +1,5 @@
-//! What a study shows: read after its load, so that every name in a table can be looked up.
+//! The systems, tables, curves and conclusions of a study: read after its cases, so that every name in
+//! them can be looked up.
 
 mod conclusion;
 mod pick;
@@ -22,7 +23,7 @@ pub(super) const KEYS: [&str; 7] = [
     "conclusion",
 ];
 
-/// Reads everything that is no load.
+/// Reads everything but the cases. The order matters: tables, curves and conclusions name systems.
 pub(super) fn read(
     document: &Node<'_>,
     families: &[Family],

@@ -117,7 +117,7 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
         Scope::Sweep => return Err(format!("no case of this name before its sweep: `{case}`")),
         Scope::Case => return Err(format!("no case is called `{case}`")),
     };
-    let value = value.parse().ok().filter(|it: &f64| it.is_finite());
+    let value = value.parse().ok().filter(|number: &f64| number.is_finite());
     Ok(Published {
         system: system.to_owned(),
         case,

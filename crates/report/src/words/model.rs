@@ -65,7 +65,7 @@ pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
                 if let Some(burst) = burst(target, &limit.name, limiter) {
                     text += &format!(", in a burst {}", value(burst));
                 }
-                lines.push((limit.name.of(limiter), text));
+                lines.push((limit.name.with_owner(limiter), text));
             }
             LimitKind::Burst { .. }
             | LimitKind::Bucket { .. }

@@ -1,7 +1,7 @@
 //! In: what a reader of TOML objects to, and the text.
 //! Out: the diagnostic with its line, a pointer below it, and what would work.
 //!
-//! A file of its own: readers know spans of bytes alone; lines and columns are counted here, once.
+//! Readers only know spans of bytes. Lines and columns are counted here, once an error is shown.
 
 use std::fmt;
 use std::ops::Range;

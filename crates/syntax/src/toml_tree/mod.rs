@@ -1,8 +1,8 @@
 //! In: the text of a TOML file.
 //! Out: its values with their places, each read as the quantity that is wanted, or a complaint.
 //!
-//! A file of its own: studies and device files are read by the same rules, and what is wrong with
-//! them is shown the same way.
+//! Studies and device files are both read with it, so that the same quantity is written the same way
+//! in both, and errors look alike.
 
 mod error;
 
@@ -300,6 +300,7 @@ impl<'v> Value<'v> {
             .iter()
             .map(|(key, value)| (key.get_ref().as_ref(), key.span(), Value(value)))
             .collect();
+        // The parser orders them by name.
         entries.sort_by_key(|(_, span, _)| span.start);
         Ok(entries)
     }

@@ -97,7 +97,7 @@ fn described(option: &Opt) -> String {
     if let Kind::Word(choices) = option.value.kind {
         rows.push(("valid values", choices.replace(' ', ", ")));
     }
-    rows.push(("here", option.honoured()));
+    rows.push(("here", option.support_text()));
     rows.iter()
         .map(|(label, value)| format!("{label:>20}: {value}\n"))
         .collect()

@@ -25,6 +25,7 @@ impl Worker {
     pub fn again(&mut self, completion: Completion, now: Nanos) -> Result<Io, Completion> {
         let Completion { slot, result } = completion;
         let io = &mut self.in_flight[slot.index()];
+        // With a free slot, one operation would not fill the queue; the caller has to call `next`.
         let goes_on = self.is_plain
             && self.free.is_empty()
             && self.ending.is_none()
@@ -37,8 +38,8 @@ impl Worker {
             return Err(Completion { slot, result });
         }
         let recorder = &*self.first.recorder;
-        if let Some(tally) = recorder.tally(io.direction) {
-            tally.served(io.len, now.since(io.submitted));
+        if let Some(counters) = recorder.counters(io.direction) {
+            counters.served(io.len, now.since(io.submitted));
         }
         recorder.last_completion.set(now.0);
         recorder.issued.add(1);
@@ -84,6 +85,7 @@ impl Worker {
         );
         match self.key_steps.as_mut().filter(|_| POOL) {
             None => self.free.push(slot),
+            // A write that is compared by keys may keep its slot for the read that follows.
             Some(steps) => {
                 let went_well = result == io.len as i32;
                 let goes_on = self.ending.is_none();
@@ -93,7 +95,8 @@ impl Worker {
         }
         let recorder = &self.job_as::<POOL>(io.job).recorder;
         recorder.last_completion.set(now.0);
-        if self.issue_rules.is_some() && self.back(index, now.since(io.submitted), now) {
+        // Also for a failed operation: the rules must know that it has left its slot.
+        if self.issue_rules.is_some() && self.is_too_late(index, now.since(io.submitted), now) {
             result = -errno::ETIMEDOUT;
         }
         if result != io.len as i32 && !self.is_ignored(io.direction, result) {
@@ -116,24 +119,24 @@ impl Worker {
             self.moved_in_ramp(io.len, now);
             return;
         }
-        let Some(tally) = job.recorder.tally(io.direction) else {
+        let Some(counters) = job.recorder.counters(io.direction) else {
             return;
         };
-        tally.served(io.len, service);
+        counters.served(io.len, service);
         if self.is_plain {
             return;
         }
         if let Some(submit_times) = &self.submit_times {
             let from = self.window.measure_from;
-            submit_times.completed(tally, &io, index, now, from, &job.recorder);
+            submit_times.completed(counters, &io, index, now, from, &job.recorder);
         }
-        if let Some(table) = &tally.by_priority {
+        if let Some(table) = &counters.by_priority {
             let submit_times = self.submit_times.as_ref();
             let completion = submit_times.map(|times| times.since_handed_over(index, now));
             table.served(io.priority, service, completion);
         }
         if job.has_schedule
-            && let Some(response) = &tally.response
+            && let Some(response) = &counters.response
         {
             response.record(now.since(io.intended).0);
         }
@@ -156,10 +159,11 @@ impl Worker {
 
     /// Passes a completion to the issue rules. Returns whether it exceeded the maximum latency.
     #[inline(never)]
-    fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
+    fn is_too_late(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
         let io = self.in_flight[index];
         // A length of 0 overlaps no request.
         self.in_flight[index].len = 0;
+        // Its own slot is free again already.
         let had_no_room = self.free.len() == 1;
         let Some(issue_rules) = &mut self.issue_rules else {
             return false;
@@ -188,6 +192,7 @@ impl Worker {
         let at = now.since(self.window.start);
         let failure = Failure::new(result, io.direction, at, io.offset);
         self.job(io.job).recorder.fail(failure);
+        // The end that the job asked for: it counts as no error.
         if self.stop_on_enospc && io.direction == Direction::Write && result == -errno::ENOSPC {
             self.stopper.request(Stopped::Bytes);
             return;
@@ -201,18 +206,19 @@ impl Worker {
                     Direction::Read => read,
                     _ => write,
                 };
+                // A result that is not negative is a short transfer.
                 is_tolerated && (result >= 0 || OF_THE_MEDIUM.contains(&-result))
             }
         };
         if !goes_on || self.failures_in_a_row >= FAILURES_IN_A_ROW {
             self.stopper.request(Stopped::Error);
         }
-        self.erred(1);
+        self.count_errors(1);
     }
 
     /// Counts failed operations or miscompares. The one that reaches the limit ends the job.
     #[cold]
-    pub(super) fn erred(&mut self, errors: u64) {
+    pub(super) fn count_errors(&mut self, errors: u64) {
         if let Some(most) = &self.most_errors
             && most.count(errors)
         {

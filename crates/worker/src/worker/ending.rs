@@ -10,7 +10,8 @@ use crate::direction_pacers::MOVING;
 use crate::recorder::Recorder;
 
 impl Worker {
-    /// Whether the load goes on after the measured time; if so, nothing is counted from here on.
+    /// At the end of the measured time: whether the load goes on after it. If so, nothing is counted
+    /// from here on, and the deadline moves to the end of that load.
     #[cold]
     pub(super) fn cools_down(&mut self, spent: bool) -> bool {
         let ended = self.window.deadline;
@@ -30,6 +31,7 @@ impl Worker {
         true
     }
 
+    /// Ends the load: nothing more is issued, and what was due and is given up is counted.
     #[cold]
     pub(super) fn end(&mut self, now: Nanos) {
         let own = if self.is_spent() {
@@ -38,11 +40,13 @@ impl Worker {
             Stopped::Runtime
         };
         self.ending = Some(self.stopper.reason().unwrap_or(own));
+        // Their next step never begins, and `finish` waits until all slots are free.
         while let Some(steps) = &mut self.key_steps
             && let Some(slot) = steps.abandon(&self.in_flight)
         {
             self.free.push(slot);
         }
+        // A late call does not make more operations due than the measured time had.
         let end = now.min(self.window.deadline);
         let measured = end >= self.window.measure_from;
         for job in std::iter::once(&mut self.first).chain(&mut self.others) {
@@ -66,6 +70,7 @@ impl Worker {
         self.flush.ending();
     }
 
+    /// What is left to do after the end: reading back, waiting for what is in flight, the last flush.
     #[cold]
     pub(super) fn finish(&mut self, now: Nanos) -> Action {
         if self.verifier.is_some()
@@ -81,6 +86,7 @@ impl Worker {
             self.issue_flush(now)
         } else {
             let jobs = std::iter::once(&self.first).chain(&self.others);
+            // Counted apart from the slots, so that a lost operation shows.
             let out: u64 = jobs.map(|job| job.outstanding.count()).sum();
             assert!(
                 out == 0,

@@ -45,6 +45,7 @@ pub(super) struct WorkerJob {
     pub(super) pacer: Pacer,
     /// The rule that set the budget.
     pub(super) budget_reason: Stopped,
+    /// The length that operations are assumed to have which were never drawn: the smallest.
     pub(super) typical_len: u32,
     pub(super) pooled: Option<Box<InPool>>,
 }
@@ -119,6 +120,7 @@ impl WorkerJob {
     /// Whether an operation of a job in a pool may begin.
     #[inline]
     pub(super) fn due_in_pool(&mut self, now: Nanos) -> Due {
+        // The other jobs of the pool go on when this one has issued all its bytes.
         let Some(pooled) = self.pooled.as_mut().filter(|_| self.budget > 0) else {
             return Due::AfterDrain;
         };
@@ -140,6 +142,7 @@ impl WorkerJob {
     pub(super) fn draw(&mut self) -> Request {
         let mut request = self.requests.next_request();
         if let Some(pooled) = &mut self.pooled {
+            // A job numbers its own targets; the slots of the pool are for those of all jobs.
             request.target += pooled.first_file;
             if let Some((hits, chance)) = &mut pooled.hits {
                 redirect(&mut request, *hits, chance);
@@ -204,10 +207,12 @@ impl WorkerJob {
 }
 
 impl InPool {
+    /// Gives the pacer the rate of the burst that this moment lies in.
     fn change_rate(&mut self, now: Nanos, pacer: &mut Pacer) {
         while now >= self.next_burst {
             let (rate, seconds) = self.bursts[self.burst];
             pacer.set_rate(rate, self.next_burst);
+            // A burst without a length would keep this loop at one moment.
             self.next_burst = self.next_burst + Nanos((seconds.max(0.001) * 1e9) as u64);
             self.burst = (self.burst + 1) % self.bursts.len();
         }

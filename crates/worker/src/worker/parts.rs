@@ -78,6 +78,7 @@ pub fn has_schedule(job: &Job) -> bool {
     job.pace != Pace::Closed || replay.is_some_and(|replay| replay.keeps_time)
 }
 
+/// The measured bytes that a thread may issue, and how the job ends when they are spent.
 pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
     let mut budget = (u64::MAX, Stopped::Runtime);
     if let Some(loops) = job.stop.loops {

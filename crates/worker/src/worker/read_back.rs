@@ -14,6 +14,8 @@ impl Worker {
     #[inline(never)]
     pub(super) fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
         let verifier = self.verifier.as_mut()?;
+        // Draws what the earlier run drew, from the same seed and in the same order: the trims that
+        // were due before a write, the write, and at last the trims of the end.
         if verifier.only_reads_back() {
             while self.first.budget > 0 {
                 while let Some(written) = verifier.next_trim() {
@@ -22,6 +24,7 @@ impl Worker {
                 let request = self.first.requests.next_request();
                 verifier.assumed(&request);
                 self.first.spend(request.len);
+                // The rules that end a job count what is only assumed, too. It has no slot.
                 let issue = Issue {
                     request: &request,
                     slot: 0,
@@ -40,11 +43,13 @@ impl Worker {
             while let Some(written) = verifier.last_trim() {
                 verifier.assumed_trim(&written);
             }
+            // The budget is spent: the next call ends the worker and begins to read back.
             return Some(Action::Wait(Some(now)));
         }
         if verifier.pass_is_over() {
             return self.read_back_pass(now);
         }
+        // Trims come first: what is trimmed is not read back as data.
         if let Some(written) = verifier.trim_of_batch() {
             return self.issue_trim(now, &written);
         }
@@ -60,7 +65,7 @@ impl Worker {
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.trims(slot.index());
-        Some(self.launch_between(
+        Some(self.launch_extra(
             slot,
             &written.request(Direction::Trim),
             SyncKind::Whole,
@@ -73,6 +78,8 @@ impl Worker {
     fn read_back_pass(&mut self, now: Nanos) -> Option<Action> {
         let is_idle = self.is_idle();
         let verifier = self.verifier.as_mut()?;
+        // It begins when all writes have completed, and then all trims: until then it is not known
+        // which of them came last.
         if !verifier.has_begun() {
             if !is_idle {
                 return Some(Action::Wait(None));
@@ -123,10 +130,11 @@ impl Worker {
         self.issue_check(now, &written)
     }
 
+    /// Reads the range of a write to compare it.
     fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.checks(slot.index(), written);
-        Some(self.launch_between(
+        Some(self.launch_extra(
             slot,
             &written.request(Direction::Read),
             SyncKind::Whole,
@@ -152,6 +160,7 @@ impl Worker {
     pub fn expected(&self, completion: &Completion) -> Option<(ExpectedBlock, usize)> {
         let index = completion.slot.index();
         let io = self.in_flight[index];
+        // A read that failed is counted as that, and its buffer holds nothing to compare.
         if completion.result != io.len as i32 {
             return None;
         }
@@ -197,6 +206,6 @@ impl Worker {
         if ends {
             self.stopper.request(Stopped::Error);
         }
-        self.erred(errors);
+        self.count_errors(errors);
     }
 }

@@ -57,6 +57,7 @@ impl Worker {
         let count = self.members() as u32;
         let mut best: Option<(u32, Nanos, u32)> = None;
         let mut until: Option<Nanos> = None;
+        // Of jobs that are due equally, the one after the last served comes first.
         for step in 0..count {
             let index = (self.turn + step) % count;
             let job = self.job_mut(index);
@@ -97,7 +98,7 @@ impl Worker {
             ..self.in_flight[slot.index()]
         };
         self.job(io.job).recorder.issued.add(1);
-        self.goes_out(&slot, io);
+        self.fill_slot(&slot, io);
         Some(Action::Issue(Io {
             slot,
             direction,
@@ -111,6 +112,8 @@ impl Worker {
 
     /// A request on blocks that no other operation uses, and whether their content is known.
     fn draw_claimed(&mut self, job: u32, now: Nanos) -> Result<(Request, bool), Action> {
+        // With operations in flight, a completion ends the wait. Without, other threads have the
+        // blocks, and nothing tells this one when they are free.
         let until = (self.depth_in_use() == 0).then(|| now.saturating_add(ALL_TAKEN));
         for _ in 0..TRIES {
             let request = self.job_mut(job).draw();
@@ -118,6 +121,8 @@ impl Worker {
             match claimed {
                 None => return Ok((request, false)),
                 Some(Ok(known)) => return Ok((request, known)),
+                // Such a block is never used again. It counts as issued, so that a pass over a
+                // region with bad blocks comes to its end.
                 Some(Err(Taken::Bad)) => self.job_mut(job).spend(request.len),
                 Some(Err(Taken::Busy)) => {}
             }

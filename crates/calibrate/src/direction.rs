@@ -5,7 +5,7 @@ use blocklab_device::{
 };
 
 use super::cells::{Cell, Load};
-use super::draft::{self, Side};
+use super::draft::{self, DirectionFit};
 use super::line::{Line, Point};
 use super::plateau::{Level, Plateau, bytes, operations, plateaus};
 use super::scatter::LatencyDistribution;
@@ -15,13 +15,14 @@ pub(super) struct Evidence<'a> {
     pub random: Vec<&'a Cell>,
     pub sequential: Vec<&'a Cell>,
     pub scatter: &'a LatencyDistribution,
-    /// What a rate may be off by without telling anything, as a share: at least [`REPEATABILITY`].
+    /// An error of a rate up to this share is noise, and tells nothing about a candidate: at least
+    /// [`REPEATABILITY`].
     pub noise: f64,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Judged {
-    pub side: Side,
+    pub fit: DirectionFit,
     pub cost: f64,
     /// What its rates are off by in half of the cells, as a share.
     pub typical: f64,
@@ -44,7 +45,7 @@ const STEP: f64 = 1.25;
 const DEEP: u32 = 1 << 16;
 /// Error of a rate that a candidate does not reach, as a logarithm: ten times too slow.
 const UNREACHED: f64 = std::f64::consts::LN_10;
-/// Streams that differ from random by less are no streams.
+/// Sequential latencies that differ from random ones by less than this are the same.
 const AS_RANDOM: f64 = 0.02;
 
 impl<'a> Evidence<'a> {
@@ -88,11 +89,13 @@ impl<'a> Evidence<'a> {
     /// The number of channels that explains most: a coarse search, then a fine one around its best.
     fn with_channels(&self, caps: &Caps) -> Option<Judged> {
         let deepest = self.cells().map(|cell| cell.load.depth).max()?;
+        // With far more channels than operations in flight none waits, as without channels.
         let most = 4.0 * f64::from(deepest);
         let coarse = std::iter::successors(Some(1.0), |channels| Some(channels * STEP));
         let best = self.cheapest(caps, coarse.take_while(|channels| *channels <= most))?;
-        let mut around = best.side.channels?;
+        let mut around = best.fit.channels?;
         let mut best = best;
+        // Each round looks around the best of the round before, four times as finely.
         for finer in [
             STEP.powf(0.25),
             STEP.powf(1.0 / 16.0),
@@ -100,7 +103,7 @@ impl<'a> Evidence<'a> {
         ] {
             let near = (-4..=4).map(|k| (around * finer.powi(k)).max(1.0));
             let found = self.cheapest(caps, near)?;
-            around = found.side.channels?;
+            around = found.fit.channels?;
             if found.cost < best.cost {
                 best = found;
             }
@@ -113,6 +116,7 @@ impl<'a> Evidence<'a> {
         judged.min_by(|a, b| a.cost.total_cmp(&b.cost))
     }
 
+    /// A candidate with its cost. `None` if no cell of depth 1 lies below its caps.
     fn judged(&self, caps: &Caps, channels: Option<f64>) -> Option<Judged> {
         let slower = channels.map_or(1.0, |channels| alone(channels, self.scatter));
         let random = self.line(&self.random, caps)?.times(1.0 / slower);
@@ -123,22 +127,23 @@ impl<'a> Evidence<'a> {
         let constants = usize::from(caps.iops.is_some())
             + usize::from(caps.bytes.is_some())
             + usize::from(channels.is_some());
-        let side = Side {
+        let fit = DirectionFit {
             random,
             stream,
             iops: caps.iops.clone(),
             bytes: caps.bytes.clone(),
             channels,
         };
-        let spec = draft::of_one(&side, caps.accounting);
+        let spec = draft::trial_of_one(&fit, caps.accounting);
         let errors = Errors::of_rates(&spec, self.cells(), slower)?;
         Some(Judged {
             cost: errors.cost(self.noise) + constants as f64 * CONSTANT,
             typical: errors.typical(),
-            side,
+            fit,
         })
     }
 
+    /// The latency line through the cells of depth 1 that no cap holds back.
     fn line(&self, cells: &[&Cell], caps: &Caps) -> Option<Line> {
         let alone = cells
             .iter()
@@ -178,13 +183,13 @@ fn alone(channels: f64, scatter: &LatencyDistribution) -> f64 {
     1.0 + scatter.left_of(1.0 / channels)
 }
 
-/// What the predicted rates of cells are off by.
+/// By how much the predicted rates of cells differ from the measured ones.
 pub(super) struct Errors(Vec<Error>);
 
 struct Error {
     /// Logarithm of predicted over measured.
     ln: f64,
-    /// What the number of operations leaves open.
+    /// How far the measured rate may be off by chance, with its number of operations.
     chance: f64,
 }
 
@@ -197,6 +202,7 @@ impl Errors {
     ) -> Option<Self> {
         let fitted = cells.filter(|cell| !cell.cpu_bound);
         let errors = fitted.map(|cell| {
+            // Only a lone operation may find the medium not yet ready.
             let slower = if cell.load.depth == 1 { slower } else { 1.0 };
             Some(Error {
                 ln: (rate(spec, cell.load)? / slower / cell.lasting_iops).ln(),
