@@ -1,5 +1,6 @@
 //! Published studies, repeated from one command.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use blocklab_proof::accuracy::{Study, simulate};
@@ -337,6 +338,30 @@ checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", 
             .count(),
         0
     );
+}
+
+/// The story: the systems of a study are prepared within milliseconds, and ids of one moment differ by
+/// ten random bits. Two systems now and then had one id, and one showed the price of the other.
+#[test]
+fn each_system_of_a_study_is_a_run_of_its_own() {
+    const SYSTEMS: usize = 64;
+    let lab = Lab::new();
+    let systems = (0..SYSTEMS)
+        .map(|number| format!("[[system]]\nname = \"s{number}\"\naddress = \"gp3:1TiB\"\n"));
+    let text = format!(
+        "name = \"many\"\nseed = 1\n{}[defaults]\nstop_bytes = \"64KiB\"\n[[case]]\nname = \"reads\"\n",
+        systems.collect::<String>()
+    );
+    fs::write(lab.path().join("many.toml"), text).expect("written");
+    for _ in 0..3 {
+        let line = "run many.toml -q --target sim --json --no-save";
+        let study = json(&good(lab.blocklab(line.split(' '))));
+        let systems = study["systems"].as_array().expect("systems").iter();
+        let runs: BTreeSet<&str> = systems
+            .filter_map(|system| system["run"].as_str())
+            .collect();
+        assert_eq!(runs.len(), SYSTEMS);
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a month costs: quantities times prices.
 
+use std::collections::BTreeSet;
+
 use blocklab_units::count;
 use blocklab_workload::Offer;
 use serde::Serialize;
@@ -262,9 +264,8 @@ impl Catalog {
             let sold = regions.filter(move |(place, _)| List::price(row, 0, *place).is_some());
             Some(sold.map(|(_, region)| region.to_owned()))
         });
-        let mut regions: Vec<_> = lists.flatten().collect();
-        regions.dedup();
-        regions.truncate(5);
-        regions
+        // Several lists of a vendor may have one region.
+        let regions: BTreeSet<String> = lists.flatten().collect();
+        regions.into_iter().take(5).collect()
     }
 }

@@ -242,13 +242,20 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The id of a run that begins.
+    /// The id of a run that begins: one that no run of the store has, and no other system of the study.
     fn id(&self) -> Result<String, Error> {
         if let Some(id) = &self.request.id {
             return Ok(id.clone());
         }
         let salt = getrandom::u64().map_err(Error::Chance)?;
-        Ok(self.setting.store.new_id(Timestamp::now(), salt))
+        let now = Timestamp::now();
+        let mut id = self.setting.store.new_id(now, salt);
+        // The store does not know the runs of this study before they begin, and all of its systems are
+        // prepared within a few milliseconds.
+        while (self.parts.iter()).any(|(_, part)| part.assignment.id == id) {
+            id = Store::id_after(&id, now, salt);
+        }
+        Ok(id)
     }
 }
 
