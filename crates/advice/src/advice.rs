@@ -17,11 +17,11 @@ use crate::question::Question;
 use crate::refused::{Reason, Refused, by_machine};
 use crate::search::Found;
 
-/// Volumes side by side of the answer that stands beside that of one volume.
-const BESIDE: u32 = 8;
+/// The most volumes of the striped answer, which is shown beside that of one volume.
+const STRIPED_VOLUMES: u32 = 8;
 
-/// So many machines show that it is the volumes that do not carry a need.
-const TWICE: usize = 2;
+/// After failures on so many machines, volumes are taken to be too slow on any.
+const FAILURES_ARE_OF_VOLUMES: usize = 2;
 
 /// Under which terms a configuration was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -33,7 +33,7 @@ pub enum Choice {
     WithoutStriping,
     /// Up to eight volumes.
     Striped,
-    /// For ever, and not as long as credits last.
+    /// By limits that hold for ever, without burst credits.
     WithoutBurst,
     /// On the machine that the user has.
     OnOwnMachine,
@@ -44,11 +44,11 @@ pub enum Choice {
 pub struct Chosen {
     /// Under which terms.
     pub choice: Choice,
-    /// The cheapest that carries the need; `None`: nothing does.
+    /// The cheapest that meets the need; `None`: nothing does.
     pub finalist: Option<Finalist>,
     /// One for each start; empty: it was not simulated.
     pub simulated: Vec<Simulated>,
-    /// Cheaper ones that their simulation did not bear out.
+    /// Cheaper ones that meet the need by their limits and failed in their simulation.
     pub passed_over: Vec<Refused>,
     /// What stands in its way where nothing carries the need.
     pub why_not: Option<String>,
@@ -57,19 +57,19 @@ pub struct Chosen {
 /// What a tenth more of a part of the need costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct More {
-    /// `iops`; of a p99, a tenth less.
+    /// The part, such as `iops`.
     pub of: &'static str,
     /// `bytes`, `IOPS`, `bytes/s`, `ns`.
     pub unit: &'static str,
-    /// A tenth more of it.
+    /// A tenth more of it; of a p99, a tenth less.
     pub needs: f64,
-    /// What the month costs more; `None`: nothing carries it.
+    /// What a month costs in addition; `None`: nothing meets it.
     pub added_per_month: Option<f64>,
     /// What would be bought.
     pub address: Option<String>,
 }
 
-/// The answer.
+/// The answer to a [`Question`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
     /// What was asked.
@@ -86,17 +86,18 @@ pub struct Advice {
     pub more: Vec<More>,
     /// Price against latency.
     pub front: Vec<Point>,
-    /// Answers under other terms and the next in price, where they are not on it.
+    /// Answers under other terms and the next in price, where they are not on `front`.
     pub beside: Vec<Point>,
-    /// Where nothing carries the need.
+    /// Which part of the need is too much; `None`: something meets it.
     pub impossible: Option<Impossible>,
     /// The neighbours of the cheapest that were simulated too, the next one in price first.
     pub neighbours: Vec<(Finalist, Vec<Simulated>)>,
-    /// Where a volume in use was named: what it could become.
+    /// For a volume in use: what it could become. [`advise`] leaves it to the caller.
     pub migration: Option<Migration>,
 }
 
-/// Simulates a finalist and judges its Records; nothing where it is not to be simulated.
+/// Simulates a finalist and judges its Records: a verdict for each start; none if nothing is to be
+/// simulated, and then the limits alone decide.
 pub type Judge<'j, E> = dyn FnMut(&Finalist, &Need) -> Result<Vec<Simulated>, E> + 'j;
 
 /// Answers a question.
@@ -109,18 +110,18 @@ pub fn advise<E>(
     judge: &mut Judge<'_, E>,
 ) -> Result<Advice, E> {
     let found = market.search(question);
-    let mut table = Table {
+    let mut simulations = Simulations {
         market,
         judge,
         known: BTreeMap::new(),
     };
-    let best = table.settle(Choice::Cheapest, question, &found.ranked)?;
+    let best = simulations.choose(Choice::Cheapest, question, &found.ranked)?;
     let price = best.price();
     let mut refused = by_machine(&found, price);
     refused.extend(best.passed_over.iter().cloned());
     refused.extend(relaxed(market, question, price));
-    let neighbours = table.neighbours(question, &best, &found.ranked)?;
-    let mut chosen = table.others(question, &best)?;
+    let neighbours = simulations.neighbours(question, &best, &found.ranked)?;
+    let mut chosen = simulations.others(question, &best)?;
     chosen.insert(0, best);
     let carries = chosen[0].finalist.is_some();
     let front = if carries {
@@ -150,14 +151,15 @@ pub fn advise<E>(
     })
 }
 
-/// Finalists are simulated here, each address once.
-struct Table<'t, 'c, 'j, E> {
+/// Chooses among candidates by simulations, each address once: the same candidate is often an answer
+/// under several terms.
+struct Simulations<'t, 'c, 'j, E> {
     market: &'t Market<'c>,
     judge: &'t mut Judge<'j, E>,
     known: BTreeMap<String, Vec<Simulated>>,
 }
 
-impl<E> Table<'_, '_, '_, E> {
+impl<E> Simulations<'_, '_, '_, E> {
     fn judged(&mut self, finalist: &Finalist, need: &Need) -> Result<Vec<Simulated>, E> {
         let address = finalist.candidate.address();
         if let Some(known) = self.known.get(&address) {
@@ -168,8 +170,8 @@ impl<E> Table<'_, '_, '_, E> {
         Ok(simulated)
     }
 
-    /// The first of some candidates whose simulation carries the need.
-    fn settle(
+    /// Chooses the first of some candidates that does not fail in its simulation.
+    fn choose(
         &mut self,
         choice: Choice,
         question: &Question,
@@ -179,16 +181,20 @@ impl<E> Table<'_, '_, '_, E> {
         let mut failed_volumes: Vec<String> = Vec::new();
         for candidate in ranked {
             let catalog = self.market.catalog;
-            // What failed on two machines fails by itself.
+            // The same volumes are ranked again with every machine, so they are not simulated on each.
             let same = candidate.volumes_alone();
             let times = failed_volumes
                 .iter()
                 .filter(|known| **known == same)
                 .count();
-            if let Some(last) = passed_over.last_mut().filter(|_| times >= TWICE) {
+            if let Some(last) = passed_over
+                .last_mut()
+                .filter(|_| times >= FAILURES_ARE_OF_VOLUMES)
+            {
                 last.count += 1;
                 continue;
             }
+            // The search judges volumes and machine apart; resolved together, they may fall short.
             let Some(finalist) = Finalist::new(candidate.clone(), catalog, question) else {
                 continue;
             };
@@ -216,7 +222,7 @@ impl<E> Table<'_, '_, '_, E> {
         })
     }
 
-    /// The two that follow the best in price.
+    /// Simulates the two that follow the best in price.
     fn neighbours(
         &mut self,
         question: &Question,
@@ -251,7 +257,7 @@ impl<E> Table<'_, '_, '_, E> {
             terms.push((Choice::WithoutStriping, question.without_striping()));
         } else {
             let striped = Question {
-                volumes: 1..=BESIDE,
+                volumes: 1..=STRIPED_VOLUMES,
                 ..question.clone()
             };
             terms.push((Choice::Striped, striped));
@@ -259,26 +265,29 @@ impl<E> Table<'_, '_, '_, E> {
         let mut chosen = Vec::new();
         for (choice, other) in terms {
             let found = self.market.search(&other);
-            let settled = self.settle(choice, &other, &found.ranked)?;
-            let is_same = settled.address() == best.address();
-            let saves = choice != Choice::Striped || settled.price() < best.price();
+            let answer = self.choose(choice, &other, &found.ranked)?;
+            let is_same = answer.address() == best.address();
+            // More volumes are worth showing only if they cost less; the other two terms give something
+            // in return for a higher price.
+            let saves = choice != Choice::Striped || answer.price() < best.price();
             if !is_same && saves {
-                chosen.push(settled);
+                chosen.push(answer);
             }
         }
         if let Some(own) = &question.own {
             let found = self.market.search_on(own, question);
-            let mut settled = self.settle(Choice::OnOwnMachine, question, &found.ranked)?;
-            if settled.finalist.is_none() {
-                settled.why_not = Some(why_not(&found));
+            let mut answer = self.choose(Choice::OnOwnMachine, question, &found.ranked)?;
+            // Only here is the reason that nothing fits told: elsewhere another machine is the answer.
+            if answer.finalist.is_none() {
+                answer.why_not = Some(why_not(&found));
             }
-            chosen.push(settled);
+            chosen.push(answer);
         }
         Ok(chosen)
     }
 }
 
-/// Why nothing on a machine carries a need.
+/// Why nothing on a machine meets a need.
 fn why_not(found: &Found) -> String {
     let held = found
         .held
@@ -297,24 +306,26 @@ fn why_not(found: &Found) -> String {
 }
 
 impl Chosen {
-    /// What it costs; infinite where there is none.
+    /// A month of the finalist; infinite if there is none, or it has no price.
     pub fn price(&self) -> f64 {
         let finalist = self.finalist.as_ref();
         finalist.map_or(f64::INFINITY, |one| one.candidate.price())
     }
 
-    /// The address of it, where there is one.
+    /// The address of the finalist, if there is one.
     pub fn address(&self) -> Option<String> {
         let finalist = self.finalist.as_ref();
         finalist.map(|one| one.candidate.address())
     }
 }
 
-/// Cheaper offers under other terms than those of the question.
+/// What would be cheaper under terms that the question excludes: with burst credits, with disks that
+/// are lost at a stop, on machines of a previous generation.
 fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused> {
     let mut terms = Vec::new();
     if question.need.lasts.is_none() {
         let mut need = question.need;
+        // Burst credits count here if full buckets carry the load for ten minutes.
         need.lasts = Some(Nanos::from_secs(600));
         terms.push((Reason::Burst, question.with_need(need)));
     }
@@ -325,6 +336,7 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
         };
         terms.push((Reason::LostAtStop, lost));
     }
+    // With `only` the machine is given, whatever its generation.
     let wanted = question
         .machine
         .as_ref()
@@ -340,10 +352,12 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
     }
     let cheaper = terms.into_iter().filter_map(|(reason, other)| {
         let is_lost = reason == Reason::LostAtStop;
+        // Half a cent less is the same price to the cent.
         let found = market
             .search_below(&other, price - 0.005)
             .ranked
             .into_iter();
+        // Without `durable`, the search gives durable volumes as well.
         let mut cheaper = found.filter(|one| !is_lost || one.is_lost_at_stop);
         let cheapest = cheaper.next()?;
         Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
@@ -351,7 +365,7 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
     cheaper.collect()
 }
 
-/// A tenth more of each part.
+/// What a tenth more of each part costs, by limits alone.
 fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
     let parts = parts(&question.need).into_iter();
     let more = parts.map(|part| {

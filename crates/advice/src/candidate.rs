@@ -1,4 +1,4 @@
-//! A pair of volumes and a machine, as far as the search knows it.
+//! A pair of volumes and a machine: what the search ranks, before the pair is resolved to a device.
 
 use blocklab_catalog::{HOURS_PER_MONTH, Host, LOCAL};
 use blocklab_workload::{Address, Offer};
@@ -6,14 +6,14 @@ use blocklab_workload::{Address, Offer};
 use crate::offer::Offered;
 use crate::question::{Question, Seller};
 
-/// Volumes on a machine that carry the need by their limits.
+/// Volumes on a machine that meet the need by the limits of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The type of the volumes.
     pub kind: String,
-    /// Whose it is.
+    /// Who sells it.
     pub vendor: String,
-    /// Whose prices hold.
+    /// The region whose prices are taken.
     pub region: String,
     /// How many volumes share the load; of a machine's own disks, how many it has.
     pub volumes: u32,
@@ -21,18 +21,18 @@ pub struct Candidate {
     pub machine: Option<String>,
     /// What is bought.
     pub offer: Offer,
-    /// A month of it all, in `currency`; `None`: a part has no price.
+    /// The price of a month, machine included, in `currency`; `None`: a part has no price.
     pub per_month: Option<f64>,
     /// The part of the price that is for the volumes.
     pub volumes_per_month: Option<f64>,
     /// `USD`, or `CNY` in the regions of China.
     pub currency: &'static str,
-    /// What it holds is gone when the machine stops.
+    /// Whether its data is lost when the machine stops.
     pub is_lost_at_stop: bool,
 }
 
 impl Candidate {
-    /// Volumes on a machine; `None` of those that do not exist.
+    /// Volumes on a machine; `None` if nothing of their type meets the need.
     pub(crate) fn new(
         offered: &Offered,
         seller: &Seller,
@@ -85,7 +85,7 @@ impl Candidate {
         }
     }
 
-    /// Its price for an order in which what has none comes last.
+    /// A month's price to sort by: infinite where none is known, which sorts last.
     pub(crate) fn price(&self) -> f64 {
         self.per_month.unwrap_or(f64::INFINITY)
     }
@@ -105,7 +105,7 @@ impl Candidate {
     }
 }
 
-/// A month of a machine, with the discount of the user.
+/// The price of a machine for a month, with the user's discount.
 pub(crate) fn per_month(host: &Host, question: &Question) -> Option<f64> {
     let hour = host.per_hour?;
     Some(hour * HOURS_PER_MONTH * question.paid())

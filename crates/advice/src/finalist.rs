@@ -1,5 +1,5 @@
-//! A candidate by the road that everybody takes: its address is resolved, and the need is held against
-//! the device that comes of it. What its simulations showed is put beside it.
+//! A candidate that is checked as any address is: it is resolved to a device by the catalog, and the
+//! need is compared with all limits of that device. [`Simulated`] holds what its simulations showed.
 
 use blocklab_catalog::{Catalog, Price, Resolved, SteadyLoad, resolve};
 use blocklab_device::{LimitKind, Origin};
@@ -19,16 +19,16 @@ pub struct Finalist {
     pub candidate: Candidate,
     /// The device, its limits, prices and assumptions.
     pub resolved: Resolved,
-    /// What the need takes of each of its limits, the tightest first.
+    /// How much of each limit the need uses, the tightest first.
     pub bounds: Vec<Bound>,
-    /// What becomes of each load of the need from each start, in closed form; empty: nothing is
-    /// predicted of it.
+    /// How long each load of the need is sustained from each start, in closed form; empty if no load
+    /// can be predicted.
     pub courses: Vec<Course>,
-    /// Assumed figures that decide, one sentence each.
+    /// Assumed figures on which the answer depends, one sentence each.
     pub rests_on: Vec<String>,
 }
 
-/// What a need takes of a limit.
+/// A limit, and what a need asks of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
     /// `gp3: volume IOPS`, `capacity`.
@@ -51,7 +51,7 @@ pub struct Bound {
 pub enum Start {
     /// As the vendor gives them to a new device.
     Full,
-    /// Nothing.
+    /// No credits.
     Empty,
 }
 
@@ -60,11 +60,11 @@ pub enum Start {
 pub struct Simulated {
     /// What was simulated.
     pub address: String,
-    /// How it began.
+    /// What burst buckets held at first.
     pub start: Start,
-    /// Whether it carried the need.
+    /// Whether it met the need.
     pub verdict: Verdict,
-    /// With the figures that it rests on.
+    /// The reasons of the verdict, with figures.
     pub why: Vec<String>,
     /// The p99 of the random operations; `None`: the need names none.
     pub p99_ns: Option<f64>,
@@ -74,19 +74,19 @@ pub struct Simulated {
     pub operations: u64,
 }
 
-/// Whether a simulation carried a need.
+/// Whether a need was met in a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// In all that was asked for.
+    /// All parts of the need were met.
     Carries,
-    /// Not in something.
+    /// Some part was not met.
     Fails,
     /// Nothing can be simulated: no document says how long an operation takes.
     NotSimulated,
 }
 
-/// What becomes of a load of a need, by the closed form of the device, for as long as it lasts.
+/// How long a device sustains a load of a need, by the closed form of its model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Course {
     /// `iops` or `throughput`.
@@ -95,9 +95,9 @@ pub struct Course {
     pub read_percent: u8,
     /// What burst buckets hold when it begins.
     pub start: Start,
-    /// How long all that is asked for is done; `None`: for ever.
+    /// Seconds until the rate falls below the needed one; `None`: never.
     pub lasts_s: Option<f64>,
-    /// The part of what is asked for that is done at last, 0 to 1.
+    /// The rate that is left in the end, as a part of the needed one, 0 to 1.
     pub share_at_last: f64,
 }
 
@@ -108,7 +108,7 @@ impl Course {
     }
 }
 
-/// Rates that differ by less are the same: they were rounded.
+/// Rates whose relative difference is less are equal: the rest is rounding.
 const SAME: f64 = 1e-6;
 
 /// The course of each load of a need from each state of the buckets.
@@ -120,6 +120,7 @@ fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
             continue;
         };
         for (of, load) in steady(need) {
+            // A load that the closed form does not cover has no course: the simulation decides.
             let phases = match device.endure(&load) {
                 Ok(endured) => endured.phases,
                 Err(_) => Vec::new(),
@@ -139,7 +140,7 @@ fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
     found
 }
 
-/// The loads of a need at the rates that it asks for.
+/// The loads of a need at the rates that it asks for, each with the name of its part.
 fn steady(need: &Need) -> Vec<(&'static str, SteadyLoad)> {
     let random = need
         .random()
@@ -164,7 +165,7 @@ fn steady(need: &Need) -> Vec<(&'static str, SteadyLoad)> {
 }
 
 impl Finalist {
-    /// The device of a candidate; `None` where it does not meet the need after all.
+    /// Resolves a candidate; `None` if the device does not meet the need after all.
     pub(crate) fn new(
         candidate: Candidate,
         catalog: &Catalog,
@@ -192,7 +193,7 @@ impl Finalist {
             .then_some(finalist)
     }
 
-    /// The limit of which the least is left, and the next one.
+    /// The limit of which the need uses most, and the next one with another name.
     pub fn tightest(&self) -> impl Iterator<Item = &Bound> {
         let first = self.bounds.first();
         let limit = first.map(|bound| &bound.limit);
@@ -206,7 +207,7 @@ impl Finalist {
         paid(&self.resolved)
     }
 
-    /// Whether some bucket of it can be empty.
+    /// Whether the volumes or the machine have burst buckets.
     pub fn has_credits(&self) -> bool {
         self.credits() != [false, false]
     }
@@ -222,8 +223,9 @@ impl Finalist {
         ]
     }
 
-    /// The states of its buckets from which it is judged. Where credits may be spent, an empty
-    /// bucket is not asked for.
+    /// The states of its buckets from which it is judged. A steady load leaves a bucket somewhere between
+    /// empty and full, and a fuller one never gives less, so both ends stand for any duration. Where the
+    /// user accepts that burst credits carry the load, only full buckets are tried.
     pub fn starts(&self, need: &Need) -> &'static [Start] {
         if self.has_credits() && need.lasts.is_none() {
             &[Start::Empty, Start::Full]
@@ -232,7 +234,7 @@ impl Finalist {
         }
     }
 
-    /// Its address with buckets as they are at such a start.
+    /// Its address, with burst buckets as full as at such a start.
     pub fn begun(&self, start: Start) -> String {
         self.offer_begun(start).to_string()
     }
@@ -244,6 +246,7 @@ impl Finalist {
             Start::Empty => 0,
         };
         let mut offer = self.candidate.offer.clone();
+        // An address may name credits only where there are some.
         offer.credits = of_volumes.then_some(share);
         offer.instance_credits = of_machine.then_some(share);
         offer
@@ -265,8 +268,8 @@ impl Bound {
     }
 }
 
-/// The assumptions about a device that decide here: limits that count the need, the latency
-/// where one is asked for, and prices that are paid.
+/// The assumptions on which the answer depends: those of limits that the need uses, of the latency if
+/// the need has a p99, and of prices that are paid.
 fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
     let mut found = Vec::new();
     for limit in &resolved.limits {
@@ -290,7 +293,8 @@ fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
     found
 }
 
-/// The prices that costs were reckoned with.
+/// The prices that the costs were computed from. A list may have others for the same thing, such as
+/// steps for larger amounts.
 fn paid(resolved: &Resolved) -> impl Iterator<Item = &Price> {
     resolved.prices.iter().filter(|price| {
         let mut costs = resolved.costs.iter();

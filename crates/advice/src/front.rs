@@ -1,7 +1,7 @@
-//! Price against latency: the points of which none is both cheaper and quicker.
+//! The Pareto front of price and latency: the configurations of which none is both cheaper and quicker.
 //!
 //! The cheapest of all is the first point. The next is the cheapest whose 99th percentile is less than
-//! that of the one before, and so on: so the front is whole, and nothing is searched in vain.
+//! that of the one before, and so on: each search gives a point of the front, and none is left out.
 
 use blocklab_units::Nanos;
 use serde::Serialize;
@@ -27,11 +27,11 @@ pub struct Point {
     pub currency: &'static str,
     /// The 99th percentile of an operation that waits for nothing.
     pub p99_ns: u64,
-    /// It meets all that is asked for.
+    /// Whether it meets the p99 of the need as well.
     pub is_enough: bool,
 }
 
-/// The front of a need, whatever latency it asks for.
+/// The front of a need; its own p99 is not a condition here.
 pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     let mut need = question.need;
@@ -45,6 +45,7 @@ pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
         };
         let p99 = point.p99_ns;
         points.push(point);
+        // A p99 of zero is no need, so there is nothing quicker to ask for.
         if p99 < 2 {
             break;
         }

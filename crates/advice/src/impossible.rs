@@ -1,4 +1,4 @@
-//! A need that nothing carries: which part of it alone is too much, and the nearest that is possible.
+//! A need that nothing meets: which part of it is too much by itself, and how near to it one can come.
 
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
@@ -10,13 +10,13 @@ use crate::question::Question;
 /// Why a need cannot be met.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Impossible {
-    /// The parts of which each alone is too much; none: only together.
+    /// The parts of which each by itself is too much; empty if only their combination is.
     pub alone: Vec<&'static str>,
     /// For each part that may give way, the most of it that is possible beside the others.
     pub nearest: Vec<Nearest>,
 }
 
-/// A need that can be met.
+/// The nearest need that can be met if one part of it gives way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Nearest {
     /// The part that gives way.
@@ -27,7 +27,7 @@ pub struct Nearest {
     pub needs: f64,
     /// What is possible.
     pub possible: f64,
-    /// The cheapest that does it.
+    /// The cheapest that meets it.
     pub address: String,
     /// What it costs a month.
     pub per_month: Option<f64>,
@@ -91,11 +91,12 @@ pub(crate) fn with(need: &Need, wanted: Wanted, value: f64) -> Need {
     other
 }
 
-/// The need with nothing but a part.
+/// The need with one part, and the least capacity.
 fn only(need: &Need, wanted: Wanted) -> Need {
     let bare = Need {
         block: need.block,
         read_percent: need.read_percent,
+        // No volume is smaller than this.
         ..Need::new(Bytes::GIB)
     };
     with(&bare, wanted, value(need, wanted))
@@ -117,7 +118,8 @@ pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible
     }
 }
 
-/// The most of a part that is possible while all others stay as they are, to the last step.
+/// The most of a part that is possible while all others stay as they are, found by bisection to a
+/// [`step`]; `None`: the others cannot be met even with the least of it.
 fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nearest> {
     let needs = value(&question.need, part);
     let at = |steps: u64| {
@@ -125,7 +127,7 @@ fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nea
         let found = market.search(&question.with_need(need));
         found.ranked.into_iter().next().map(|best| (need, best))
     };
-    // From nothing, which any volume gives, to what is asked for; a latency from ten seconds down.
+    // From one step, which any volume gives, to what is asked for; a p99 from ten seconds down.
     let (mut possible, mut too_much) = match part {
         Wanted::P99 => ((1e10 / step(part)) as u64, (needs / step(part)) as u64),
         _ => (1, (needs / step(part)).ceil() as u64),
@@ -150,7 +152,8 @@ fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nea
     })
 }
 
-/// Halves what lies between two numbers: their orders of magnitude first.
+/// The number at which a range is halved: the geometric mean of a wide one, as what is possible may be
+/// orders of magnitude below what is asked for; else the middle.
 fn between(least: u64, most: u64) -> u64 {
     if least > 0 && most / least >= 4 {
         (least as f64 * most as f64).sqrt() as u64
@@ -159,7 +162,7 @@ fn between(least: u64, most: u64) -> u64 {
     }
 }
 
-/// The step in which a part is sold and asked for.
+/// How exactly a part is searched for: GiB, IOPS, 10 kB/s, microseconds.
 const fn step(part: Wanted) -> f64 {
     match part {
         Wanted::Capacity => Bytes::GIB.0 as f64,

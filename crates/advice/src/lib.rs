@@ -1,8 +1,9 @@
-//! In: a need, what a machine must have, and the catalog.
-//! Out: the configurations that carry it, the cheapest first; what was refused, by reason; what more
-//! of each need would cost.
-//! Never: the name of a vendor or of a type; I/O; a judgement of its own: limits are judged by the
-//! closed form of the device, finalists by the Records of their simulations, which are handed in.
+//! In: a need (capacity, IOPS, throughput, p99), what a machine must have, and the catalog.
+//! Out: the configurations that meet it, the cheapest first; what was refused, by reason; what ten per
+//! cent more of each part of the need would cost.
+//! Never: the name of a vendor or of a type; I/O; a rule of its own for what is enough: limits are
+//! judged by the closed form of the device model, finalists by the Records of simulations that the
+//! caller runs.
 //!
 //! ```text
 //!   question ──▶ Market ──▶ machines by price ┐

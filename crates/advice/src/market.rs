@@ -1,5 +1,5 @@
-//! In: the catalog, and where to buy. Out: machines, and what each grants to its volumes, each looked
-//! up once for all questions.
+//! In: the catalog, and where to buy. Out: machines, and what each grants to its volumes. A question is
+//! searched many times under changed terms, so everything is looked up once and kept.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::need::Need;
 use crate::offer::{Offered, offers_side_by_side};
 use crate::question::{Contradiction, Question, Seller};
 
-/// For what the least volumes were looked for.
+/// The key under which offers are kept: all that they depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) need: Need,
@@ -23,43 +23,44 @@ pub(crate) struct Asked {
     pub(crate) class: Option<HostClass>,
 }
 
-/// A machine by its seller and its place among that seller's.
+/// A machine: the index of its seller, and its index in that seller's list.
 type Place = (usize, usize);
 
-/// What can be bought, as far as a question needs it.
+/// What can be bought of the sellers of a question.
 pub struct Market<'c> {
     pub(crate) catalog: &'c Catalog,
     pub(crate) sellers: Vec<Seller>,
     /// The machines of each seller, the cheapest first.
     hosts: Vec<Vec<Host>>,
-    /// The least volumes for each need, by seller, number and class of machine.
+    /// The least configurations that were looked up.
     offered: RefCell<Vec<(Asked, Rc<Vec<Offered>>)>>,
-    /// What a machine grants to a group of disks.
+    /// What a machine grants to a group of disks; `None`: no document says it.
     granted: RefCell<HashMap<(Place, String), Option<InstanceSpec>>>,
 }
 
-/// Why a machine does not carry a need, in the words of its limit.
+/// Why a machine does not let its volumes meet a need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// `EBS IOPS`.
+    /// A limit is too low, such as `EBS IOPS`.
     Limit(String),
-    /// It takes fewer volumes.
+    /// Fewer volumes can be attached.
     Attachments,
-    /// No document gives what it grants.
+    /// No document gives its limits for volumes.
     Undocumented,
 }
 
 impl<'c> Market<'c> {
-    /// What the sellers of a question have.
+    /// Looks up the machines that a question allows.
     ///
     /// # Errors
-    /// When a vendor has no list of its region, or no machine is as it must be.
+    /// When a vendor has no price list of its region, or no machine has what the question asks for.
     pub fn new(catalog: &'c Catalog, question: &Question) -> Result<Self, Contradiction> {
         for seller in &question.sellers {
             let known = catalog.known_region(&format!("{}/", seller.vendor), &seller.region);
             let is_priced = !catalog
                 .regions_of(&format!("{}/", seller.vendor))
                 .is_empty();
+            // A vendor without any price list has no regions to choose from: its offers lack a price.
             if let Err(message) = known
                 && is_priced
             {
@@ -77,6 +78,7 @@ impl<'c> Market<'c> {
             market.hosts = market.named(only);
         } else if let Some(wanted) = &question.machine {
             let hosts = question.sellers.iter();
+            // Older machines are kept too, as `relaxed` searches them; `is_wanted` leaves them out.
             let all = Hosts {
                 previous: true,
                 ..wanted.clone()
@@ -91,7 +93,7 @@ impl<'c> Market<'c> {
         Ok(market)
     }
 
-    /// The part of a wish for a machine that no machine meets even alone.
+    /// The error that no machine meets the wishes: names the one that is too much by itself, if one is.
     fn no_machine(&self, wanted: &Hosts) -> Contradiction {
         let all = Hosts {
             previous: true,
@@ -122,7 +124,7 @@ impl<'c> Market<'c> {
         Contradiction(message)
     }
 
-    /// The market with this machine only.
+    /// A market that has this machine only.
     pub(crate) fn only(&self, name: &str) -> Self {
         Self {
             catalog: self.catalog,
@@ -143,7 +145,7 @@ impl<'c> Market<'c> {
         hosts.collect()
     }
 
-    /// The least volumes for a need, looked up once.
+    /// The least configuration of every type, from the cache or looked up now.
     pub(crate) fn offered(&self, asked: Asked) -> Rc<Vec<Offered>> {
         let mut offered = self.offered.borrow_mut();
         if let Some((_, found)) = offered.iter().find(|(known, _)| *known == asked) {
@@ -166,12 +168,9 @@ impl<'c> Market<'c> {
         self.hosts.get(seller).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a machine lets volumes do what is needed, by its own limits alone.
+    /// The limit of a machine that keeps volumes from meeting the need; `None`: none does. The limits of
+    /// the volumes, and how many can be attached, are not looked at.
     pub(crate) fn holds_back(&self, place: Place, offered: &Offered, need: &Need) -> Option<Held> {
-        let host = &self.hosts[place.0][place.1];
-        if host.attachments.is_some_and(|most| offered.volumes > most) {
-            return Some(Held::Attachments);
-        }
         let Some(granted) = self.granted(place, offered) else {
             return Some(Held::Undocumented);
         };
@@ -187,6 +186,7 @@ impl<'c> Market<'c> {
         Some(Held::Limit(limiter))
     }
 
+    /// The limits of a machine for disks of a type.
     fn granted(&self, place: Place, offered: &Offered) -> Option<InstanceSpec> {
         let key = (place, offered.on_machine.0.clone());
         let mut granted = self.granted.borrow_mut();
@@ -204,6 +204,7 @@ pub(crate) fn is_wanted(host: &Host, wanted: &Hosts) -> bool {
 }
 
 impl Held {
+    /// As a clause of a sentence about the machine.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::Limit(limit) => format!("its {limit} is not enough"),
@@ -213,7 +214,8 @@ impl Held {
     }
 }
 
-/// A machine with volumes that limit nothing.
+/// A device whose only limits are those of the machine. Two volumes stand for any number of striped
+/// ones: a machine counts the parts of an operation, which the stripe decides.
 fn alone(granted: InstanceSpec, accounting: Accounting, is_striped: bool) -> DeviceSpec {
     let volume = VolumeSpec {
         accounting,

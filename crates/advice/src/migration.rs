@@ -1,4 +1,4 @@
-//! In: a volume in use. Out: what it could become for less, and what would get worse.
+//! In: a volume in use. Out: what could replace it, and which figures would get worse or better.
 
 use blocklab_catalog::Resolved;
 use blocklab_device::{Grant, grants};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::finalist::Finalist;
 use crate::market::Market;
-use crate::need::{LARGE, Need, Wanted};
+use crate::need::{LARGE, Need};
 use crate::question::Question;
 
 /// A volume in use, and what it could become.
@@ -23,7 +23,7 @@ pub struct Migration {
     pub moves: Vec<Move>,
 }
 
-/// What a volume could become.
+/// A volume that could replace the one in use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Move {
     /// What is bought.
@@ -36,7 +36,7 @@ pub struct Move {
     pub better: Vec<Change>,
 }
 
-/// A figure of both.
+/// A figure of both volumes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// `IOPS for ever`, `IOPS in bursts`, `MB/s for ever`, `MB/s in bursts`, `p99 in ns`.
@@ -47,33 +47,21 @@ pub struct Change {
     pub to: f64,
 }
 
-/// What a device promises for ever: the need that another one has to meet to take its place.
+/// The need that a replacement of a device has to meet: its capacity and, unless `asked` names rates, all
+/// that its limits allow for ever.
 pub fn promised(resolved: &Resolved, asked: Need) -> Need {
     let spec = &resolved.spec;
     let holds = spec.volumes.iter().map(|volume| volume.capacity.0).sum();
     let mut need = asked;
     need.capacity = Bytes(need.capacity.0.max(holds));
-    let any = Need {
-        iops: 1.0,
-        bytes_per_s: 1.0,
-        p99: None,
-        ..need
-    };
-    let of = |wanted| {
-        let margins = any.rates(spec).into_iter();
-        let has = margins.filter(|margin| margin.wanted == wanted);
-        has.filter_map(|margin| margin.has)
-            .reduce(f64::min)
-            .unwrap_or(0.0)
-    };
     if need.iops == 0.0 && need.bytes_per_s == 0.0 {
-        need.iops = of(Wanted::Iops).floor();
-        need.bytes_per_s = of(Wanted::Throughput).floor();
+        let rates = need.most(spec).map(|rate| rate.unwrap_or(0.0).floor());
+        [need.iops, need.bytes_per_s] = rates;
     }
     need
 }
 
-/// What a volume could become, the cheapest of each type.
+/// The cheapest replacement of each type.
 pub fn migration(market: &Market<'_>, question: &Question, current: &Resolved) -> Migration {
     let address = current.address.to_string();
     let mut moves: Vec<(String, Move)> = Vec::new();
@@ -86,6 +74,7 @@ pub fn migration(market: &Market<'_>, question: &Question, current: &Resolved) -
             continue;
         };
         let found = compared(&finalist, current, &question.need);
+        // The search finds the volume in use as well.
         if found.address != address {
             moves.push((kind, found));
         }
@@ -108,6 +97,7 @@ fn compared(finalist: &Finalist, current: &Resolved, need: &Need) -> Move {
         };
         let change = Change { what, from, to };
         let gain = if is_time { from / to } else { to / from };
+        // Less than half a per cent is no change.
         match gain {
             ..0.995 => worse.push(change),
             1.005.. => better.push(change),
@@ -122,8 +112,7 @@ fn compared(finalist: &Finalist, current: &Resolved, need: &Need) -> Move {
     }
 }
 
-/// What a device does, by its limits: a name, whether less is better, and the figure where one is
-/// documented.
+/// The figures that are compared: a name, whether less is better, and the value if one is documented.
 fn figures(resolved: &Resolved, need: &Need) -> [(&'static str, bool, Option<f64>); 5] {
     let spec = &resolved.spec;
     let least = |is_random: bool, each: f64, rate: fn(&Grant) -> f64| {
@@ -137,7 +126,7 @@ fn figures(resolved: &Resolved, need: &Need) -> [(&'static str, bool, Option<f64
         rates.reduce(f64::min).filter(|rate| rate.is_finite())
     };
     let large = LARGE.as_f64() / 1e6;
-    // The bucket of a cap that is no burst holds seconds: what follows it is what counts.
+    // Every cap has a small bucket, emptied within seconds; only burst credits make a burst.
     let in_burst = |grant: &Grant| match grant.burst_name.kind {
         blocklab_device::LimitKind::Burst { .. } => grant.burst_iops,
         _ => grant.iops,

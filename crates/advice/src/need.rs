@@ -1,6 +1,6 @@
-//! In: what a disk must hold and do, as text. Out: the loads that it stands for, and how far each
-//! limit of a device lies from them. A file of its own: whatever is asked for a need is answered by
-//! the closed form of the device, here and nowhere else.
+//! In: what a disk must hold and do, as text. Out: the loads that it stands for, and each limit of a
+//! device beside what they ask of it. Whether limits meet a need is decided here and nowhere else, by
+//! the closed form of the device.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use blocklab_device::{
 use blocklab_units::{Bytes, Nanos, count, did_you_mean, trimmed};
 use blocklab_workload::address::exact;
 
-/// What a disk must hold and do for as long as the load lasts: bursts do not count.
+/// What a disk must hold and do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Need {
     /// Bytes that it holds.
@@ -47,7 +47,7 @@ pub enum Wanted {
     P99,
 }
 
-/// A limit of a device beside what a need asks of it.
+/// A limit of a device, and what a need asks of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Margin {
     /// What is asked for.
@@ -71,7 +71,8 @@ impl Margin {
         }
     }
 
-    /// Figures of tables are decimal fractions: a rounding error is no lack.
+    /// Whether the need stays within the limit. The tolerance is for rounding: figures of tables are
+    /// decimal fractions.
     pub fn is_met(&self) -> bool {
         self.used() <= 1.0 + 1e-9
     }
@@ -100,7 +101,7 @@ impl Margin {
 }
 
 impl Need {
-    /// Room, and nothing else.
+    /// A need of capacity alone.
     pub const fn new(capacity: Bytes) -> Self {
         Self {
             capacity,
@@ -113,7 +114,7 @@ impl Need {
         }
     }
 
-    /// The random loads that it stands for.
+    /// The random loads that it stands for: without a mix, reads alone and writes alone.
     pub fn random(&self) -> Vec<Load> {
         let shares = self
             .read_percent
@@ -127,7 +128,8 @@ impl Need {
         loads.collect()
     }
 
-    /// The loads in large operations that it stands for: each direction that it has, by itself.
+    /// The sequential loads in large operations that it stands for: for each direction that occurs in
+    /// its mix, one stream of that direction alone.
     pub fn streams(&self) -> Vec<Load> {
         let shares = [100, 0].into_iter().filter(|percent| {
             let only = self.read_percent.filter(|share| share % 100 == 0);
@@ -142,8 +144,7 @@ impl Need {
         loads.collect()
     }
 
-    /// Every limit that counts what it asks for, the tightest first. What it does not ask for is no
-    /// limit.
+    /// Every limit of what it asks for, the tightest first.
     pub fn margins(&self, spec: &DeviceSpec) -> Vec<Margin> {
         let mut margins = self.rates(spec);
         let holds: u64 = spec.volumes.iter().map(|volume| volume.capacity.0).sum();
@@ -178,8 +179,9 @@ impl Need {
         margins
     }
 
-    /// What the limits of a device grant to some loads, whose operations count as `each`. A kind of
-    /// rate that no limit of it counts is not documented, and so it does not meet a need.
+    /// The margins of one kind of rate over some loads, in operations times `each`; of several loads, the
+    /// smallest grant of a limit counts. Without any limit on this kind of rate, the rate is taken for
+    /// undocumented, not for unlimited, so a device without figures never meets a need.
     fn granted(
         &self,
         spec: &DeviceSpec,
@@ -227,14 +229,14 @@ impl Need {
             })
     }
 
-    /// What it falls short of: the first margin that is not met.
+    /// The tightest margin, if it is not met.
     pub fn lacks(&self, spec: &DeviceSpec) -> Option<Margin> {
-        let margins = self.margins(spec).into_iter();
-        margins.take(1).find(|margin| !margin.is_met())
+        let tightest = self.margins(spec).into_iter().next();
+        tightest.filter(|margin| !margin.is_met())
     }
 
-    /// The 99th percentile of an operation that waits for nothing, of the slower direction; `None`:
-    /// nobody knows.
+    /// The 99th percentile of the latency without any queueing, of the slower direction; `None`: no
+    /// document gives it.
     pub fn least_p99(&self, spec: &DeviceSpec) -> Option<Nanos> {
         let loads = self.random().into_iter();
         let each = loads.map(|load| service_quantile(spec, load, 0.99).ok());
@@ -256,7 +258,8 @@ impl Need {
         })
     }
 
-    /// Operations and bytes a second as a volume counts them that is one of several.
+    /// Operations and bytes a second that all volumes together are charged for the need, by the rules of
+    /// accounting of their type. Striping cuts large operations, so that more are counted.
     pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> (f64, f64) {
         let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
         let large = self.bytes_per_s / LARGE.as_f64();
@@ -286,7 +289,8 @@ fn is_documented(spec: &DeviceSpec, wanted: Wanted) -> bool {
     }
     let counts_bytes = rates.iter().any(|rate| rate.counts_bytes());
     let counts_ops = rates.iter().any(|rate| !rate.counts_bytes());
-    // A random operation of any size costs a whole unit there.
+    // With whole units, each random operation is charged at least one unit of bytes, so a limit on bytes
+    // limits operations as well.
     let by_units = matches!(volume.accounting, Accounting::WholeUnits { .. });
     match wanted {
         Wanted::Iops => counts_ops || by_units && counts_bytes,
@@ -305,7 +309,7 @@ pub struct NotANeed {
     why: String,
 }
 
-/// What may stand before a `=`.
+/// The keys of `key=value`.
 const KEYS: [&str; 6] = ["capacity", "iops", "throughput", "block", "read", "p99"];
 
 impl FromStr for Need {
@@ -349,7 +353,7 @@ impl Need {
     }
 }
 
-/// A key as it is written here, or as `run` has it.
+/// A key of [`KEYS`], also by the name that the flag of `run` has for it.
 fn known_key(key: &str) -> Result<&'static str, String> {
     let key = match key {
         "bs" => "block",
@@ -364,8 +368,8 @@ fn known_key(key: &str) -> Result<&'static str, String> {
     })
 }
 
-/// The key that a value stands for by its unit. A number without one could be anything: 5000 was
-/// taken for bytes, where operations a second were meant.
+/// The key of a value without one, by its unit. A bare number is refused: `5000` would parse as bytes,
+/// where operations a second are meant.
 fn bare(part: &str) -> Result<(&'static str, &str), String> {
     if let Some(limit) = part.strip_prefix("p99<") {
         return Ok(("p99", limit.trim()));
@@ -375,6 +379,7 @@ fn bare(part: &str) -> Result<(&'static str, &str), String> {
             "`{part}` lacks its unit, such as {part}iops or {part}GiB"
         ));
     }
+    // Saturates on a part shorter than the unit, which then is none.
     let digits = part.len().saturating_sub("iops".len());
     Ok(match (part.get(digits..), part.ends_with("/s")) {
         (Some(unit), _) if unit.eq_ignore_ascii_case("iops") => ("iops", &part[..digits]),
@@ -383,7 +388,7 @@ fn bare(part: &str) -> Result<(&'static str, &str), String> {
     })
 }
 
-/// The most operations a second that anybody asks for.
+/// More than any device does; a larger number is a typing error.
 const MOST_IOPS: f64 = 1e9;
 
 impl Need {

@@ -1,9 +1,8 @@
 //! In: what a disk must hold and do. Out: for every type of every vendor the least configuration
 //! that does it for ever, as an address with its limits and its price, or why there is none.
 //!
-//! A file of its own: `price --need` asks it alone, and each candidate carries its [`Resolved`], with
-//! which it can be simulated ([`Resolved::spec`]), explained ([`Resolved::limits`],
-//! [`Resolved::assumptions`]) and priced ([`Resolved::costs`]).
+//! Each configuration carries its [`Resolved`], with which it can be simulated ([`Resolved::spec`]),
+//! explained ([`Resolved::limits`], [`Resolved::assumptions`]) and priced ([`Resolved::costs`]).
 
 use std::ops::RangeInclusive;
 
@@ -13,25 +12,25 @@ use blocklab_units::Bytes;
 
 use crate::need::Need;
 
-/// A type of volume, and what it takes of it.
+/// A type of volume, and its least configuration that meets a need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offered {
     /// `gp3`, `azure/PremiumV2_LRS`.
     pub kind: String,
-    /// Whose it is.
+    /// Who sells it.
     pub vendor: String,
-    /// Whose prices hold.
+    /// The region whose prices are taken.
     pub region: String,
     /// How many side by side; where nothing does, 1.
     pub volumes: u32,
-    /// The group of disks to which its machine counts it, and how operations on it are counted: what a
+    /// The group of disks in which a machine counts it, and how operations on it are counted: what a
     /// machine grants depends on nothing else of a type.
     pub on_machine: (String, Accounting),
-    /// The least that does it, or why nothing of this type does.
+    /// The least configuration, or what the largest one of this type lacks.
     pub found: Result<Fitting, String>,
 }
 
-/// A configuration that does what is needed.
+/// A configuration that meets the need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitting {
     /// The address, in the shortest spelling, with its region.
@@ -49,13 +48,13 @@ pub struct Fitting {
     pub resolved: Resolved,
 }
 
-/// Volumes side by side that are tried where nobody names a number.
+/// How many volumes side by side are tried where the question does not say.
 const TRIED: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// For every type of the vendors of a place that is a volume of its own: the least
 /// configuration that meets a need, with the prices of that place. The cheapest first, then
-/// those without a price, then those of which nothing does. Of one type that is sold in sizes,
-/// the ways to buy it that cost nothing of themselves are tried too.
+/// those without a price, then those of which nothing meets it. Options of a type that cost nothing by
+/// themselves, such as a performance tier, are tried as well.
 ///
 /// Least is: the fewest volumes side by side (1, 2, 4, 8, 16), of these the smallest size, of
 /// that the fewest provisioned operations and bytes. No machine is part of it: attach one to
@@ -66,6 +65,8 @@ pub fn offers(catalog: &Catalog, need: &Need, place: &Place) -> Vec<Offered> {
         for sold in catalog.sold(vendor, region, None) {
             let mut each = TRIED.iter().map(|volumes| least(&sold, need, *volumes));
             let first = each.next().expect("a number of volumes");
+            // Striped volumes are a configuration only where a single one is not enough; if no number is,
+            // the lack of the single one is reported.
             let more = match &first.found {
                 Ok(_) => None,
                 Err(_) => each.find(|more| more.found.is_ok()),
@@ -99,7 +100,7 @@ impl Offered {
     }
 }
 
-/// The cheapest first, then what has no price, then what does not exist.
+/// The cheapest first, then what has no price, then types of which nothing meets the need.
 fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
     found.sort_by(|a, b| {
         let [(a_lacks, a_costs), (b_lacks, b_costs)] = [a, b].map(|offered| match &offered.found {
@@ -114,7 +115,7 @@ fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
     found
 }
 
-/// So many volumes of a type that meet a need, or what the largest one lacks.
+/// The least configuration of this many volumes of a type, or what the largest one lacks.
 fn least(sold: &Sold<'_>, need: &Need, volumes: u32) -> Offered {
     let (ops, bytes) = need.counted(sold.accounting(), volumes > 1);
     let capacity = need.capacity.0.div_ceil(Bytes::GIB.0);

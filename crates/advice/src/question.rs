@@ -1,4 +1,4 @@
-//! What is asked: the need, and what the user accepts.
+//! The question that advice answers: the need, and what the user accepts to meet it.
 
 use std::ops::RangeInclusive;
 
@@ -12,9 +12,9 @@ use crate::need::Need;
 pub struct Seller {
     /// As it stands before the `/` of an address.
     pub vendor: String,
-    /// As its lists call it.
+    /// Its name in the vendor's price lists.
     pub region: String,
-    /// The user named the region, so that addresses name it too.
+    /// Whether the user named the region; then the addresses of the answer name it too.
     pub is_named: bool,
 }
 
@@ -27,19 +27,19 @@ pub struct Question {
     pub sellers: Vec<Seller>,
     /// What the machine must have; `None`: volumes alone are looked for.
     pub machine: Option<Hosts>,
-    /// The machine that the user has.
+    /// The machine that the user has: it is answered for as well, beside the cheapest one.
     pub own: Option<String>,
     /// How many volumes may share the load.
     pub volumes: RangeInclusive<u32>,
-    /// What is stored outlives the machine.
+    /// Whether data has to outlive the machine, which excludes a machine's own disks.
     pub durable: bool,
     /// How long the load lasts.
     pub horizon: Nanos,
-    /// Share of the price of machines that is not paid, 0 to 1.
+    /// Discount on the price of machines, 0 to 1.
     pub discount: f64,
-    /// The only machine that counts, where the volumes stay on it.
+    /// The machine to which volumes are bound, as in a migration; no other is looked at.
     pub only: Option<String>,
-    /// The need is what was delivered, and not what was asked for.
+    /// Whether the need was measured on a disk that gave all it could: more may be wanted.
     pub at_least: bool,
     /// Where the need comes from, one sentence each.
     pub remarks: Vec<String>,
@@ -69,7 +69,7 @@ impl Question {
         }
     }
 
-    /// What the machine costs of its list price.
+    /// The part of a machine's list price that is paid.
     pub(crate) fn paid(&self) -> f64 {
         1.0 - self.discount
     }

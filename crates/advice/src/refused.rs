@@ -1,4 +1,4 @@
-//! What would be cheaper and is not advised, counted by reason, each with the cheapest example.
+//! What is cheaper than the answer and not advised: counted by reason, with the cheapest of each.
 
 use serde::Serialize;
 
@@ -10,16 +10,16 @@ use crate::search::Found;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
-    /// A limit of the machine.
+    /// A limit of the machine is too low.
     Machine {
         /// `EBS IOPS`.
         limit: String,
     },
-    /// The machine takes fewer volumes.
+    /// Fewer volumes can be attached to the machine.
     Attachments,
-    /// No document gives what the machine grants to volumes.
+    /// No document gives the limits of the machine for volumes.
     Undocumented,
-    /// It lasts as long as burst credits do.
+    /// It meets the need only as long as burst credits last.
     Burst,
     /// Several volumes would share the load.
     Striping,
@@ -27,9 +27,9 @@ pub enum Reason {
     LostAtStop,
     /// The machine is of a previous generation.
     PreviousGeneration,
-    /// Its simulation did not carry the need.
+    /// It did not meet the need in its simulation.
     Simulation {
-        /// With the figures.
+        /// What was missed, with figures.
         why: String,
     },
 }
@@ -40,7 +40,7 @@ pub struct Refused {
     /// Why.
     #[serde(flatten)]
     pub reason: Reason,
-    /// Machines, or configurations where the reason is none of the machine.
+    /// How many: machines if the reason is theirs, else configurations.
     pub count: usize,
     /// The cheapest of them.
     pub address: String,

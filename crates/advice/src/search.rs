@@ -1,9 +1,10 @@
-//! In: a question and a market. Out: the cheapest configurations that carry the need by their limits,
-//! and why others do not.
+//! In: a question and a market. Out: the cheapest configurations that meet the need by their limits, and
+//! why others do not.
 //!
-//! The search is exact. A machine and its volumes hold a load back each by itself, so a pair carries
-//! it where both do; and its price is a sum. So the machines are walked along by price, and on each
-//! its volumes by price, until a pair cannot be cheaper than those that were found already.
+//! The search is exact. The limits of a machine and those of its volumes act independently, so a pair
+//! meets the need if both do; and its price is the sum of both. So the machines are visited in the order
+//! of price, and on each the volumes in the order of price, until no pair can be cheaper than those that
+//! are kept.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,7 +19,7 @@ use crate::market::{Asked, Held, Market, is_wanted};
 use crate::offer::Offered;
 use crate::question::Question;
 
-/// How many are kept: the winner, and those that follow where its simulation does not carry the need.
+/// How many are kept: the winner, and those that follow if it fails in its simulation.
 const KEPT: usize = 24;
 
 /// What a search has found.
@@ -26,47 +27,48 @@ const KEPT: usize = 24;
 pub(crate) struct Found {
     /// The cheapest first, all of them with a price.
     pub(crate) ranked: Vec<Candidate>,
-    /// Machines that do not carry it, each with the cheapest that would be bought with it.
+    /// Machines whose limits are too low, each with the cheapest volumes that would do on another.
     pub(crate) held: Vec<(Held, Candidate)>,
-    /// Types of which nothing carries it, and what their largest lacks.
+    /// Types of which nothing meets the need, and what their largest lacks.
     pub(crate) lacking: Vec<(String, String)>,
-    /// Types and machines that carry it and have no price.
+    /// Types and machines that meet it and have no price.
     pub(crate) unpriced: Vec<String>,
 }
 
-/// How a machine counts volumes: their group and accounting, and whether they are striped.
+/// All of volumes that the limits of a machine depend on: their group and accounting, and whether they
+/// are striped.
 type Counted<'o> = (&'o (String, Accounting), bool);
 
-/// What is known of a machine already.
+/// What was found out about one machine.
 struct Known<'o> {
-    /// Whether it holds back, by all on which that depends.
+    /// Whether its limits are too low, for each way to count volumes.
     held: Vec<(Counted<'o>, Option<Held>)>,
-    /// That it does is noted.
-    is_told: bool,
+    /// Whether it is among the refused machines already.
+    is_refused: bool,
 }
 
 impl Known<'_> {
     const fn new() -> Self {
         Self {
             held: Vec::new(),
-            is_told: false,
+            is_refused: false,
         }
     }
 }
 
 impl Market<'_> {
-    /// The cheapest that carries a need by its limits, not simulated; `None`: nothing does.
+    /// The cheapest that meets a need by its limits, not simulated; `None`: nothing does.
     pub fn cheapest(&self, question: &Question) -> Option<Finalist> {
         let mut ranked = self.search(question).ranked.into_iter();
         ranked.find_map(|one| Finalist::new(one, self.catalog, question))
     }
 
-    /// The cheapest that carry a need by their limits.
+    /// The cheapest that meet a need by their limits.
     pub(crate) fn search(&self, question: &Question) -> Found {
         self.search_below(question, f64::INFINITY)
     }
 
-    /// What carries a need on one machine, whatever else was asked of machines.
+    /// What meets a need on one machine. Wishes for a machine are dropped: the user has this one.
     pub(crate) fn search_on(&self, name: &str, question: &Question) -> Found {
         let only = self.only(name);
         let named = Question {
@@ -79,7 +81,7 @@ impl Market<'_> {
         only.search(&named)
     }
 
-    /// The search among candidates that cost less than a price.
+    /// The search among candidates that cost less than `below`.
     pub(crate) fn search_below(&self, question: &Question, below: f64) -> Found {
         let mut found = Found::default();
         for seller in 0..self.sellers.len() {
@@ -91,27 +93,27 @@ impl Market<'_> {
                 carrying: Vec::new(),
                 found,
             };
-            walk.along();
+            walk.visit_machines();
             found = walk.found;
         }
         found
     }
 }
 
-/// A walk along the machines of a seller.
+/// The search among the machines of one seller.
 struct Walk<'a> {
     market: &'a Market<'a>,
     question: &'a Question,
     seller: usize,
-    /// What costs as much is not looked for.
+    /// Only candidates below this price are kept.
     below: f64,
-    /// Types of which something carries the need on some machine.
+    /// Types of which something meets the need on some class of machine.
     carrying: Vec<String>,
     found: Found,
 }
 
 impl Walk<'_> {
-    fn along(&mut self) {
+    fn visit_machines(&mut self) {
         let Some(wanted) = &self.question.machine else {
             let offered = self.offered(None);
             self.note_types(&offered);
@@ -121,6 +123,7 @@ impl Walk<'_> {
             }
             return;
         };
+        // Machines of one class run every type of volume alike, so volumes are looked up once for each.
         let mut of_class: BTreeMap<HostClass, Rc<Vec<Offered>>> = BTreeMap::new();
         let hosts = self.market.hosts(self.seller).iter().enumerate();
         for (place, host) in hosts.filter(|(_, host)| is_wanted(host, wanted)) {
@@ -131,9 +134,10 @@ impl Walk<'_> {
             }
             let offered = Rc::clone(&of_class[&host.class]);
             match per_month(host, self.question) {
+                // The machines that follow cost at least as much.
                 Some(month) if month >= self.bound() => break,
-                Some(month) => self.on_host(place, host, month, &offered),
-                None => self.without_price(place, host, &offered),
+                Some(month) => self.visit_volumes(place, host, month, &offered),
+                None => self.note_unpriced(place, host, &offered),
             }
             if !self.question.durable {
                 self.own_disks(host);
@@ -156,10 +160,11 @@ impl Walk<'_> {
         last.map_or(self.below, |last| last.price().min(self.below))
     }
 
-    fn on_host(&mut self, place: usize, host: &Host, month: f64, offered: &[Offered]) {
+    /// Takes the volumes that meet the need on a machine, the cheapest first.
+    fn visit_volumes(&mut self, place: usize, host: &Host, month: f64, offered: &[Offered]) {
         let mut known = Known::new();
         for one in offered {
-            // Those without a price follow all others.
+            // Offers are ranked by price, and those without one come last.
             let Some(volumes) = one.per_month() else {
                 break;
             };
@@ -167,8 +172,8 @@ impl Walk<'_> {
                 break;
             }
             let held = self.holds_back(place, one, &mut known);
-            // The cheapest of a machine stands for all that it holds back.
-            if held.is_some() && known.is_told {
+            // A machine is refused once, with the cheapest volumes.
+            if held.is_some() && known.is_refused {
                 continue;
             }
             let seller = &self.market.sellers[self.seller];
@@ -176,7 +181,7 @@ impl Walk<'_> {
             match held {
                 None => self.take(candidate),
                 Some(held) => {
-                    known.is_told = true;
+                    known.is_refused = true;
                     let candidate = candidate.map(|candidate| (held, candidate));
                     self.found.held.extend(candidate);
                 }
@@ -184,6 +189,7 @@ impl Walk<'_> {
         }
     }
 
+    /// Why the machine does not let these volumes meet the need; `None`: it does.
     fn holds_back<'o>(
         &self,
         place: usize,
@@ -194,6 +200,7 @@ impl Walk<'_> {
         if host.attachments.is_some_and(|most| offered.volumes > most) {
             return Some(Held::Attachments);
         }
+        // Apart from the number of attachments, the answer depends on the key alone.
         let key = (&offered.on_machine, offered.volumes > 1);
         if let Some((_, held)) = known.held.iter().find(|(other, _)| *other == key) {
             return held.clone();
@@ -205,9 +212,9 @@ impl Walk<'_> {
         held
     }
 
-    /// Keeps a candidate in the order of prices.
+    /// Inserts a candidate in the order of prices, and drops the dearest beyond [`KEPT`].
     fn take(&mut self, candidate: Option<Candidate>) {
-        // What has no price is infinitely dear.
+        // The price of what has none is infinite, so it is dropped here.
         let Some(candidate) = candidate.filter(|one| one.price() < self.below) else {
             return;
         };
@@ -217,14 +224,14 @@ impl Walk<'_> {
         ranked.truncate(KEPT);
     }
 
-    /// Types of which nothing carries the need, and those without a price, once each.
+    /// Notes types of which nothing meets the need, and those without a price, once each.
     fn note_types(&mut self, offered: &[Offered]) {
         for one in offered {
             match &one.found {
                 Ok(fitting) => {
-                    note(&mut self.carrying, &one.kind);
+                    push_new(&mut self.carrying, &one.kind);
                     if fitting.per_month.is_none() {
-                        note(&mut self.found.unpriced, &one.kind);
+                        push_new(&mut self.found.unpriced, &one.kind);
                     }
                 }
                 Err(lack) => {
@@ -235,29 +242,32 @@ impl Walk<'_> {
                 }
             }
         }
+        // What lacks something on one class of machines may meet the need on another.
         let carrying = &self.carrying;
         self.found
             .lacking
             .retain(|(kind, _)| !carrying.contains(kind));
     }
 
-    fn without_price(&mut self, place: usize, host: &Host, offered: &[Offered]) {
+    /// Notes a machine without a price if the need is met on it.
+    fn note_unpriced(&mut self, place: usize, host: &Host, offered: &[Offered]) {
         let mut known = Known::new();
         let carries = offered
             .iter()
             .filter(|one| one.found.is_ok())
             .any(|one| self.holds_back(place, one, &mut known).is_none());
         if carries {
-            note(&mut self.found.unpriced, &host.name);
+            push_new(&mut self.found.unpriced, &host.name);
         }
     }
 
-    /// The disks that come with a machine, where they are large and fast enough.
+    /// Takes the disks that come with a machine if they are large and fast enough.
     fn own_disks(&mut self, host: &Host) {
         let need = &self.question.need;
         let Some((disks, each)) = host.disks else {
             return;
         };
+        // Size and price are cheap to check, and exclude most machines before their disks are resolved.
         let is_large = u64::from(disks) * each.0 >= need.capacity.0;
         let candidate = Candidate::local(host, &self.market.sellers[self.seller], self.question);
         if !is_large || candidate.price() >= self.bound() {
@@ -273,14 +283,14 @@ impl Walk<'_> {
     }
 }
 
-fn note(names: &mut Vec<String>, name: &str) {
+fn push_new(names: &mut Vec<String>, name: &str) {
     if names.iter().all(|known| known != name) {
         names.push(name.to_owned());
     }
 }
 
-/// The cheaper one first; of equals the one with fewer volumes, then by name, so that the order is the
-/// same every time.
+/// Whether `a` ranks before `b`: it is cheaper, or costs the same and has fewer volumes, or has the same
+/// number and comes first by its address, so that the order is the same every time.
 fn is_before(a: &Candidate, b: &Candidate) -> bool {
     // Prices are equal when they round to the same hundredth of a cent.
     let [price, other] = [a, b].map(|candidate| (candidate.price() * 1e4).round());

@@ -85,7 +85,7 @@ pub struct AdviseArgs {
     #[arg(long, conflicts_with = "region", help_heading = "Where")]
     pub place: Option<String>,
     /// How many volumes may share the load, such as 1..8; the loss of one is the loss of all
-    #[arg(long, value_name = "FROM..TO", default_value = "1", value_parser = numbers, help_heading = "What is accepted")]
+    #[arg(long, value_name = "FROM..TO", default_value = "1", value_parser = volume_range, help_heading = "What is accepted")]
     pub volumes: RangeInclusive<u32>,
     /// What is stored outlives the machine; `no` accepts a machine's own disks
     #[arg(long, value_name = "yes|no", default_value = "yes", default_missing_value = "yes", num_args = 0..=1, value_parser = yes_or_no, action = clap::ArgAction::Set, help_heading = "What is accepted")]
@@ -120,17 +120,17 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The most volumes that any machine takes.
-const MOST: u32 = 128;
+/// The most volumes that can be attached to any machine.
+const MOST_VOLUMES: u32 = 128;
 
-/// `8`, `1..8`.
-fn numbers(text: &str) -> Result<RangeInclusive<u32>, String> {
+/// Parses a number of volumes or a range of them: `8`, `1..8`, and `1..=8` as Rust has it.
+fn volume_range(text: &str) -> Result<RangeInclusive<u32>, String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let [from, to] = [from, to.trim_start_matches('=')].map(|text| text.trim().parse::<u32>());
     match (from, to) {
-        (Ok(from), Ok(to)) if 1 <= from && from <= to && to <= MOST => Ok(from..=to),
+        (Ok(from), Ok(to)) if 1 <= from && from <= to && to <= MOST_VOLUMES => Ok(from..=to),
         _ => Err(format!(
-            "`{text}` is no number of volumes such as 4 or 1..8, {MOST} at most"
+            "`{text}` is no number of volumes such as 4 or 1..8, {MOST_VOLUMES} at most"
         )),
     }
 }

@@ -156,14 +156,14 @@ pub struct EmulateCtlArgs {
     pub command: control::Command,
 }
 
-/// A factor that leaves something of a bucket.
+/// Parses the divisor of burst buckets, of which even the largest leaves something.
 fn speed(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok();
     let sound = factor.filter(|factor: &f64| (1.0..=1e6).contains(factor));
     sound.ok_or_else(|| "it must be a number from 1 to 1,000,000".to_owned())
 }
 
-/// Room for a page at least.
+/// Parses a limit of memory: at least one page, without which no write could be kept.
 fn memory_limit(text: &str) -> Result<Bytes, String> {
     let limit: Bytes = text.parse().map_err(|error| format!("{error}"))?;
     match limit.0 {
@@ -172,6 +172,7 @@ fn memory_limit(text: &str) -> Result<Bytes, String> {
     }
 }
 
+/// Parses where the data is kept. An empty word is most likely an unset variable of a script.
 fn backing(text: &str) -> Result<String, String> {
     match text {
         "" => Err("write `memory`, or the path of a file".to_owned()),

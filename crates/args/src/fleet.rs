@@ -77,10 +77,11 @@ pub struct FleetRunArgs {
     pub run: RunArgs,
 }
 
-/// Options of `run` that a fleet does not take.
+/// Hides an option of `run` in the help of `fleet run` if a fleet does not take it. It is still parsed,
+/// so that the error can say why.
 pub(super) fn hidden(arg: clap::Arg) -> clap::Arg {
-    let is_of_one = REFUSED.iter().any(|(id, _)| *id == arg.get_id().as_str());
-    arg.hide(is_of_one)
+    let is_refused = REFUSED.iter().any(|(id, _)| *id == arg.get_id().as_str());
+    arg.hide(is_refused)
 }
 
 /// Options of `run` that a fleet does not take, and why.

@@ -58,12 +58,12 @@ pub struct GateArgs {
     pub junit: Option<PathBuf>,
 }
 
-/// The files that --force is about.
+/// The group of options that name a file to write: `--force` requires one of them.
 pub(crate) fn written() -> ArgGroup {
     ArgGroup::new("written").multiple(true)
 }
 
-/// A file: standard output holds the result.
+/// Parses the path of a file, and refuses `-`: standard output holds the result.
 fn file(text: &str) -> Result<PathBuf, String> {
     match text {
         "" | "-" => Err("the result is printed there: name a file".to_owned()),

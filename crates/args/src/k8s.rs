@@ -121,6 +121,7 @@ pub struct K8sExpectArgs {
     pub node_json: Option<PathBuf>,
 }
 
+/// Parses a label of a node, `KEY=VALUE`; Kubernetes allows an empty value.
 fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),

@@ -1,5 +1,6 @@
 //! In: the words of a command line.
-//! Out: what was asked, as data; help texts, from which manual pages and completions follow.
+//! Out: the parsed arguments of every command; help texts, from which manual pages and completions are
+//! generated.
 //! Never: carries anything out, reads a file, or asks the environment.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -23,6 +24,7 @@ mod history;
 mod judge;
 mod k8s;
 mod merge;
+mod parse;
 mod run;
 mod serve;
 mod since;
@@ -40,6 +42,7 @@ pub(crate) use judge::written;
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, GateArgs, PriceArgs, PriceBy};
 pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
 pub use merge::MergeArgs;
+pub use parse::{ParseError, by_name, parse};
 pub(crate) use run::run_name;
 pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
 pub use serve::ServeArgs;
@@ -154,12 +157,12 @@ pub enum Command {
     Completions(CompletionsArgs),
 }
 
-/// `2%`, from 0 to below 100.
+/// Parses a percentage from 0 to below 100, such as `2%`.
 fn share(text: &str) -> Result<f64, String> {
     percent(text).ok_or_else(|| format!("`{text}` is not a percentage such as 2%"))
 }
 
-/// A count that is not 0.
+/// Parses a whole number above 0.
 fn at_least_one(text: &str) -> Result<NonZeroU32, String> {
     let number = text.parse().ok().and_then(NonZeroU32::new);
     number.ok_or_else(|| {
@@ -294,7 +297,7 @@ pub struct FormArgs {
 }
 
 impl FormArgs {
-    /// The form; nothing: JSON.
+    /// The form of a document; `None`: JSON.
     pub fn form(self, style: Style) -> Option<Form> {
         match self.format {
             _ if self.json => None,

@@ -52,7 +52,7 @@ pub struct MergeArgs {
 }
 
 impl MergeArgs {
-    /// How the end is wanted, which is judged by what is asked.
+    /// Where and in which form the merged run is shown and kept, and by which conditions it is judged.
     pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
         let form = self.form.form(terminal::style());
         Wanted {

@@ -163,7 +163,7 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// How the end of the run is wanted, which is judged by what is asked.
+    /// Where and in which form the run is shown and kept, and by which conditions it is judged.
     pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
         let form = match self.form.form(terminal::style()) {
             _ if self.json_lines => Form::JsonLines,
@@ -182,7 +182,7 @@ impl RunArgs {
         }
     }
 
-    /// The name of the study.
+    /// The study, by default `quick`.
     pub fn study(&self) -> &str {
         self.study.as_deref().unwrap_or("quick")
     }
@@ -241,12 +241,12 @@ pub enum Arrivals {
     Closed,
 }
 
-/// A number of a list.
+/// Parses one number of a list; clap has split the list at its commas.
 fn in_a_list(text: &str) -> Result<NonZeroU32, String> {
     at_least_one(text.trim()).map_err(|why| format!("{why}; a list is written as 1,4,16"))
 }
 
-/// `70`, `70%`, `70/30`: reads, and writes behind the slash.
+/// Parses the share of reads: `70`, `70%`, or `70/30` with that of writes behind the slash.
 fn reads(text: &str) -> Result<u8, String> {
     let (reads, writes) = text.split_once('/').unzip();
     let reads = reads.unwrap_or(text).trim_end_matches('%');
@@ -263,7 +263,8 @@ fn reads(text: &str) -> Result<u8, String> {
     })
 }
 
-/// `5000`, `5,000` is a list of two.
+/// Parses a rate in operations a second, such as `5000`. `5,000` is a list of two, of which `000` is
+/// refused here.
 fn rate(text: &str) -> Result<NonZeroU32, String> {
     let number = text.trim();
     number
@@ -271,7 +272,7 @@ fn rate(text: &str) -> Result<NonZeroU32, String> {
         .map_err(|_| format!("`{text}` is not a rate: whole operations a second are, such as 5000"))
 }
 
-/// The engines that move data.
+/// Parses the name of an engine that moves data: one that does not measures no disk.
 fn engine(name: &str) -> Result<Engine, String> {
     const NAMES: [&str; 9] = [
         "io_uring", "libaio", "psync", "pvsync2", "pvsync", "sync", "vsync", "posixaio", "mmap",
@@ -301,10 +302,10 @@ pub enum OperationKind {
     Randrw,
 }
 
-/// More would push everything else off a line of `list`.
+/// The most characters of a name: a longer one would push all other columns of `list` off the line.
 const LONGEST_NAME: usize = 100;
 
-/// A name by which a run can be found again: one that can be typed, and that is no id.
+/// Parses the name of a run: a word by which it can be found again, so it can be typed and is no id.
 pub(crate) fn run_name(text: &str) -> Result<String, String> {
     let wrong = match text.trim() {
         "" => "a name needs at least one character",
@@ -319,7 +320,7 @@ pub(crate) fn run_name(text: &str) -> Result<String, String> {
     Err(wrong.to_owned())
 }
 
-/// A share that an interval can have.
+/// Parses a percentage above 0, such as the width of a confidence interval.
 fn above_nothing(text: &str) -> Result<f64, String> {
     match share(text)? {
         percent if percent > 0.0 => Ok(percent),

@@ -1,4 +1,4 @@
-//! In: `2d`, `2026-11-01`, `2026-11-01T18:00:00Z`. Out: a moment, once somebody says what time it is.
+//! In: `2d`, `2026-11-01`, `2026-11-01T18:00:00Z`. Out: a moment; for `2d`, once it is told the time.
 
 use std::str::FromStr;
 
@@ -7,12 +7,12 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// A moment of the past.
+/// A moment, absolute or relative to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
-    /// So long ago.
+    /// This long before now.
     Ago(SignedDuration),
-    /// Then.
+    /// This moment.
     Moment(Timestamp),
 }
 
@@ -20,7 +20,8 @@ impl FromStr for Since {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // `2026-11-01T18:00:00Z` is a date as well, whose time would be left out.
+        // The length is checked because jiff parses `2026-11-01T18:00:00Z` as a date, too, and drops the
+        // time.
         if text.len() == "2026-11-01".len()
             && let Ok(day) = text.parse::<Date>()
             && let Ok(midnight) = day.to_zoned(TimeZone::UTC)
@@ -30,6 +31,7 @@ impl FromStr for Since {
         if let Ok(moment) = text.parse() {
             return Ok(Self::Moment(moment));
         }
+        // A number without a unit is refused: it could be days or hours.
         if text.ends_with(char::is_alphabetic)
             && let Ok(ago) = text.parse::<Nanos>()
             && let Ok(ns) = i64::try_from(ago.0)
@@ -44,9 +46,10 @@ impl FromStr for Since {
 }
 
 impl Since {
-    /// The moment.
+    /// The moment, given what time it is.
     pub fn moment(self, now: Timestamp) -> Timestamp {
         match self {
+            // Longer ago than any timestamp: all runs are younger.
             Self::Ago(ago) => now.checked_sub(ago).unwrap_or(Timestamp::MIN),
             Self::Moment(moment) => moment,
         }

@@ -74,7 +74,7 @@ pub struct TraceInput {
 }
 
 impl TraceInput {
-    /// Whether anything of it is on the command line.
+    /// Whether any of these options is on the command line.
     pub fn is_given(&self) -> bool {
         let texts = [&self.input, &self.columns, &self.device];
         texts.into_iter().any(Option::is_some)

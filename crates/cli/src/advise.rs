@@ -1,7 +1,7 @@
-//! `blocklab advise`: from a need to the cheapest that carries it.
+//! `blocklab advise`: finds the cheapest volumes and machine that meet a need.
 //!
 //! ```text
-//!   arguments ──▶ question ──▶ advice, which asks back ──▶ the answer, printed
+//!   arguments ──▶ question ──▶ search for finalists ─────▶ advice, printed
 //!                                 │          ▲
 //!                                 ▼          │
 //!                              simulated, judged by the gate
@@ -33,7 +33,7 @@ use blocklab_args::AdviseArgs;
 use measured::Taken;
 use recorded::Recorded;
 
-/// Finds the cheapest that carries a need, and prints it.
+/// Finds the cheapest offer that meets a need, and prints it.
 pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     let catalog = place::load_catalog()?;
     let recorded = (!args.trace.is_empty()).then(|| Recorded {
@@ -47,7 +47,7 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     let current = migrated.transpose()?;
     let taken = taken(args, store, recorded.as_ref(), current.as_ref())?;
     let mut question = question::question(args, taken, &catalog)?;
-    stay(&mut question, current.as_ref());
+    keep_machine(&mut question, current.as_ref());
     let Some(answer) = answered(args, &question, recorded.as_ref(), store, &catalog)? else {
         return Ok(ExitCode::from(status::INTERRUPTED));
     };
@@ -79,7 +79,7 @@ fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {
     Market::new(catalog, question).map_err(|wrong| anyhow!("{wrong}"))
 }
 
-/// The device of a volume in use.
+/// The offer that `--migrate` names: a volume in use.
 fn in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
     let text = text.strip_prefix("sim:").unwrap_or(text);
     let resolved = resolve_text(text, catalog);
@@ -91,7 +91,7 @@ fn in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
     }
 }
 
-/// The need: of a stored run, of a recorded load or of a volume in use, with the parts of `--need`.
+/// The need of a stored run, a trace or a volume in use; `--need` replaces parts of it.
 fn taken(
     args: &AdviseArgs,
     store: &Store,
@@ -112,6 +112,7 @@ fn taken(
             .need
             .with(text)
             .map_err(|error| anyhow!("--need: {error}"))?;
+        // A rate that the user gives is known; one that was measured may be only a lower bound.
         let names_a_rate = text.contains("iops") || text.contains("/s");
         taken.at_least &= !names_a_rate;
     }
@@ -131,8 +132,8 @@ fn taken(
     Ok(taken)
 }
 
-/// A volume in use stays on its machine.
-fn stay(question: &mut Question, current: Option<&Resolved>) {
+/// Restricts the search to the machine to which the volume in use is attached.
+fn keep_machine(question: &mut Question, current: Option<&Resolved>) {
     let Some(Address::Sold(offer)) = current.map(|current| &current.address) else {
         return;
     };
@@ -145,7 +146,7 @@ fn stay(question: &mut Question, current: Option<&Resolved>) {
     }
 }
 
-/// The answer; `None`: it was interrupted.
+/// The advice; `None`: a signal interrupted it.
 fn answered(
     args: &AdviseArgs,
     question: &Question,
@@ -176,7 +177,7 @@ fn answered(
     }
 }
 
-/// Why no answer was given.
+/// Why there is no advice.
 enum Stop {
     /// A signal ended a simulation.
     Interrupted,

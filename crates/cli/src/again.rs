@@ -1,4 +1,4 @@
-//! `blocklab run --again`: a kept run as a study.
+//! `blocklab run --again`: a stored run as a study.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ pub struct Again {
     pub id: String,
     /// Its plan.
     pub plan: Plan,
-    /// What its targets were called on the command line.
+    /// Its targets as they were typed.
     pub targets: Vec<String>,
 }
 
 /// The plan in the record of a run, if it is complete.
 pub fn load(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
-    // As they were typed: names with control characters are shown in another form than they have.
+    // Unchanged, because control characters in names are otherwise replaced for display.
     let record = chosen::record_unchanged(run, store)?;
     let id = &record.id;
     if record.origin == Origin::Imported {
@@ -33,11 +33,10 @@ pub fn load(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
             "{id} was imported and cannot be repeated: run the script of the program that measured it"
         );
     }
-    let typed = record
-        .targets
-        .iter()
-        .filter_map(|target| target.address.clone());
-    let targets: Vec<String> = typed.collect();
+    let targets = record.targets.iter();
+    let targets: Vec<String> = targets
+        .filter_map(|target| target.address.clone())
+        .collect();
     let mut plan = plan_of(&record)?;
     let cases = plan.cases.iter_mut();
     let jobs = cases.flat_map(|case| &mut case.workload.jobs);
@@ -65,7 +64,7 @@ pub fn load(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     })
 }
 
-/// The plan that a run has kept; of a run from before plans were kept, what its text means.
+/// The plan in a Record; in an old Record without one, the plan that its native text describes.
 pub fn plan_of(record: &Record) -> Result<Plan> {
     if let Some(plan) = &record.requested.plan {
         return Ok(plan.clone());
@@ -82,7 +81,7 @@ pub fn plan_of(record: &Record) -> Result<Plan> {
     Ok(parsed.plan)
 }
 
-/// The operations of a trace, if its file is still what it was.
+/// Reads the operations of a trace again, if its file has not changed.
 fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
     let named = replay.source.as_ref();
     let source = named.with_context(|| format!("the record of {id} names no trace file"))?;
@@ -105,8 +104,8 @@ fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
     })
 }
 
-/// Whether the run was on the null target. Every job had the null engine there, whatever its study
-/// named, and so has the text of an older record.
+/// Whether the run was on the null target. All jobs had the null engine there, and an old Record does
+/// not have the engines of its study.
 fn ran_on_nothing(record: &Record, jobs: &[&Job]) -> bool {
     let mut targets = record.targets.iter();
     targets.any(|target| target.kind == TargetKind::Null)

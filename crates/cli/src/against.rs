@@ -1,4 +1,4 @@
-//! `blocklab compare RUN --against-history`: a run against those before it.
+//! `blocklab compare RUN --against-history`: a run compared with those before it.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::{answer as form, chosen};
 use blocklab_args::CompareArgs;
 
-/// As JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Fields<'a> {
     verdict: String,
@@ -29,7 +29,7 @@ struct Fields<'a> {
     gate: Option<&'a Gate>,
 }
 
-/// Compares the only run with the level of each of its loads before it.
+/// Compares the named run with the earlier level of each of its loads.
 pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<ExitCode> {
     let [run] = &args.runs[..] else {
         bail!("--against-history is about one run: its history is what it is compared with");
@@ -50,7 +50,7 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
             let words = views::against_history(&against).print(form);
             let answers = match form {
                 blocklab_report::document::Form::Html => {
-                    gate::aside(gate.as_ref());
+                    gate::print_aside(gate.as_ref());
                     String::new()
                 }
                 form => gate::words(gate.as_ref(), form),
@@ -69,7 +69,7 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
     Ok(gate::status(gate.as_ref(), args.gate.strict).into())
 }
 
-/// The run, and those before it: with a tag, only those that have it.
+/// The run, and the runs before it; with a tag, only those that have it.
 fn runs(
     record: &Record,
     tag: Option<&str>,

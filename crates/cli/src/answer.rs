@@ -1,4 +1,4 @@
-//! A view in the form that the user asks for.
+//! Prints a view in the requested format.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ struct Envelope<'a, T> {
     fields: &'a T,
 }
 
-/// One JSON object, indented, with a newline at the end. Its first field names the form and gives
-/// its number: fields are added without a new one, a change of meaning needs one.
+/// One indented JSON object with a newline at the end. Its first field is the name of the format with
+/// its version, which changes when the meaning of a field does, and not when one is added.
 pub fn json(form: (&'static str, u32), fields: &impl Serialize) -> Result<String> {
     let whole = Envelope {
         form: BTreeMap::from([form]),
@@ -27,12 +27,12 @@ pub fn json(form: (&'static str, u32), fields: &impl Serialize) -> Result<String
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }
 
-/// The fields of a form that has one.
+/// The fields of a format that has only one.
 pub fn only<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static str, &'a T> {
     BTreeMap::from([(key, value)])
 }
 
-/// Prints a view: as the fields that programs read, or as its document.
+/// Prints a view as JSON fields or as a document, as the options request.
 pub fn print(
     how: FormArgs,
     form: (&'static str, u32),

@@ -1,4 +1,4 @@
-//! `blocklab calibrate`: runs of a disk in, a device file that behaves like it out.
+//! `blocklab calibrate`: makes a device file that behaves like a measured disk.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -71,7 +71,7 @@ fn closing(args: &CalibrateArgs) -> Part {
     Part::Entries(entries.into())
 }
 
-/// A path as an address takes it: never a name of something that is sold.
+/// A path in the form of an address. `./` keeps a bare name from being read as that of an offer.
 fn address(path: &Path) -> String {
     let bare = path.is_relative() && !path.starts_with(".") && !path.starts_with("..");
     let before = if bare { "./" } else { "" };
@@ -87,7 +87,7 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
     answer::json(("calibration_format", 1), &whole)
 }
 
-/// The comment at the head of the file.
+/// The comment at the beginning of the device file.
 fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
     let mut lines = vec![format!(
         "Made by `blocklab calibrate {}`.",
@@ -110,9 +110,9 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
     comments.collect::<String>() + "\n"
 }
 
-/// The same loads on the fitted device, in virtual time; `None` when it was interrupted.
+/// Runs the same loads on the fitted device in virtual time; `None`: a signal interrupted it.
 fn simulate_all(measured: &[&Record], device: &str, store: &Store) -> Result<Option<Vec<Record>>> {
-    let file = Passing::new(device)?;
+    let file = TemporaryFile::new(device)?;
     let target = Target::Sim(Address::File(file.0.display().to_string()));
     let setting = Setting {
         store,
@@ -135,7 +135,7 @@ fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Op
         id: Some(format!("{}-model", record.id)),
         ..Request::once(Study::of_plan(again(record)?), vec![target.to_string()])
     };
-    // A simulation of seconds needs no screen.
+    // A simulation takes seconds, so no progress is shown.
     let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
     match finished.context("cannot simulate the fitted device")? {
         Finished::Run(record) if record.status != Status::Interrupted => Ok(Some(*record)),
@@ -143,12 +143,12 @@ fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Op
     }
 }
 
-/// This many operations of a load show its rate, and its 99th percentile: the model has no bucket
-/// that a longer run would empty.
+/// Operations of a load that are enough for its rate and its 99th percentile: a fitted model has no
+/// burst bucket that a longer run would empty.
 const OPERATIONS: f64 = 100_000.0;
 
-/// The plan of a run for the model: once, without rests, only loads that can be compared, and no
-/// longer than they need.
+/// The plan of a run for the simulation: one pass without pauses, only the loads that can be compared,
+/// each as short as possible.
 fn again(record: &Record) -> Result<Plan> {
     let mut plan = plan_of(record)?;
     (plan.passes, plan.discard, plan.pause) = (1, 0, Nanos::ZERO);
@@ -175,10 +175,10 @@ fn shorten(case: &mut Case, enough: Nanos) {
     }
 }
 
-/// A file that is gone when this is.
-struct Passing(PathBuf);
+/// A file that is removed when this is dropped.
+struct TemporaryFile(PathBuf);
 
-impl Passing {
+impl TemporaryFile {
     fn new(text: &str) -> Result<Self> {
         let name = format!(
             "blocklab-calibrate-{}-{:016x}.toml",
@@ -188,15 +188,16 @@ impl Passing {
         let path = env::temp_dir().join(name);
         let mut file =
             File::create_new(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        let passing = Self(path);
+        // From here on, an error removes the file.
+        let temporary = Self(path);
         file.write_all(text.as_bytes())?;
-        Ok(passing)
+        Ok(temporary)
     }
 }
 
-impl Drop for Passing {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // What cannot be removed lies in the directory for such files.
+        // If that fails, the system cleans its directory for temporary files.
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! `blocklab catalog`: lists, explains and imports what can be bought.
+//! `blocklab catalog`: lists, explains and imports offers of volumes and instances.
 
 use std::fs;
 use std::path::Path;
@@ -18,16 +18,16 @@ use blocklab_report::document::{Column, Document, Form, Part, Table};
 
 mod sheet;
 
-/// What can be bought, what it promises and what it costs.
+/// Runs the subcommand.
 pub fn run(args: &CatalogArgs) -> Result<()> {
     match &args.command {
         CatalogCommand::List(args) => list(args),
         CatalogCommand::Show(args) => show(args),
-        CatalogCommand::Import(args) => bring(args),
+        CatalogCommand::Import(args) => import_files(args),
     }
 }
 
-/// Shows what can be shown; the addresses that cannot be used are named afterwards, all of them.
+/// Shows the addresses that can be shown, and then an error that names all others.
 fn show(args: &CatalogShowArgs) -> Result<()> {
     let catalog = place::load_catalog()?;
     let described = args.addresses.iter().map(|address| match &args.load {
@@ -47,7 +47,7 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
     bail!(refused.join("\n"))
 }
 
-/// Sheets in a form: in JSON one object after another, each as it is by itself.
+/// Prints sheets in a format: in JSON as one object after another; `None` is JSON.
 fn sheets_in(form: Option<Form>, sheets: &[Sheet]) -> Result<String> {
     let Some(form) = form else {
         let objects = sheets
@@ -66,14 +66,15 @@ fn sheets_in(form: Option<Form>, sheets: &[Sheet]) -> Result<String> {
     Ok(whole.print(form))
 }
 
-/// What an address names, in words and as JSON.
+/// The sheet of an address, as a document and as JSON.
 pub fn shown(address: &str) -> Result<(Document, String)> {
     let sheet = describe(address, &place::load_catalog()?).map_err(readable)?;
     let json = answer::json(("catalog_show_format", 1), &sheet)?;
     Ok((sheet::document(&sheet), json))
 }
 
-/// A message of several lines begins on a line of its own, so that its pointer points.
+/// An error for the user. A message of several lines begins on a new line, so that the mark below the
+/// address points at the right part.
 fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
     let text = error.to_string();
     if text.contains('\n') {
@@ -128,6 +129,7 @@ fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
     }
 }
 
+/// Titles of the columns. The last one is the price, whose currency is that of the region.
 const HEADS: [&str; 11] = [
     "TYPE",
     "vCPU",
@@ -141,6 +143,7 @@ const HEADS: [&str; 11] = [
     "WRITE IOPS",
     "",
 ];
+
 fn document(listed: &[Listed], currency: &str, is_foreign: bool) -> Document {
     let columns = HEADS.iter().map(|title| match *title {
         "EBS MB/s" if is_foreign => Column::figure("MB/s"),
@@ -186,7 +189,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), count)
 }
 
-/// The maximum of a burst; empty where the base is no less, since it lasts for ever then.
+/// The burst rate; empty if the base rate is the same, because that is no burst.
 fn up_to(base: Option<f64>, max: Option<f64>) -> String {
     if base == max {
         String::new()
@@ -195,7 +198,7 @@ fn up_to(base: Option<f64>, max: Option<f64>) -> String {
     }
 }
 
-/// `143.75`, `1,250`: to three decimals below a thousand.
+/// A number such as `143.75` or `1,250`: at most three decimals, and none from 1,000 on.
 fn trimmed(value: f64) -> String {
     if value.abs() < 1000.0 {
         blocklab_units::trimmed(value, 3)
@@ -204,7 +207,7 @@ fn trimmed(value: f64) -> String {
     }
 }
 
-fn bring(args: &CatalogImportArgs) -> Result<()> {
+fn import_files(args: &CatalogImportArgs) -> Result<()> {
     let folder = place::catalog()
         .context("cannot find your catalog: neither XDG_DATA_HOME nor HOME is set")?;
     let date = args.date.as_deref().map(str::parse::<Date>);
@@ -220,7 +223,7 @@ fn bring(args: &CatalogImportArgs) -> Result<()> {
     terminal::print(if args.json {
         answer::json(("catalog_import_format", 1), &answer::only("files", &done))?
     } else {
-        done.iter().map(account).collect()
+        done.iter().map(summary).collect()
     })
 }
 
@@ -235,10 +238,11 @@ fn written(path: &Path) -> Result<Date> {
     Ok(day.parse()?)
 }
 
-/// More changes than this are counted, and shown in full with `--json`.
+/// Most changes that are listed; `--json` lists all.
 const SHOWN: usize = 40;
 
-fn account(done: &Imported) -> String {
+/// The text about an imported file.
+fn summary(done: &Imported) -> String {
     let assumed = if done.date_assumed {
         " (assumed: the file names no day)"
     } else {

@@ -1,21 +1,21 @@
-//! The run that a word of the command line means.
+//! Loads the run that the user names.
 
 use anyhow::Result;
 use blocklab_console::terminal;
 use blocklab_record::Record;
 use blocklab_store::{Store, Stored};
 
-/// The run, with a line where its name could also mean an older one.
+/// The run, for display. A line on the terminal tells if older runs have the same name.
 pub fn record(run: &str, store: &Store) -> Result<Record> {
     Ok(announced(run, store.load(run)?))
 }
 
-/// The record with all texts as they are stored.
+/// The same with all texts as they are stored, also those that could harm a terminal.
 pub fn record_unchanged(run: &str, store: &Store) -> Result<Record> {
     Ok(announced(run, store.load_unchanged(run)?))
 }
 
-/// The record; a line on the terminal says which one is meant, where several have its name.
+/// The Record, after a line that tells which one is meant if several have the name.
 fn announced(run: &str, stored: Stored) -> Record {
     if stored.of_its_name > 1 {
         let (id, runs) = (&stored.record.id, stored.of_its_name);

@@ -1,10 +1,10 @@
-//! `blocklab compare`: runs beside one of them, or beside the history, and the conditions on them.
+//! `blocklab compare`: compares runs with one of them or with the history, and judges conditions.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use blocklab_compare::compare::{Comparison, Margins, compare as hold};
+use blocklab_compare::compare::{Comparison, Margins, compare as compare_records};
 use blocklab_compare::gate::{Asked, Condition, Evidence, Gate, answer};
 use blocklab_findings::{Assessment, Finding, assess};
 use blocklab_record::Record;
@@ -21,7 +21,7 @@ use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
 use blocklab_store::each;
 
-/// Holds runs against one of them.
+/// Compares runs with one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let asked = asked(args)?;
     if args.against_history {
@@ -36,7 +36,7 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     all_different(&args.runs, &records)?;
     let all: Vec<&Record> = records.iter().collect();
     gate::check_cases(&asked, &all)?;
-    let comparison = hold(&all, baseline, margins(args, &asked));
+    let comparison = compare_records(&all, baseline, margins(args, &asked));
     let gate = judge(&asked, &all, &comparison);
     show(args, &all, &comparison, gate.as_ref())?;
     if let Some(gate) = &gate {
@@ -47,8 +47,8 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     Ok(gate::status(gate.as_ref(), args.gate.strict).into())
 }
 
-/// A run shows no difference from itself, whatever happened: a pipeline that compares `latest` with
-/// `latest` would pass for ever.
+/// Refuses to compare a run with itself, which shows no difference whatever happened: a pipeline that
+/// compares `latest` with `latest` would always pass.
 fn all_different(names: &[String], records: &[Record]) -> Result<()> {
     for (place, record) in records.iter().enumerate() {
         if records[..place].iter().any(|other| other.id == record.id) {
@@ -62,7 +62,8 @@ fn all_different(names: &[String], records: &[Record]) -> Result<()> {
     Ok(())
 }
 
-/// The passes are planned for the difference that somebody cares about.
+/// The differences that matter: the one of the gate, or `--at-least`. The number of passes that would
+/// show a difference is calculated for it.
 fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
     let defaults = Margins::default();
     let losses = asked.iter().filter_map(|one| match one.condition {
@@ -78,7 +79,7 @@ fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
     }
 }
 
-/// The conditions of the gates. `slower` without a share allows the least difference that matters.
+/// The conditions of the gate. `slower` without a percentage allows the smallest difference that matters.
 fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
     let mut asked = gate_args::asked(&args.gate, Asking::Compare)?;
     let usual = args.at_least.unwrap_or(Condition::LOSS_PERCENT);
@@ -117,11 +118,11 @@ fn show(
     match args.form.form(terminal::style()) {
         None => terminal::print_styled(json::comparison(all, comparison, gate)),
         Some(_) if is_page_printed => {
-            gate::aside(gate);
+            gate::print_aside(gate);
             Ok(())
         }
         Some(Form::Html) => {
-            gate::aside(gate);
+            gate::print_aside(gate);
             terminal::print_data(page(all, comparison))
         }
         Some(form) => {
@@ -136,8 +137,7 @@ fn show(
     }
 }
 
-/// The place of the baseline among the records; a run that was not named among the others comes
-/// first.
+/// The index of the baseline among the Records. If it is not one of them, it is added at the front.
 fn baseline(args: &CompareArgs, store: &Store, records: &mut Vec<Record>) -> Result<usize> {
     let Some(run) = &args.baseline else {
         return Ok(0);

@@ -1,8 +1,8 @@
-//! What a shell completes in addition to our own words: runs, studies, addresses.
+//! Shell completion of names that clap does not know: runs, studies, addresses.
 //!
-//! The scripts of `blocklab completions` call `blocklab __complete WORD…`: the words of the line up to
-//! the cursor, without the program's name. The name of the value that is expected there (`RUN`) says
-//! what is listed; where that is nothing, the shell completes options and files as it does.
+//! The scripts of `blocklab completions` call `blocklab __complete WORD…` with the words of the line up
+//! to the cursor, without the program's name. The name of the value that is expected there, such as
+//! `RUN`, decides what is listed. If nothing is, the shell completes options and files as usual.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,17 +19,17 @@ use clap_complete::Shell;
 
 use blocklab_args::Cli;
 
-/// The word by which a shell asks. No command: it has no help, no page and no promise.
-const ASKED: &str = "__complete";
+/// The word with which the scripts call. It is hidden, so that it can change.
+const COMPLETE: &str = "__complete";
 
-/// The words to complete, where the shell requests it.
+/// The words to complete; `None`: this is no call of a completion script.
 pub fn requested(arguments: &[OsString]) -> Option<Vec<String>> {
     let (word, rest) = arguments.get(1..)?.split_first()?;
     let words = rest.iter().map(|word| word.to_string_lossy().into_owned());
-    (word == ASKED).then(|| words.collect())
+    (word == COMPLETE).then(|| words.collect())
 }
 
-/// Prints what fits, one a line. A shell shows no errors here.
+/// Prints the names that fit, one a line. Errors are ignored: they would break the user's line.
 pub fn print(words: &[String]) {
     let Some(place) = expected(words) else { return };
     let (store, catalog) = (place::store(place.store).ok(), place::load_catalog().ok());
@@ -38,18 +38,18 @@ pub fn print(words: &[String]) {
     let _ = terminal::print(lines);
 }
 
-/// What stands at the cursor.
+/// The value at the cursor.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     /// The name of the value: `RUN`.
     kind: String,
-    /// What is typed of it.
+    /// What is already typed of it.
     begun: String,
     /// The store that the line names.
     store: Option<std::path::PathBuf>,
 }
 
-/// `None`: an option or a command is expected, or the line makes no sense.
+/// The value at the cursor; `None` if an option or a command is expected, or the line is invalid.
 fn expected(words: &[String]) -> Option<Place> {
     let mut cli = Cli::command();
     cli.build();
@@ -91,10 +91,10 @@ fn expected(words: &[String]) -> Option<Place> {
     })
 }
 
-/// An address of a volume that is modelled, and not only looked up.
+/// The kind of an address that must be one that can be simulated.
 const MODEL: &str = "MODEL";
 
-/// What an argument is: the name of its value.
+/// The kind of an argument: the name of its value.
 fn kind(command: &Command, arg: &Arg) -> String {
     let name = arg.get_value_names().and_then(|names| names.first());
     match name {
@@ -104,14 +104,14 @@ fn kind(command: &Command, arg: &Arg) -> String {
     }
 }
 
-/// The option that takes a value and is written so.
+/// The option of this spelling, if it takes a value.
 fn option<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let name = word.split('=').next().unwrap_or(word);
     let mut all = command.get_arguments();
     let found = all.find(|arg| match name.strip_prefix("--") {
         Some(long) => arg
             .get_long_and_visible_aliases()
-            .is_some_and(|get_long_and_visible_aliase| get_long_and_visible_aliase.contains(&long)),
+            .is_some_and(|names| names.contains(&long)),
         None => arg
             .get_short()
             .is_some_and(|short| name == format!("-{short}")),
@@ -119,7 +119,8 @@ fn option<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     found.filter(|arg| arg.get_action().takes_values())
 }
 
-/// The words of a kind that begin with `begun`. Those of a store or a catalog need one.
+/// The names of a kind that begin with `begun`; none of runs without a store, or of addresses without a
+/// catalog.
 fn candidates(
     kind: &str,
     begun: &str,
@@ -141,7 +142,7 @@ fn candidates(
                     .map(|address| format!("{model}{address}"))
                     .collect()
             }
-            // Files and devices are the shell's, once one of these cannot be meant.
+            // With something typed that fits none of these, the shell completes files and devices.
             _ if begun.is_empty() => Vec::new(),
             _ => Target::BEGINNINGS.map(str::to_owned).to_vec(),
         },
@@ -157,14 +158,14 @@ fn runs(store: Option<&Store>) -> Vec<String> {
     calls(&newest_first.collect::<Vec<_>>())
 }
 
-/// What runs of these ids and names are called by: `latest`, the ids in this order, and each name that
-/// one of them alone has.
+/// What these runs (id and name) can be called: `latest`, their ids in this order, and each name that only
+/// one of them has.
 fn calls(runs: &[(String, String)]) -> Vec<String> {
     let mut names = BTreeMap::<&str, u32>::new();
     for (_, name) in runs {
         *names.entry(name).or_default() += 1;
     }
-    // A shell would take a blank for the end of the word.
+    // A blank would end the word in a shell.
     names.retain(|name, runs| *runs == 1 && !name.contains(char::is_whitespace));
     let latest = (!runs.is_empty()).then_some("latest").into_iter();
     let ids = runs.iter().map(|(id, _)| id.as_str());
@@ -179,8 +180,8 @@ fn models(begun: &str, catalog: &Catalog) -> Vec<String> {
     all
 }
 
-/// Whether an address can be simulated, or one that begins so. Some volumes have a name and no rate,
-/// some instances no disks, and some volumes are sold by their rate.
+/// Whether an address, or one that begins with it, can be simulated. Some types of volumes have no known
+/// rate, some need a provisioned one, and some instances have no disks.
 fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
     let load = Load {
         read_percent: 100,
@@ -199,7 +200,7 @@ fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
     })
 }
 
-/// The part that is being typed: the type of a volume, or of the instance after `@`.
+/// Completions of an address: types of volumes, or instances after `@`.
 fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     match begun.rsplit_once('@') {
         Some((volume, _)) => {
@@ -233,8 +234,7 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     }
 }
 
-/// The script for our own words, and what makes a shell request names; nothing for shells that
-/// cannot.
+/// Adds to clap's script what makes the shell ask for names, for the shells that can do that.
 pub fn with_names(shell: Shell, words: &str) -> String {
     let asks = match shell {
         Shell::Bash => BASH,
@@ -245,8 +245,8 @@ pub fn with_names(shell: Shell, words: &str) -> String {
     format!("{words}{asks}")
 }
 
-/// The completions for fish, which completes the value of an option by that option's line alone, so
-/// each gets the rule.
+/// The script for fish. It completes the value of an option by the line of that option alone, so the
+/// rule is added to each of these lines.
 fn fish(words: &str) -> String {
     let mut text = String::new();
     for line in words.lines() {

@@ -96,7 +96,7 @@ fn yes_no(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
-/// A virtual disk calls itself rotational whatever lies below it, so of one nothing is known.
+/// Whether a disk rotates. A virtio disk always says that it does, so nothing is known about it.
 fn rotational(facts: &BlockDevice) -> String {
     if facts.transport == "virtio" && facts.rotational {
         "unknown".to_owned()
@@ -105,7 +105,7 @@ fn rotational(facts: &BlockDevice) -> String {
     }
 }
 
-/// `nvme, ebs`.
+/// The transport and the cloud service of a device, such as `nvme, ebs`.
 fn kind(device: &Device) -> String {
     let facts = &device.node.facts;
     match &facts.cloud {
@@ -114,7 +114,7 @@ fn kind(device: &Device) -> String {
     }
 }
 
-/// What is on the device, the liveliest first: where it is mounted, or what its marks show.
+/// What is on a device: mount, swap, or what its signatures show. What is in use comes first.
 fn content(device: &Device) -> String {
     if let Some(mount) = device.mounts.first() {
         let more = match device.mounts.len() {

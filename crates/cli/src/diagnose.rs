@@ -1,4 +1,4 @@
-//! `blocklab diagnose`: runs from the store, what was bought from the catalog, one judgement of both.
+//! `blocklab diagnose`: what limited a run, and whether it got what was bought.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
 use blocklab_store::each;
 
-/// Prints what holds runs back, and whether they got what was bought.
+/// Diagnoses runs, and prints the result.
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.html.is_some() && args.runs.len() > 1 {
         bail!(
@@ -54,7 +54,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     let answers = gates.iter().filter_map(|(_, gate)| gate.as_ref());
     let worst = answers.max_by_key(|gate| gate.answer);
     if args.html.as_deref() == Some(Path::new("-")) {
-        gate::aside(worst)
+        gate::print_aside(worst)
     } else {
         terminal::print_styled(
             match (&pages[..], args.form.form(terminal::style()).is_none()) {
@@ -76,7 +76,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     Ok(gate::status(worst, args.gate.strict).into())
 }
 
-/// The diagnosis of one run, in words or in JSON; its page is written.
+/// The diagnosis of one run as text or JSON, and its gate. Its page is written.
 fn one(
     args: &DiagnoseArgs,
     asked: &[Asked],
@@ -88,7 +88,7 @@ fn one(
     let found = addresses.iter().map(|text| find(text, record, catalog));
     let bought = found.collect::<Result<Vec<_>>>()?;
     let hosts: Vec<_> = bought.iter().map(|(resolved, _)| host(resolved)).collect();
-    // The places of all volumes on the host of each.
+    // For each volume, the indices of all volumes on the same machine.
     let mut together: Vec<Vec<usize>> = Vec::new();
     for host in &hosts {
         let all = (0..hosts.len()).filter(|other| host.is_some() && hosts[*other] == *host);
@@ -120,7 +120,7 @@ fn one(
     let text = match args.form.form(terminal::style()) {
         None => json::diagnosis(record, &diagnosis, gate.as_ref()),
         Some(Form::Html) => {
-            gate::aside(gate.as_ref());
+            gate::print_aside(gate.as_ref());
             blocklab_page::diagnosis(record, &diagnosis)
         }
         Some(form) => {
@@ -133,8 +133,8 @@ fn one(
     Ok((text, gate))
 }
 
-/// The address of each target, in their order; none where none is given. A single one is that of the
-/// whole run, or of each of its targets.
+/// The address of each target in their order; none if none is given. A single address applies to all
+/// targets.
 fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
     let targets = &record.targets;
     let named: Vec<_> = given
@@ -167,7 +167,7 @@ fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
     Ok(addresses)
 }
 
-/// The place of the target and the address of `TARGET=ADDRESS`; `None` for an address alone.
+/// The index of the target, and the address, of `TARGET=ADDRESS`; `None` for an address alone.
 fn of_target<'t>(text: &'t str, targets: &[TargetFacts]) -> Option<(usize, &'t str)> {
     targets.iter().enumerate().find_map(|(place, target)| {
         let names = [Some(&target.path), target.address.as_ref()];
@@ -179,7 +179,7 @@ fn of_target<'t>(text: &'t str, targets: &[TargetFacts]) -> Option<(usize, &'t s
     })
 }
 
-/// The machine to which a volume is attached: its type, and its name where there are several.
+/// The machine of a volume: its type, and its name if there are several.
 fn host(resolved: &Resolved) -> Option<(String, Option<String>)> {
     match &resolved.address {
         Address::Sold(offer) => Some((offer.instance.clone()?, offer.host.clone())),
@@ -187,7 +187,7 @@ fn host(resolved: &Resolved) -> Option<(String, Option<String>)> {
     }
 }
 
-/// The device of an address, and what the run cost if it is that.
+/// The device of an address, and what the run has cost on it.
 fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Priced)> {
     let wrong = |error| anyhow!("cannot use this address:\n{error}");
     let resolved = resolve_text(text, catalog).map_err(wrong)?;

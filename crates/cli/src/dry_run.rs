@@ -1,4 +1,4 @@
-//! `blocklab run --dry-run`: what a run would write where, how long it takes, and what it costs.
+//! `blocklab run --dry-run`: what a run would write, how long it would take, and what it would cost.
 
 use anyhow::Result;
 use blocklab_catalog::Catalog;
@@ -18,10 +18,10 @@ use blocklab_args::FormArgs;
 /// Width of the names at the left.
 const INDENT: usize = 10;
 
-/// The rate that is assumed of a disk without a measurement.
+/// An example rate in bytes a second, to show what a load without a rate would write.
 const FOR_SCALE: Bytes = Bytes(1_000_000_000);
 
-/// What one system of a study would see, or the only one.
+/// What would happen on one system of a study, or on the only one.
 #[derive(Serialize)]
 struct SystemForecast {
     /// The system, in a study of several.
@@ -29,19 +29,19 @@ struct SystemForecast {
     cases: usize,
     passes: u32,
     targets: Vec<TargetLine>,
-    /// At most; `null` where only the time ends a load and no limit is known.
+    /// Upper bound; `null` if only time ends a load and no limit of the target is known.
     written_bytes: Option<u64>,
-    /// The part of it by loads that end after an amount, or have a rate.
+    /// The part of it by loads that end after an amount or have a rate.
     bounded_bytes: u64,
-    /// Time in which loads write as fast as the target takes it.
+    /// Time in which loads write as fast as the target can.
     unbounded_s: f64,
-    /// Laying out aside; in virtual time too.
+    /// Without laying out files; virtual time for simulated targets.
     duration_s: f64,
     /// Measurements that end after an amount and have no rate: their time is not in `duration_s`.
     untimed_measurements: usize,
-    /// Passes that are added, which write and take more; `null` without `--repeat-until`.
+    /// Passes that may be added, which write and take more; `null` without `--repeat-until`.
     added_passes: Option<AddedPasses>,
-    /// The price of what a modelled address stands for, rented for so long; `null` where no price is known.
+    /// The price of renting the modelled volume for that time; `null` if none is known.
     cost: Option<Cost>,
     #[serde(skip)]
     lines: Vec<(&'static str, String)>,
@@ -49,9 +49,9 @@ struct SystemForecast {
 
 #[derive(Serialize)]
 struct AddedPasses {
-    /// Until the interval of every rate is as narrow.
+    /// Half width of the interval of every rate at which no more are added.
     until_percent: f64,
-    /// None begins after so much measured time.
+    /// Measured time after which none begins.
     begin_within_s: f64,
 }
 
@@ -73,7 +73,7 @@ struct Cost {
     regions: Vec<String>,
 }
 
-/// Prints what a request would do; nothing is made, measured or changed.
+/// Prints what a request would do. Nothing is created, measured or changed.
 pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<()> {
     let prepared = Prepared::new(request, setting)?;
     let plans = prepared.plans().into_iter();
@@ -100,8 +100,11 @@ fn forecast_of(
     found: Forecast,
     catalog: &Catalog,
 ) -> SystemForecast {
-    let lines = found.targets.iter().flat_map(lines_of).collect();
-    // Several targets share what a load writes; no one of them takes more than its own limit.
+    let facts = found.targets.iter().map(|target| target.facts.clone());
+    let lines = facts
+        .flat_map(|facts| views::target_lines(&[facts]))
+        .collect();
+    // Several targets share what a load writes; each takes at most what its own limit allows.
     let written: Vec<_> = found
         .targets
         .iter()
@@ -141,11 +144,7 @@ fn target(of: TargetForecast) -> TargetLine {
     }
 }
 
-fn lines_of(of: &TargetForecast) -> Vec<(&'static str, String)> {
-    views::target_lines(std::slice::from_ref(&of.facts))
-}
-
-/// The price of what the addresses stand for, over the time of the run.
+/// What renting the modelled volumes for the time of the run costs.
 fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     let mut bought = Vec::new();
     for forecast in &found.targets {
@@ -256,7 +255,7 @@ impl SystemForecast {
         }
     }
 
-    /// How often that writes the whole devices below; vendors state endurance in such full writes.
+    /// How often that would fill the devices; vendors state endurance in such full writes.
     fn times_over(&self) -> String {
         let size: u64 = self.targets.iter().map(|target| target.size_bytes).sum();
         let mut targets = self.targets.iter();
@@ -308,7 +307,7 @@ impl Cost {
     }
 }
 
-/// Bytes in the unit that keeps three digits: a small load writes 16.4 MB, not 0 GB.
+/// Bytes with three digits in a fitting unit: a small load writes 16.4 MB, not 0 GB.
 fn amount(bytes: f64) -> String {
     let (unit, name) = match bytes {
         ..1e6 => (1e3, "kB"),

@@ -1,4 +1,4 @@
-//! `blocklab emulate`: a volume that nobody rented, for the programs of others.
+//! `blocklab emulate`: serves a modelled volume to other programs.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -44,7 +44,7 @@ use control::Control;
 use seen_so_far::SeenSoFar;
 use served::{Served, protocol};
 
-/// Serves until a signal comes, and keeps what was seen.
+/// Serves until a signal comes, and stores what clients did as a run.
 pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     keeping::try_out(store, args.no_save)?;
     let stopped = listen()?;
@@ -63,8 +63,8 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     let mut so_far = SeenSoFar::new((!args.no_save).then_some(store));
     control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
-        std::thread::sleep(control.patience(model.clock.now(), LOOK));
-        control.look(model.clock.now());
+        std::thread::sleep(control.time_to_next(model.clock.now(), LOOK));
+        control.run_due(model.clock.now());
         if watch.look(&served)? && so_far.is_due(model.clock.now()) {
             record.measurements = watch.measurements(served.visits(), &control);
             so_far.keep(&record);
@@ -77,7 +77,7 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     }
     record.measurements = watch.measurements(served.visits(), &control);
     record.finished_at = in_seconds(Timestamp::now());
-    // The run is kept behind this: what is kept of it while it lasts is gone by then.
+    // Ends the thread that writes the spool, before the run is stored and the spool removed.
     drop(so_far);
     let kept = end(args, store, &mut record)?;
     Ok(if is_free { kept } else { FAILED.into() })
@@ -86,18 +86,18 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is served: a model, or nothing that delays.
+/// What is served: a modelled device, or `null`, which delays nothing.
 struct Model {
     text: String,
     resolved: Option<Resolved>,
-    /// One for each volume.
+    /// The address of each volume.
     addresses: Vec<Address>,
     instance: Option<Arc<Instance>>,
     clock: Clock,
     seed: u64,
-    /// By how much burst buckets were divided.
+    /// The number by which burst buckets were divided (`--speed`).
     speed: Option<f64>,
-    /// Whether limiters have more of a bucket than the address gives them.
+    /// Whether limiters got a small bucket that the address does not give them.
     forgives: bool,
 }
 
@@ -119,7 +119,7 @@ impl Model {
         }
         let (mut resolved, addresses) = addresses::resolved(args)?;
         if let Some(factor) = args.speed {
-            quicken(&mut resolved.spec, factor)?;
+            divide_buckets(&mut resolved.spec, factor)?;
             resolved.limits = resolved.spec.limits();
         }
         let forgives = forgive_stalls(&mut resolved.spec);
@@ -143,7 +143,7 @@ impl Model {
         self.resolved.as_ref().map(|resolved| &resolved.spec)
     }
 
-    /// Whether it is a disk of the instance.
+    /// Whether a volume is a local disk of the instance.
     fn is_local(&self, index: usize) -> bool {
         matches!(self.addresses.get(index), Some(Address::Sold(offer)) if offer.volume == "local")
     }
@@ -152,7 +152,7 @@ impl Model {
         self.spec().map_or(1, |spec| spec.volumes.len())
     }
 
-    /// What clients see of one volume.
+    /// The size of a volume that clients see.
     fn size(&self, args: &EmulateArgs, index: usize) -> Result<Bytes> {
         let whole = self.spec().map(|spec| spec.volumes[index].capacity);
         let size = match (args.size, whole) {
@@ -210,7 +210,7 @@ impl Model {
             },
             size: volume.size(),
             read_only: volume.is_read_only(),
-            // Only media that seek are metered in whole units.
+            // Only hard disks are accounted in whole units.
             rotational: spec
                 .is_some_and(|spec| matches!(spec.accounting, Accounting::WholeUnits { .. })),
         }
@@ -256,9 +256,7 @@ impl Model {
             measurements: Vec::new(),
         }
     }
-}
 
-impl Model {
     fn notes(&self, args: &EmulateArgs) -> Vec<Note> {
         let mut notes = Vec::new();
         if let Some(factor) = args.speed {
@@ -282,11 +280,11 @@ fn in_seconds(moment: Timestamp) -> String {
     seconds.unwrap_or(moment).to_string()
 }
 
-/// Clients address no less.
+/// The smallest unit in which clients address a volume.
 const SECTOR: u64 = 512;
 
-/// Burst buckets hold less, and what is spent of them is shown in the same proportion of time.
-fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
+/// Divides burst buckets, and the time in which they are full again, by a factor.
+fn divide_buckets(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
     let volumes = spec
         .volumes
         .iter_mut()
@@ -310,9 +308,9 @@ fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
     }
 }
 
-/// Half of the machine's memory, or a quarter of what the control groups let this process use, if
-/// that is less. A power cut needs the pages as they were before writes that no flush has covered: they
-/// may take as much again.
+/// Half of the machine's memory, or a quarter of the control group's limit if that is less: only a
+/// quarter, because for a power cut the old contents of unflushed pages are kept, which can take as much
+/// again.
 fn default_memory() -> Bytes {
     let found = blocklab_host::environment();
     let half = Bytes(found.memory_bytes.0 / 2);
@@ -334,17 +332,19 @@ fn backing(
     Ok(open_file(Path::new(&path), size, args.read_only)?)
 }
 
-/// Sees what clients do, once a second.
+/// Samples what clients do, once a second.
 struct Watch<'a> {
     args: &'a EmulateArgs,
     model: &'a Model,
     volumes: &'a [Arc<Volume>],
     samplers: Vec<Sampler>,
+    /// For each volume, how long operations have waited for each limit.
     waited: Vec<Vec<(LimitName, Nanos)>>,
     began: Nanos,
+    /// The end of the current interval.
     next: Nanos,
     draws: bool,
-    /// Lines on the screen.
+    /// Number of lines that are drawn.
     drawn: usize,
 }
 
@@ -366,7 +366,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Whether a slice has ended.
+    /// Samples if an interval has ended; false, if not.
     fn look(&mut self, served: &Served) -> Result<bool> {
         if self.model.clock.now() < self.next {
             return Ok(false);
@@ -376,10 +376,10 @@ impl<'a> Watch<'a> {
         Ok(true)
     }
 
-    /// The last slice, which is shorter.
+    /// Samples the last interval, which is shorter, and clears the screen.
     fn close(&mut self) {
         self.draw(&[]);
-        // Nothing is printed, so nothing can fail.
+        // Only printing can fail, and without clients nothing is printed.
         let _ = self.slice(None);
     }
 
@@ -416,9 +416,9 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Lines of all volumes, in the place of those before.
+    /// Draws the lines of all volumes over the previous ones.
     fn draw(&mut self, lines: &[String]) {
-        /// More would push the first one off a small screen.
+        /// With more, a small screen would scroll.
         const MOST: usize = 16;
         if !self.draws {
             return;
@@ -450,7 +450,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Shows the run and keeps it.
+/// Prints the run and stores it.
 fn end(args: &EmulateArgs, store: &Store, record: &mut Record) -> Result<ExitCode> {
     if !args.no_save {
         store.settle(record);

@@ -1,4 +1,4 @@
-//! `blocklab emulate-ctl`: a command to a server that runs.
+//! `blocklab emulate-ctl`: sends a command to a running server.
 
 use std::io;
 use std::path::Path;

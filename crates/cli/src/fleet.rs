@@ -1,4 +1,4 @@
-//! `blocklab fleet run`: from arguments to one load on many hosts, and its merged run.
+//! `blocklab fleet run`: runs one load on many hosts and merges their runs.
 
 mod hosts;
 mod scaling;
@@ -32,7 +32,7 @@ pub fn fleet(args: &FleetArgs, store: &Store, given: Option<PathBuf>) -> Result<
 }
 
 fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8> {
-    hosts::refuse_what_is_of_one(args)?;
+    hosts::refuse_single_host_options(args)?;
     let wanted = args.run.wanted(gate::asked(&args.run.gate, Asking::Run)?);
     wanted.try_out(store)?;
     let load = load(args, &wanted, store)?;
@@ -90,7 +90,7 @@ impl Fleet<'_> {
         self.scale()
     }
 
-    /// A launch on the first hosts, for each of their numbers, and how the rates grow.
+    /// Launches on the first hosts, once for each of `--host-counts`, and prints the scaling curves.
     fn scale(&self) -> Result<u8> {
         let mut counts: Vec<usize> = Vec::new();
         for count in &self.args.host_counts {
@@ -104,7 +104,7 @@ impl Fleet<'_> {
             let (code, record) = self.conclude(outcome)?;
             match record {
                 Some(record) if code != INTERRUPTED && code != INCOMPLETE => curves.add(&record),
-                // Fewer points than were wanted are no curve of these hosts.
+                // Without one of the points, the curve would not be the requested one.
                 _ => return Ok(code),
             }
         }
@@ -112,7 +112,7 @@ impl Fleet<'_> {
         Ok(DONE)
     }
 
-    /// One launch on these hosts.
+    /// Launches the load on these hosts.
     fn launch(&self, names: &[String]) -> Result<Outcome> {
         let plan = self.plan(names)?;
         let launcher = if self.args.slurm {
@@ -151,7 +151,7 @@ impl Fleet<'_> {
         ))
     }
 
-    /// Prints and keeps what a launch came to: the exit code, and the run of all hosts.
+    /// Prints and stores the result of a launch; gives the exit code and the merged run.
     fn conclude(&self, outcome: Outcome) -> Result<(u8, Option<Record>)> {
         if !outcome.refused.is_empty() {
             for LostHost { name, why } in &outcome.refused {
@@ -168,20 +168,16 @@ impl Fleet<'_> {
             let is_wanted = self.interrupted.load(Ordering::Relaxed);
             return Ok((if is_wanted { INTERRUPTED } else { INCOMPLETE }, None));
         }
-        self.keep_hosts(&outcome);
+        // The runs of the hosts are stored here, too, so that they can be merged again.
+        if self.wanted.is_kept {
+            keep_hosts(&outcome, self.store);
+        }
         let mut record = self.merged(&outcome)?;
         let code = conclude_run(&mut record, self.wanted, self.store)?;
         Ok((code, Some(record)))
     }
 
-    /// The runs of the hosts, here as well as there, so that they can be merged again.
-    fn keep_hosts(&self, outcome: &Outcome) {
-        if self.wanted.is_kept {
-            keep_hosts(outcome, self.store);
-        }
-    }
-
-    /// What the hosts measured together; the run of a fleet of one is its own.
+    /// The merged run of all hosts; with one host, its own run.
     fn merged(&self, outcome: &Outcome) -> Result<Record> {
         let mut record = match (&outcome.runs[..], &outcome.lost[..]) {
             ([only], []) => only.record.clone(),
@@ -189,7 +185,7 @@ impl Fleet<'_> {
                 merge(runs, lost).map_err(|error| anyhow!("cannot merge the runs: {error}"))?
             }
         };
-        // The figures of a host that failed or was lost are there as far as they came.
+        // A host that failed or was lost has figures up to that moment only.
         if outcome.is_incomplete && record.fleet.is_some() {
             record.status = Status::Incomplete;
         }

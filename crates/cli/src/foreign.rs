@@ -1,4 +1,4 @@
-//! Files of other programs: their results, kept as runs, and fio's job files in the native format.
+//! Files of other programs: stores their results as runs, and converts fio's job files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use blocklab_console::{status, terminal};
 use blocklab_results::keeping;
 use blocklab_tools::tool_run;
 
-/// Reads all, then keeps all: one wrong file and nothing is kept.
+/// Reads all files and then stores their runs; if one file is invalid, nothing is stored.
 pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     keeping::try_out(store, false)?;
     let (mut records, damaged) = runs_in(args.tool, &args.files)?;
@@ -31,7 +31,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
             .iter_mut()
             .for_each(|record| record.requested.name.clone_from(name));
     }
-    // Printed when all are kept: an id may be taken meanwhile.
+    // Printed only when all are stored, because an id may still change if another run takes it.
     let mut is_well = true;
     let mut last = String::new();
     for record in &mut records {
@@ -53,7 +53,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     )))
 }
 
-/// The runs of these files, and what of them is damaged.
+/// The runs in these files, and what is wrong with those that are damaged.
 fn runs_in(tool: ImportTool, files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
     let tool = match tool {
         ImportTool::Record => return stored_in(files),
@@ -101,11 +101,8 @@ fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
 }
 
 fn sources(tool: Tool, path: &Path) -> Result<Vec<Source>> {
-    if tool != Tool::Vdbench {
-        return Ok(vec![source(path)?]);
-    }
-    if !path.is_dir() {
-        // The flat file alone names the runs.
+    // Vdbench's flat file has everything that is needed; a directory may have more.
+    if tool != Tool::Vdbench || !path.is_dir() {
         return Ok(vec![source(path)?]);
     }
     let there = VDBENCH_FILES.iter().map(|name| path.join(name));
@@ -135,7 +132,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Prints a job file of fio as a study, and lists on standard error what was understood differently.
+/// Prints a job file of fio as a study, and notes on standard error what was approximated.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     let ends_so = Path::new(&args.file).extension() == Some("fio".as_ref());
     if args.from.is_none() && !ends_so {
@@ -155,7 +152,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     terminal::print(text)
 }
 
-/// The text of a plan, if it has a key for all of it.
+/// A plan in the native format, if that has a key for everything in it.
 fn in_native(plan: &Plan) -> Result<String> {
     match native::left_out(plan).first() {
         None => Ok(native::render(plan)),

@@ -1,4 +1,4 @@
-//! `blocklab history`: every load in its place among the runs before it.
+//! `blocklab history`: how each load has changed from run to run.
 
 use anyhow::{Result, bail};
 use blocklab_compare::gate::fits;
@@ -17,7 +17,7 @@ use crate::answer;
 use crate::list::{is_wanted, warn_of};
 use blocklab_args::HistoryArgs;
 
-/// As JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Fields<'a> {
     verdict: String,
@@ -26,7 +26,7 @@ struct Fields<'a> {
     history: &'a History,
 }
 
-/// Prints the series of the loads that fit, with their changes.
+/// Prints the series of the selected loads, with their changes.
 pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     let index = store.index(&DERIVATION);
     warn_of(&index.damaged, store);
@@ -38,7 +38,7 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     })
 }
 
-/// The history for a page.
+/// The history for a web page.
 pub fn shown(args: &HistoryArgs, store: &Store) -> Result<Built> {
     let (runs, found) = found(args, store, &store.index(&DERIVATION))?;
     Ok(Built {
@@ -48,7 +48,7 @@ pub fn shown(args: &HistoryArgs, store: &Store) -> Result<Built> {
     })
 }
 
-/// How many runs fit, and their series.
+/// The number of selected runs, and their series.
 fn found(args: &HistoryArgs, store: &Store, index: &Index<RunHead>) -> Result<(usize, History)> {
     let now = Timestamp::now();
     let runs = history_runs(store, index, |run| is_wanted(store, run, &args.filter, now));
@@ -59,7 +59,7 @@ fn found(args: &HistoryArgs, store: &Store, index: &Index<RunHead>) -> Result<(u
         );
     }
     let mut found = series(&runs);
-    // All are tested, whatever is shown: nobody gets another answer by looking at less.
+    // Filtered only now: the tests are about all cases, and must not change with what is shown.
     if let Some(case) = &args.case {
         found
             .series

@@ -12,7 +12,7 @@ use blocklab_units::Bytes;
 
 use blocklab_args::{K8sArgs, K8sCommand, K8sManifestArgs};
 
-/// Prints the requested text.
+/// Prints a manifest, or the address that a storage class promises.
 pub fn k8s(args: &K8sArgs) -> Result<()> {
     match &args.command {
         K8sCommand::Manifest(args) => terminal::print(manifest(&measurement(args)?)?),
@@ -46,8 +46,9 @@ fn measurement(args: &K8sManifestArgs) -> Result<Measurement> {
     })
 }
 
-/// An address that the catalog knows.
+/// The address of the volume that a class (and a node) promises, if the catalog knows it.
 fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
+    // Standard input can be read only once.
     if class == Path::new("-") && node == Some(class) {
         bail!("the standard input is either the class or the node; put one of them into a file");
     }
@@ -58,7 +59,7 @@ fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
         None => class.display().to_string(),
     };
     let found = address(&class_text, node_text.as_deref(), size).with_context(|| names.clone())?;
-    // On a line of its own, so that its marks stand below what they mean.
+    // The error marks places in the address by position, so its text starts on a line of its own.
     resolve_text(&found, &place::load_catalog()?)
         .map_err(|error| anyhow::anyhow!("the catalog refuses the address of {names}:\n{error}"))?;
     Ok(found)

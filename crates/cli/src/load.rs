@@ -13,19 +13,19 @@ use blocklab_workload::{
 
 use blocklab_args::{Arrivals, LoadArgs, OperationKind};
 
-/// How long a pass lasts and how often it is repeated where the command line does not say.
+/// Warm-up, time and number of passes where the command line does not say.
 const RAMP: Nanos = Nanos::from_secs(1);
 const RUNTIME: Nanos = Nanos::from_secs(5);
 const PASSES: u32 = 3;
 
-/// Operations in flight in each thread where the command line does not say. Under a rate they are room
-/// for what the target holds up, not a load.
+/// Operations in flight in each thread where the command line does not say. Under a rate, the depth is
+/// not the load but its upper bound: a slow target may queue that many before arrivals are late.
 const DEPTH: NonZeroU32 = NonZeroU32::MIN;
 const DEPTH_UNDER_RATE: NonZeroU32 = NonZeroU32::new(256).expect("above zero");
 
 /// Three passes of each combination of the values that the flags list.
 pub fn plan(load: &LoadArgs) -> Result<Plan> {
-    refuse_what_does_not_fit(load)?;
+    refuse_contradictions(load)?;
     let combinations = combinations(load)?;
     let mut cases: Vec<Case> = Vec::new();
     for one in &combinations {
@@ -49,12 +49,14 @@ pub fn plan(load: &LoadArgs) -> Result<Plan> {
     })
 }
 
-fn refuse_what_does_not_fit(load: &LoadArgs) -> Result<()> {
+/// Refuses flags that would have no effect beside the others.
+fn refuse_contradictions(load: &LoadArgs) -> Result<()> {
     let (mut is_mixed, mut has_writes) = (false, false);
     for kind in &load.rw {
         is_mixed |= matches!(kind, OperationKind::Rw | OperationKind::Randrw);
         has_writes |= !matches!(kind, OperationKind::Read | OperationKind::Randread);
     }
+    // 50 is the default of --reads: given or not, it changes nothing here.
     if load.reads != 50 && !is_mixed {
         bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
     }
@@ -67,7 +69,7 @@ fn refuse_what_does_not_fit(load: &LoadArgs) -> Result<()> {
     Ok(())
 }
 
-/// A value of each flag.
+/// One value of each flag that takes a list.
 struct Combination {
     kind: OperationKind,
     size: Bytes,
@@ -76,7 +78,7 @@ struct Combination {
     rate: Option<NonZeroU32>,
 }
 
-/// Every combination of the listed values, those of the last flag next to each other.
+/// Every combination of the listed values; the last flag (`--rate`) varies fastest.
 fn combinations(load: &LoadArgs) -> Result<Vec<Combination>> {
     let rates: Vec<Option<NonZeroU32>> = match &load.rate[..] {
         [] => vec![None],
@@ -94,6 +96,7 @@ fn combinations(load: &LoadArgs) -> Result<Vec<Combination>> {
         load.threads.len(),
         rates.len(),
     ];
+    // Counted before anything is allocated: a few long lists multiply to more than the memory holds.
     let number = lengths
         .iter()
         .fold(1_usize, |all, len| all.saturating_mul(*len));
@@ -126,7 +129,7 @@ fn combinations(load: &LoadArgs) -> Result<Vec<Combination>> {
 
 fn case(one: &Combination, load: &LoadArgs) -> Result<Case> {
     let job = job(one, load);
-    job.check().map_err(|invalid| blamed(&invalid))?;
+    job.check().map_err(|invalid| flag_error(&invalid))?;
     let settings = settings(one, load);
     let swept: Vec<&str> = settings.iter().map(|(name, _)| &**name).collect();
     let base = name_without(&job, &swept).expect("one size, and a pattern that flags can name");
@@ -145,7 +148,7 @@ fn case(one: &Combination, load: &LoadArgs) -> Result<Case> {
     })
 }
 
-/// The values of flags that list several, by the keys of a study's matrix.
+/// The values of the flags that list several, under the keys that a study's `matrix` has for them.
 fn settings(one: &Combination, load: &LoadArgs) -> Vec<(String, String)> {
     let size = one.size.exact().replace(' ', "");
     let rate = one.rate.map_or_else(String::new, |rate| rate.to_string());
@@ -214,7 +217,7 @@ pub fn name_of(job: &Job) -> Option<String> {
     name_without(job, &[])
 }
 
-/// The name of a job without the settings that a sweep adds to it.
+/// The name of a job without the parts whose keys are in `swept`: a sweep appends those itself.
 fn name_without(job: &Job, swept: &[&str]) -> Option<String> {
     let order = match job.pattern {
         Pattern::Sequential => "seq",
@@ -254,8 +257,8 @@ fn name_without(job: &Job, swept: &[&str]) -> Option<String> {
     Some(kept.map(|(_, text)| text.as_str()).collect())
 }
 
-/// The flag that sets what a job cannot have.
-fn blamed(invalid: &Invalid) -> anyhow::Error {
+/// The error of a job's check, under the flag that sets the field.
+fn flag_error(invalid: &Invalid) -> anyhow::Error {
     let flag = match invalid.field {
         "block_size" => "--bs",
         "depth" => "--depth",
@@ -269,7 +272,8 @@ fn blamed(invalid: &Invalid) -> anyhow::Error {
     anyhow!("{flag}: {}", invalid.message)
 }
 
-/// A size in thousands that no sector divides was probably meant in units of 1,024.
+/// A note on a size such as `4KB`: a multiple of 1,000 that is not whole sectors was probably meant in
+/// units of 1,024.
 pub fn binary_hint(size: Bytes) -> Option<Note> {
     const SECTOR: u64 = 512;
     let is_odd = size.0.is_multiple_of(1000) && !size.0.is_multiple_of(SECTOR);

@@ -1,5 +1,5 @@
 //! In: arguments, environment, signals.
-//! Out: calls into the house, words to the user, an exit code.
+//! Out: calls of the other crates, messages to the user, an exit code.
 //! Never: a rule about storage, a figure, a format.
 
 mod advise;
@@ -36,39 +36,33 @@ mod study_list;
 mod trace;
 
 use std::env;
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use blocklab_args::{Cli, Command};
+use blocklab_args::{Cli, Command, ParseError, by_name, parse};
 use blocklab_console::{place, status, terminal};
 use blocklab_store::Store;
 use blocklab_tools::{cdm, diskspd, fio, vdbench};
-use blocklab_units::nearest;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
 
 fn main() -> ExitCode {
-    // A file beyond `ulimit -f` is an error like a full disk, and no reason to be killed.
+    // A write beyond `ulimit -f` then fails with EFBIG, which is reported like a full disk; the signal
+    // would kill the process instead.
     // SAFETY: no handler is installed, and there is one thread.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let arguments = by_name(env::args_os());
+    // Before the parser: the words of an unfinished command line are not valid arguments.
     if let Some(words) = complete::requested(&arguments) {
         complete::print(&words);
         return ExitCode::SUCCESS;
     }
-    if let Some(words) = arguments.iter().find_map(|argument| no_hyphen(argument)) {
-        terminal::complain(&anyhow::Error::msg(words));
-        return ExitCode::from(status::MISTAKE);
-    }
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
-            terminal::complain(&no_text(&arguments));
+        Err(ParseError::Message(message)) => {
+            terminal::complain(&anyhow::Error::msg(message));
             return ExitCode::from(status::MISTAKE);
         }
-        Err(error) => suggest(error).exit(),
+        Err(ParseError::Clap(error)) => error.exit(),
     };
     dispatch(cli).unwrap_or_else(|error| {
         terminal::complain(&error);
@@ -76,68 +70,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The arguments, with the command that the program's own name stands for.
-fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    let file = arguments
-        .first()
-        .and_then(|path| Path::new(path).file_name())
-        .and_then(OsStr::to_str)
-        .unwrap_or_default();
-    let program = file.strip_suffix(".exe").unwrap_or(file);
-    if let Some(name) = blocklab_tools::NAMES.iter().find(|name| **name == program) {
-        arguments.insert(1, name.into());
-    }
-    arguments
-}
-
-/// What to say of an option whose hyphen became a dash, as word processors and web pages print it.
-/// All languages would take it for the name of a file. A dash before a space opens a text.
-fn no_hyphen(argument: &OsStr) -> Option<String> {
-    let text = argument.to_str()?;
-    let bare = text.trim_start_matches(|sign| matches!(sign, '\u{2010}'..='\u{2015}' | '\u{2212}'));
-    let is_option =
-        bare.len() < text.len() && bare.starts_with(|sign: char| sign.is_alphanumeric());
-    is_option.then(|| {
-        format!(
-            "`{text}` begins with a dash that is no hyphen: type `-` or `--` before `{bare}`, or \
-             `./{text}` for a file of that name"
-        )
-    })
-}
-
-/// Records are text, and so are the names in them.
-fn no_text(arguments: &[OsString]) -> anyhow::Error {
-    let culprit = arguments
-        .iter()
-        .find(|argument| argument.to_str().is_none());
-    let shown = culprit
-        .map(|culprit| culprit.to_string_lossy())
-        .unwrap_or_default();
-    anyhow::anyhow!(
-        "`{shown}` is not UTF-8, and what is measured is kept by its name as text: give a link to it \
-         that has another name (`ln -s`)"
-    )
-}
-
-/// Adds the nearest command where clap finds none: it does not see swapped letters (`rnu`).
-fn suggest(mut error: clap::Error) -> clap::Error {
-    let written = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(written)) => written.clone(),
-        _ => return error,
-    };
-    let cli = Cli::command();
-    let known = cli.get_subcommands().map(clap::Command::get_name);
-    if let Some(meant) = nearest(&written, known)
-        && error.get(ContextKind::SuggestedSubcommand).is_none()
-    {
-        let meant = ContextValue::Strings(vec![meant.to_owned()]);
-        error.insert(ContextKind::SuggestedSubcommand, meant);
-    }
-    error
-}
-
-/// What starts the loads of other tools on several hosts.
+/// How the imitated tools reach `fleet` when their arguments name several hosts.
 fn many_hosts<'a>(store: &'a Store, given: &Option<PathBuf>) -> fleet::OfTools<'a> {
     fleet::OfTools {
         store,
@@ -146,6 +79,7 @@ fn many_hosts<'a>(store: &'a Store, given: &Option<PathBuf>) -> fleet::OfTools<'
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
+    // Opened only by the commands that need it: `blocklab man` works without a home directory.
     let store = || place::store(cli.store.clone());
     match &cli.command {
         Command::Run(args) => return run::run(args, &store()?),

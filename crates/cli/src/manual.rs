@@ -1,4 +1,4 @@
-//! What is derived from the definition of the command line: manual pages and completions.
+//! `blocklab man` and `completions`: what is generated from the definition of the command line.
 
 use std::fs;
 use std::io::{self, Write};
@@ -44,12 +44,12 @@ fn find<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
     })
 }
 
-/// `build` has named them `blocklab-VERB`.
+/// `blocklab-VERB`, as `Command::build` names a command; the program itself has no such name.
 fn name(command: &Command) -> &str {
     command.get_display_name().unwrap_or("blocklab")
 }
 
-/// A command and all below it.
+/// Writes the pages of a command and of all its subcommands.
 fn pages(command: &Command, dir: &Path, over: Over) -> Result<()> {
     let name = name(command);
     output::write(&dir.join(format!("{name}.1")), page(command, name)?, over)?;
@@ -61,8 +61,8 @@ fn pages(command: &Command, dir: &Path, over: Over) -> Result<()> {
         .try_for_each(|below| pages(below, dir, over))
 }
 
-/// The manual page of a command. The text after the options is our list of examples, whose lines
-/// must stay as they are, so it is not left to the generator.
+/// The manual page of a command. The generator would run the lines of the examples together, so the
+/// text after the options is written by [`closing`].
 fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone())
         .title(name)
@@ -99,7 +99,8 @@ fn closing(roff: &mut Vec<u8>, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Text that roff prints as it is: no line is a request, hyphens can be copied.
+/// Text that roff prints as it is. A leading dot or apostrophe would start a request, and `\-` stays an
+/// ASCII hyphen that can be pasted into a shell.
 fn escaped(text: &str) -> String {
     let plain = text.replace('\\', "\\e").replace('-', "\\-");
     if plain.starts_with(['.', '\'']) {
@@ -109,7 +110,7 @@ fn escaped(text: &str) -> String {
     }
 }
 
-/// Prints what the shell needs to complete our words.
+/// Prints the script with which a shell completes blocklab's command line.
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "blocklab", &mut script);

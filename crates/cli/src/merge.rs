@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use blocklab_console::chance;
-use blocklab_record::{HostRun, Record, merge as together};
+use blocklab_record::{HostRun, Record, merge as merge_records};
 use blocklab_results::conclude_run;
 use blocklab_store::Store;
 use jiff::Timestamp;
@@ -11,17 +11,19 @@ use crate::chosen;
 use crate::gate::{self, Asking};
 use blocklab_args::MergeArgs;
 
-/// Shows and keeps what the hosts measured together. The exit code.
+/// Merges the runs, keeps the merged one, and shows it. Returns the exit code.
 pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {
     let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
+    // An output that cannot be written is an error before the runs are read.
     wanted.try_out(store)?;
     let runs = args
         .runs
         .iter()
+        // Unchanged: what is stored again must not have lost characters that only a terminal minds.
         .map(|run| chosen::record_unchanged(run, store).map(HostRun::unnamed));
     let runs: Vec<HostRun> = runs.collect::<Result<_>>()?;
     let merged =
-        together(&runs, &[]).map_err(|error| anyhow!("cannot merge these runs: {error}"))?;
+        merge_records(&runs, &[]).map_err(|error| anyhow!("cannot merge these runs: {error}"))?;
     let mut record = Record {
         id: store.new_id(Timestamp::now(), chance()?),
         ..merged

@@ -1,4 +1,4 @@
-//! `blocklab note`: what somebody wants to remember of a run.
+//! `blocklab note`: the user's note on a run, and its tags.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use blocklab_store::{Store, Stored};
 use crate::chosen;
 use blocklab_args::NoteArgs;
 
-/// Shows, keeps or deletes the note of a run.
+/// Changes the tags of a run if any are given; shows, writes or deletes its note.
 pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
     let text = args.text.join(" ");
     let is_tagged = !args.tag.is_empty() || !args.untag.is_empty();
@@ -41,19 +41,20 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
         bail!("the note is empty; --delete deletes the present one");
     }
     let stored = store.annotate(&args.run, (!args.delete).then_some(text.trim()))?;
-    refresh(&stored)?;
+    rewrite_page(&stored)?;
     let done = if args.delete {
         "deleted the note of"
     } else {
         "noted with"
     };
-    let pages = studies(&stored.record.id, store);
+    let pages = study_pages(&stored.record.id, store);
     terminal::print_styled(format!("{done} {}\n{}", stored.record.id, pages.concat()))
 }
 
-/// The pages of studies that show the run, and what makes each again: what a study concludes is in
-/// its text, which no run keeps.
-fn studies(id: &str, store: &Store) -> Vec<String> {
+/// A line for each page of a study that shows the run, with the command that renders the page again.
+/// That is left to the user, because the conclusions on the page are in the study's file, which the
+/// store does not keep.
+fn study_pages(id: &str, store: &Store) -> Vec<String> {
     let runs = store.list().runs;
     let pages = runs.iter().filter_map(|listed| {
         let path = Store::study_page(&store.root().join(&listed.id));
@@ -74,9 +75,9 @@ fn studies(id: &str, store: &Store) -> Vec<String> {
     pages.collect()
 }
 
-/// The page that the run left with its record shows the note as well. A page that somebody
-/// changed, or deleted, stays as it is.
-fn refresh(stored: &Stored) -> Result<()> {
+/// Renders the page that lies beside the record again, now with the note. A page that somebody changed
+/// or deleted stays as it is.
+fn rewrite_page(stored: &Stored) -> Result<()> {
     let Some(folder) = stored.file.parent() else {
         return Ok(());
     };

@@ -1,5 +1,5 @@
-//! In: what a disk must hold and do, and a place. Out: the table of what does it, vendor by vendor,
-//! with its cost. A file of its own: `price` is about what was named, this finds it.
+//! `blocklab price --need`. In: what a disk must hold and do, and a place. Out: for every volume type
+//! sold there, the least configuration that meets the need, with its cost.
 
 use anyhow::{Result, bail};
 use blocklab_advice::{Fitting, Need, Offered, offers as least_of_each};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::answer;
 use blocklab_args::PriceArgs;
 
-/// Prints the least configuration of every type that does what is needed.
+/// Prints the least configuration of every type that meets the need.
 pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let place = place(catalog, &args.place)?;
     let offered = least_of_each(catalog, need, &place);
@@ -22,7 +22,7 @@ pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     })
 }
 
-/// The place of a name.
+/// Finds a place by its name.
 pub fn place(catalog: &Catalog, name: &str) -> Result<Place> {
     let places = catalog.places();
     if let Some(place) = places.iter().find(|place| place.name == name) {
@@ -35,21 +35,21 @@ pub fn place(catalog: &Catalog, name: &str) -> Result<Place> {
     bail!("--place: no place {name}; {hint}")
 }
 
-/// A type as programs read it.
+/// A volume type in the JSON.
 #[derive(Serialize)]
 struct OfferRow<'o> {
     volume_type: &'o str,
     vendor: &'o str,
     region: &'o str,
-    /// `None`: nothing of this type does.
+    /// The least configuration; `null` where no size or rate of this type meets the need.
     address: Option<&'o str>,
-    /// Why not.
+    /// What the largest configuration falls short of; `null` where there is an address.
     lacks: Option<&'o str>,
     iops: Option<f64>,
     bytes_per_s: Option<f64>,
     per_month: Option<f64>,
     currency: &'o str,
-    /// What the price and the limits rest on without evidence.
+    /// What no document gives, so that the limits and the price rest on an assumption.
     assumed: Vec<&'o str>,
 }
 
@@ -81,13 +81,9 @@ impl<'o> OfferRow<'o> {
 
 fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
     let title = format!("What does {need}");
-    let fitting = offered
-        .iter()
-        .filter_map(|one| Some((one, one.found.as_ref().ok()?)));
-    let rows: Vec<Row> = fitting
-        .clone()
-        .map(|(_, fitting)| row(fitting).into())
-        .collect();
+    let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
+    let fitting: Vec<&Fitting> = fitting.collect();
+    let rows: Vec<Row> = fitting.iter().map(|one| row(one).into()).collect();
     let columns = vec![
         Column::words("ADDRESS"),
         Column::figure("A MONTH"),
@@ -116,8 +112,8 @@ fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
             Part::section(&title, vec![Part::Table(table)]),
             list("Nothing of these types does", lacking.collect()),
             list("Whose prices", regions.collect()),
-            list("Without a price", unpriced(offered)),
-            list("Assumed of prices", assumed(offered)),
+            list("Without a price", unpriced(&fitting)),
+            list("Assumed of prices", assumed(&fitting)),
             list("Notes", notes.into()),
         ],
     }
@@ -140,22 +136,22 @@ fn row(fitting: &Fitting) -> [String; 4] {
     ]
 }
 
-/// What no list has of those that have no sum.
-fn unpriced(offered: &[Offered]) -> Vec<String> {
-    let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
-    let without = fitting.filter(|fitting| fitting.per_month.is_none());
-    let notes = without.flat_map(|fitting| &fitting.resolved.cost_notes);
+/// For the offers without a total, which prices are missing.
+fn unpriced(fitting: &[&Fitting]) -> Vec<String> {
+    let without = fitting.iter().filter(|one| one.per_month.is_none());
+    let notes = without.flat_map(|one| &one.resolved.cost_notes);
+    // Other notes explain prices that are there.
     notes
         .filter(|note| note.starts_with("no price"))
         .cloned()
         .collect()
 }
 
-fn assumed(offered: &[Offered]) -> Vec<String> {
-    let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
-    fitting
-        .flat_map(|fitting| fitting.resolved.cost_assumptions.clone())
-        .collect()
+fn assumed(fitting: &[&Fitting]) -> Vec<String> {
+    let assumptions = fitting
+        .iter()
+        .flat_map(|one| &one.resolved.cost_assumptions);
+    assumptions.cloned().collect()
 }
 
 fn list(title: &str, sentences: Vec<String>) -> Part {

@@ -27,7 +27,7 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
         all.push(if is_address(what, &catalog) {
             priced(what, &[find(what, args, &catalog)?], None)
         } else {
-            of_run(args, store, what, &catalog)?
+            priced_run(args, store, what, &catalog)?
         });
     }
     if let Some(unknown) = unpriced(&all) {
@@ -47,7 +47,7 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     })
 }
 
-/// The day in UTC.
+/// Today's date in UTC.
 fn today() -> Date {
     let day = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let (year, month) = (day.year().unsigned_abs(), day.month().unsigned_abs());
@@ -55,12 +55,12 @@ fn today() -> Date {
     day.expect("Linux keeps no time before 1970")
 }
 
-/// Before the id in the name of a run.
+/// What the table writes before the id of a run; an address stands by itself.
 const RUN: &str = "run ";
 
-/// The error where nothing has a price: a table of dashes would be no answer.
+/// The error where no offer has a price: a table of dashes would be no answer.
 fn unpriced(all: &[Priced]) -> Option<String> {
-    // The output for an address names the list that holds no price of it.
+    // Addresses alone are not refused: the notes below their table name the list without a price.
     let has_run = all.iter().any(|offer| offer.name.starts_with(RUN));
     let mut offers = all.iter();
     if !has_run || offers.any(|offer| offer.usd_per_month.is_some() || !offer.costs.is_empty()) {
@@ -77,8 +77,8 @@ fn unpriced(all: &[Priced]) -> Option<String> {
     ))
 }
 
-/// Whether a word names something that can be bought. What looks like a path is a run, unless it
-/// is a device file.
+/// Whether a word names something that can be bought, and not a run. A path is the folder of a run
+/// unless it ends with `.toml`, as the description of a device does.
 pub fn is_address(text: &str, catalog: &Catalog) -> bool {
     match text.parse() {
         Ok(Address::File(path)) => path.ends_with(".toml"),
@@ -90,6 +90,7 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
                     .iter()
                     .any(|known| *known == offer.volume)
         }
+        // A mistyped address: its parser explains what is wrong, while "no such run" would mislead.
         Err(_) => text.contains([':', '@', ',', '=']),
     }
 }
@@ -99,7 +100,7 @@ fn find(text: &str, args: &PriceArgs, catalog: &Catalog) -> Result<Bought> {
         .map_err(|error| anyhow!("cannot use this address:\n{error}"))
 }
 
-fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Result<Priced> {
+fn priced_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Result<Priced> {
     let record = chosen::record(run, store).with_context(|| {
         format!("`{run}` is neither an address that the catalog knows nor a run")
     })?;
@@ -113,7 +114,8 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
     Ok(priced(&name, &bought?, Some(&output)))
 }
 
-/// What a run stands for: what the user names, else its own address where it was modelled.
+/// The addresses that a run is priced as: the one that the user names, else those of its simulated
+/// targets.
 pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>> {
     let targets = record
         .targets

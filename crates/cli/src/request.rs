@@ -1,5 +1,5 @@
 //! In: the arguments of `blocklab run`.
-//! Out: a Request, checked; what `--example` prints.
+//! Out: a [`Request`] whose study has passed its checks; the text that `--example` prints.
 
 use std::fs;
 use std::io;
@@ -23,18 +23,18 @@ use crate::load;
 use crate::trace;
 use blocklab_args::{LoadArgs, RunArgs};
 
-/// What the arguments ask for, of a study that has the cases which the conditions are about.
+/// Turns the arguments into a request. The conditions `asked` must be about cases that the study has.
 pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request> {
-    let mut read = read(args, store)?;
+    let mut loaded = load_study(args, store)?;
     // Before some are chosen: one file of gates serves a study also where a part of it is run.
-    let cases = read.study.plan.cases.iter();
+    let cases = loaded.study.plan.cases.iter();
     check_cases(asked, cases.map(|case| &*case.name))?;
     let until = args.repeat_until.map(|percent| Until {
         percent,
         limit: args.repeat_for,
     });
-    let overrides = settle(args, &mut read, until)?;
-    let Loaded { study, targets, .. } = read;
+    let overrides = apply_overrides(args, &mut loaded, until)?;
+    let Loaded { study, targets, .. } = loaded;
     let mut request = Request {
         overrides,
         targets: if args.target.is_empty() {
@@ -55,28 +55,29 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
         let earlier = earlier_run(&request.study, run, store)?;
         request.earlier.push(earlier);
     }
+    // Last, as `earlier_run` names the study in its errors by the name that it has in its file.
     if let Some(name) = &args.name {
         request.study.plan.name.clone_from(name);
     }
     Ok(request)
 }
 
-/// The study that the arguments name, as it was written.
-fn read(args: &RunArgs, store: &Store) -> Result<Loaded> {
+/// The study that the arguments name, before anything is overridden.
+fn load_study(args: &RunArgs, store: &Store) -> Result<Loaded> {
     if args.replay.trace.is_empty() && args.replay.read.is_given() {
         bail!("--input, --columns, --event, --device, --from and --until are about a --trace");
     }
     match &args.again {
-        Some(run) => of_run(run, args, store),
-        None if !args.load.rw.is_empty() => of_flags(&args.load),
-        None if !args.replay.trace.is_empty() => of_trace(args),
-        None => of_text(args.study(), args),
+        Some(run) => from_run(run, args, store),
+        None if !args.load.rw.is_empty() => from_flags(&args.load),
+        None if !args.replay.trace.is_empty() => from_trace(args),
+        None => from_text(args.study(), args),
     }
 }
 
-/// Puts into a study what the arguments override, and checks it. What they override.
-fn settle(args: &RunArgs, read: &mut Loaded, until: Option<Until>) -> Result<Overrides> {
-    let Loaded { name, study, .. } = read;
+/// Changes a study by the arguments and checks the result. Returns the overrides as given.
+fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) -> Result<Overrides> {
+    let Loaded { name, study, .. } = loaded;
     let systems = &study.publication.systems;
     if !systems.is_empty() && args.start_at.is_some() {
         bail!(
@@ -89,7 +90,7 @@ fn settle(args: &RunArgs, read: &mut Loaded, until: Option<Until>) -> Result<Ove
              work only for studies without systems"
         );
     }
-    choose(&mut study.plan, &args.case)?;
+    keep_cases(&mut study.plan, &args.case)?;
     let overrides = Overrides {
         runtime: args.runtime,
         passes: args.repeat.map(Into::into),
@@ -97,8 +98,9 @@ fn settle(args: &RunArgs, read: &mut Loaded, until: Option<Until>) -> Result<Ove
         size: args.size,
         read_only: args.read_only,
     };
+    // A drawn seed is not part of the returned overrides: an interrupted run is found again by them.
     let seed = match args.seed {
-        None if !read.seed_given => Some(chance()? & 0xffff_ffff),
+        None if !loaded.seed_given => Some(chance()? & 0xffff_ffff),
         seed => seed,
     };
     let applied = Overrides { seed, ..overrides };
@@ -107,6 +109,7 @@ fn settle(args: &RunArgs, read: &mut Loaded, until: Option<Until>) -> Result<Ove
         study.plan.passes = study.plan.passes.max(Until::LEAST_PASSES);
         study.notes.push(until.note());
     }
+    // The parser has checked the study as written; an override can break a rule again.
     for job in study.plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         job.check()
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
@@ -116,7 +119,8 @@ fn settle(args: &RunArgs, read: &mut Loaded, until: Option<Until>) -> Result<Ove
     Ok(overrides)
 }
 
-/// The system that a run stands for: the one named before `=`, else the one of its own name.
+/// An earlier run and the system of the study that it measured: the one named before `=`, else the one
+/// that its record names.
 fn earlier_run(study: &Study, text: &str, store: &Store) -> Result<(String, Record)> {
     if let Some((name, run)) = text.split_once('=')
         && study.system(name).is_ok()
@@ -135,7 +139,7 @@ fn earlier_run(study: &Study, text: &str, store: &Store) -> Result<(String, Reco
     }
 }
 
-/// What is measured where nothing is named: a scratch file in the current directory.
+/// The target where none is named: a scratch file in the current directory.
 const HERE: &str = ".";
 
 /// A study as it was read.
@@ -148,8 +152,8 @@ struct Loaded {
     targets: Vec<String>,
 }
 
-/// The load of the command line.
-fn of_flags(flags: &LoadArgs) -> Result<Loaded> {
+/// The load that `--rw` and its flags describe.
+fn from_flags(flags: &LoadArgs) -> Result<Loaded> {
     let plan = load::plan(flags)?;
     Ok(Loaded {
         name: plan.name.clone(),
@@ -171,8 +175,8 @@ fn of_flags(flags: &LoadArgs) -> Result<Loaded> {
     })
 }
 
-/// The recorded load of the command line.
-fn of_trace(args: &RunArgs) -> Result<Loaded> {
+/// The recorded load of `--trace`.
+fn from_trace(args: &RunArgs) -> Result<Loaded> {
     let targets = match &args.target[..] {
         [] => vec![HERE.to_owned()],
         targets => targets.to_vec(),
@@ -190,8 +194,8 @@ fn of_trace(args: &RunArgs) -> Result<Loaded> {
     })
 }
 
-/// Leaves the cases of these names; the name of a matrix stands for all its cases.
-fn choose(plan: &mut Plan, names: &[String]) -> Result<()> {
+/// Drops all cases but those of these names; the name of a matrix stands for all its cases.
+fn keep_cases(plan: &mut Plan, names: &[String]) -> Result<()> {
     let known: Vec<&str> = plan.cases.iter().map(|case| &*case.name).collect();
     for name in names {
         if !known.iter().any(|case| is_case_of(case, name)) {
@@ -214,14 +218,12 @@ fn is_case_of(case: &str, name: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-fn of_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
+/// A study from its file, or a built-in one.
+fn from_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
     let (source, name, built_in) = source(name_or_path)?;
-    loaded(source, name, built_in, args)
-}
-
-fn loaded(source: String, name: String, built_in: bool, args: &RunArgs) -> Result<Loaded> {
     let mut parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
-    // Systems that nobody names a target for are simulated.
+    // Only systems that are measured need a target from the command line; the others are simulated, and
+    // without a system the jobs run here.
     let mut systems = parsed.publication.systems.iter();
     let has_systems = systems.any(|system| system.measured);
     let here = (!has_systems).then(|| HERE.to_owned());
@@ -238,8 +240,8 @@ fn loaded(source: String, name: String, built_in: bool, args: &RunArgs) -> Resul
                  --size, --runtime and [[system]] do not go with it"
             );
         }
-        let said = trace::replay::put_into(&mut parsed.plan, &parsed.traces, targets);
-        parsed.notes.extend(said.with_context(|| name.clone())?);
+        let notes = trace::replay::put_into(&mut parsed.plan, &parsed.traces, targets);
+        parsed.notes.extend(notes.with_context(|| name.clone())?);
     }
     Ok(Loaded {
         targets: here.into_iter().collect(),
@@ -250,13 +252,15 @@ fn loaded(source: String, name: String, built_in: bool, args: &RunArgs) -> Resul
             plan: parsed.plan,
             notes: parsed.notes,
             publication: parsed.publication,
+            // What a user's file says about the engine is a decision; in ours it is a default.
             may_replace_engine: built_in || !parsed.engine_given,
         },
         name,
     })
 }
 
-fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
+/// The plan of a stored run, for `--again`.
+fn from_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
     let again = again::load(run, args, store)?;
     Ok(Loaded {
         name: again.id.clone(),
@@ -269,11 +273,11 @@ fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
     })
 }
 
-/// A clock counts nanoseconds from the start of the run: half of what it holds is for what takes longer
-/// than planned.
+/// The longest planned time. A clock counts nanoseconds from the start of the run in 64 bits; the other
+/// half of its range is left for what takes longer than planned.
 const CLOCK: Nanos = Nanos(u64::MAX / 2);
 
-/// Times that leave the clock are refused before anything runs, with the place of the longest.
+/// Refuses times that add up to more than [`CLOCK`], and names the place of the longest.
 fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
     let plan = &study.plan;
     if planned_run(plan) <= CLOCK {
@@ -309,7 +313,7 @@ fn place_of(key: &str, name: &str, source: &str) -> String {
     name.to_owned()
 }
 
-/// A region without a single block cannot be worked on; the error comes before anything runs.
+/// Refuses a region that is smaller than one block of the job.
 fn has_room(args: &RunArgs, name: &str, job: &Job) -> Result<()> {
     let (Some(size), block) = (job.region.size, job.least_room()) else {
         return Ok(());
@@ -337,8 +341,8 @@ pub fn example(study: &str) -> Result<&'static str> {
     }
 }
 
-/// The text of a study. A file comes before a built-in study of the same name only when it is
-/// named as a path.
+/// The text of a study, its name in errors, and whether it is built in. A file comes before a built-in
+/// study of the same name only when it is named as a path.
 fn source(study: &str) -> Result<(String, String, bool)> {
     if let Some(text) = studies::builtin(study) {
         return Ok((text.to_owned(), study.to_owned(), true));
@@ -377,7 +381,7 @@ fn is_target(text: &str) -> bool {
     !Target::is_path(text) || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
 }
 
-/// Whether the address of a volume was.
+/// Whether the address of a volume was written where a study is expected.
 fn is_volume(text: &str) -> bool {
     let kind = text.split([':', '@']).next().unwrap_or_default();
     place::load_catalog().is_ok_and(|catalog| {

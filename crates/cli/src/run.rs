@@ -1,4 +1,4 @@
-//! `blocklab run`: from arguments to a request and its answer.
+//! `blocklab run`: which of its modes the arguments ask for, and what each does.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,14 +18,15 @@ use crate::request::{example, request};
 use crate::study_list;
 use blocklab_args::RunArgs;
 
-/// Runs a study, keeps it, and shows it.
+/// Prints an example, the studies or a forecast if asked to; else measures under a supervisor, which
+/// returns the exit code even if a thread hangs in the kernel on a dead device.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
     if let Some(study) = &args.example {
         terminal::print(example(study)?)?;
     } else if args.list {
         study_list::print(args, store)?;
     } else if args.dry_run {
-        foresee(args, store)?;
+        forecast(args, store)?;
     } else if is_job_file(args) {
         return supervisor::supervise(|| measure_job_file(args, store), |_| MISTAKE);
     } else {
@@ -47,7 +48,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     answer(&request, &wanted, setting)
 }
 
-fn foresee(args: &RunArgs, store: &Store) -> Result<()> {
+fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
     if is_job_file(args) {
         bail!(
             "--dry-run works for studies only: `blocklab convert {} --to native` turns a job file into one",
@@ -58,18 +59,19 @@ fn foresee(args: &RunArgs, store: &Store) -> Result<()> {
         store,
         guard: &place::guard(&args.destroy_data, store),
         catalog: &place::load_catalog()?,
+        // No handler is installed: a forecast has nothing to close, so Ctrl-C may just end it.
         interrupted: &AtomicBool::new(false),
     };
     let asked = gate::asked(&args.gate, Asking::Run)?;
     dry_run::print(&request(args, &asked, store)?, setting, args.form)
 }
 
-/// Whether a job file of fio stands in the place of a study.
+/// Whether the argument STUDY is a job file of fio.
 fn is_job_file(args: &RunArgs) -> bool {
     Path::new(args.study()).extension() == Some("fio".as_ref())
 }
 
-/// A job file of fio, kept and shown as any other run.
+/// Runs a job file of fio, keeps the run and shows it as any other.
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
     let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
     wanted.try_out(store)?;

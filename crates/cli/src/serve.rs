@@ -1,4 +1,4 @@
-//! `blocklab serve`: the store as pages of this machine.
+//! `blocklab serve`: an HTTP server for the stored runs, reached with a token.
 
 use std::fs::File;
 use std::io::Read;
@@ -28,7 +28,8 @@ pub fn serve(args: &ServeArgs, store: Store) -> Result<()> {
         format!("cannot listen at {address}: choose another --port, or none for any that is free")
     })?;
     let at = server.address();
-    // A token in a file is known to whoever may know it.
+    // A drawn token is found nowhere else. One from a file is not printed: whoever may have it can read
+    // the file.
     let shown = match &args.token_file {
         Some(path) => format!(
             "http://{at}{ENTER}#t=… with the token in {}",
@@ -46,7 +47,7 @@ pub fn serve(args: &ServeArgs, store: Store) -> Result<()> {
         .context("the server cannot go on")
 }
 
-/// Longer files are none of a token.
+/// How much is read of a token file: more than any token, so that a wrong file of any size is refused.
 const LONGEST: u64 = 4096;
 
 fn token_of(path: &Path) -> Result<Token> {
@@ -76,8 +77,8 @@ fn token_of(path: &Path) -> Result<Token> {
     })
 }
 
-/// Opens a browser. Without one, the address that was printed is enough. The list of processes
-/// shows an argument to every user: it is worth nothing once the browser has used it.
+/// Opens a browser. Without one, the printed address is enough, so a failure is only a warning. Every
+/// user can read `address` in the list of processes; its key is valid once, for this browser.
 fn open(address: &str) {
     let mut command = Command::new("xdg-open");
     command

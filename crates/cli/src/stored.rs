@@ -1,4 +1,4 @@
-//! What is done with stored runs one by one: `show`, `report`, `export`, `rm`.
+//! The commands on single stored runs: `show`, `report`, `export`, `rm`.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
@@ -21,7 +21,7 @@ use clap::ValueEnum;
 use crate::{chosen, load};
 use blocklab_args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs};
 
-/// Prints the result of a run again.
+/// Prints the result of a stored run.
 pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     let mut record = chosen::record(&args.run, store)?;
     let mut assessment = assess(&record);
@@ -36,7 +36,8 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     })
 }
 
-/// Leaves the cases of these names, and the findings about them, which were judged among all cases.
+/// Drops all cases but those of these names, and the findings about the others. The findings are made
+/// before, because some compare a case with the rest of the run.
 fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> Result<()> {
     let known: Vec<&str> = assessment.rows.iter().map(|row| &*row.case).collect();
     for name in names {
@@ -52,6 +53,7 @@ fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> R
         .retain(|measurement| names.contains(&measurement.case));
     assessment.rows.retain(|row| names.contains(&row.case));
     assessment.findings.retain_mut(|finding| {
+        // A finding without a subject is about the whole run.
         let is_of_all = finding.subject.is_empty();
         finding.subject.retain(|case| names.contains(case));
         is_of_all || !finding.subject.is_empty()
@@ -59,8 +61,9 @@ fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> R
     Ok(())
 }
 
-/// Makes the page of one or more runs again, and prints where it is.
+/// Writes a page of one or more runs, and prints its path.
 pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
+    // An output that cannot be written is an error before the runs are read.
     if let Some(path) = &args.html {
         output::try_out(path, Over::forced(args.force))?;
     }
@@ -80,7 +83,7 @@ pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
     }
 }
 
-/// `blocklab-report-ID.html`; of several runs, the first gives the name.
+/// The default name, `blocklab-report-ID.html`; of several runs, the ID is that of the first.
 fn usual_name(runs: &[(Record, Assessment)]) -> PathBuf {
     let id = runs.first().map_or("empty", |(record, _)| &record.id);
     let more = match runs.len() {
@@ -105,20 +108,22 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
         bail!("Parquet is binary and would garble the terminal: name a file with -o FILE");
     }
     let mut record = match format {
-        // What reads lines and prints them must not be misled by a name.
+        // These are read by lines, so control characters in names are removed; JSON and Parquet quote
+        // them, and give the record as it is stored.
         Format::Csv | Format::Prom => chosen::record(&args.run, store)?,
         Format::Json | Format::Parquet => chosen::record_unchanged(&args.run, store)?,
     };
     if args.anonymous {
         let is_builtin = studies::builtin(record.requested.study()).is_some();
         let mut public = public_cases();
-        // A load by flags is called after what it does.
+        // `run --rw` makes a name of the load's own settings, which tells nothing about the user.
         let plan = record.requested.plan.iter();
         let cases = plan.flat_map(|plan| &plan.cases);
         let jobs = cases.flat_map(|case| &case.workload.jobs);
         public.extend(jobs.filter_map(load::name_of));
         record = record.anonymous(is_builtin, |name| public.contains(name));
         if let Some(plan) = record.requested.plan.as_ref().filter(|_| !is_builtin) {
+            // The user's text has names and comments; the renamed plan says the same without them.
             record.requested.native = native::render(plan);
         }
     }
@@ -149,7 +154,7 @@ fn public_cases() -> BTreeSet<String> {
         .collect()
 }
 
-/// The requested format, else the one that the name of the output file ends with.
+/// The requested format, else that of the output file's extension.
 fn format(args: &ExportArgs) -> Result<Format> {
     let end = args.output.as_ref().and_then(|path| path.extension());
     let of_name = end.and_then(|end| Format::from_str(&end.to_string_lossy(), true).ok());
@@ -162,7 +167,7 @@ fn format(args: &ExportArgs) -> Result<Format> {
     })
 }
 
-/// Removes runs, all that are named or none, and prints what is gone and what stays.
+/// Removes the named runs, none if one of them is not found; prints what is gone and what stays.
 pub fn rm(args: &RmArgs, store: &Store) -> Result<()> {
     // All are found before any is removed: `latest latest` is one run.
     let removals = store.removals(&args.runs)?;

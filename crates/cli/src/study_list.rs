@@ -1,5 +1,4 @@
-//! In: the built-in studies; with a study named by the arguments, its cases.
-//! Out: what `blocklab run --list` prints of them. It runs nothing, so it is a file of its own.
+//! `blocklab run --list`: the built-in studies; with a study in the arguments, its cases.
 
 use anyhow::Result;
 use blocklab_native::{self as native, studies};
@@ -21,7 +20,7 @@ struct StudyLine {
     description: String,
     cases: usize,
     passes: u32,
-    /// The names of what it compares; empty where it measures one target.
+    /// The names of the systems that it compares; empty where it measures one target.
     systems: Vec<String>,
 }
 
@@ -108,6 +107,7 @@ fn cases_document(study: &str, cases: &[CaseLine]) -> Document {
             .map(|(key, value)| format!("{key} {value}"))
             .collect();
         let mut cells = vec![case.name.to_owned(), pass, settings.join(", ")];
+        // Without the column of settings, that cell is empty and goes.
         cells.truncate(columns.len());
         rows.push(cells.into());
     }

@@ -1,4 +1,4 @@
-//! `blocklab trace`: recorded loads, from files of any format to answers.
+//! `blocklab trace`: reads recorded loads of any format, and calls the subcommand.
 
 pub mod fit;
 mod import;
@@ -13,7 +13,7 @@ use anyhow::Result;
 
 use blocklab_args::{TraceArgs, TraceCommand};
 
-/// Carries a verb out.
+/// Runs the subcommand.
 pub fn run(args: &TraceArgs) -> Result<()> {
     match &args.command {
         TraceCommand::Import(args) => import::import(args),

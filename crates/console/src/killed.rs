@@ -5,8 +5,8 @@ use blocklab_host::MemoryKills;
 
 use crate::signals::ENDING;
 
-/// The message; `None` for a signal with which users end a run. `kept` is the id of the run that
-/// holds what was measured.
+/// The message; `None` for a signal with which users end a run. `before`: the counters when the process
+/// began; `kept`: the id of the run with what was measured, if any was stored.
 pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<String> {
     if ENDING.contains(&signal) {
         return None;
@@ -18,7 +18,7 @@ pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<Str
     ))
 }
 
-/// What is kept of a run that could not end in an orderly way.
+/// A sentence about what is stored of a run that could not end in an orderly way.
 pub fn what_is_kept(kept: Option<&str>) -> String {
     match kept {
         Some(id) => format!("What was measured until then is kept: blocklab show {id}"),

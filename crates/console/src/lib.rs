@@ -1,6 +1,6 @@
-//! In: arguments and variables that name places; signals; a run to supervise; text with colours.
+//! In: options and environment variables that name directories; signals; the work of a command; text.
 //! Out: the user's store, guard and catalog; text on a terminal; an exit code.
-//! Never: the content of a run.
+//! Never: knows what a run contains.
 
 mod killed;
 pub mod place;

@@ -1,5 +1,5 @@
-//! In: options and environment variables. Out: the places of the user's runs and catalog; and the
-//! random seed from the kernel.
+//! In: options and environment variables. Out: the user's store, guard and catalog. Also the random
+//! seed from the kernel.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,7 +23,8 @@ pub fn store(given: Option<PathBuf>) -> Result<Store> {
     )
 }
 
-/// ` --store DIR`, where a later command needs it to find what is kept; empty where it does not.
+/// ` --store DIR`, to be appended to a command in a message; empty if the command finds this store
+/// without it.
 pub fn store_option(store: &Store) -> String {
     if root(|name| env::var_os(name)).is_some_and(|usual| usual == store.root()) {
         return String::new();
@@ -32,7 +33,8 @@ pub fn store_option(store: &Store) -> String {
     format!(" --store {}", shell_word(&path))
 }
 
-/// A word as it is typed in a shell.
+/// A word as it must be typed in a shell: in quotes, if it has other characters than letters, digits
+/// and a few signs.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -77,6 +79,7 @@ fn data(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         .or_else(|| path(&variable, "HOME").map(|home| home.join(".local/share")))
 }
 
+/// The root of the store without `--store`.
 fn root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     path(&variable, "BLOCKLAB_STORE")
         .or_else(|| data(&variable).map(|data| data.join("blocklab/runs")))

@@ -50,8 +50,9 @@ pub fn supervise(
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()).context("cannot start a process"),
         0 => {
+            // The parent's ends of the pipes: if the child kept them, neither would see the other end.
             drop((reader, names, end_sender));
-            // It cannot be set already: nothing else sets it.
+            // Nothing else sets it, so this cannot fail.
             let _ = KEPT.set(File::from(namer));
             set_handlers(libc::SIG_DFL, 0);
             allow_many_files();
@@ -149,6 +150,7 @@ fn forward_signals() {
     set_handlers(handler as *const () as usize, libc::SA_SIGINFO);
 }
 
+/// Forwards the signals that came before the handler knew the child.
 fn pass_on_early(child: i32) {
     let early = EARLY.swap(0, Ordering::Relaxed);
     for signal in ENDING.into_iter().chain([ASKING]) {
@@ -201,7 +203,7 @@ fn leave(code: i32) -> ! {
 }
 
 /// How long a child that has reported its code may take to exit before it is left behind.
-const PATIENCE: Duration = Duration::from_millis(300);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
 /// How long the whole end may take after a signal. The child itself gives up operations in flight
 /// after three quarters of a second, so only one that hangs elsewhere needs all of this.
 const GRACE: Duration = Duration::from_millis(1400);
@@ -217,7 +219,7 @@ fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCod
     let Ok(1) = reader.read(&mut code) else {
         return None;
     };
-    let mut until = Instant::now() + PATIENCE;
+    let mut until = Instant::now() + EXIT_TIMEOUT;
     if let Signalled::At(moment) = signalled {
         until = until.min(moment + GRACE);
     }
@@ -227,6 +229,7 @@ fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCod
     Some(ExitCode::from(code[0]))
 }
 
+/// Exits without waiting for a child that hangs in the kernel, and tells it so.
 fn leave_behind(mut end_sender: File) -> ExitCode {
     // Fails if the child is gone after all, which is just as well.
     let _ = end_sender.write_all(&[0]);
@@ -331,6 +334,7 @@ fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
     } else {
         let signal = libc::WTERMSIG(status);
         report(signal, before, names);
+        // The code that a shell gives for a program that was killed by this signal.
         ExitCode::from(128u8.wrapping_add(signal as u8))
     }
 }
@@ -346,6 +350,7 @@ fn last(mut names: File) -> Option<String> {
         .map(str::to_owned)
 }
 
+/// Prints what killed the child, unless the user did.
 fn report(signal: i32, before: MemoryKills, names: File) {
     if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
         crate::terminal::complain(&anyhow!(words));

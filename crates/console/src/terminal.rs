@@ -1,9 +1,9 @@
 //! In: text for the user. Out: standard output and standard error, with colours where they are
 //! wanted.
 //!
-//! Names of jobs, folders and devices, and records from elsewhere, may contain any characters. All
-//! text for people passes through here, so that no control sequence but those of our own colours
-//! reaches the terminal.
+//! Names of jobs, folders and devices, and Records from other machines, may contain any characters. So
+//! all text for people passes through here, and no control sequence reaches the terminal except the
+//! colours that blocklab itself uses.
 
 use std::borrow::Cow;
 use std::env;
@@ -57,6 +57,7 @@ fn write_out(bytes: &[u8]) -> io::Result<()> {
     out.write_all(bytes).and_then(|()| out.flush())
 }
 
+/// Writes to standard output. A closed pipe is no error: with `| head`, the reader has got enough.
 fn put(bytes: &[u8]) -> anyhow::Result<()> {
     match write_out(bytes) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -64,7 +65,7 @@ fn put(bytes: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// The text with escapes for every control sequence, except our own colours if they are allowed.
+/// The text with escapes for all control sequences, except blocklab's colours if `colors` allows them.
 fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     if !colors || !text.contains('\x1b') {
         return visible_lines(text);

@@ -1,14 +1,13 @@
-//! The two clocks of a machine, read together: one counts from a start of its own, the other is the time
-//! of day.
+//! The monotonic clock and the time of day of a machine, read together.
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// A moment by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
-    /// Nanoseconds of the monotonic clock.
+    /// The monotonic clock, which counts from an arbitrary moment of each machine.
     pub monotonic_ns: i64,
-    /// Nanoseconds since 1970.
+    /// The time of day, since 1970.
     pub unix_ns: i64,
 }
 

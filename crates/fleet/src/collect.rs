@@ -1,11 +1,11 @@
-//! In: the hosts that could not tell their run. Out: what they kept of it.
+//! In: the hosts that could not send their run. Out: what they have stored of it.
 //!
 //! ```text
 //!   here   the host's agent ──▶ blocklab-rank --collect RUN   there
 //!          Record           ◀──
 //! ```
 //!
-//! Without MPI: a launch ends as a whole when one rank is lost, and what was kept needs no others.
+//! This goes without MPI, whose launch ends as a whole when one rank is lost.
 
 use std::path::PathBuf;
 use std::thread;
@@ -18,10 +18,10 @@ use blocklab_record::{Record, Status};
 use crate::launch::run_there;
 use crate::plan::HostTask;
 
-/// Prints the run that this host kept, as JSON. One that did not end counts as interrupted.
+/// On the host: prints the stored run as JSON. A run that did not end counts as interrupted.
 ///
 /// # Errors
-/// When nothing of it is kept.
+/// When nothing of it is stored.
 pub fn collect(run: &str, store: Option<PathBuf>) -> Result<()> {
     let stored = place::store(store)?
         .load_unchanged(run)
@@ -33,13 +33,15 @@ pub fn collect(run: &str, store: Option<PathBuf>) -> Result<()> {
     terminal::print_data(record.to_json())
 }
 
-/// A host that is cut off ends its run some seconds after the others.
+/// How often a host is asked: one that was cut off ends its run some seconds after the others.
 const TRIES: u32 = 3;
+/// Pause between two tries.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// A Record is read and sent within this time.
+/// Time for one try.
 const LIMIT: Duration = Duration::from_secs(8);
 
-/// Reads the runs of hosts, all at the same time; of those that answer and kept something.
+/// Reads the stored runs of hosts, all at the same time. Hosts that do not answer or have stored
+/// nothing are left out.
 pub fn collect_from(program: &str, tasks: &[&HostTask]) -> Vec<(String, Record)> {
     thread::scope(|scope| {
         let readers = tasks.iter().map(|task| {
@@ -60,12 +62,13 @@ fn from_one(program: &str, task: &HostTask) -> Option<Record> {
         if let Some(store) = &task.store {
             arguments.extend(["--store".to_owned(), store.display().to_string()]);
         }
-        // An agent that does not reach the host will not reach it in a moment either.
+        // If the agent does not reach the host, a second try would not help.
         let output = run_there(program, &task.name, &arguments, LIMIT).ok()?;
         let record = Record::from_json(&String::from_utf8_lossy(&output.stdout))
             .ok()
             .filter(|record| !record.measurements.is_empty());
-        // The rank program fails with 1 where it has nothing yet; an agent fails otherwise.
+        // The rank program exits with 1 if nothing is stored yet. Any other code is that of an agent,
+        // and final.
         if record.is_some() || again == TRIES || output.status.code() != Some(1) {
             return record;
         }

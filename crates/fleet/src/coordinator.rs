@@ -1,8 +1,8 @@
-//! In: messages of hosts, the passing of time, the user's wish to stop. Out: messages to hosts, lines
-//! for the launcher.
+//! In: messages of hosts, the time, the user's request to stop. Out: messages to hosts, and lines for the
+//! launcher.
 //!
-//! A state machine: no clock, no network. A host that is silent is lost, and so is the fleet's load:
-//! the others are stopped, and tell what they have.
+//! It is a state machine without a clock or a network. A host that is silent for too long is lost. The
+//! load makes no sense without it, so the other hosts are stopped and send what they have measured.
 
 use blocklab_record::HostClock;
 use blocklab_units::Nanos;
@@ -13,74 +13,87 @@ use crate::message::{Ended, FromHost, Hello, Line, ToHost};
 use crate::offset::{Pings, Sample};
 use crate::plan::{FleetPlan, VERSION};
 
-/// Hosts say something each second; this long without a word means that one is gone.
+/// After this silence in ns, a host is lost. Each sends something at least once a second.
 const SILENCE: i64 = 5_000_000_000;
-/// The first word may take longer: programs are loaded, sometimes over a network.
+/// The same until all hosts are connected, because programs may be loaded over a network.
 const FIRST_WORD: i64 = 10_000_000_000;
-/// How long hosts may take to end what is under way. The driver gives up operations after less.
+/// Time in ns that hosts get to end after a stop. The driver gives up operations sooner than that.
 const ENDING: i64 = 6_000_000_000;
-/// A host that does not move in its preparation is named after this time, and again.
+/// If a host's preparation makes no progress for this long, in ns, the user is told, again and again.
 const STILL: i64 = 8_000_000_000;
-/// From the order to start until the start: longer than any message takes.
+/// Time in ns from the message that sets the start until the start; longer than any message takes.
 const AHEAD: i64 = 250_000_000;
 
-/// What is to be done.
+/// What the caller must do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
-    /// Send it to the host of this rank.
+    /// Send a message to the host of this rank.
     Send(usize, ToHost),
-    /// Write it for the launcher.
+    /// Write a line for the launcher.
     Tell(Line),
-    /// It is over; `false`: hosts are lost, and nobody waits for them.
+    /// End this rank. `false`: hosts are lost, so it must not wait for all ranks.
     Leave(bool),
 }
 
+/// What the coordinator waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Until every host has introduced itself.
+    /// That every host has connected.
     Meeting,
-    /// Until every host has looked at its targets.
+    /// That every host has checked its targets.
     Checking,
-    /// Until every host is ready.
+    /// That every host is ready to begin.
     Preparing,
-    /// The clock of the host of this rank is compared; `true`: after the run.
+    /// Answers to pings from the host of this rank; `true`: after the run.
     Comparing(usize, bool),
-    /// Until every run is over.
+    /// That every run is over.
     Running,
-    /// Until every host has told what it has.
+    /// That every host has ended after a stop.
     Stopping,
+    /// Nothing more.
     Over,
 }
 
+/// What is known of a host.
 #[derive(Debug, Default)]
 struct Host {
+    /// Its name, once it has connected.
     name: Option<String>,
+    /// When its last message came.
     heard_ns: i64,
-    /// When its preparation last moved.
+    /// When its preparation last made progress.
     moved_ns: i64,
+    /// Whether its targets may be used, once it has checked them.
     verdict: Option<Result<(), String>>,
     is_ready: bool,
     has_ended: bool,
     is_lost: bool,
+    /// The pings before the run.
     before: Pings,
+    /// The pings after the run.
     after: Pings,
+    /// When the last ping was sent.
     pinged_ns: i64,
     clock: Option<HostClock>,
 }
 
-/// Rank 0's part beside its own load.
+/// The coordinator, which rank 0 has in addition to its own part of the load.
 #[derive(Debug)]
 pub struct Coordinator {
     plan: FleetPlan,
+    /// The hosts by their rank.
     hosts: Vec<Host>,
     phase: Phase,
+    /// When the phase began.
     since_ns: i64,
+    /// When late hosts were last named.
     named_ns: i64,
+    /// What the caller has not fetched yet.
     orders: Vec<Order>,
 }
 
 impl Coordinator {
-    /// A coordinator of as many hosts as there are ranks.
+    /// A coordinator of `ranks` hosts, which have not connected yet.
     pub fn new(plan: FleetPlan, ranks: usize, now: Now) -> Self {
         let hosts = (0..ranks).map(|_| Host {
             heard_ns: now.monotonic_ns,
@@ -96,23 +109,23 @@ impl Coordinator {
         }
     }
 
-    /// Whether answers are timed at present, so that nobody may sleep.
+    /// Whether answers to pings are timed, so that the caller must not sleep.
     pub const fn is_timing(&self) -> bool {
         matches!(self.phase, Phase::Comparing(..))
     }
 
-    /// What is to be done since the last call.
+    /// What the caller must do, since the last call.
     pub fn orders(&mut self) -> Vec<Order> {
         std::mem::take(&mut self.orders)
     }
 
-    /// Notes that a line of a host was passed on.
+    /// Notes that a line of a host was passed on to the launcher: a sign of life and of progress.
     pub fn passed(&mut self, rank: usize, now: Now) {
         self.hosts[rank].heard_ns = now.monotonic_ns;
         self.hosts[rank].moved_ns = now.monotonic_ns;
     }
 
-    /// A host has said something.
+    /// Takes a message of a host.
     pub fn hear(&mut self, rank: usize, word: FromHost, now: Now) {
         self.hosts[rank].heard_ns = now.monotonic_ns;
         match word {
@@ -136,12 +149,13 @@ impl Coordinator {
         }
     }
 
-    /// Time has passed.
+    /// Checks which hosts are silent or late. To be called often.
     pub fn tick(&mut self, now: Now) {
         let limit = match self.phase {
             Phase::Meeting => FIRST_WORD,
             _ => SILENCE,
         };
+        // Rank 0 is this process.
         for rank in 1..self.hosts.len() {
             let host = &self.hosts[rank];
             let silent = now.monotonic_ns - host.heard_ns;
@@ -164,7 +178,7 @@ impl Coordinator {
         }
     }
 
-    /// The user wants it to end.
+    /// The user has requested a stop.
     pub fn stop(&mut self, now: Now) {
         if !matches!(self.phase, Phase::Stopping | Phase::Over) {
             self.stop_all(now);
@@ -201,6 +215,7 @@ impl Coordinator {
         })
     }
 
+    /// A host has connected: it gets its task, and all are checked once the last one has connected.
     fn meet(&mut self, rank: usize, hello: Hello, now: Now) {
         let task = self.plan.hosts.iter().position(|t| t.name == hello.name);
         let wrong = if hello.version != VERSION || hello.plan_format != PLAN_FORMAT {
@@ -229,7 +244,8 @@ impl Coordinator {
         }
     }
 
-    /// Goes on once every verdict is there.
+    /// Goes on once all hosts have checked their targets. One refusal ends everything before anything
+    /// is written.
     fn check(&mut self, now: Now) {
         let all = self.hosts.iter().all(|host| host.verdict.is_some());
         if self.phase != Phase::Checking || !all {
@@ -255,8 +271,8 @@ impl Coordinator {
         self.enter(Phase::Preparing, now);
     }
 
-    /// The barrier before the load: names the hosts that are late, and gives them up at the
-    /// deadline.
+    /// While hosts prepare: names those that make no progress, and gives up those that are not ready at
+    /// the deadline.
     fn hurry(&mut self, waited: i64, now: Now) {
         let mut late: Vec<usize> = (0..self.hosts.len()).collect();
         late.retain(|rank| !self.hosts[*rank].is_ready && !self.hosts[*rank].is_lost);
@@ -276,13 +292,15 @@ impl Coordinator {
         }
     }
 
+    /// Begins to compare clocks once all hosts are ready. Rank 0 is the reference, so it starts at 1.
     fn when_ready(&mut self, now: Now) {
         if self.phase == Phase::Preparing && self.hosts.iter().all(|host| host.is_ready) {
             self.compare(1, false, now);
         }
     }
 
-    /// Begins with the clock of a rank, or does what follows the last one.
+    /// Compares the clock of the next host, from `rank` on; after the last one, the load starts or the
+    /// fleet ends.
     fn compare(&mut self, rank: usize, is_after: bool, now: Now) {
         let next = (rank..self.hosts.len()).find(|rank| !self.hosts[*rank].is_lost);
         match next {
@@ -301,7 +319,7 @@ impl Coordinator {
         self.orders.push(Order::Send(rank, ToHost::Ping(number)));
     }
 
-    /// The moment of a ping that is sent now; the message itself takes a moment to be made.
+    /// Corrects when a ping was sent: encoding the message takes time that is not part of its way.
     pub fn is_sent(&mut self, rank: usize, now: Now) {
         self.hosts[rank].pinged_ns = now.monotonic_ns;
     }
@@ -316,6 +334,7 @@ impl Coordinator {
         } else {
             &mut host.before
         };
+        // An answer that is late or out of order cannot be matched to the time of its ping.
         if rank != current || number != pings.answered + 1 {
             return;
         }
@@ -344,7 +363,7 @@ impl Coordinator {
         self.compare(rank + 1, is_after, now);
     }
 
-    /// Sends the moment of the start to all hosts, each in the time of its own clock.
+    /// Sends the time of the start to all hosts, to each by its own clock.
     fn start(&mut self, now: Now) {
         let moment = now.monotonic_ns + AHEAD;
         for rank in 0..self.hosts.len() {
@@ -352,7 +371,7 @@ impl Coordinator {
             let word = ToHost::Start(moment + offset);
             self.orders.push(Order::Send(rank, word));
         }
-        // A launch that ends early still leaves what is known of the clocks.
+        // Told already now: if the launch ends early, the clocks as they were before are still known.
         self.tell_clocks();
         self.tell(Line::Started {
             in_ns: AHEAD.unsigned_abs(),
@@ -360,6 +379,7 @@ impl Coordinator {
         self.enter(Phase::Running, now);
     }
 
+    /// The run of a host has ended. Without a run before the start, the others must not begin.
     fn ended(&mut self, rank: usize, how: &Ended, now: Now) {
         self.hosts[rank].has_ended = true;
         let before_start = matches!(self.phase, Phase::Preparing | Phase::Comparing(_, false));
@@ -369,6 +389,7 @@ impl Coordinator {
         self.when_all_ended(now);
     }
 
+    /// Goes on once no host is running any more. Clocks are compared again only if no host is lost.
     fn when_all_ended(&mut self, now: Now) {
         let all = self.hosts.iter().all(|host| host.has_ended || host.is_lost);
         if !all || !matches!(self.phase, Phase::Running | Phase::Stopping) {
@@ -383,6 +404,7 @@ impl Coordinator {
         }
     }
 
+    /// Gives up a host and stops the others.
     fn lose(&mut self, rank: usize, why: String, now: Now) {
         self.hosts[rank].is_lost = true;
         let host = self.name(rank);
@@ -409,6 +431,7 @@ impl Coordinator {
         }
     }
 
+    /// Ends the fleet.
     fn leave(&mut self, now: Now) {
         self.tell_clocks();
         self.send_all(&ToHost::Leave);

@@ -1,7 +1,5 @@
-//! In: a load in the language of another tool. Out: its run on this host, begun with all others.
-//!
-//! A file of its own: the languages are spoken by crates that this one does not know; the rank
-//! program brings them.
+//! The interface to loads in the languages of other tools, whose crates this one does not know. The rank
+//! program passes in the implementation.
 
 use anyhow::Result;
 use blocklab_record::Record;
@@ -9,14 +7,14 @@ use blocklab_runner::{HostSetting, Observer};
 
 use crate::plan::ForeignLoad;
 
-/// What runs loads in the languages of other tools.
+/// Runs loads in the languages of other tools.
 pub trait ForeignTools: Sync {
-    /// Looks at everything, asks whether all hosts are permitted to go on, lays out what is missing
-    /// and runs the load. Nothing is written before `permitted` has answered `true`; the observer
-    /// says when to begin. Nothing comes back where it was stopped before it measured.
+    /// Checks everything, asks with `permitted` whether all hosts may go on, lays out what is missing
+    /// and runs the load. Nothing is written before `permitted` has returned true. The observer decides
+    /// when the run begins. `None`: it was stopped before anything was measured.
     ///
     /// # Errors
-    /// What this host refuses, and what fails before the first measurement.
+    /// When something is refused on this host, or fails before the first measurement.
     fn run(
         &self,
         load: &ForeignLoad,

@@ -1,8 +1,8 @@
-//! In: hosts, and the program that starts ranks on them. Out: running ranks, and what rank 0 tells.
+//! In: a plan. Out: running ranks on its hosts, and the output of rank 0.
 //!
-//! The engine is the site's own: `mpirun` with its ssh (or what `OMPI_MCA_plm_rsh_agent` names), or
-//! `srun`. Nothing listens anywhere, and the plan goes through standard input, where no list of
-//! processes shows it.
+//! Ranks are started by what the site has: `mpirun` with ssh (or with what `OMPI_MCA_plm_rsh_agent`
+//! names), or `srun`. No server has to listen on the hosts. The plan is sent through standard input,
+//! because arguments can be seen in lists of processes.
 
 use std::env;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use crate::message::Line;
 use crate::plan::{FleetPlan, VERSION};
 use crate::rank::host_name;
 
-/// What starts the ranks.
+/// The program that starts the ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launcher {
     /// `mpirun` of Open MPI.
@@ -36,35 +36,37 @@ pub enum Launcher {
 pub struct Unreachable {
     /// The host.
     pub host: String,
-    /// What its agent said.
+    /// The message of its agent.
     pub why: String,
 }
 
-/// Settings of Open MPI that hold unless the site has its own in the environment.
+/// Settings of Open MPI, except those that the environment already sets.
 const SETTINGS: [(&str, &str); 8] = [
     // A host that does not answer is reported within seconds, and no password is asked for.
     ("plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=5"),
-    // Every host is reached from here, and not from other hosts.
+    // Every host is started from this machine: hosts may not be able to log in to each other.
     ("plm_rsh_no_tree_spawn", "1"),
-    // A cut network is noticed, later than the coordinator notices it, which ends everything in order.
+    // A broken connection is noticed after 11 s: later than by the coordinator, which can still end
+    // everything in order.
     ("oob_tcp_keepalive_time", "8"),
     ("oob_tcp_keepalive_intvl", "1"),
     ("oob_tcp_keepalive_probes", "3"),
-    // Ranks that are told to end get the time to keep their runs.
+    // Ranks that must end get the time to store their runs.
     ("odls_base_sigkill_timeout", "2"),
+    // A waiting rank must not take processor time from the load.
     ("mpi_yield_when_idle", "1"),
     // The load uses the processors as it would without a fleet.
     ("hwloc_base_binding_policy", "none"),
 ];
 
-/// From the request to end until the end by force: ranks keep their runs meanwhile.
+/// Time between SIGTERM and SIGKILL, in which ranks store their runs.
 const GRACE: Duration = Duration::from_millis(2500);
 
-/// How long a host may take to answer to its agent.
+/// How long a host may take to answer its agent.
 const PROBE: Duration = Duration::from_secs(8);
 
 impl Launcher {
-    /// Starts a rank on each host of the plan, and gives rank 0 the plan.
+    /// Starts a rank on each host of the plan, and sends the plan to rank 0.
     ///
     /// # Errors
     /// When the launcher cannot be started.
@@ -74,7 +76,7 @@ impl Launcher {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A Ctrl-C is for the launcher alone, which ends the ranks in order.
+            // In a group of their own, the ranks do not get a Ctrl-C: this process ends them in order.
             .process_group(0)
             .spawn()?;
         let (heard, lines) = channel();
@@ -104,7 +106,7 @@ impl Launcher {
     }
 }
 
-/// A context for each host, so that ranks are in the order of the plan.
+/// The command with one application context for each host, so that ranks have the order of the plan.
 fn mpirun(program: &str, plan: &FleetPlan) -> Command {
     let mut command = Command::new("mpirun");
     for (name, value) in SETTINGS {
@@ -113,7 +115,7 @@ fn mpirun(program: &str, plan: &FleetPlan) -> Command {
             command.env(variable, value);
         }
     }
-    // Several hosts of a plan may be one machine.
+    // Several hosts of a plan may be the same machine.
     command.arg("--oversubscribe");
     if geteuid().is_root() {
         command.arg("--allow-run-as-root");
@@ -128,7 +130,7 @@ fn mpirun(program: &str, plan: &FleetPlan) -> Command {
     command
 }
 
-/// A task on each node; only the first one gets standard input.
+/// The command with one task on each node; only the first one gets standard input.
 fn srun(program: &str, plan: &FleetPlan) -> Command {
     let mut command = Command::new("srun");
     let count = plan.hosts.len().to_string();
@@ -141,13 +143,13 @@ fn srun(program: &str, plan: &FleetPlan) -> Command {
     command
 }
 
-/// The name without the number that a host has which was named twice.
+/// The name of the machine: without the suffix `#2` of a host that is named a second time.
 pub fn machine(host: &str) -> &str {
     host.split_once('#').map_or(host, |(machine, _)| machine)
 }
 
-/// Looks on every host whether the rank program is there in this version, all at the same time.
-/// The hosts where it is not.
+/// Checks on all hosts at the same time whether the rank program is installed in this version, and
+/// gives the hosts where it is not.
 pub fn probe(program: &str, hosts: &[String]) -> Vec<Unreachable> {
     let mut machines: Vec<&str> = hosts.iter().map(|host| machine(host)).collect();
     machines.sort_unstable();
@@ -182,6 +184,7 @@ fn probe_one(program: &str, host: &str) -> Result<(), String> {
             version.trim()
         ));
     }
+    // The last line of ssh or a shell usually has the reason.
     let words = String::from_utf8_lossy(&output.stderr);
     let last = words.lines().rev().find(|line| !line.trim().is_empty());
     Err(match last {
@@ -190,7 +193,7 @@ fn probe_one(program: &str, host: &str) -> Result<(), String> {
     })
 }
 
-/// Runs the rank program on a host, without the others.
+/// Runs the rank program on one host, without MPI.
 ///
 /// # Errors
 /// When it cannot be started, or does not end in time.
@@ -209,7 +212,7 @@ pub(crate) fn run_there(
         let (agent, of_agent) = agent();
         let mut command = Command::new(agent);
         command.args(of_agent).arg(machine);
-        // A shell reads them there.
+        // On the host a shell parses the words, so they are quoted.
         command.arg(shell_word(program));
         command.args(arguments.iter().map(|argument| shell_word(argument)));
         command
@@ -222,19 +225,20 @@ pub(crate) fn run_there(
     let child = command
         .spawn()
         .map_err(|error| format!("cannot start {:?}: {error}", command.get_program()))?;
-    within(child, limit)
+    output_within(child, limit)
 }
 
-/// Whether a name is that of this machine: only an address of its own can be bound.
+/// Whether a name is that of this machine. A socket can be bound only to an address of the machine
+/// itself.
 fn is_here(host: &str) -> bool {
     host_name() == host || UdpSocket::bind((host, 0)).is_ok()
 }
 
-/// The program that starts others on a host: that of Open MPI's own setting, else ssh.
+/// The program that starts others on a host, with its arguments: that of Open MPI's setting, or ssh.
 fn agent() -> (OsString, Vec<String>) {
     let agent = env::var("OMPI_MCA_plm_rsh_agent").unwrap_or_else(|_| "ssh".to_owned());
     let arguments = env::var("OMPI_MCA_plm_rsh_args").unwrap_or_else(|_| SETTINGS[0].1.to_owned());
-    // Several agents may be named: the first one that there is counts.
+    // Several agents may be named, separated by colons; the first one is used.
     let first = agent.split(':').next().unwrap_or("ssh").trim();
     let mut words = first.split_whitespace().map(str::to_owned);
     let program = words.next().unwrap_or_else(|| "ssh".to_owned());
@@ -243,8 +247,9 @@ fn agent() -> (OsString, Vec<String>) {
     (program.into(), rest)
 }
 
-/// The output of a process that ends in time; else it is killed, with all that it started.
-fn within(child: Child, limit: Duration) -> Result<Output, String> {
+/// Waits for a process and gives its output. If it does not end in time, its whole process group is
+/// killed.
+fn output_within(child: Child, limit: Duration) -> Result<Output, String> {
     let group = child.id();
     let (sender, receiver) = channel();
     // Its output may be larger than a pipe holds, so it is read while it runs.
@@ -262,21 +267,21 @@ fn within(child: Child, limit: Duration) -> Result<Output, String> {
 fn end_group(group: u32, signal: Signal) {
     let group = i32::try_from(group).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
-        // Fails when it is gone.
+        // An error means that the group is already gone.
         let _ = kill_process_group(group, signal);
     }
 }
 
-/// Something from the ranks.
+/// A line of output.
 #[derive(Debug)]
 pub enum Heard {
-    /// A line of rank 0.
+    /// A message of rank 0.
     Line(Box<Line>),
-    /// Other words, of a rank or of the launcher.
+    /// Any other text, of a rank or of the launcher.
     Words(String),
 }
 
-/// Ranks that run.
+/// Running ranks.
 #[derive(Debug)]
 pub struct Launched {
     child: Child,
@@ -285,10 +290,10 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// The next thing within this time; `Ok(None)`: nothing came.
+    /// Waits up to `within` for the next line of output; `Ok(None)`: none came.
     ///
     /// # Errors
-    /// When nothing can come any more.
+    /// When no more can come.
     pub fn hear(&self, within: Duration) -> Result<Option<Heard>, Gone> {
         match self.lines.recv_timeout(within) {
             Ok(heard) => Ok(Some(heard)),
@@ -297,12 +302,13 @@ impl Launched {
         }
     }
 
-    /// Asks rank 0 to end everything in order: its input ends.
+    /// Asks rank 0 to end everything in order, by closing its standard input.
     pub fn stop(&mut self) {
         self.stdin = None;
     }
 
-    /// Waits for the end, and makes one after this time.
+    /// Waits for the end, and enforces it after `within`: with SIGTERM, and with SIGKILL a moment later.
+    /// `None`: not even that has ended the launcher.
     pub fn end(mut self, within: Duration) -> Option<ExitStatus> {
         self.stdin = None;
         let until = Instant::now() + within;
@@ -310,7 +316,7 @@ impl Launched {
         let mut next = until;
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
-                // Agents of the launcher may be in its group.
+                // Agents that the launcher has started may still be running in its group.
                 end_group(self.child.id(), Signal::TERM);
                 return Some(status);
             }
@@ -324,14 +330,16 @@ impl Launched {
     }
 }
 
-/// The ranks and their launcher have closed their output.
+/// The ranks and their launcher have all closed their output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gone;
 
+/// Starts a thread that reads.
 fn reader(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().spawn(read).map(drop)
 }
 
+/// Reads standard output: messages of rank 0, and text that others print there.
 fn read_lines(from: impl io::Read, to: &Sender<Heard>) {
     for line in BufReader::new(from).lines().map_while(Result::ok) {
         let heard = match serde_json::from_str(&line) {
@@ -344,6 +352,7 @@ fn read_lines(from: impl io::Read, to: &Sender<Heard>) {
     }
 }
 
+/// Reads standard error, which has only text.
 fn read_words(from: impl io::Read, to: &Sender<Heard>) {
     for line in BufReader::new(from).lines().map_while(Result::ok) {
         if to.send(Heard::Words(line)).is_err() {
@@ -352,7 +361,7 @@ fn read_words(from: impl io::Read, to: &Sender<Heard>) {
     }
 }
 
-/// Where the rank program is: beside this program, else wherever hosts find it.
+/// The rank program: the path next to this program, if it is there; else its name, which hosts look up.
 pub fn program() -> String {
     let here = env::current_exe().ok();
     let beside = here.map(|path| path.with_file_name("blocklab-rank"));

@@ -1,4 +1,4 @@
-//! In: a plan. Out: what became of every host, shown while it lasts; no process is left.
+//! In: a plan. Out: how every host has ended, with progress shown meanwhile. No process is left running.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,17 +13,17 @@ use crate::message::Line;
 use crate::plan::FleetPlan;
 use crate::watch::{Outcome, Watch};
 
-/// Rank 0 says something each second; this long without a word, and it is gone.
+/// After this silence, rank 0 is lost; it prints something at least once a second.
 const SILENCE: Duration = Duration::from_secs(8);
-/// Programs may be loaded over a network.
+/// The same until its first line, because programs may be loaded over a network.
 const FIRST_WORD: Duration = Duration::from_secs(20);
-/// How long everything may take to end by itself.
+/// Time for all ranks to end by themselves.
 const ENDING: Duration = Duration::from_secs(3);
 
-/// How plans are launched.
+/// The settings of a launch.
 #[derive(Debug)]
 pub struct Launching<'a> {
-    /// What starts the ranks.
+    /// The program that starts the ranks.
     pub launcher: Launcher,
     /// The rank program on every host.
     pub program: String,
@@ -34,8 +34,8 @@ pub struct Launching<'a> {
 }
 
 impl Launching<'_> {
-    /// Runs the plan to its end; what hosts kept that could not tell it is read from them. `see` gets
-    /// every line of rank 0 as it comes.
+    /// Runs the plan to its end. The stored runs of hosts that could not send theirs are read from them
+    /// afterwards. `see` gets every message of rank 0 when it comes.
     ///
     /// # Errors
     /// When the launcher cannot be started.
@@ -63,6 +63,7 @@ impl Launching<'_> {
             Launcher::Mpirun => "cannot start mpirun: Debian's package openmpi-bin has it",
             Launcher::Srun => "cannot start srun",
         })?;
+        // Text of the launcher is kept: if hosts are lost, it may tell why.
         let mut words: Vec<String> = Vec::new();
         let mut heard = Instant::now();
         let mut is_stopped = false;
@@ -93,9 +94,12 @@ impl Launching<'_> {
         Ok(watch)
     }
 
-    /// Ends what is left, and asks the launcher's words what happened to those that told nothing.
+    /// Ends what is still running. For hosts of which nothing is known, the launcher's text is searched
+    /// for a reason.
     fn end(&self, launched: Launched, watch: &mut Watch, words: &[String]) {
         let is_in_order = watch.is_over && !watch.is_incomplete();
+        // When something went wrong, waiting helps no more: ranks that are alive store their run on
+        // SIGTERM.
         launched.end(if is_in_order { ENDING } else { Duration::ZERO });
         if watch.is_over {
             return;
@@ -113,6 +117,7 @@ impl Launching<'_> {
             Some((first, _)) => format!("it was ended because {first} was lost"),
             None => "it told nothing more".to_owned(),
         };
+        // Without a reason for any host, the user gets the whole text.
         if known.is_empty() {
             for line in words.iter().filter(|line| is_telling(line)) {
                 terminal::inform(line);
@@ -123,9 +128,9 @@ impl Launching<'_> {
         }
     }
 
-    /// Reads what hosts kept, from those that still answer.
+    /// Reads the stored runs of hosts that have sent none and still answer.
     fn collect(&self, plan: &FleetPlan, watch: &mut Watch) {
-        // A scheduler's nodes have no agent.
+        // With Slurm there is no agent, such as ssh, that reaches a single node.
         if self.launcher == Launcher::Srun {
             return;
         }
@@ -138,7 +143,8 @@ impl Launching<'_> {
     }
 }
 
-/// What the words of a launcher say of the end of a host, in a line.
+/// The line of the launcher's text about the end of a host: it has the name of its machine and a word
+/// for an end.
 fn why_gone(host: &str, words: &[String]) -> Option<String> {
     const ENDS: [&str; 6] = ["exited", "signal", "Killed", "daemon", "lost", "timed out"];
     let machine = machine(host);
@@ -150,7 +156,7 @@ fn why_gone(host: &str, words: &[String]) -> Option<String> {
     Some(line.trim().trim_end_matches('.').to_owned())
 }
 
-/// Whether a line of a launcher says something, beyond frames.
+/// Whether a line of the launcher has text, and is not part of a frame around it.
 fn is_telling(line: &str) -> bool {
     let line = line.trim();
     !line.is_empty() && !line.starts_with("---") && !line.starts_with("===")

@@ -1,6 +1,6 @@
-//! In: a plan for many hosts; messages between them, by whatever carries these.
-//! Out: one load that all hosts begin at once, their runs, and what became of each host.
-//! Never: a network of its own; an opinion on the figures.
+//! In: a plan for many hosts, and something that carries messages between them.
+//! Out: one load that all hosts begin together, their runs, and how each host ended.
+//! Never: opens a network connection itself, or judges figures.
 //!
 //! ```text
 //!   blocklab fleet run ──stdin──▶ rank 0 ─ coordinator ◀──messages──▶ member on every host ─▶ runner
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Coordinator and offsets are state machines without a clock or a network, and are tested without
-//! both. What carries the messages is the rank program's affair (`crates/rank`, which only its own feature builds).
+//! either. The rank program (`crates/rank`, built only with its feature) carries the messages by MPI.
 
 mod clock;
 mod collect;

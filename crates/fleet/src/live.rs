@@ -1,7 +1,7 @@
-//! In: the lines of rank 0. Out: one live view of all hosts.
+//! In: the messages of rank 0. Out: one view of all hosts while they run.
 //!
-//! On a terminal the sum of all hosts, as a run of one host is shown, and a line with the rate of each
-//! host; elsewhere a line for each thing that happens.
+//! A terminal shows the sum of all hosts in the same way as a run of one host, and a line with the rate
+//! of each host. Without a terminal, each event is printed as a line.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,25 @@ use blocklab_units::{Nanos, count, plural};
 use crate::message::Line;
 use crate::plan::FleetPlan;
 
-/// What is shown while a fleet runs.
+/// The view of a running fleet.
 pub(crate) struct Live {
     screen: Screen,
+    /// Whether anything is shown but warnings.
     is_shown: bool,
     is_terminal: bool,
+    /// The names of the cases, in their order.
     cases: Vec<String>,
     passes: u32,
     hosts: Vec<String>,
+    /// Number of hosts that are ready.
     ready: usize,
-    /// The measurement that the first host is at.
+    /// The current measurement of the first host, which stands for all.
     step: Option<String>,
+    /// The last interval of each host.
     latest: BTreeMap<String, Interval>,
+    /// Time of the measurements before the current one.
     before: Nanos,
+    /// Time of the current measurement so far, on the host that is furthest.
     now: Nanos,
 }
 
@@ -49,7 +55,7 @@ impl Live {
         }
     }
 
-    /// Something has happened.
+    /// Shows a message.
     pub(crate) fn show(&mut self, line: &Line) {
         match line {
             Line::Connected => {
@@ -91,12 +97,13 @@ impl Live {
         }
     }
 
-    /// The screen is cleared.
+    /// Ends the view and clears the screen.
     pub(crate) fn finished(&mut self) {
         self.report_step();
         self.screen.finished();
     }
 
+    /// Shows an event: on the terminal's status line, or as a line of text.
     fn say(&mut self, text: &str) {
         if self.is_terminal {
             self.screen.phase(text);
@@ -105,7 +112,7 @@ impl Live {
         }
     }
 
-    /// What the user must know at once, whatever is shown.
+    /// Prints a warning, also when nothing else is shown.
     fn warn(&mut self, text: &str) {
         self.screen.finished();
         terminal::warn(text);
@@ -123,8 +130,8 @@ impl Live {
         self.before = self.before + self.now;
         self.now = Nanos::ZERO;
         self.latest.clear();
-        let place = self.cases.iter().position(|known| known == case);
-        let number = place.unwrap_or(0) + 1;
+        let index = self.cases.iter().position(|known| known == case);
+        let number = index.unwrap_or(0) + 1;
         let passes = self.passes.max(pass);
         self.screen
             .case(case, pass, passes, number, self.cases.len());
@@ -134,7 +141,7 @@ impl Live {
     fn frame(&mut self, host: &str, interval: &Interval, elapsed: Nanos) {
         self.latest.insert(host.to_owned(), *interval);
         self.now = self.now.max(elapsed);
-        // Once for each round of all hosts.
+        // Drawn once a second, when the first host reports, and not for each host.
         if self.hosts.first().is_some_and(|first| first == host) {
             let sum = sum(self.latest.values());
             self.screen.hosts(&self.rates());
@@ -142,14 +149,14 @@ impl Live {
         }
     }
 
-    /// The hosts and their rates, as long as they fit on a line.
+    /// The hosts with their rates, in one line.
     fn rates(&self) -> String {
         let latest = self.latest.iter();
         let rates = latest.map(|(host, interval)| format!("{host} {}", count(iops(interval))));
         rates.collect::<Vec<_>>().join("   ")
     }
 
-    /// Without a screen, prints the rate of the last second of a measurement that is over.
+    /// Without a terminal, prints the rates in the last second of the measurement that has ended.
     fn report_step(&mut self) {
         let Some(step) = self.step.take() else {
             return;
@@ -167,8 +174,7 @@ fn iops(interval: &Interval) -> f64 {
     ios as f64 / (interval.length_ns.max(1) as f64 / 1e9)
 }
 
-/// The sum of all hosts; the percentiles are those of the slowest host, because intervals have none
-/// that could be merged.
+/// The sum of all hosts. Percentiles cannot be merged, so they are those of the slowest host.
 fn sum<'a>(all: impl Iterator<Item = &'a Interval>) -> Interval {
     let mut sum = Interval::default();
     for one in all {

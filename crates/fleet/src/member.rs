@@ -1,7 +1,7 @@
-//! In: a task, orders. Out: the run of this host, kept in its store, and what is told of it.
+//! In: the task of a host, and commands. Out: the run of this host in its store, and messages about it.
 //!
-//! A thread of its own: the other one carries messages meanwhile, and answers when this one hangs in
-//! the kernel.
+//! It has a thread of its own. The rank's main thread carries messages meanwhile, and still answers
+//! when this one hangs in the kernel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,28 +20,31 @@ use crate::foreign::ForeignTools;
 use crate::message::{Ended, FromHost, Line};
 use crate::plan::{FleetPlan, HostTask};
 
-/// What the thread is told.
+/// What the thread is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
+    /// All hosts have passed their checks: lay out targets.
     Prepare,
-    /// At this moment of the monotonic clock.
+    /// Begin at this moment of the monotonic clock, in ns.
     Start(i64),
 }
 
-/// What the thread tells.
+/// A message that the thread sends.
 #[derive(Debug)]
 pub(crate) enum Told {
-    /// The coordinator.
+    /// To the coordinator.
     Word(FromHost),
-    /// The launcher.
+    /// To the launcher.
     Line(Box<Line>),
 }
 
-/// The share of one host.
+/// The part of one host in the load.
 pub(crate) struct Member {
+    /// The plan with this host alone.
     plan: FleetPlan,
     commands: Receiver<Command>,
     told: Sender<Told>,
+    /// Ends the run when it is set.
     interrupted: Arc<AtomicBool>,
     tools: &'static dyn ForeignTools,
 }
@@ -63,7 +66,7 @@ impl Member {
         }
     }
 
-    /// Does the work of this host, from the first check to the end.
+    /// Does everything, from the first check to the last message.
     pub(crate) fn work(self) {
         let task = self.plan.hosts[0].clone();
         let ended = match self.measure(&task) {
@@ -80,6 +83,7 @@ impl Member {
         self.word(FromHost::Ended(ended));
     }
 
+    /// Reports that there is no run.
     fn nothing(&self, host: String, why: String) -> Ended {
         self.line(Line::NoRun {
             host,
@@ -89,7 +93,7 @@ impl Member {
     }
 
     fn word(&self, word: FromHost) {
-        // The other thread lives longer.
+        // The main thread, which receives it, outlives this one.
         let _ = self.told.send(Told::Word(word));
     }
 
@@ -97,7 +101,8 @@ impl Member {
         let _ = self.told.send(Told::Line(Box::new(line)));
     }
 
-    /// Checks everything, tells the verdict, and goes on when all others may, too.
+    /// Checks everything, reports the result, and measures when all hosts have passed. `None`: it was
+    /// stopped before anything was measured.
     fn measure(&self, task: &HostTask) -> Result<Option<Record>> {
         let refused = |error: anyhow::Error| {
             self.word(FromHost::Checked(Err(format!("{error:#}"))));
@@ -119,6 +124,7 @@ impl Member {
         let prepared = Prepared::new(&request, setting)
             .map_err(anyhow::Error::from)
             .map_err(refused)?;
+        // Makes all checks of a run without writing anything.
         prepared
             .forecasts()
             .map_err(anyhow::Error::from)
@@ -133,7 +139,7 @@ impl Member {
         };
         let mut view = self.view(task, &store);
         let finished = prepared.run(&mut view);
-        // All of its spool is written before the run takes its place.
+        // Dropping the view waits until the spool is written; storing the run removes the spool.
         drop(view);
         let Finished::Run(record) = finished? else {
             return Ok(None);
@@ -141,8 +147,8 @@ impl Member {
         Ok(self.keep(*record, &store))
     }
 
-    /// Measures a load in the language of another tool, which looks at its targets and lays
-    /// them out by its own rules.
+    /// The same for a load in the language of another tool, which has rules of its own for checking
+    /// and laying out targets.
     fn measure_foreign(&self, task: &HostTask, store: &Store) -> Result<Option<Record>> {
         let load = task.foreign.as_ref().context("the task has no such load")?;
         let host = HostSetting {
@@ -166,6 +172,7 @@ impl Member {
         );
         drop(view);
         match record {
+            // Without a verdict before, the coordinator still waits for one.
             Err(error) if !is_permitted => {
                 self.word(FromHost::Checked(Err(format!("{error:#}"))));
                 Err(error)
@@ -185,7 +192,8 @@ impl Member {
         }
     }
 
-    /// Keeps the run here, and tells it even where that fails.
+    /// Stores the run on this host. If that fails, it is sent all the same. `None` if it has no
+    /// measurement.
     fn keep(&self, mut record: Record, store: &Store) -> Option<Record> {
         if record.measurements.is_empty() {
             return None;
@@ -198,21 +206,20 @@ impl Member {
     }
 }
 
-/// Tells what happens in the run of this host.
+/// The observer of the run: it sends messages about it and writes the spool.
 struct HostView<'a> {
     member: &'a Member,
     host: &'a str,
-    /// Whether intervals and measurements are told at once.
+    /// Whether each interval and measurement is sent when it ends.
     is_followed: bool,
-    /// Which case is measured.
+    /// The name of the current case.
     case: String,
-    /// What this host has measured is kept second by second.
     spooling: Spooling,
-    /// When the progress of a layout was last told.
+    /// When the progress of a layout was last sent.
     told_ns: i64,
 }
 
-/// Steps of a layout follow each other by the megabyte; so often one of them is told.
+/// Least time in ns between two messages about a layout, which makes progress with every megabyte.
 const BETWEEN_STEPS: i64 = 500_000_000;
 
 impl Observer for HostView<'_> {
@@ -281,15 +288,16 @@ impl Questions for HostView<'_> {
         self.spooling.is_kept()
     }
 
-    /// The barrier: everything is laid out, and the moment comes from the coordinator.
+    /// Reports that everything is laid out, and waits until the coordinator sets the start.
     fn start_in(&mut self) -> Option<Nanos> {
         self.member.word(FromHost::Ready);
         match self.member.commands.recv() {
             Ok(Command::Start(at)) => {
+                // A start that has passed already means at once.
                 let ahead = at - clocks().monotonic_ns;
                 Some(Nanos(u64::try_from(ahead).unwrap_or_default()))
             }
-            // The thread of messages is told to stop.
+            // The main thread has closed the channel, because the coordinator has sent a stop.
             _ => {
                 self.member.interrupted.store(true, Ordering::Relaxed);
                 None

@@ -1,4 +1,4 @@
-//! What the coordinator and the hosts tell each other, and what the launcher learns of it.
+//! The messages between the coordinator and the hosts, and those for the launcher.
 //!
 //! ```text
 //!   coordinator                          host
@@ -15,86 +15,86 @@
 //!        ├──────────── Leave ────────────▶│
 //! ```
 //!
-//! Both sides say `Alive` each second, so that silence means something.
+//! Both sides send `Alive` each second, so that silence shows that the other one is gone.
 
 use blocklab_record::{HostClock, Interval, Measurement, Record, Served};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::FleetPlan;
 
-/// From the coordinator to a host.
+/// A message from the coordinator to a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToHost {
-    /// What to do: a plan with this host alone.
+    /// The host's task: the plan with this host alone.
     Task(Box<FleetPlan>),
-    /// All hosts may: open and lay out the targets.
+    /// All hosts have passed their checks: open and lay out the targets.
     Prepare,
-    /// Answer at once from now on.
+    /// Pings follow: do not sleep while waiting for messages.
     Spin,
-    /// Which clock reading is wanted.
+    /// Answer with the time; the number of the ping, from 1.
     Ping(u32),
-    /// The moments for answers are over.
+    /// No more pings.
     Rest,
-    /// Begin at this moment of the host's monotonic clock.
+    /// Begin at this moment of the host's monotonic clock, in ns.
     Start(i64),
-    /// End what is under way and report what there is.
+    /// End the run and report what was measured.
     Stop,
-    /// All is told.
+    /// Everything is done: end the process.
     Leave,
-    /// The coordinator is there.
+    /// A sign of life.
     Alive,
 }
 
-/// From a host to the coordinator.
+/// A message from a host to the coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromHost {
-    /// It is there.
+    /// The first message.
     Hello(Hello),
-    /// Its targets may be used; else why not.
+    /// Whether its targets may be used, or why not.
     Checked(Result<(), String>),
     /// Everything is laid out.
     Ready,
-    /// Its clocks, at the ping of this number.
+    /// The answer to a ping.
     Pong {
-        /// Which ping.
+        /// The number of the ping.
         number: u32,
-        /// Nanoseconds of its monotonic clock.
+        /// Its monotonic clock.
         monotonic_ns: i64,
-        /// Nanoseconds since 1970 by its time of day.
+        /// Its time of day, since 1970.
         unix_ns: i64,
     },
-    /// Its run is over, and was told before.
+    /// Its run is over. The run itself was sent before, in a [`Line`].
     Ended(Ended),
-    /// It is there.
+    /// A sign of life.
     Alive,
 }
 
 /// How the run of a host ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// With a run, which is on its way in a line.
+    /// With a run, which was sent in a line.
     Run,
-    /// With none, and why.
+    /// Without a run, for this reason.
     Nothing(String),
 }
 
-/// A host introduces itself.
+/// The first message of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Its name in the plan.
     pub name: String,
     /// The version of its program.
     pub version: String,
-    /// The form of loads that it reads.
+    /// The version of the load's format that it reads.
     pub plan_format: u32,
 }
 
-/// What rank 0 writes for the launcher, one JSON value a line.
+/// A message of rank 0 to the launcher: one JSON value on a line of its standard output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Line {
-    /// All hosts are there.
+    /// All hosts are connected.
     Connected,
-    /// A host refuses, or has another version: nothing was written anywhere.
+    /// A host refuses its task or has another version, so nothing was written on any host.
     Refused {
         /// The host.
         host: String,
@@ -114,13 +114,13 @@ pub enum Line {
         /// Its size.
         total: u64,
     },
-    /// These are not ready, and have not moved for some seconds.
+    /// These hosts are not ready and have made no progress for some seconds.
     Waiting(Vec<String>),
     /// A host is ready.
     Ready(String),
-    /// All begin at a moment that was given to each by its own clock.
+    /// The start was set for all hosts.
     Started {
-        /// Between the first host's order and that moment.
+        /// Time from now until the start.
         in_ns: u64,
     },
     /// A host begins a measurement.
@@ -129,14 +129,14 @@ pub enum Line {
         host: String,
         /// Name of the case.
         case: String,
-        /// From 1.
+        /// Number of the pass, from 1.
         pass: u32,
-        /// From 0.
+        /// Number of the measurement, from 0.
         step: usize,
-        /// The number of steps.
+        /// Number of all measurements.
         steps: usize,
     },
-    /// What a host has just done.
+    /// The figures of a host in the last interval.
     Frame {
         /// The host.
         host: String,
@@ -145,36 +145,36 @@ pub enum Line {
         /// Its figures.
         interval: Box<Interval>,
     },
-    /// What a host did in one interval, job by job, of a load that is followed.
+    /// The figures of a host in one interval, job by job; only for a load that is followed.
     Slice {
         /// The host.
         host: String,
         /// Name of the case.
         case: String,
-        /// From 1.
+        /// Number of the interval, from 1.
         number: u32,
-        /// When it ended, since the start of its measurement.
+        /// Its end, since the start of the measurement.
         end_ns: u64,
-        /// How long it was.
+        /// Its length.
         length_ns: u64,
         /// Reads and writes of each of its jobs.
         jobs: Vec<[Served; 2]>,
     },
-    /// A measurement of a load that is followed has ended.
+    /// A measurement has ended; only for a load that is followed.
     Measured {
         /// The host.
         host: String,
-        /// What it came to.
+        /// Its results.
         measurement: Box<Measurement>,
     },
-    /// The run of a host.
+    /// The run of a host has ended.
     Run {
         /// The host.
         host: String,
-        /// What it left.
+        /// Its results.
         record: Box<Record>,
     },
-    /// A host has no run to tell.
+    /// The run of a host has ended without results.
     NoRun {
         /// The host.
         host: String,
@@ -185,19 +185,19 @@ pub enum Line {
     Lost {
         /// The host.
         host: String,
-        /// Why that is so.
+        /// Why.
         why: String,
     },
-    /// What is known of the clock of a host.
+    /// The clock of a host was compared.
     Clock {
         /// The host.
         host: String,
-        /// Against that of the first.
+        /// Its difference from the clock of the first host.
         clock: HostClock,
     },
-    /// Rank 0 is there.
+    /// A sign of life of rank 0.
     Alive,
-    /// Everything is told.
+    /// This is the last message.
     End,
 }
 

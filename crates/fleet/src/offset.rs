@@ -1,14 +1,14 @@
-//! In: pings and their answers. Out: how far another host's clocks are from ours, and how far off
-//! that may be.
+//! In: pings to another host and its answers. Out: the difference between its clocks and ours, with its
+//! uncertainty.
 //!
 //! ```text
 //!   ours   sent ───────╮           ╭────── received
 //!   theirs             ╰─▶ answer ─╯
 //! ```
 //!
-//! The answer was given between the two, so `theirs - (sent + received) / 2` is off by half of the
-//! round trip at most. Of many pings the one with the shortest round trip counts: the others waited
-//! somewhere, on one of both ways.
+//! The answer was given between the two, so `theirs - (sent + received) / 2` is wrong by at most half
+//! of the round trip. Of many pings, the one with the shortest round trip is used: the others were
+//! delayed on the way there or back.
 
 use blocklab_record::ClockOffset;
 
@@ -26,7 +26,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// There and back.
+    /// The time from sending the ping to receiving the answer.
     const fn round_trip(&self) -> i64 {
         self.received_ns - self.sent_ns
     }
@@ -37,16 +37,17 @@ impl Sample {
     }
 }
 
-/// The best of the pings to one host so far.
+/// The pings to one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pings {
+    /// The one with the shortest round trip.
     best: Option<Sample>,
-    /// How many were answered.
+    /// Number of answers.
     pub answered: u32,
 }
 
 impl Pings {
-    /// Pings to one host each time.
+    /// Number of pings in one comparison.
     pub const COUNT: u32 = 64;
 
     /// Adds an answer.
@@ -63,8 +64,8 @@ impl Pings {
         self.best.map(|best| best.offset())
     }
 
-    /// What is known of the clocks, where our time of day is `unix_minus_monotonic` ahead of our
-    /// monotonic clock.
+    /// The result for the Record; `None` before the first answer. `unix_minus_monotonic`: our time of
+    /// day minus our monotonic clock, in ns.
     pub fn clock(&self, unix_minus_monotonic: i64) -> Option<ClockOffset> {
         let best = self.best?;
         let middle = best.sent_ns + best.round_trip() / 2;

@@ -1,4 +1,4 @@
-//! What a fleet is to do, as one value: the launcher makes it, and every host gets its part.
+//! The plan of a load on many hosts, as one value. The launcher makes it, and every host gets its part.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{PLAN_FORMAT, Plan};
 use serde::{Deserialize, Serialize};
 
-/// What programs must agree on: all hosts and the launcher run the same.
+/// The version of the program, which must be the same on all hosts.
 pub const VERSION: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
 
 /// One load on many hosts.
@@ -16,9 +16,10 @@ pub const VERSION: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
 pub struct FleetPlan {
     /// The version of the launcher.
     pub version: String,
-    /// The form of the load: it may change while a version is in the making.
+    /// The version of the load's format, which may change during the development of one version of the
+    /// program.
     pub plan_format: u32,
-    /// What is measured.
+    /// The load that all hosts run.
     pub load: Load,
     /// Each host, in the order in which the user named them; the first one coordinates.
     pub hosts: Vec<HostTask>,
@@ -26,12 +27,12 @@ pub struct FleetPlan {
     pub prepare_within: Nanos,
 }
 
-/// What every host does alike.
+/// The load that all hosts run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// The cases and passes.
     pub plan: Plan,
-    /// What a language said of the text.
+    /// Notes on settings that were approximated, ignored or refused.
     pub notes: Vec<Note>,
     /// Whether another engine may replace io_uring.
     pub may_replace_engine: bool,
@@ -39,10 +40,10 @@ pub struct Load {
     pub creates_targets: bool,
 }
 
-/// What one host does by itself.
+/// The settings of one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostTask {
-    /// As the user named it; a host that is named twice has a number behind its name.
+    /// As the user named it. A host that is named a second time has the suffix `#2`, and so on.
     pub name: String,
     /// The id of its run.
     pub run: String,
@@ -50,26 +51,26 @@ pub struct HostTask {
     pub targets: Vec<String>,
     /// What it may overwrite, by name.
     pub destroy_data: Vec<String>,
-    /// Where it keeps its run; `None`: where its user keeps runs.
+    /// The store for its run; `None`: the usual one of its user.
     pub store: Option<PathBuf>,
-    /// What it runs in place of the common load, where another tool's language says that.
+    /// A load in the language of another tool, which it runs instead of the common one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignLoad>,
 }
 
-/// A load in the language of another tool: the host reads it as that tool would.
+/// A load in the language of another tool, which the host parses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignLoad {
-    /// Whose language.
+    /// The name of the tool.
     pub tool: String,
-    /// What the host needs of it, as the crate of the tools writes it.
+    /// The load as the crate `tools` writes and reads it.
     pub text: String,
-    /// Whether the launcher is told each interval and each measurement at once.
+    /// Whether the host sends each interval and measurement when it ends.
     pub is_followed: bool,
 }
 
 impl FleetPlan {
-    /// A plan of this version.
+    /// A plan with the version of this program.
     pub fn new(load: Load, hosts: Vec<HostTask>, prepare_within: Nanos) -> Self {
         Self {
             version: VERSION.to_owned(),
@@ -80,7 +81,7 @@ impl FleetPlan {
         }
     }
 
-    /// The part of one host.
+    /// The plan with only the host of this index.
     pub fn of_host(&self, place: usize) -> Self {
         Self {
             hosts: vec![self.hosts[place].clone()],
@@ -90,7 +91,7 @@ impl FleetPlan {
 }
 
 impl Load {
-    /// The load as a request of one host.
+    /// The load as a request for one host.
     pub fn request(&self, task: &HostTask) -> Request {
         let study = Study {
             notes: self.notes.clone(),

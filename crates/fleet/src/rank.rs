@@ -1,8 +1,8 @@
-//! In: something that carries messages between ranks. Out: the part of one rank, to its end.
+//! In: something that carries messages between ranks. Out: the work of one rank, from start to end.
 //!
 //! ```text
-//!   this thread    messages, the user's stop, signals      never waits longer than a moment
-//!   its member     the run itself                          may hang in the kernel
+//!   this thread      messages, the user's stop, signals    never waits longer than a moment
+//!   member thread    the run itself                        may hang in the kernel
 //! ```
 
 use std::io::{BufRead, Write};
@@ -44,36 +44,37 @@ pub struct Envelope {
     pub bytes: Vec<u8>,
 }
 
-/// Carries messages between ranks, and never waits.
+/// Carries messages between ranks. No method blocks.
 pub trait Wire {
     /// The number of this rank, from 0.
     fn rank(&self) -> usize;
     /// How many ranks there are.
     fn size(&self) -> usize;
-    /// Sends a message, which may still be under way afterwards.
+    /// Begins to send a message.
     fn send(&mut self, to: usize, kind: Kind, bytes: Vec<u8>);
-    /// The next message that has come.
+    /// The next message that has come; `None`: there is none.
     fn receive(&mut self) -> Option<Envelope>;
-    /// Whether everything that was sent has left.
+    /// Whether all messages have been sent.
     fn is_idle(&mut self) -> bool;
 }
 
-/// Between two looks for messages. Short enough for a live view, long enough to cost nothing.
+/// Pause between two looks for messages: short enough for a live view, long enough to cost nothing.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Both sides say that they are there.
+/// Time in ns between two signs of life.
 const BEAT: i64 = 1_000_000_000;
-/// A host that hears nothing from the coordinator for so long is cut off.
+/// After this silence of the coordinator, in ns, a host ends its run by itself.
 const CUT_OFF: i64 = 8_000_000_000;
-/// How long the last messages may take.
+/// Longest time in ns for sending the last messages.
 const LAST_WORDS: i64 = 2_000_000_000;
 
-/// Plays the part of this rank. Whether all ended in order, so that everybody can be waited for.
+/// Does the work of this rank. True, if all ranks have ended in order, so that they can be waited for.
 ///
 /// # Errors
-/// When rank 0 gets no plan on its standard input.
+/// When rank 0 gets no plan on its standard input, or a thread cannot be started.
 pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) -> Result<bool> {
-    // Two flags: what a signal sets ends the run even when this thread hangs in a message, and the
-    // coordinator ends it without a signal.
+    // Both flags are set by a signal; the coordinator's stop sets only `interrupted`. So the run ends
+    // after a signal even if this thread is stuck in sending a message, and this thread can tell the
+    // two reasons apart.
     let (signalled, interrupted) = (listen()?, listen()?);
     let (stops, coordinator) = if wire.rank() == 0 {
         let mut first = String::new();
@@ -122,7 +123,7 @@ pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) 
     }
 }
 
-/// A thread that reads standard input to its end: any line, and the end itself, mean stop.
+/// Starts a thread that waits on standard input. Any line, or its end, is a request to stop.
 fn await_stop() -> Result<Receiver<()>> {
     let (sender, receiver) = channel();
     thread::Builder::new()
@@ -136,28 +137,37 @@ fn await_stop() -> Result<Receiver<()>> {
     Ok(receiver)
 }
 
+/// The state of a rank.
 struct Part<'a> {
     wire: &'a mut dyn Wire,
     tools: &'static dyn ForeignTools,
+    /// Only on rank 0.
     coordinator: Option<Coordinator>,
+    /// The user's requests to stop; only on rank 0.
     stops: Option<Receiver<()>>,
+    /// Given to the member, to send messages.
     told: Sender<Told>,
     from_member: Receiver<Told>,
     to_member: Option<Sender<Command>>,
-    /// By a signal: the launcher ends all ranks, and each keeps what it has.
+    /// Set by a signal: the launcher ends all ranks, and each stores what it has.
     signalled: Arc<AtomicBool>,
-    /// Ends the run of this host.
+    /// Ends the run of this host when it is set.
     interrupted: Arc<AtomicBool>,
+    /// When the coordinator's last message came.
     heard_ns: i64,
+    /// When the last sign of life was sent.
     beat_ns: i64,
+    /// Whether pings are to be answered without a pause.
     is_spinning: bool,
+    /// Whether the member has started and not reported its end yet.
     has_member: bool,
-    /// Since when it is over, and whether in order.
+    /// When the work ended, and whether all ranks can be waited for.
     ending: Option<(i64, bool)>,
 }
 
 impl Part<'_> {
-    /// The member is not waited for: one that hangs in the kernel ends with the process.
+    /// Starts the member's thread. It is never joined: if it hangs in the kernel, it ends with the
+    /// process.
     fn begin(&mut self, plan: FleetPlan) -> Result<()> {
         let (to_member, commands) = channel();
         let interrupted = Arc::clone(&self.interrupted);
@@ -170,12 +180,13 @@ impl Part<'_> {
         spawned.context("cannot start a thread").map(drop)
     }
 
+    /// Whether pings are timed, so that this thread must not sleep.
     fn is_timing(&self) -> bool {
         let leads = self.coordinator.as_ref();
         self.is_spinning || leads.is_some_and(Coordinator::is_timing)
     }
 
-    /// Everything that has come since the last look. The plan, where that is among it.
+    /// Handles all messages that have come, and gives the plan if it is one of them.
     fn look(&mut self) -> Option<FleetPlan> {
         let mut plan = None;
         while let Some(envelope) = self.wire.receive() {
@@ -203,12 +214,13 @@ impl Part<'_> {
         plan
     }
 
+    /// Sends a message to the coordinator.
     fn word(&mut self, word: &FromHost) {
         let bytes = serde_json::to_vec(word).expect("words are plain data");
         self.wire.send(0, Kind::Word, bytes);
     }
 
-    /// An order of the coordinator.
+    /// Does what the coordinator's message says.
     fn obey(&mut self, bytes: &[u8], now: Now) -> Option<FleetPlan> {
         self.heard_ns = now.monotonic_ns;
         match serde_json::from_slice(bytes).ok()? {
@@ -218,6 +230,7 @@ impl Part<'_> {
             ToHost::Spin => self.is_spinning = true,
             ToHost::Rest => self.is_spinning = false,
             ToHost::Ping(number) => {
+                // Read again, as close to the answer as possible.
                 let now = clocks();
                 self.word(&FromHost::Pong {
                     number,
@@ -237,19 +250,20 @@ impl Part<'_> {
 
     fn command(&self, command: Command) {
         if let Some(member) = &self.to_member {
-            // A member that is gone has told why.
+            // If the member is gone, it has reported why.
             let _ = member.send(command);
         }
     }
 
+    /// Ends the run of this host.
     fn stop(&mut self) {
         self.interrupted.store(true, Ordering::Relaxed);
         self.is_spinning = false;
-        // Who waits for a command learns that none comes.
+        // Closing the channel wakes a member that waits for a command.
         self.to_member = None;
     }
 
-    /// A word of a host to the coordinator.
+    /// On rank 0: passes a host's message to the coordinator.
     fn hear(&mut self, envelope: &Envelope, now: Now) {
         let word = serde_json::from_slice(&envelope.bytes);
         if let (Some(coordinator), Ok(word)) = (&mut self.coordinator, word) {
@@ -257,6 +271,7 @@ impl Part<'_> {
         }
     }
 
+    /// On rank 0: passes a host's line on to the launcher.
     fn pass(&mut self, envelope: &Envelope, now: Now) {
         if let Some(coordinator) = &mut self.coordinator {
             coordinator.passed(envelope.from, now);
@@ -264,6 +279,7 @@ impl Part<'_> {
         }
     }
 
+    /// On rank 0: does what the coordinator wants.
     fn carry_out(&mut self) {
         let Some(coordinator) = &mut self.coordinator else {
             return;
@@ -285,7 +301,7 @@ impl Part<'_> {
         }
     }
 
-    /// Says that this rank is there, and looks who else is.
+    /// Sends signs of life; on rank 0, lets the coordinator check the time and the user's stop.
     fn beat(&mut self, now: Now) {
         if let Some(coordinator) = &mut self.coordinator {
             let stops = self.stops.as_ref();
@@ -309,13 +325,13 @@ impl Part<'_> {
         }
     }
 
-    /// `None` while this rank has work to do. When it may end: whether all ranks end together, or
-    /// this one without waiting for the others.
+    /// `None` while this rank has work to do. Once it may end: whether all ranks can be waited for.
     fn is_over(&mut self) -> Option<bool> {
         let now = clocks().monotonic_ns;
         if let Some((since, is_whole)) = self.ending {
             let is_late = now - since > LAST_WORDS;
             let is_told = !self.has_member && self.wire.is_idle();
+            // A member that hangs in the kernel never reports its end, so there is a limit.
             return (is_told || is_late).then_some(is_whole && is_told);
         }
         let is_cut_off = self.coordinator.is_none() && now - self.heard_ns > CUT_OFF;
@@ -327,14 +343,15 @@ impl Part<'_> {
     }
 }
 
-/// A line for the launcher. Nobody reads it when that is gone, and then the input has ended, too.
+/// Prints a line for the launcher. Errors are ignored: if the launcher is gone, standard input has
+/// ended, too, which stops everything.
 fn print(line: &[u8]) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(line).and_then(|()| out.write_all(b"\n"));
     let _ = out.flush();
 }
 
-/// The name of this machine.
+/// The host name of this machine, or `localhost`.
 pub fn host_name() -> String {
     let own = std::fs::read_to_string("/proc/sys/kernel/hostname");
     own.map_or_else(|_| "localhost".to_owned(), |own| own.trim().to_owned())

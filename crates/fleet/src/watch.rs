@@ -1,6 +1,5 @@
-//! In: the lines of rank 0. Out: what became of each host.
-//!
-//! A file of its own: what the launcher knows is a matter of lines, whoever launched the ranks.
+//! In: the messages of rank 0. Out: how each host has ended. It does not depend on how the ranks were
+//! launched.
 
 use std::collections::BTreeMap;
 
@@ -8,48 +7,48 @@ use blocklab_record::{HostClock, HostRun, LostHost, Record, Status};
 
 use crate::message::Line;
 
-/// How the share of a host ended.
+/// How a host has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostEnd {
     /// With a run.
     Run(Box<Record>),
-    /// With none: why.
+    /// Without a run, for this reason.
     Nothing(String),
-    /// It refused before anything was written.
+    /// It refused its task, for this reason, before anything was written.
     Refused(String),
-    /// It is gone: what is known of it.
+    /// It was lost; what is known about why.
     Lost(String),
 }
 
-/// Collects what rank 0 tells.
+/// Collects the messages of rank 0.
 #[derive(Debug, Clone, Default)]
 pub struct Watch {
     hosts: Vec<String>,
     ends: BTreeMap<String, HostEnd>,
     clocks: BTreeMap<String, HostClock>,
-    /// Whether the hosts were let go.
+    /// Whether the load was started.
     pub is_started: bool,
-    /// Whether rank 0 has told everything.
+    /// Whether rank 0 has sent its last message.
     pub is_over: bool,
-    /// Whether a host was lost whose run was read afterwards.
+    /// Whether a run was read from a host afterwards, because the host had not sent it.
     is_broken: bool,
 }
 
-/// What a launch came to.
+/// The result of a launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// The hosts that left a run.
+    /// The hosts with a run.
     pub runs: Vec<HostRun>,
-    /// The hosts that left no run, or were lost.
+    /// The hosts without a run.
     pub lost: Vec<LostHost>,
-    /// The hosts that refused: nothing was written anywhere.
+    /// The hosts that refused, so that nothing was written on any host.
     pub refused: Vec<LostHost>,
-    /// Whether a host was lost, or failed, be its run here or not.
+    /// Whether a host was lost or failed, even if its run is here.
     pub is_incomplete: bool,
 }
 
 impl Watch {
-    /// A watch over these hosts.
+    /// Nothing is known yet of these hosts.
     pub fn new(hosts: Vec<String>) -> Self {
         Self {
             hosts,
@@ -57,7 +56,7 @@ impl Watch {
         }
     }
 
-    /// Takes a line in.
+    /// Takes a message.
     pub fn take(&mut self, line: Line) {
         match line {
             Line::Run { host, record } => {
@@ -79,15 +78,15 @@ impl Watch {
         }
     }
 
-    /// A host is gone; what it has told before stays.
+    /// Notes that a host is lost. If its run is already here, it is kept.
     pub fn lose(&mut self, host: String, why: String) {
-        let is_told = matches!(self.ends.get(&host), Some(HostEnd::Run(_)));
-        if !is_told {
+        let has_run = matches!(self.ends.get(&host), Some(HostEnd::Run(_)));
+        if !has_run {
             self.ends.insert(host, HostEnd::Lost(why));
         }
     }
 
-    /// The hosts of which nothing is known.
+    /// The hosts whose end is not known.
     pub fn missing(&self) -> Vec<String> {
         let hosts = self.hosts.iter();
         let missing = hosts.filter(|host| !self.ends.contains_key(*host));
@@ -101,12 +100,13 @@ impl Watch {
         missing.cloned().collect()
     }
 
-    /// Whether a host ended otherwise than with a run.
+    /// Whether a host has not ended with a run.
     pub fn is_incomplete(&self) -> bool {
         !self.without_run().is_empty()
     }
 
-    /// Adds the run of a host that could not tell it; why that was stays known.
+    /// Adds a run that was read from a host afterwards. Why the host had not sent it becomes the run's
+    /// failure.
     pub fn collected(&mut self, host: String, mut record: Record) {
         if let Some(HostEnd::Lost(why) | HostEnd::Nothing(why)) = self.ends.get(&host) {
             record.failure.get_or_insert_with(|| why.clone());
@@ -115,7 +115,7 @@ impl Watch {
         self.ends.insert(host, HostEnd::Run(Box::new(record)));
     }
 
-    /// What became of all hosts, in the order in which they were named.
+    /// How all hosts have ended, in the order in which the user named them.
     pub fn outcome(mut self) -> Outcome {
         let mut outcome = Outcome {
             is_incomplete: self.is_broken,

@@ -1,5 +1,5 @@
-//! In: a Request, and how the user wants its end.
-//! Out: its runs, shown while they last, then printed, kept, laid out and judged; an exit code.
+//! In: a Request, and the options for its output.
+//! Out: its runs: progress while they last, then the result printed, stored and judged; an exit code.
 
 use anyhow::{Context, Result};
 use blocklab_console::status::INTERRUPTED;
@@ -14,10 +14,10 @@ use crate::live_view::{LiveView, View};
 use crate::study_end::{StudyRuns, bought, conclude_study};
 use crate::{Form, Wanted, gate};
 
-/// Runs a request to its end. The exit code.
+/// Runs a request to its end and gives the exit code.
 ///
 /// # Errors
-/// When nothing can be measured at all, or the last words cannot be printed.
+/// When nothing can be measured at all, or the lines after the result cannot be printed.
 pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Result<u8> {
     // Every address is looked up before anything is measured.
     let bought = bought(&request.study.publication.systems, setting.catalog)?;
@@ -30,9 +30,11 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
     let store = wanted.is_kept.then_some(setting.store);
     let mut live = LiveView::new(view, &prepared.plans(), store);
     let finished = prepared.run(&mut live);
+    // Also after an error: the screen must be cleared before its message is printed.
     live.finished();
     match finished? {
         Finished::Run(mut record) => {
+            // A run that broke off has a reason of its own for too few passes.
             let missed = request.until.and_then(|until| until.missed(&record));
             if let Some(missed) = missed.filter(|_| record.status == Status::Complete) {
                 terminal::warn(&missed);
@@ -46,6 +48,7 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
         } => {
             let runs = StudyRuns { earlier, measured };
             let code = conclude_study(&request.study, wanted, runs, &bought, setting.store)?;
+            // The saved progress goes last. Until the runs are stored, a crash would lose them without.
             if wanted.is_kept {
                 let removed = progress.remove(setting.store.root());
                 removed.context(
@@ -67,11 +70,12 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
     }
 }
 
-/// Shows, keeps and judges a run.
+/// Prints, stores and judges a run, and gives the exit code.
 ///
 /// # Errors
-/// When the last words cannot be printed.
+/// When the lines after the result cannot be printed.
 pub fn conclude_run(record: &mut Record, wanted: &Wanted, store: &Store) -> Result<u8> {
+    // The id must be final before it is printed.
     if wanted.is_kept {
         store.settle(record);
     }

@@ -1,11 +1,11 @@
 //! The end of a command that has run something.
 //!
 //! ```text
-//!   result ──▶ printed ──▶ runs kept ──▶ page, answers written ──▶ where both are ──▶ gate ──▶ exit code
+//!   result ──▶ printed ──▶ runs stored ──▶ page, JUnit file ──▶ where they are ──▶ gate ──▶ exit code
 //! ```
 //!
-//! In this order, so that a run that cannot be kept is seen, and a result that cannot be printed is
-//! kept.
+//! No step stops the ones behind it: a run that cannot be stored has been printed by then, and a
+//! result that cannot be printed is stored all the same.
 
 use std::path::{Path, PathBuf};
 
@@ -23,43 +23,44 @@ use crate::gate;
 use crate::keeping::{self, Keeping};
 use crate::output::{self, Over};
 
-/// In which form a result goes to standard output.
+/// The format of a result on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// For people.
+    /// A document for people: text, Markdown or HTML.
     Words(document::Form),
-    /// One object.
+    /// One JSON object.
     Json,
-    /// A line for the result, and one for each record that it rests on.
+    /// A line of JSON for the result, then one for each Record it was made from.
     JsonLines,
 }
 
-/// How the user wants the end of a run.
+/// The options for the output of a command that runs something.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// The form of the result.
+    /// The format of the result.
     pub form: Form,
-    /// Where the page goes instead of beside the run; `-`: to standard output.
+    /// The file of the HTML page; `-`: standard output; `None`: the usual file next to the Record.
     pub page: Option<PathBuf>,
-    /// Where the answers to the conditions go as JUnit XML.
+    /// The file for the gate's answers as JUnit XML.
     pub junit: Option<PathBuf>,
-    /// What the page and the answers may be written over.
+    /// Which existing files the page and the JUnit file may replace.
     pub over: Over,
-    /// Whether runs are kept.
+    /// Whether runs are stored.
     pub is_kept: bool,
-    /// Whether no progress is shown.
+    /// Whether progress is hidden.
     pub is_quiet: bool,
-    /// What the runs are judged by.
+    /// The conditions of the gate.
     pub conditions: Vec<Asked>,
-    /// Whether an undecided gate has an exit code of its own.
+    /// Whether an undecided gate gives another exit code than success.
     pub is_strict: bool,
 }
 
 impl Wanted {
-    /// Finds out before anything is measured whether the end can be as it is wanted.
+    /// Tries the store and the files, so that a mistake in their names is reported before hours of
+    /// measuring.
     ///
     /// # Errors
-    /// When runs cannot be kept, or a file not written.
+    /// When the store or one of the files cannot be written.
     pub fn try_out(&self, store: &Store) -> Result<()> {
         keeping::try_out(store, !self.is_kept)?;
         if let (Some(page), Some(junit)) = (&self.page, &self.junit)
@@ -77,15 +78,16 @@ impl Wanted {
             || self.form == Form::Words(document::Form::Html)
     }
 
-    /// The form of the result where words follow it.
-    fn words(&self) -> Option<document::Form> {
+    /// The format of the document on standard output, to which further lines may be added; `None` when
+    /// a page or JSON is there, which they would break.
+    fn document_form(&self) -> Option<document::Form> {
         match self.form {
             Form::Words(form) => Some(form).filter(|_| !self.prints_page()),
             Form::Json | Form::JsonLines => None,
         }
     }
 
-    /// The file of the page, where `usual` is the one beside the run.
+    /// The file of the page, if one is written; `usual` is the one next to the Record.
     fn page_path(&self, usual: Option<PathBuf>) -> Option<PathBuf> {
         match self.page.as_deref() {
             Some(path) if path == Path::new("-") => None,
@@ -95,65 +97,69 @@ impl Wanted {
     }
 }
 
-/// What a command has come to.
+/// The result of a command in all the forms in which it is printed or written.
 pub trait Conclusion {
-    /// The page.
+    /// The HTML page.
     fn page(&self) -> String;
 
     /// The result for people.
     fn document(&self) -> Document;
 
-    /// The result as JSON, and what a line of it is called.
+    /// The name of the result's kind in JSON lines, and the result as JSON.
     fn json(&self) -> (&'static str, String);
 
-    /// The runs that this command has made.
+    /// The runs that this command has measured, in the order in which they are stored.
     fn runs(&mut self) -> Vec<&mut Record>;
 
-    /// Where the page is kept beside a run: that in this folder, else of the last run that is kept.
+    /// The file of the page next to a Record, if there is one. `kept`: the folder of the run that was
+    /// stored last; `is_well`: whether all runs are in the store that the user chose.
     fn usual_page(&self, kept: Option<&Path>, is_well: bool) -> Option<PathBuf>;
 
-    /// The command that shows the result again from what is kept, and the one that makes the page.
+    /// The command that shows the result again, and the one that writes its page again.
     fn again(&self) -> (String, String);
 
-    /// The answer to the conditions that the user set.
+    /// The gate's answer; `None` when the user set no condition.
     fn gate(&self) -> Option<&Gate>;
 
-    /// The runs that were judged, in the order in which the gate counts them.
+    /// The runs that were judged, in the order in which the gate numbers them.
     fn judged(&self) -> Vec<&Record>;
 }
 
-/// Prints the result, keeps the runs, writes the page and answers the gate. The exit code.
+/// Prints the result, stores the runs, writes the page and the JUnit file, and gives the exit code.
+///
+/// What fails here is reported on standard error and counts in the exit code.
 ///
 /// # Errors
-/// When the last words cannot be printed.
-pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Result<u8> {
-    let page = of.page();
+/// When the lines after the result cannot be printed.
+pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Result<u8> {
+    let page = result.page();
     let mut keeping = Keeping::new(store);
-    let printed = print(of, wanted, &page);
+    let printed = print(result, wanted, &page);
     let is_printed = printed.is_ok();
     let mut folder = None;
     if wanted.is_kept {
-        for record in of.runs() {
+        for record in result.runs() {
             folder = keeping.keep(record).or(folder);
         }
     }
-    // What cannot be printed is kept all the same.
+    // Read before the printing is reported: a result that could not be printed is stored all the same.
     let is_kept = wanted.is_kept && keeping.is_well;
-    keeping.reported(printed);
-    let (show, page_again) = of.again();
-    let place = place::store_option(store);
-    let (show, page_again) = (show + &place, page_again + &place);
-    let usual = of.usual_page(folder.as_deref(), is_kept);
+    keeping.report(printed);
+    let (show, page_again) = result.again();
+    let store_option = place::store_option(store);
+    let (show, page_again) = (show + &store_option, page_again + &store_option);
+    let usual = result.usual_page(folder.as_deref(), is_kept);
+    // `path` stays only if the page is in it: the last lines must not name a file that is not there.
     let path = wanted.page_path(usual).filter(|path| {
         let again = Some(&*page_again).filter(|_| is_kept);
         keeping.page(path, &page, wanted.over, again)
     });
-    if let Some(gate) = of.gate() {
+    if let Some(gate) = result.gate() {
         let answered = Answered {
-            runs: of.judged(),
+            runs: result.judged(),
             gate,
         };
-        keeping.reported(gate::write(
+        keeping.report(gate::write(
             wanted.junit.as_deref(),
             &[answered],
             wanted.over,
@@ -161,25 +167,27 @@ pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Resu
     }
     let closing = closing(path.as_deref(), Some(&*show).filter(|_| is_kept));
     if !is_printed {
-        // Somebody who sees no result still learns where it is.
+        // Standard output failed, so everything else goes to standard error: where the result is, and
+        // the gate's answer.
         terminal::inform(&closing);
-        gate::aside(of.gate());
-    } else if let Some(form) = wanted.words() {
+        gate::print_aside(result.gate());
+    } else if let Some(form) = wanted.document_form() {
         if matches!(form, document::Form::Text(_)) {
             terminal::print(closing)?;
         } else if !wanted.is_quiet {
-            // Only the result itself belongs into an issue or a message.
+            // Markdown is pasted into an issue or a message, where local paths are noise.
             terminal::inform(closing.trim());
         }
-        terminal::print_styled(gate::words(of.gate(), form))?;
+        terminal::print_styled(gate::words(result.gate(), form))?;
     } else if wanted.prints_page() {
-        gate::aside(of.gate());
+        // A page does not have the answer; JSON does.
+        gate::print_aside(result.gate());
     }
-    Ok(exit_code(of, wanted, keeping.is_well))
+    Ok(exit_code(result, wanted, keeping.is_well))
 }
 
-/// Prints the page where it goes to standard output, else the result.
-fn print(of: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
+/// Prints the page or the result, and both when JSON and a page on standard output are asked for.
+fn print(result: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
     if wanted.prints_page() {
         terminal::print_data(page)?;
         if matches!(wanted.form, Form::Words(_)) {
@@ -187,12 +195,12 @@ fn print(of: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
         }
     }
     let text = match wanted.form {
-        Form::Words(form) => of.document().print(form),
-        Form::Json => of.json().1,
+        Form::Words(form) => result.document().print(form),
+        Form::Json => result.json().1,
         Form::JsonLines => {
-            let (kind, result) = of.json();
-            let mut lines = report::line(kind, &result);
-            for record in of.runs() {
+            let (kind, json) = result.json();
+            let mut lines = report::line(kind, &json);
+            for record in result.runs() {
                 lines.push_str(&report::line("record", &record.to_json()));
             }
             lines
@@ -201,7 +209,7 @@ fn print(of: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
     terminal::print_styled(text)
 }
 
-/// The last words: where the page is, and the command that shows the result again.
+/// The lines after the result: the file of the page, and the command that shows the result again.
 fn closing(page: Option<&Path>, again: Option<&str>) -> String {
     let page = page.map(|page| format!("Report  {}\n", page.display()));
     let again = again.map(|again| format!("Again   {again}\n"));
@@ -212,8 +220,10 @@ fn closing(page: Option<&Path>, again: Option<&str>) -> String {
         .collect()
 }
 
-fn exit_code(of: &mut dyn Conclusion, wanted: &Wanted, is_well: bool) -> u8 {
-    let ends: Vec<Status> = of.runs().iter().map(|record| record.status).collect();
+/// The exit code: the most severe thing that happened to a run comes before the gate's answer, which
+/// is worth nothing then.
+fn exit_code(result: &mut dyn Conclusion, wanted: &Wanted, is_well: bool) -> u8 {
+    let ends: Vec<Status> = result.runs().iter().map(|record| record.status).collect();
     if ends.contains(&Status::Interrupted) {
         INTERRUPTED
     } else if ends.contains(&Status::Incomplete) {
@@ -221,12 +231,12 @@ fn exit_code(of: &mut dyn Conclusion, wanted: &Wanted, is_well: bool) -> u8 {
     } else if ends.contains(&Status::Failed) || !is_well {
         FAILED
     } else {
-        gate::status(of.gate(), wanted.is_strict)
+        gate::status(result.gate(), wanted.is_strict)
     }
 }
 
-/// A run whose result was printed by whoever speaks another tool's language: keeps it and its page.
-/// Whether both are where they belong.
+/// Stores a run and its page. It is for commands that imitate another tool, whose output is already
+/// printed in that tool's format. False, when the run or the page is not where it belongs.
 pub fn keep(record: &mut Record, store: &Store) -> bool {
     let mut keeping = Keeping::new(store);
     if let Some(folder) = keeping.keep(record) {
@@ -243,13 +253,13 @@ fn page_again(record: &Record) -> String {
     format!("blocklab report {} --html FILE", record.id)
 }
 
-/// One run.
+/// The result of a single run.
 pub struct Run<'a> {
-    /// What it left.
+    /// What was measured.
     pub record: &'a mut Record,
-    /// What it came to.
+    /// What was found in it.
     pub assessment: blocklab_findings::Assessment,
-    /// The answer to the conditions that the user set.
+    /// The gate's answer; `None` when the user set no condition.
     pub gate: Option<Gate>,
 }
 

@@ -1,4 +1,4 @@
-//! The answer of a gate: as words, as a file for CI systems, and as an exit code.
+//! The answer of a gate: as text, as a file for CI systems, and as an exit code.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use blocklab_report::views;
 
 use crate::output::{self, Over};
 
-/// What the answer is worth to a shell.
+/// The exit code for a gate's answer. Undecided counts as success unless the gate is `strict`.
 pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
     match gate.map(|gate| gate.answer) {
         Some(Answer::Fail) => NOT_PASSED,
@@ -23,22 +23,22 @@ pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
     }
 }
 
-/// The answer as the last lines of a result; nothing without a condition.
+/// The answer as the last lines of a result, after an empty line; empty without a condition.
 pub fn words(gate: Option<&Gate>, form: Form) -> String {
     gate.map_or_else(String::new, |gate| {
         format!("\n{}", views::gate(gate).print(form))
     })
 }
 
-/// The answer on standard error, where standard output holds a page.
-pub fn aside(gate: Option<&Gate>) {
+/// Prints the answer to standard error, for when standard output has a page.
+pub fn print_aside(gate: Option<&Gate>) {
     if gate.is_some() {
         let form = Form::Text(terminal::style());
         terminal::inform(words(gate, form).trim());
     }
 }
 
-/// Writes the answers as JUnit XML, where somebody wants them.
+/// Writes the answers as JUnit XML to `path`, if one is given.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -57,7 +57,8 @@ pub fn check_cases(asked: &[Asked], runs: &[&Record]) -> Result<(), NoSuchCase> 
     gate::check_cases(asked, runs.iter().copied().flat_map(gate::cases))
 }
 
-/// The answer on these runs to what is asked of each by itself.
+/// The answer to conditions that each run meets or misses alone, without a comparison; `None` without
+/// a condition.
 pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
     let runs: Vec<(&Record, &[Finding])> = runs
         .iter()

@@ -1,16 +1,18 @@
-//! In: a store, and which of its runs are wanted. Out: their history; and what the index remembers
-//! of each run, the one derivation that every command uses, as the index holds one.
+//! In: a store, and a choice of its runs. Out: their history.
+//!
+//! It also defines what the index of a store keeps of each run. The index has room for one such
+//! derivation, so all commands share this one; with two, each would rebuild what the other wrote.
 
 use blocklab_compare::history::{ByHand, DERIVED, HistoryRun, RunHead, derive};
 use blocklab_store::{Derivation, Index, Listed, Store};
 
-/// What the index of every store remembers of a Record.
+/// What the index of a store keeps of each Record.
 pub const DERIVATION: Derivation<RunHead> = Derivation {
     version: DERIVED,
     derive,
 };
 
-/// The runs of a history, the oldest first: those that are wanted and can be read.
+/// The runs of a history, the oldest first: those that `wanted` accepts and that can be read.
 pub fn history_runs(
     store: &Store,
     index: &Index<RunHead>,

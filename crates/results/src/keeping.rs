@@ -1,4 +1,5 @@
-//! Keeps runs: in the store, and where that fails in another place, so that no run is lost.
+//! Stores runs: in the store that the user chose and, if that fails, in a new folder for temporary
+//! files, so that hours of measuring are not lost.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -12,7 +13,8 @@ use blocklab_store::Store;
 use crate::output::{self, Over};
 use blocklab_console::{chance, terminal};
 
-/// The store cannot be written to: the user's mistake, for every command.
+/// The context of the error that the store cannot be written. Commands recognize it by this type and
+/// report it as the user's mistake.
 #[derive(Debug)]
 pub struct NoStore;
 
@@ -24,7 +26,7 @@ impl fmt::Display for NoStore {
     }
 }
 
-/// Tries the store, before anything is measured.
+/// Tries to write to the store, unless runs are not stored at all.
 pub fn try_out(store: &Store, no_save: bool) -> Result<()> {
     if no_save {
         Ok(())
@@ -33,17 +35,17 @@ pub fn try_out(store: &Store, no_save: bool) -> Result<()> {
     }
 }
 
-/// Keeps the runs of one command.
+/// Stores the runs and pages of one command, and remembers whether anything failed.
 pub struct Keeping<'a> {
     store: &'a Store,
-    /// Made when the store has failed.
+    /// The replacement, which is made when the store has failed.
     other: Option<Store>,
-    /// Whether everything went where it was to go.
+    /// Whether everything so far is printed and stored where it should be.
     pub is_well: bool,
 }
 
 impl<'a> Keeping<'a> {
-    /// Nothing is kept yet.
+    /// Nothing is stored yet.
     pub const fn new(store: &'a Store) -> Self {
         Self {
             store,
@@ -52,7 +54,8 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// Keeps a run whose result has been printed. Where it is kept.
+    /// Stores a run whose result has been printed and gives its folder; `None`: it could be stored
+    /// nowhere. What fails is reported on standard error.
     pub fn keep(&mut self, record: &mut Record) -> Option<PathBuf> {
         match self.store.keep(record) {
             Ok(folder) => return Some(folder),
@@ -79,7 +82,8 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// Writes a page. `again`: the command that makes it again, where a run is kept.
+    /// Writes a page to `path`; false, when that fails. `again`: the command that writes it again from
+    /// the stored run; without one, the page goes to the replacement store.
     pub fn page(&mut self, path: &Path, page: &str, over: Over, again: Option<&str>) -> bool {
         let Err(error) = output::write(path, page, over) else {
             return true;
@@ -103,9 +107,8 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// A result that could not be printed, or a file that could not be written, is reported and
-    /// stops nothing: the run is kept.
-    pub fn reported(&mut self, outcome: Result<()>) {
+    /// Reports an error, if `outcome` is one, and goes on: it must not keep the run from being stored.
+    pub fn report(&mut self, outcome: Result<()>) {
         if let Err(error) = outcome {
             self.fails(&error);
         }
@@ -116,7 +119,7 @@ impl<'a> Keeping<'a> {
         terminal::complain(error);
     }
 
-    /// A store of this command alone, in a folder that nobody else can have prepared.
+    /// The replacement store of this command.
     fn other_store(&mut self) -> Result<&Store> {
         if self.other.is_none() {
             self.other = Some(Store::open(fresh_folder()?));
@@ -125,7 +128,10 @@ impl<'a> Keeping<'a> {
     }
 }
 
-/// Below the directory for temporary files, else below the current one.
+/// Makes a folder below the directory for temporary files or, if that fails, below the current one.
+///
+/// Its random name, mode 0700 and exclusive creation keep another user from preparing the folder, or
+/// a link in its place, in a directory that everybody can write to.
 fn fresh_folder() -> Result<PathBuf> {
     let name = format!("blocklab-{:016x}", chance()?);
     let mut failure = anyhow!("there is no other place");
@@ -139,7 +145,7 @@ fn fresh_folder() -> Result<PathBuf> {
         match tried {
             Ok(()) => return Ok(folder),
             Err(error) => {
-                // Where it was not made, there is nothing to remove.
+                // It may not exist, when it was the making that failed.
                 let _ = fs::remove_dir(&folder);
                 failure = error.context(format!("cannot keep it in {}", parent.display()));
             }

@@ -1,6 +1,6 @@
-//! In: what a run came to, in the forms that it has; how the user wants it.
-//! Out: a printed result, a kept run, a page, the answer of a gate, an exit code.
-//! Never: measures, judges, or lays out a result.
+//! In: the Records of a command that has run something, and the options for its output.
+//! Out: a printed result, a stored run, an HTML page, the answer of a gate, an exit code.
+//! Never: measures, judges, or decides what a result looks like (`report` and `page` do).
 
 mod answer;
 mod conclusion;

@@ -1,5 +1,5 @@
 //! In: the events of a run.
-//! Out: the live screen, and what is kept of the run while it lasts.
+//! Out: the progress on the terminal, and the run's spool in the store.
 
 use std::path::{Path, PathBuf};
 
@@ -14,32 +14,35 @@ use blocklab_workload::{Case, Plan};
 
 use crate::spooling::Spooling;
 
-/// What every command shows of a run, and keeps of it, while it lasts.
+/// The observer that all measuring commands use: it shows progress and writes the spool.
 pub struct LiveView {
     screen: Screen,
     spooling: Spooling,
     parts: Vec<Part>,
+    /// The part that is measured now.
     current: usize,
-    /// Planned time of the measurements before the current one, and of that.
+    /// Planned time of the measurements before the current one.
     before: Nanos,
+    /// Planned time of the current measurement.
     now: Nanos,
+    /// The file that is being laid out.
     laying_out: Option<PathBuf>,
     in_lines: bool,
 }
 
-/// How a run is seen.
+/// What is shown while a run lasts.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// Whether its progress is drawn.
+    /// Whether progress is drawn.
     pub is_shown: bool,
-    /// Whether it is known how many passes there will be.
+    /// Whether the number of passes is known, so that the rest of the time can be shown.
     pub has_end: bool,
-    /// Whether each measurement becomes a line on standard output.
+    /// Whether each finished measurement is printed to standard output as a line of JSON.
     pub in_lines: bool,
 }
 
 impl View {
-    /// The view of a run that ends by itself: its progress, if `is_shown`.
+    /// The view of a run with a known number of passes and no JSON lines.
     pub const fn progress(is_shown: bool) -> Self {
         Self {
             is_shown,
@@ -49,16 +52,17 @@ impl View {
     }
 }
 
-/// A plan, and the system of a study that it is run on.
+/// What is shown of a plan.
 struct Part {
+    /// The system of a multi-system study on which it runs.
     system: Option<String>,
     cases: Vec<String>,
     passes: u32,
 }
 
 impl LiveView {
-    /// A view of plans that take turns, each with the name of its system where there are several.
-    /// `store`: where runs are kept, if they are.
+    /// A view of plans that run in turns. Each has the name of its system, if there are several.
+    /// `store`: `None` when the runs are not stored.
     pub fn new(view: View, plans: &[(Option<&str>, &Plan)], store: Option<&Store>) -> Self {
         let parts = plans.iter().map(|(system, plan)| Part {
             system: system.map(str::to_owned),
@@ -88,8 +92,10 @@ impl LiveView {
         self.parts[self.current].system.as_deref()
     }
 
-    /// The run is over: the screen is cleared, and its spool can go.
+    /// Ends the view: the screen is cleared and the thread that writes the spool has ended.
     pub fn finished(&mut self) {
+        // Dropping the old one waits for its thread, which must not write any more once the run is
+        // stored and the spool removed.
         self.spooling = Spooling::new(None);
         self.screen.finished();
     }
@@ -111,13 +117,16 @@ impl LiveView {
             Some(system) => format!("{system}: {}", case.name),
             None => case.name.clone(),
         };
-        let place = part.cases.iter().position(|known| *known == case.name);
-        let number = place.unwrap_or(0) + 1;
+        let index = part.cases.iter().position(|known| *known == case.name);
+        let number = index.unwrap_or(0) + 1;
+        // A run until a precision is reached may need more passes than planned.
         self.screen
             .case(&name, pass, part.passes.max(pass), number, part.cases.len());
     }
 
-    /// A study simulates again what it simulated. All else is kept before it is shown as measured.
+    /// Passes an event to the spool. This comes before the screen, so that what is shown as measured
+    /// is already stored. The simulated systems of a study are left out: a study that continues
+    /// simulates them again.
     fn spool(&mut self, event: Event<'_>) {
         let record = match event {
             Event::Begins { so_far, .. } => Some(so_far),
@@ -134,7 +143,7 @@ impl LiveView {
         if let Some(measurement) = record.measurements.last() {
             self.screen.measured(measurement);
             if self.in_lines {
-                // A reader who has gone is noticed when the result is printed.
+                // A closed pipe must not end the run; it is reported when the result is printed.
                 let _ = terminal::print(json::measured(&record.id, self.system(), measurement));
             }
         }

@@ -1,18 +1,19 @@
-//! Files that the user requests: pages, tables, reports, logs.
+//! Writes the files that the user names: pages, tables, reports, logs.
 //!
-//! A path may lead to a disk, or to somebody's file. So what is there is held first, looked at,
-//! and then opened through that hold: what is judged is what is written to, whatever happens to
-//! the path meanwhile.
+//! A mistyped path may name a disk or a file with other contents. So an existing file is first opened
+//! with `O_PATH`, which touches nothing, then checked, and then opened for writing through
+//! `/proc/self/fd`: the file that was checked is the file that is written, even if the path is
+//! replaced in between.
 //!
 //! ```text
-//!  nothing there ──▶ made, exclusively
+//!  nothing there ──▶ created, exclusively
 //!  a device      ──▶ refused, always
-//!  a file        ──▶ ours, empty, or `Over::Files`: written over; else refused
+//!  a file        ──▶ replaced if blocklab wrote it, if it is empty, or with `Over::Files`
 //! ```
 //!
-//! A page and a JUnit file name us in their heads. Other files get an extended attribute with their size and
-//! the moment of their last change: a copy does not carry it, and a file that somebody has edited
-//! does not fit it any longer.
+//! Pages and JUnit files are recognized by their first bytes. Other files get an extended attribute
+//! with their size and the time of their last change. Copies do not have the attribute, and after an
+//! edit it no longer matches, so neither is replaced.
 
 use std::ffi::CStr;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -27,23 +28,23 @@ use blocklab_report::junit::is_junit;
 
 use blocklab_console::terminal;
 
-/// What may be written over.
+/// Which existing files may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// Only what blocklab wrote.
+    /// Only files that blocklab wrote.
     Ours,
-    /// Any regular file: as the original does, or with `--force`.
+    /// Any regular file: with `--force`, or for a command that imitates a tool which does so.
     Files,
 }
 
 impl Over {
-    /// What `--force` lifts.
+    /// The choice that `--force` makes.
     pub const fn forced(force: bool) -> Self {
         if force { Self::Files } else { Self::Ours }
     }
 }
 
-/// Writes a file, or standard output when it is called `-`.
+/// Writes a file; `-` is standard output.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
     if path.as_os_str() == "-" {
         return terminal::print_data(bytes);
@@ -55,14 +56,15 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
     Ok(())
 }
 
-/// Marks a file that was written as ours, so that it may be written over.
+/// Marks a file that somebody else's code has written for blocklab, so that it may be replaced. A
+/// file that cannot be opened stays as it is: it is only not replaced later.
 pub fn mark_path(path: &Path) {
     if let Ok(file) = File::open(path) {
         mark(&file);
     }
 }
 
-/// The file, empty.
+/// Opens a file for writing and empties it.
 pub fn create(path: &Path, over: Over) -> Result<File> {
     let emptied = open(path, over).and_then(|(file, _)| {
         if file.metadata()?.is_file() {
@@ -73,7 +75,7 @@ pub fn create(path: &Path, over: Over) -> Result<File> {
     emptied.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A file of a tool whose language is spoken, to which more is added at its end.
+/// Opens a file to write at its end, as an imitated tool does. Any regular file is accepted.
 pub fn append(path: &Path) -> Result<File> {
     let at_its_end = open(path, Over::Files).and_then(|(mut file, _)| {
         if file.metadata()?.is_file() {
@@ -84,10 +86,10 @@ pub fn append(path: &Path) -> Result<File> {
     at_its_end.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Whether the file could be written now, so that it is reported before anything is measured. Leaves
-/// everything as it is.
+/// Tries whether the file could be written, so that a mistake is reported before anything is
+/// measured. What is there stays as it is, and a file that was created is removed again.
 pub fn try_out(path: &Path, over: Over) -> Result<()> {
-    // To open a pipe would wait for its reader.
+    // Opening a pipe blocks until it has a reader.
     if path.as_os_str() == "-" || is_pipe(path) {
         return Ok(());
     }
@@ -95,7 +97,7 @@ pub fn try_out(path: &Path, over: Over) -> Result<()> {
         if !is_new {
             return Ok(());
         }
-        // A file system that is full gives a name, and no room.
+        // A full file system still creates the file, but has no room for a block.
         let written = file.write_all(&[0; 4096]);
         fs::remove_file(path)?;
         written
@@ -107,7 +109,7 @@ fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// The file, and whether it was made.
+/// Opens a file for writing, and tells whether it was created.
 fn open(path: &Path, over: Over) -> io::Result<(File, bool)> {
     match File::create_new(path) {
         Ok(file) => {
@@ -119,42 +121,51 @@ fn open(path: &Path, over: Over) -> io::Result<(File, bool)> {
     }
 }
 
-/// What is there, when it may be written to.
+/// Opens an existing file for writing, if that is allowed.
 fn reopen(path: &Path, over: Over) -> io::Result<File> {
-    let (mut hold, mut make) = (OpenOptions::new(), OpenOptions::new());
-    let held = hold.read(true).custom_flags(libc::O_PATH).open(path);
+    let held = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH)
+        .open(path);
     let held = match held {
-        // A link to nothing: what it names is made.
+        // The path exists and leads nowhere: a dangling link. The file that it names is created.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let file = make.write(true).create(true).truncate(false).open(path)?;
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
             not_in_dev(&file)?;
-            return judge(&file.metadata()?, None, over).map(|()| file);
+            // Another program may have created it in between, so it is checked like any other.
+            return check_replaceable(&file.metadata()?, None, over).map(|()| file);
         }
         held => held?,
     };
     let through = through(&held);
-    judge(&held.metadata()?, Some(&through), over)?;
+    check_replaceable(&held.metadata()?, Some(&through), over)?;
     OpenOptions::new().write(true).open(through)
 }
 
-/// Takes a new file away again that lies among the devices: the name of a disk that is not there was
-/// meant, and the kernel keeps such a file in memory until the next boot.
+/// Refuses and removes a new file in `/dev`. The user meant a disk that is not there; and the file
+/// would fill memory, because `/dev` is a file system in memory.
 fn not_in_dev(file: &File) -> io::Result<()> {
     let [dev, root] =
         ["/dev", "/"].map(|path| fs::metadata(path).ok().map(|metadata| metadata.dev()));
     let metadata = file.metadata()?;
+    // Where `/dev` is a plain folder of the root file system, its device number tells nothing.
     if !metadata.is_file() || dev == root || dev != Some(metadata.dev()) {
         return Ok(());
     }
-    // Removed by its real name: a link may lead to another place by now. What cannot be removed is
-    // refused all the same.
+    // The open file knows its real name, which the path may no longer lead to. If it cannot be removed,
+    // it is refused all the same.
     let made = fs::read_link(through(file));
     let _ = made.and_then(fs::remove_file);
     let why = "it does not exist, and /dev is no place for files";
     Err(io::Error::new(ErrorKind::InvalidInput, why))
 }
 
-fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<()> {
+/// Whether what is there may be written to. `through`: a path that opens the same file.
+fn check_replaceable(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<()> {
     let kind = metadata.file_type();
     let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why.to_owned()));
     if kind.is_dir() {
@@ -163,6 +174,7 @@ fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<
     if kind.is_block_device() || kind.is_char_device() && !is_harmless(metadata, through) {
         return refused("it is a device, and results are never written to one");
     }
+    // Pipes and sockets lose nothing when they are written to.
     let may = !kind.is_file()
         || over == Over::Files
         || metadata.len() == 0
@@ -177,13 +189,14 @@ fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<
     }
 }
 
-/// Memory devices without memory (`/dev/null`, `/dev/zero`, `/dev/full`), and terminals.
+/// Whether a character device stores nothing: `/dev/null`, `/dev/zero`, `/dev/full` and terminals.
 fn is_harmless(metadata: &Metadata, through: Option<&Path>) -> bool {
     let device = metadata.rdev();
     let (major, minor) = (libc::major(device), libc::minor(device));
     match major {
         1 => [3, 5, 7].contains(&minor),
-        // The majors of terminals, so that nothing else is opened to be queried.
+        // The major numbers of terminals. The test whether it is one must open the device, and opening
+        // other devices can have effects.
         4 | 5 | 136..=143 => {
             let mut options = OpenOptions::new();
             options.write(true).custom_flags(libc::O_NOCTTY);
@@ -194,32 +207,34 @@ fn is_harmless(metadata: &Metadata, through: Option<&Path>) -> bool {
     }
 }
 
-/// Whether blocklab wrote the file, and nobody has changed it since.
+/// Whether blocklab wrote the file. Where only the attribute shows it, the file must be unchanged.
 fn is_ours(through: &Path) -> bool {
     let Ok(mut file) = File::open(through) else {
         return false;
     };
     let mut head = Vec::new();
     let read = (&mut file).take(head::HEAD).read_to_end(&mut head);
-    read.is_ok() && (head::is_page(&head) || is_junit(&head)) || marked(&file)
+    read.is_ok() && (head::is_page(&head) || is_junit(&head)) || is_marked(&file)
 }
 
+/// The extended attribute of files that blocklab wrote.
 const MARK: &CStr = c"user.blocklab.output";
 
-/// Where the file system keeps no such marks, the file counts as anybody's.
+/// Marks a file. On a file system without extended attributes it stays unmarked and is not replaced
+/// without `--force`.
 fn mark(file: &File) {
-    if let Some(state) = state(file) {
-        set_xattr(&through(file), MARK, &state);
+    if let Some(version) = version(file) {
+        set_xattr(&through(file), MARK, &version);
     }
 }
 
-fn marked(file: &File) -> bool {
+fn is_marked(file: &File) -> bool {
     let text = xattr(&through(file), MARK);
-    text.is_some() && text == state(file)
+    text.is_some() && text == version(file)
 }
 
-/// Size and last change of a regular file.
-fn state(file: &File) -> Option<String> {
+/// Size in bytes and time of the last change of a regular file; `None` for anything else.
+fn version(file: &File) -> Option<String> {
     let metadata = file.metadata().ok().filter(Metadata::is_file)?;
     let (seconds, part) = (metadata.mtime(), metadata.mtime_nsec());
     Some(format!("{} {seconds}.{part:09}", metadata.len()))
@@ -265,7 +280,7 @@ mod tests {
         let folder = folder();
         let path = folder.path().join("table.csv");
         write(&path, "1", Over::Ours).expect("new");
-        if !File::open(&path).is_ok_and(|file| marked(&file)) {
+        if !File::open(&path).is_ok_and(|file| is_marked(&file)) {
             println!("skipped: marks on files, which this file system does not keep");
             return;
         }

@@ -1,7 +1,12 @@
-//! In: the events of runs. Out: their spools in the store, written by a thread of its own, so that a
-//! store whose disk is slow, full or dead holds up no run.
+//! In: the events of runs. Out: their spools in the store.
 //!
-//! A file of its own: what is kept of a run while it lasts, for all commands that measure.
+//! A thread of its own writes them, so that a store on a slow, full or broken disk delays no
+//! measurement. The observer's thread sends it orders and never waits for the disk, except for a
+//! limited time at the end of a measurement.
+//!
+//! ```text
+//!  event ──▶ Spooling ──orders──▶ thread: Spools ──▶ ID.partial/spool.ndjson
+//! ```
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,60 +25,69 @@ use blocklab_store::spool::{Begun, Credit, Frame, Spool};
 use blocklab_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Keeps what runs have measured, second by second.
+/// Writes what runs have measured to their spools, second by second.
 pub struct Spooling {
-    /// `None`: nothing is kept.
+    /// `None`: nothing is written.
     store: Option<Store>,
+    /// The thread, which starts with the first order.
     writer: Option<Writer>,
     /// The runs of this command, by their ids.
-    runs: BTreeMap<String, Known>,
-    /// The one that goes on.
+    runs: BTreeMap<String, Written>,
+    /// The id of the run that is measured now.
     current: String,
+    /// Number of frames of the current measurement.
     frames: u64,
-    /// Slices that ended while the writer was behind.
-    held: Vec<Interval>,
+    /// Intervals that are in no frame yet, because the writer was behind.
+    pending: Vec<Interval>,
 }
 
-/// What was written of a run.
-struct Known {
+/// What the spool of a run has.
+struct Written {
     /// The run without its measurements.
     head: Record,
-    /// How many of them.
+    /// How many measurements.
     measured: usize,
 }
 
-/// The thread that writes, as others see it.
+/// The observer's end of the thread that writes.
 struct Writer {
+    /// Orders, each with the id of its run.
     orders: Sender<(String, Order)>,
-    /// Orders that it has not carried out.
+    /// Number of orders that are not carried out yet.
     waiting: Arc<AtomicUsize>,
-    /// Whether a spool is to be begun again, since its last order failed.
+    /// Whether an order has failed since this was last read.
     has_failed: Arc<AtomicBool>,
-    /// Processor time of its last order.
+    /// Processor time that the last order took.
     cost_ns: Arc<AtomicU64>,
-    /// Ends when the writer does.
+    /// Disconnected when the thread ends.
     end: Receiver<()>,
-    /// Whether its disk has kept a measurement waiting for too long.
+    /// Whether the disk has once kept a measurement waiting for [`TIMEOUT`].
     is_slow: bool,
 }
 
 enum Order {
+    /// Begins a spool, in place of an older one.
     Begin(Box<Record>),
+    /// Replaces what the spool has of the run besides its measurements.
     Head(Box<Record>),
+    /// A measurement begins.
     Begins(Begun),
+    /// A second of it has passed.
     Frame(Box<Frame>),
+    /// It has ended.
     Measured(Box<Measurement>),
-    /// All before it is carried out.
+    /// Answer when all orders before this one are carried out.
     Settled(Sender<()>),
 }
 
-/// Frames that may wait. A disk that is behind gets fewer and longer ones.
-const WAITING: usize = 3;
-/// How long the end of a run waits for the disk of the store.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Orders that may wait before frames are held back. A slow disk then gets fewer frames with more
+/// intervals in each.
+const MAX_WAITING: usize = 3;
+/// How long the end of a measurement or of a run waits for the store's disk.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Spooling {
-    /// Nothing is kept without a store.
+    /// Without a store, every event is ignored.
     pub fn new(store: Option<&Store>) -> Self {
         Self {
             store: store.cloned(),
@@ -81,16 +95,16 @@ impl Spooling {
             runs: BTreeMap::new(),
             current: String::new(),
             frames: 0,
-            held: Vec::new(),
+            pending: Vec::new(),
         }
     }
 
-    /// Whether it wants [`Event::Frame`].
+    /// Whether spools are written: only then is [`Event::Frame`] needed.
     pub const fn is_kept(&self) -> bool {
         self.store.is_some()
     }
 
-    /// Keeps what the event reports.
+    /// Writes what the event reports.
     pub fn event(&mut self, event: Event<'_>) {
         if self.store.is_none() {
             return;
@@ -103,8 +117,8 @@ impl Spooling {
                 steps,
                 so_far,
             } => {
-                self.turn_to(so_far);
-                (self.frames, self.held) = (0, Vec::new());
+                self.select(so_far);
+                (self.frames, self.pending) = (0, Vec::new());
                 self.order(Order::Begins(Begun {
                     case: case.name.clone(),
                     pass,
@@ -123,33 +137,34 @@ impl Spooling {
         }
     }
 
-    /// What follows is of this run.
-    fn turn_to(&mut self, record: &Record) {
-        let measured = record.measurements.len();
-        let known = self.runs.get(&record.id);
-        let is_known = known.is_some_and(|known| known.measured == measured);
+    /// Makes this run the current one. Its spool is begun unless it is up to date.
+    fn select(&mut self, record: &Record) {
+        // After a failure, no spool is known to be whole: all are begun again, each from its Record,
+        // which has everything measured so far.
         if self.writer.as_ref().is_some_and(Writer::take_failure) {
             self.runs.clear();
         }
-        if is_known && self.runs.contains_key(&record.id) {
+        let measured = record.measurements.len();
+        let written = self.runs.get(&record.id);
+        if written.is_some_and(|written| written.measured == measured) {
             self.current.clone_from(&record.id);
         } else {
             self.begin(record);
         }
     }
 
-    /// Begins the spool of a run, in the place of an older one, with all that it has measured.
+    /// Begins the spool of a run with all that it has measured; an older spool is replaced.
     pub fn begin(&mut self, record: &Record) {
-        let known = Known {
+        let written = Written {
             head: without_measurements(record),
             measured: record.measurements.len(),
         };
-        self.runs.insert(record.id.clone(), known);
+        self.runs.insert(record.id.clone(), written);
         self.current.clone_from(&record.id);
         self.order(Order::Begin(Box::new(record.clone())));
     }
 
-    /// The processor time that the writer took for its last order; `None` while it is behind.
+    /// The processor time that the writer took for its last order; `None` while orders wait.
     pub fn cost(&self) -> Option<Nanos> {
         let Some(writer) = &self.writer else {
             return Some(Nanos::ZERO);
@@ -159,7 +174,8 @@ impl Spooling {
     }
 
     fn frame(&mut self, so_far: &Measurement, elapsed_ns: u64, credits: &[(String, f64)]) {
-        self.held.extend(&so_far.series);
+        self.pending.extend(&so_far.series);
+        // Without a writer no spool was begun, and a frame would have no place.
         if self.writer.as_ref().is_none_or(Writer::is_behind) {
             return;
         }
@@ -169,7 +185,7 @@ impl Spooling {
             number: self.frames,
             elapsed_ns,
             in_flight: jobs.map(|job| job.accounting.in_flight).sum(),
-            slices: std::mem::take(&mut self.held),
+            slices: std::mem::take(&mut self.pending),
             credits: credits
                 .iter()
                 .map(|(name, left)| Credit {
@@ -177,6 +193,7 @@ impl Spooling {
                     left: *left,
                 })
                 .collect(),
+            // The intervals are in `slices`, and in the frames before this one.
             so_far: Some(Box::new(Measurement {
                 series: Vec::new(),
                 ..so_far.clone()
@@ -186,17 +203,17 @@ impl Spooling {
     }
 
     fn ended(&mut self, record: &Record) {
-        let Some(known) = self.runs.get_mut(&record.id) else {
+        let Some(written) = self.runs.get_mut(&record.id) else {
             return;
         };
-        let new = record.measurements.get(known.measured..);
-        known.measured = record.measurements.len();
-        let is_another = known.head.requested != record.requested
-            || known.head.notes != record.notes
-            || known.head.failure != record.failure;
-        if is_another {
-            known.head = without_measurements(record);
-            let head = Box::new(known.head.clone());
+        let new = record.measurements.get(written.measured..);
+        written.measured = record.measurements.len();
+        let has_changed = written.head.requested != record.requested
+            || written.head.notes != record.notes
+            || written.head.failure != record.failure;
+        if has_changed {
+            written.head = without_measurements(record);
+            let head = Box::new(written.head.clone());
             self.order(Order::Head(head));
         }
         for measured in new.unwrap_or_default() {
@@ -205,12 +222,13 @@ impl Spooling {
         self.settle();
     }
 
-    /// What is shown as measured is kept by then, unless the disk of the store hangs.
+    /// Waits until all orders are carried out, so that what is shown as measured is stored. A disk that
+    /// once took longer than [`TIMEOUT`] is not waited for again.
     fn settle(&mut self) {
         let (sender, settled) = channel();
         self.order(Order::Settled(sender));
         if let Some(writer) = self.writer.as_mut().filter(|writer| !writer.is_slow) {
-            let waited = settled.recv_timeout(PATIENCE);
+            let waited = settled.recv_timeout(TIMEOUT);
             writer.is_slow = waited == Err(RecvTimeoutError::Timeout);
         }
     }
@@ -229,18 +247,20 @@ impl Spooling {
         }
         if let Some(writer) = &self.writer {
             writer.waiting.fetch_add(1, Ordering::Relaxed);
-            // It is gone only where it has panicked, and that was reported.
+            // Sending fails only when the thread has panicked, which printed a message.
             let _ = writer.orders.send((self.current.clone(), order));
         }
     }
 }
 
-/// The run is kept after this: a line that came later would make its folder again.
+/// Waits until the thread has ended. The run is stored next and its spool removed; a late order would
+/// make the folder of the spool again.
 impl Drop for Spooling {
     fn drop(&mut self) {
         if let Some(Writer { orders, end, .. }) = self.writer.take() {
+            // The thread ends when there is no sender left. If its disk hangs, the program does not.
             drop(orders);
-            let _ = end.recv_timeout(PATIENCE);
+            let _ = end.recv_timeout(TIMEOUT);
         }
     }
 }
@@ -275,15 +295,16 @@ impl Writer {
     }
 
     fn is_behind(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) >= WAITING
+        self.waiting.load(Ordering::Relaxed) >= MAX_WAITING
     }
 
+    /// Whether an order has failed since the last call.
     fn take_failure(&self) -> bool {
         self.has_failed.swap(false, Ordering::Relaxed)
     }
 }
 
-/// The spools of the runs of a command.
+/// The thread's side: the open spools of a command's runs, by their ids.
 struct Spools {
     store: Store,
     open: BTreeMap<String, Spool>,
@@ -299,7 +320,8 @@ impl Spools {
         }
     }
 
-    /// Whether the order was carried out. Trouble is reported once, and stops nothing.
+    /// Carries out an order; false, when that fails. Only the first failure is printed: a full disk
+    /// would otherwise print one each second.
     fn keep(&mut self, id: &str, order: Order) -> bool {
         let Err(error) = self.carry_out(id, order) else {
             return true;
@@ -313,14 +335,16 @@ impl Spools {
 
     fn carry_out(&mut self, id: &str, order: Order) -> anyhow::Result<()> {
         if let Order::Begin(record) = order {
+            // Closes the old spool, which holds a lock on its file.
             self.open.remove(id);
             let mut spool = self.store.begin(&record)?;
+            // A flush each second would disturb a measurement of the disk that the store is on.
             spool.flushes_each = !shares_a_disk(&self.store, &record.targets);
             self.open.insert(id.to_owned(), spool);
             supervisor::note_kept(id);
             return Ok(());
         }
-        // Without one, the next measurement begins it again.
+        // Without a spool its begin has failed. The next measurement begins it again.
         let Some(spool) = self.open.get_mut(id) else {
             return Ok(());
         };
@@ -330,7 +354,7 @@ impl Spools {
             Order::Begins(begun) => Ok(spool.begins(&begun)?),
             Order::Frame(frame) => Ok(spool.frame(&frame)?),
             Order::Measured(measured) => Ok(spool.measured(&measured)?),
-            // Who waited may have lost patience.
+            // The receiver is gone if the wait timed out.
             Order::Settled(sender) => {
                 let _ = sender.send(());
                 Ok(())
@@ -339,20 +363,20 @@ impl Spools {
     }
 }
 
-/// The processor time of this thread.
+/// The processor time that this thread has used.
 fn processor_time() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Whether a flush of the store each second would disturb the disk that is measured.
+/// Whether the store is on a disk that is measured. A store whose disk is unknown counts as separate.
 fn shares_a_disk(store: &Store, targets: &[TargetFacts]) -> bool {
-    let Ok(below) = target_facts(store.root()) else {
+    let Ok(facts) = target_facts(store.root()) else {
         return false;
     };
-    let below: Vec<&str> = below.devices.iter().map(|device| &*device.name).collect();
+    let disks: Vec<&str> = facts.devices.iter().map(|device| &*device.name).collect();
     let mut devices = targets.iter().flat_map(|target| &target.devices);
-    devices.any(|device| below.contains(&&*device.name))
+    devices.any(|device| disks.contains(&&*device.name))
 }
 
 fn without_measurements(record: &Record) -> Record {

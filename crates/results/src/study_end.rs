@@ -1,5 +1,5 @@
-//! In: a study that has run on all its systems, and what can be bought as each of them.
-//! Out: its tables, charts and conclusions, and the runs behind them.
+//! In: the runs of a multi-system study, and the offer of the catalog that each system stands for.
+//! Out: its tables, charts and conclusions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,17 @@ use blocklab_workload::publication::System;
 
 use crate::{Conclusion, Wanted, conclude, gate};
 
-/// What an address comes to.
+/// The offer that a system's address names.
 pub(crate) struct Bought {
     resolved: Resolved,
-    /// What lists say of its instance.
+    /// What the vendor's lists say of its instance type; `None` when it has none or is not listed.
     listed: Option<Listed>,
 }
 
-/// What can be bought as each system, by its name.
+/// Looks up the offer of each system and gives them by the system's name.
+///
+/// # Errors
+/// When an address is malformed or names nothing in the catalog.
 pub(crate) fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Bought>> {
     let mut all = BTreeMap::new();
     for system in systems {
@@ -49,15 +52,16 @@ fn listed(address: &Address, catalog: &Catalog) -> Option<Listed> {
     catalog.listed(offer.instance.as_deref()?, offer.as_of)
 }
 
-/// The runs of a study, by the name of the system.
+/// The runs of a study, each with the name of its system.
 pub(crate) struct StudyRuns {
-    /// The runs that stood for a system before.
+    /// Stored runs that were taken for a system instead of measuring it again.
     pub(crate) earlier: Vec<(String, Record)>,
-    /// Those that were measured now.
+    /// The runs that this command has measured.
     pub(crate) measured: Vec<(String, Record)>,
 }
 
-/// Shows the runs of all systems, keeps those that were measured now, and judges them.
+/// Prints the result of a study, stores the runs that this command has measured, judges all of them
+/// and gives the exit code.
 pub(crate) fn conclude_study(
     study: &Study,
     wanted: &Wanted,
@@ -69,6 +73,7 @@ pub(crate) fn conclude_study(
         earlier,
         mut measured,
     } = runs;
+    // The ids must be final before they are printed.
     if wanted.is_kept {
         for (_, record) in &mut measured {
             store.settle(record);
@@ -101,13 +106,13 @@ pub(crate) fn conclude_study(
     conclude(&mut end, wanted, store)
 }
 
-/// A study that has run on all its systems.
+/// The result of a multi-system study.
 struct StudyEnd<'a> {
     study: &'a Study,
     outcome: Outcome,
-    /// The runs of all systems, in the order of the study.
+    /// The runs of all systems, in the order in which the study lists the systems.
     runs: Vec<(&'a Record, &'a Assessment)>,
-    /// Those that were measured now.
+    /// Copies of those that this command has measured, which are to be stored.
     fresh: &'a mut [Record],
     gate: Option<Gate>,
     store: &'a Store,
@@ -134,8 +139,9 @@ impl Conclusion for StudyEnd<'_> {
         self.fresh.iter_mut().collect()
     }
 
-    /// With the first run that was measured, else with the first.
+    /// Next to the first run that was not simulated, else next to the first.
     fn usual_page(&self, kept: Option<&Path>, is_well: bool) -> Option<PathBuf> {
+        // The runs are in a replacement store, and the page belongs there with them.
         if let Some(other) = kept.filter(|_| !is_well) {
             return Some(Store::study_page(other));
         }
@@ -143,6 +149,7 @@ impl Conclusion for StudyEnd<'_> {
         let real = runs
             .clone()
             .find(|record| record.origin != Origin::Simulated);
+        // With `--no-save`, the folder is there only if the run was stored by an earlier command.
         let folder = self.store.root().join(&real.or(runs.next())?.id);
         folder.is_dir().then(|| Store::study_page(&folder))
     }

@@ -1,5 +1,5 @@
-//! In: a plan and its targets. Out: what a run would write and how long it would take, after the same
-//! checks with which a run begins.
+//! In: a plan and its targets. Out: what a run would write and how long it would take. The targets
+//! pass the same checks as at the beginning of a run.
 
 use blocklab_record::TargetKind;
 use blocklab_units::Nanos;

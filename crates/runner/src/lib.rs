@@ -1,6 +1,7 @@
-//! In: a Request: a study, and what it is run on.
-//! Out: a Record for each system, whole at every moment, and one stream of events.
-//! Never: a judgement; a write to what it did not make or was not allowed to touch.
+//! In: a Request: a study, and the targets it runs on.
+//! Out: a Record for each system, complete up to the last measurement at any moment, and one stream of
+//! events.
+//! Never: judges a result, or writes to a target that it neither created nor was allowed to overwrite.
 
 mod error;
 mod forecast;

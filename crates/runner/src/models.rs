@@ -41,6 +41,7 @@ fn modelled(target: Target) -> Option<(Clock, Address)> {
 /// A machine: its clock, its type, and its name if a run has several of that type.
 type Host = (Clock, String, Option<String>);
 
+/// The machine of a volume; `None` for a device from a file, and for a volume without an instance.
 fn host(clock: Clock, address: &Address) -> Option<Host> {
     let Address::Sold(offer) = address else {
         return None;
@@ -52,17 +53,21 @@ fn host(clock: Clock, address: &Address) -> Option<Host> {
 /// A device that was opened.
 struct Opened {
     clock: Clock,
+    /// Its address in the normal form.
     address: Address,
+    /// The first target that named it, as the user wrote it.
     text: String,
     model: Model,
     resolved: Resolved,
+    /// The index of its machine in [`Models::shared`].
     instance: Option<usize>,
 }
 
 /// Opens the devices of a run, each volume and each instance once.
 pub(crate) struct Models {
-    /// Machines to which several volumes are attached.
+    /// Machines with more than one volume; a volume that is alone needs no shared instance.
     crowded: BTreeSet<Host>,
+    /// Their limits, which the volumes on one machine share.
     shared: Vec<(Host, SharedInstance)>,
     opened: Vec<Opened>,
     seed: u64,
@@ -104,6 +109,7 @@ impl Models {
         let Some((clock, address)) = modelled(target) else {
             return Ok(None);
         };
+        // The error repeats the address as the user wrote it and not in its normal form.
         let typed = Target::address_text(text).unwrap_or_default();
         let resolved = resolve(&address, catalog)
             .map_err(|error| wrong_address(text, &error.echoing(typed)))?;
@@ -111,6 +117,7 @@ impl Models {
             .opened
             .iter()
             .find(|known| known.clock == clock && known.address == resolved.address);
+        // Two names of one volume must share its state: its limits count for both together.
         if let Some(known) = same {
             self.notes.push(same_volume(&known.text, text));
             return Ok(Some(known.target(text)));
@@ -142,23 +149,24 @@ impl Models {
         let (Some(host), Some(instance)) = (host, &spec.instance) else {
             return Ok((Device::new(spec, self.seed)?, None));
         };
-        // The same type on another day is another machine.
+        // The limits are compared, too: the same type as it was sold on another day is another machine.
         let known = self
             .shared
             .iter()
             .position(|(known, shared)| *known == host && shared.spec() == instance);
-        let place = known.unwrap_or_else(|| {
-            let of_host = self.shared.iter().filter(|(known, _)| *known == host);
-            // The same machine reached with a cache and without: what both ways pass is one.
-            let beside = of_host
+        let index = known.unwrap_or_else(|| {
+            let same_host = self.shared.iter().filter(|(known, _)| *known == host);
+            // One machine can be reached with a cache and without. The limits that both ways pass
+            // are one device, so they are shared.
+            let partly_shared = same_host
                 .filter_map(|(_, shared)| shared.beside(instance))
                 .next();
-            let fresh = beside.unwrap_or_else(|| SharedInstance::new(instance));
-            self.shared.push((host, fresh));
+            let added = partly_shared.unwrap_or_else(|| SharedInstance::new(instance));
+            self.shared.push((host, added));
             self.shared.len() - 1
         });
-        let device = Device::on_shared(spec, self.seed, &self.shared[place].1)?;
-        Ok((device, Some(place)))
+        let device = Device::on_shared(spec, self.seed, &self.shared[index].1)?;
+        Ok((device, Some(index)))
     }
 }
 
@@ -267,6 +275,8 @@ pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
             bytes: used.bytes,
             in_device_ns: used.in_device_ns,
         });
+        // A limit that nothing was charged to, such as one of writes in a run that only reads, would
+        // be a row of zeros.
         for limit in used.limits.into_iter().filter(|limit| limit.units > 0) {
             let of_instance = limit.limit.volumes.is_none();
             let shared = counted.instance.filter(|_| of_instance);

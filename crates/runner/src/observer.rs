@@ -1,5 +1,5 @@
-//! In: the driver's events of a measurement. Out: the same, with what only the runner knows: the case,
-//! disks and credits.
+//! In: the driver's events of a measurement. Out: the same events, completed with what only the runner
+//! knows: the case, the counters of disks and the burst credits.
 
 use std::sync::Arc;
 

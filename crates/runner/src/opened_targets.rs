@@ -51,8 +51,8 @@ pub(crate) struct OpenedTargets {
 pub(crate) const DEFAULT_SIZE: Bytes = Bytes::GIB;
 
 impl OpenedTargets {
-    /// Checks every target first, and creates files only when all checks pass. `None` if it was
-    /// interrupted.
+    /// Checks every target first, and creates files only when all checks pass. `None` if a signal
+    /// interrupts the creation of a file.
     pub(crate) fn prepare(
         plan: &Plan,
         context: &TargetContext<'_>,
@@ -123,14 +123,15 @@ impl OpenedTargets {
     /// The latter are counted separately, because everything else on this machine uses them too.
     pub(crate) fn devices(&self) -> (Vec<String>, Vec<String>) {
         let targets = self.targets.values();
-        let parts = targets.map(|target| parted(&target.facts.devices));
+        let parts = targets.map(|target| split_at_loop_file(&target.facts.devices));
         let (below, backing): (Vec<_>, Vec<_>) = parts.unzip();
         (names(below.concat()), names(backing.concat()))
     }
 }
 
-/// Splits the devices below a target at the file of a loop device.
-fn parted(devices: &[BlockDevice]) -> (&[BlockDevice], &[BlockDevice]) {
+/// Splits the devices below a target into those that only this target uses, and those below the file
+/// of a loop device. Devices are listed from the top down, so loop devices come first.
+fn split_at_loop_file(devices: &[BlockDevice]) -> (&[BlockDevice], &[BlockDevice]) {
     let loops = devices
         .iter()
         .take_while(|device| device.transport == "loop")
@@ -153,6 +154,7 @@ pub(crate) fn is_null(job: &Job, default: &[String]) -> bool {
         .any(|text| Target::parse(text) == Ok(Target::Null))
 }
 
+/// The names of a job's targets: its own, or those of the request.
 fn texts<'a>(job: &'a Job, default: &'a [String]) -> &'a [String] {
     if job.targets.is_empty() {
         default
@@ -161,6 +163,7 @@ fn texts<'a>(job: &'a Job, default: &'a [String]) -> &'a [String] {
     }
 }
 
+/// All targets of a plan in the order in which it names them, each once, with what its jobs need.
 fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
     let mut needs_by_target: Vec<(String, Needs)> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
@@ -182,11 +185,12 @@ fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
     needs_by_target
 }
 
-/// The end of a job's region in its target.
+/// The end of a job's region in its target, in whole sectors.
 fn extent(job: &Job) -> Bytes {
     let region = job.region;
     let len = region.size.unwrap_or(DEFAULT_SIZE);
     let further = match region.spread {
+        // Each thread begins one step behind the one before it.
         Spread::Increment(step) => step * u64::from(job.threads - 1),
         _ => Bytes::ZERO,
     };
@@ -205,25 +209,27 @@ fn look_up_all(
     let mut models = Models::new(needed.iter().map(|(text, _)| &**text), context.seed);
     let mut found = Vec::new();
     for (text, needs) in needed {
+        // A plan may name many thousands of targets.
         if context.interrupted.load(Relaxed) {
             return Err(Error::Interrupted);
         }
         let kind = Kind::look_up(&text, needs, context, &mut known, &mut models)?;
         found.push((text, needs, kind));
     }
-    within_targets(plan, context, &found)?;
+    check_regions(plan, context, &found)?;
     let mut notes = models.notes;
     notes.extend(models::named_twice(plan, context.targets));
     Ok((found, notes))
 }
 
-/// Refuses a region that ends beyond its target before anything runs. Only fio's plans do without:
-/// fio fails such a job and runs the others.
-fn within_targets(
+/// Refuses a region that ends beyond its target before anything runs. Plans of fio are not checked,
+/// because fio fails such a job and runs the others.
+fn check_regions(
     plan: &Plan,
     context: &TargetContext<'_>,
     found: &[LookedUp],
 ) -> Result<(), Error> {
+    // Only fio's plans have this setting.
     if context.missing == Missing::ScratchOrName {
         return Ok(());
     }
@@ -234,6 +240,7 @@ fn within_targets(
         let wanted = Bytes(job.region.offset.0.saturating_add(size.0));
         for text in texts(job, context.targets) {
             let target = found.iter().find(|(known, ..)| known == text);
+            // A file that is still to be created gets the size that the jobs need.
             let Some((_, _, Kind::Ready(target))) = target else {
                 continue;
             };
@@ -316,6 +323,7 @@ impl Kind {
             let path = handle.path().join("blocklab.scratch");
             return Ok(Self::ToMake(handle, path));
         }
+        // A pipe has no offsets: a positioned read or write would fail with ESPIPE.
         if kind.is_fifo() || kind.is_socket() {
             let what = if kind.is_fifo() { "a pipe" } else { "a socket" };
             let message = format!("it is {what}; a directory, a file or a device would work");
@@ -372,12 +380,13 @@ impl Kind {
     }
 }
 
-/// Whether there is nothing at a path, not even a link.
+/// Whether there is nothing at a path, not even a dangling link.
 fn is_free(path: &Path) -> bool {
     let found = fs::symlink_metadata(path);
     found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
+/// What is done about a path where nothing is: create a file, leave it to the jobs, or refuse the run.
 fn to_make(
     path: PathBuf,
     new: Result<NewPath, Refusal>,
@@ -451,6 +460,7 @@ fn is_sold(path: &Path, catalog: &Catalog) -> bool {
     matches!(address, Some(Address::Sold(offer)) if catalog.volume_types().contains(&offer.volume))
 }
 
+/// The null target, as large as the jobs need it.
 fn null_target(needs: Needs) -> OpenedTarget {
     let facts = TargetFacts {
         path: Target::Null.to_string(),
@@ -482,6 +492,7 @@ fn existing_target(
     OpenedTarget::new(file, facts)
 }
 
+/// A name that the jobs create themselves; nothing is there yet.
 fn name_target(path: PathBuf, needs: Needs) -> OpenedTarget {
     let facts = TargetFacts {
         path: path.display().to_string(),
@@ -491,6 +502,7 @@ fn name_target(path: PathBuf, needs: Needs) -> OpenedTarget {
     OpenedTarget::new(TargetFile::file(path, needs.size.0, true), facts)
 }
 
+/// Creates a scratch file and lays it out; `None` if a signal interrupts that.
 fn make(
     directory: &Handle,
     path: &Path,
@@ -510,6 +522,8 @@ fn make(
     )?;
     let Some(scratch) = made else { return Ok(None) };
     let own = facts_of(scratch.handle()).map_err(|cause| unusable(directory.path(), cause))?;
+    // Most facts are those of the directory: the file has no path by which its mount could be found.
+    // Only the file itself reports its alignment for direct I/O.
     facts.path = path.display().to_string();
     facts.kind = TargetKind::Scratch;
     facts.size_bytes = needs.size;
@@ -543,6 +557,7 @@ fn room_for(directory: &Handle, path: &Path, size: Bytes) -> Result<TargetFacts,
     Ok(facts)
 }
 
+/// Refuses a file that is larger than the free space, and suggests a size that fits.
 fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Error> {
     let Some(file_system) = &facts.file_system else {
         return Ok(());

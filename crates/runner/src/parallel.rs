@@ -1,5 +1,5 @@
-//! In: simulated systems of a study. Out: their measurements, made in parallel, because in virtual
-//! time they cannot disturb one another.
+//! In: the simulated systems of a study. Out: their measurements, made in parallel, which is possible
+//! because in virtual time they do not share anything.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -12,7 +12,7 @@ use blocklab_workload::Case;
 use crate::Error;
 use crate::system_run::SystemRun;
 
-/// Whether all of them can run in parallel and would gain from it.
+/// Whether all systems can run in parallel and this machine has the processors for it.
 pub(crate) fn can_be(runs: &[SystemRun<'_>]) -> bool {
     let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     runs.len() > 1
@@ -22,7 +22,8 @@ pub(crate) fn can_be(runs: &[SystemRun<'_>]) -> bool {
             .all(|run| run.record().origin == Origin::Simulated)
 }
 
-/// One measurement of each, in parallel. The observer gets their events one after the other.
+/// Makes one measurement of each system in parallel. Their events are buffered, so that the observer
+/// gets them system by system, as without threads.
 pub(crate) fn step(
     runs: &mut [SystemRun<'_>],
     step: usize,
@@ -57,7 +58,7 @@ pub(crate) fn step(
     Ok(())
 }
 
-/// The events of one of them, for the observer.
+/// The events of one measurement of one system, kept until its thread has ended.
 #[derive(Default)]
 struct BufferedEvents {
     begun: Option<(Case, u32, usize, usize)>,
@@ -78,6 +79,7 @@ impl BufferedEvents {
             });
         }
         for (interval, elapsed) in &self.intervals {
+            // Only devices that are paced in real time report credits.
             observer.event(Event::Interval {
                 interval,
                 elapsed: *elapsed,

@@ -1,6 +1,6 @@
-//! In: a plan. Out: how long its passes take and what they write, as far as the plan alone tells.
+//! In: a plan. Out: how long its passes take and how much they write, as far as the plan alone tells.
 //!
-//! A file of its own: what needs no target is also asked where none is opened.
+//! No target is opened for it, so a dry run and the progress display can use it, too.
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Direction, Job, Pace, Plan, Rate, SizeDraw, SizeMix, Spread};
@@ -8,10 +8,10 @@ use blocklab_workload::{Case, Direction, Job, Pace, Plan, Rate, SizeDraw, SizeMi
 /// What jobs write: an amount for some, a time for others.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Written {
-    /// The most that jobs write which end after an amount or have a rate.
+    /// Upper bound of what is written by jobs that end after an amount or have a rate.
     pub bytes: Bytes,
-    /// Time in which jobs write as fast as the target takes it, all passes together; those that
-    /// also read are counted whole.
+    /// Time in which jobs write as fast as the target can take it, all passes together. Jobs that also
+    /// read count with their whole time.
     pub unbounded: Nanos,
 }
 
@@ -22,7 +22,8 @@ pub fn planned(case: &Case) -> Nanos {
     times.max().unwrap_or_default()
 }
 
-/// The same; `None` where only the target decides how long the amount of a job takes.
+/// As [`planned`]; `None` if a job ends after an amount and has no rate, so that only the target
+/// decides how long it takes.
 pub fn planned_if_timed(case: &Case) -> Option<Nanos> {
     let mut jobs = case.workload.jobs.iter();
     let is_timed = jobs.all(|job| lasts(job).is_some());
@@ -70,11 +71,12 @@ pub(crate) fn written(plan: &Plan) -> Written {
     all
 }
 
-/// A user may request any amount, so sums and products saturate.
+/// A sum that saturates, because a user may request any amount.
 fn plus(bytes: Bytes, more: Bytes) -> Bytes {
     Bytes(bytes.0.saturating_add(more.0))
 }
 
+/// A product that saturates, for the same reason.
 fn times(bytes: Bytes, factor: u64) -> Bytes {
     Bytes(bytes.0.saturating_mul(factor))
 }
@@ -90,14 +92,15 @@ struct Amounts {
 impl Amounts {
     fn new(job: &Job) -> Self {
         let threads = u64::from(job.threads);
-        let slices = match job.region.spread {
+        // Either the threads share the region, each with a slice of it, or each covers the whole.
+        let regions = match job.region.spread {
             Spread::Sliced => 1,
             _ => threads,
         };
         let passes = job
             .stop
             .loops
-            .map(|loops| u64::from(loops).saturating_mul(slices));
+            .map(|loops| u64::from(loops).saturating_mul(regions));
         Self {
             ios: job.stop.ios.map(|ios| ios.saturating_mul(threads)),
             bytes: job.stop.bytes.map(|bytes| times(bytes, threads)),
@@ -109,6 +112,7 @@ impl Amounts {
 /// Measured time of a job if it keeps its rate; `None` if only the target decides how long the job's
 /// amount takes.
 fn lasts(job: &Job) -> Option<Nanos> {
+    // A replay at recorded times ends with its last operation, whatever the job's amounts are.
     if let Some(replay) = job.replay.as_ref().filter(|replay| replay.keeps_time) {
         return replay.operations.last().map(|last| last.at);
     }
@@ -121,6 +125,7 @@ fn lasts(job: &Job) -> Option<Nanos> {
         bytes.map(Bytes::as_f64),
         passes.map(Bytes::as_f64),
     ];
+    // The job ends with the first of its amounts that is reached.
     let least = moved.into_iter().flatten().min_by(f64::total_cmp);
     let by_amount = least
         .zip(bytes_per_second(job, size))
@@ -145,6 +150,7 @@ fn bytes_per_second(job: &Job, size: f64) -> Option<f64> {
                 .sum::<Option<f64>>()?
         }
     };
+    // Dividing by a rate of 0 would give an endless time.
     (sum > 0.0).then_some(sum)
 }
 
@@ -207,6 +213,7 @@ fn amount(job: &Job) -> Option<Bytes> {
 fn at_rate(job: &Job, time: Nanos) -> Option<Bytes> {
     let rate = match job.pace {
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate,
+        // Rates are in the order read, write, trim.
         Pace::ByDirection { rates, .. } => rates[1]?,
         Pace::Closed => return None,
     };

@@ -1,5 +1,5 @@
-//! In: a Request, and its setting.
-//! Out: what will be measured, checked before anything begins; then its Records.
+//! In: a Request, and the setting it runs in.
+//! Out: first what will be measured, checked before anything begins; then its Records.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,15 @@ use crate::system_run::{Assignment, Part};
 use crate::systems::{Assigned, SystemAssignment, assignments, is_multi_system};
 use crate::{Error, ResumeState};
 
-/// A request that is checked and resolved as far as that is possible before it runs.
+/// A request whose systems and plans are resolved. Its targets are not opened yet.
 pub struct Prepared<'a> {
     request: &'a Request,
     setting: Setting<'a>,
-    /// The systems that are measured now, or the only load.
+    /// What is measured: each system with its name, or one part without a name.
     parts: Vec<(Option<String>, Part<'a>)>,
     /// The systems to which an earlier run is assigned.
     earlier: Vec<(String, Record)>,
+    /// `None`: the request is not a study of several systems.
     progress: Option<Progress>,
 }
 
@@ -114,6 +115,8 @@ impl<'a> Prepared<'a> {
             && progress
                 .as_ref()
                 .is_some_and(|progress| progress.is_lasting);
+        // Written before the first measurement: after a crash in it, the study finds its seed and the
+        // ids of its runs again.
         if let Some(progress) = progress.as_ref().filter(|_| is_lasting) {
             progress
                 .state
@@ -122,6 +125,7 @@ impl<'a> Prepared<'a> {
         }
         let (names, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let records = match run_parts(parts, setting.guard, request.until, observer) {
+            // A signal while targets were prepared: nothing was measured.
             Err(Error::Interrupted) => return Ok(Finished::Stopped { resumable: 0 }),
             records => records?,
         };
@@ -150,7 +154,7 @@ impl<'a> Prepared<'a> {
     fn add_systems(&mut self) -> Result<(), Error> {
         let request = self.request;
         let assignments = assignments(request)?;
-        let mut state = self.progress_of(&assignments);
+        let mut state = self.find_progress(&assignments);
         let is_lasting = assignments.iter().any(SystemAssignment::is_lasting);
         for SystemAssignment { system, stand_in } in assignments {
             let name = system.name.clone();
@@ -166,8 +170,8 @@ impl<'a> Prepared<'a> {
         Ok(())
     }
 
-    /// The saved progress of the same request, if it was interrupted, or a new one.
-    fn progress_of(&self, assignments: &[SystemAssignment<'_>]) -> ResumeState {
+    /// The saved progress of the same request if it was interrupted, or a new one.
+    fn find_progress(&self, assignments: &[SystemAssignment<'_>]) -> ResumeState {
         let Request {
             study, overrides, ..
         } = self.request;
@@ -176,6 +180,7 @@ impl<'a> Prepared<'a> {
             .map(SystemAssignment::described)
             .collect();
         let overridden = format!("{overrides:?}");
+        // Another text of the study, other overrides or other targets make another request.
         let identity = [&*study.source, &overridden, &described.join("; ")].join("\n");
         if self.request.is_resumable
             && !self.request.is_fresh
@@ -254,8 +259,10 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// The measurements of a system before an interruption. Simulated ones are made again: virtual time
-/// is cheap, and the device then has the state that the record says.
+/// The stored measurements of a system from before an interruption; `None` if there are none.
+///
+/// Simulated measurements are made again. Virtual time costs little, and only so does the model have
+/// the state (such as its burst credits) that the next measurement begins with.
 fn before(
     state: &ResumeState,
     store: &Store,

@@ -25,7 +25,7 @@ pub struct Study {
     pub plan: Plan,
     /// Notes on settings that were approximated, ignored or refused.
     pub notes: Vec<Note>,
-    /// Its systems, and what it shows of them in addition.
+    /// Its systems, and the tables and charts that it shows of them.
     pub publication: Publication,
     /// Whether another engine may replace io_uring if that is not available, with a Note: for plans
     /// whose author did not choose an engine.
@@ -111,7 +111,7 @@ pub struct Setting<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-/// One of several hosts that run a load together, and what its part of it runs with.
+/// One of several hosts that run a load together, with the settings of its part.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSetting<'a> {
     /// As the user named it.

@@ -29,12 +29,13 @@ pub(crate) fn run_parts(
         runs.push(SystemRun::open(part, until, observer)?);
     }
     let parallel = parallel::can_be(&runs);
-    // The last step of a run may add more.
+    // There is no fixed number of steps, because the last one may add a pass.
     for step in 0.. {
         if !runs.iter().any(|run| run.has(step)) {
             break;
         }
         if parallel {
+            // All are simulated, so the guard has nothing to be told of.
             parallel::step(&mut runs, step, observer)?;
             continue;
         }
@@ -57,6 +58,7 @@ pub fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
         case.workload.seed = seed;
         for job in &mut case.workload.jobs {
             job.threads = job.threads.saturating_mul(system.devices);
+            // A job that ends after an amount keeps its end.
             if job.stop.runtime.is_some() && system.runtime.is_some() {
                 job.stop.runtime = system.runtime;
             }

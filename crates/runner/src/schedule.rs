@@ -1,7 +1,7 @@
-//! In: a moment of the day, and the steps of a run. Out: when each of them begins by the run's clock.
+//! In: a time of day, and the steps of a run. Out: when each step begins, by the run's clock.
 //!
-//! A file of its own: several hosts that were given one moment must come to the same steps at the
-//! same times, without a word between them.
+//! Several hosts that are given the same time begin each step together, without any communication
+//! between them while they measure.
 
 use blocklab_units::Nanos;
 use blocklab_workload::Plan;
@@ -10,14 +10,15 @@ use jiff::Timestamp;
 use crate::Error;
 use crate::planned::planned_if_timed;
 
-/// Room between two passes for what each host needs to end one and set up the next.
+/// Time between two passes in which each host ends one and sets up the next.
 const BETWEEN: Nanos = Nanos::from_secs(1);
 
-/// When each step begins: the first at the moment, each other when the one before it is over by plan
-/// and a second has passed. Steps behind one that only its target ends begin when they can.
+/// When each step begins: the first one at `moment`, each other one second after the planned end of
+/// the one before it. A step whose length only the target decides is the last one that is planned;
+/// those after it begin as soon as they can. `now` is the time of day at `clock_now`.
 ///
 /// # Errors
-/// When the moment is over: `now` is the time of day at `clock_now` of the run's clock.
+/// When `moment` is before `now`.
 pub(crate) fn starts(
     plan: &Plan,
     moment: Timestamp,

@@ -1,4 +1,4 @@
-//! In: a directory and a size. Out: a scratch file, which is removed in every case.
+//! In: a directory and a size. Out: a scratch file that leaves nothing behind, however the run ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -27,8 +27,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates and fills a file in `directory`, with the path `shown` in messages; `None` if it was
-    /// interrupted.
+    /// Creates a file of `size` in `directory` and fills it; `None` if a signal interrupts that.
+    /// `shown` is its path in messages.
     pub(crate) fn make(
         directory: &Handle,
         shown: &Path,
@@ -37,6 +37,7 @@ impl Scratch {
         interrupted: &AtomicBool,
         progress: impl FnMut(Bytes),
     ) -> Result<Option<Self>, Error> {
+        // From the safest way to the one that every file system supports.
         let made = Self::nameless(directory, shown)
             .or_else(|_| Self::unlinked(directory, shown))
             .or_else(|_| Self::named(directory, shown));
@@ -56,6 +57,7 @@ impl Scratch {
             .then_some(scratch))
     }
 
+    /// A file that never has a name.
     fn nameless(directory: &Handle, shown: &Path) -> io::Result<Self> {
         let mut options = writable();
         // With O_EXCL, no process can give it a name later.
@@ -63,13 +65,15 @@ impl Scratch {
         Self::without_name(directory.reopen(&options)?, shown)
     }
 
+    /// A file whose name is removed at once.
     fn unlinked(directory: &Handle, shown: &Path) -> io::Result<Self> {
         let (file, path) = create(directory)?;
         fs::remove_file(path)?;
         Self::without_name(file, shown)
     }
 
-    /// Fails on network and FUSE file systems that cannot open a file again whose name is gone.
+    /// Checks that a file without a name can be opened again, as each worker does. Some network and
+    /// FUSE file systems cannot do that.
     fn without_name(file: File, shown: &Path) -> io::Result<Self> {
         let handle = Handle::new(file, shown)?;
         handle.reopen(&writable())?;
@@ -79,6 +83,7 @@ impl Scratch {
         })
     }
 
+    /// A file that keeps its name until it is dropped.
     fn named(directory: &Handle, shown: &Path) -> io::Result<Self> {
         let (file, path) = create(directory)?;
         Ok(Self {
@@ -99,6 +104,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        // Removes the name only while it still leads to this file.
         if let Some((path, _)) = &self.named
             && self.handle.is_at(path)
         {
@@ -113,7 +119,8 @@ fn writable() -> OpenOptions {
     options
 }
 
-/// A new file under a name of 128 random bits, and its path by way of the open directory.
+/// A new file under a name of 128 random bits, and its path through the open directory, which stays
+/// valid when the directory is renamed.
 fn create(directory: &Handle) -> io::Result<(File, PathBuf)> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;

@@ -90,6 +90,7 @@ pub(crate) struct SystemRun<'a> {
     steps: Vec<(usize, u32)>,
     /// Number of measurements that were made before an interruption.
     done: usize,
+    /// Whether further steps are run: not after a signal or a failure.
     goes_on: bool,
     /// Whether a case was run differently from the plan.
     is_adapted: bool,
@@ -102,12 +103,13 @@ pub(crate) struct SystemRun<'a> {
     interrupted: &'a AtomicBool,
     until: Option<Until>,
     fails_alone: bool,
-    /// When each step begins by the clock; those behind begin when they can.
+    /// When each step begins, by `clock`; steps beyond its end begin as soon as they can.
     starts: Vec<Nanos>,
     record: Record,
 }
 
 impl<'a> SystemRun<'a> {
+    /// Opens the targets of a plan, creating files if needed, and begins the Record.
     pub(crate) fn open(
         mut part: Part<'a>,
         until: Option<Until>,
@@ -187,7 +189,11 @@ impl<'a> SystemRun<'a> {
         &self.record
     }
 
-    /// One measurement, unless it was made before an interruption.
+    /// Makes one measurement, unless it was made before an interruption.
+    ///
+    /// # Errors
+    /// When the first measurement cannot begin. A later one that cannot ends the run, and the Record
+    /// tells why.
     pub(crate) fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         if step < self.done {
             return Ok(());
@@ -195,8 +201,9 @@ impl<'a> SystemRun<'a> {
         let (case, pass) = self.steps[step];
         let changes = step > 0 && self.steps[step - 1].0 != case;
         if changes || (step > 0 && self.plan.pause_before == PauseBefore::Measurement) {
-            self.rest();
+            self.pause();
         }
+        // After the pause, which a signal cuts short.
         if self.interrupted.load(Ordering::Relaxed) {
             self.goes_on = false;
             return Ok(());
@@ -206,11 +213,12 @@ impl<'a> SystemRun<'a> {
         let mut case = planned.clone();
         let is_run = observer.adapt(&mut case, &self.record);
         if !is_run || case != *planned {
-            self.keep_as_run(&case, is_run);
+            self.record_as_run(&case, is_run);
         }
         if !is_run {
             return Ok(());
         }
+        // After the comparison above: the seed of a pass follows from the plan and is no change of it.
         case.workload.seed = case.workload.seed_in_pass(pass);
         observer.event(Event::Begins {
             case: &case,
@@ -229,6 +237,7 @@ impl<'a> SystemRun<'a> {
                 false
             }
         };
+        // After each measurement, because the observer stores the Record as it is at any moment.
         self.record.finished_at = now_text();
         observer.event(Event::Ended(&self.record));
         if step + 1 == self.steps.len() {
@@ -260,6 +269,7 @@ impl<'a> SystemRun<'a> {
     /// Reports to the guard what the measurement of this step did to its targets.
     pub(crate) fn report_writes(&self, step: usize, guard: &Guard) {
         let case = &self.plan.cases[self.steps[step].0];
+        // The last measurement is of another step if this one failed or was left out.
         let last = self.record.measurements.last();
         let Some(last) = last.filter(|last| step >= self.done && last.case == case.name) else {
             return;
@@ -277,7 +287,8 @@ impl<'a> SystemRun<'a> {
         }
     }
 
-    /// Sets the rate of a case to its share of what another case has reached in the same pass.
+    /// Sets the rate of a case that is defined as a share of what another case reaches, once that is
+    /// measured in the same pass.
     fn settle_rate(&mut self, case: usize, pass: u32) {
         let name = &self.plan.cases[case].name;
         let Some(share) = self.shares.iter().find(|share| share.case == *name) else {
@@ -300,11 +311,12 @@ impl<'a> SystemRun<'a> {
             job.pace = Pace::OpenPoisson(Rate::Iops(rate));
         }
         let settled = self.plan.cases[case].clone();
-        self.keep_as_run(&settled, true);
+        self.record_as_run(&settled, true);
     }
 
-    /// Puts the case as it was run into the plan in the Record, or removes one that was left out.
-    fn keep_as_run(&mut self, case: &Case, is_run: bool) {
+    /// Changes the plan in the Record to the case as it was run, or removes a case that was left out:
+    /// a repetition of the run shall do the same.
+    fn record_as_run(&mut self, case: &Case, is_run: bool) {
         self.is_adapted = true;
         let Some(kept) = &mut self.record.requested.plan else {
             return;
@@ -315,8 +327,8 @@ impl<'a> SystemRun<'a> {
         }
     }
 
-    /// Sleeps in short pieces, so that a signal ends it.
-    fn rest(&mut self) {
+    /// Pauses for as long as the plan says. It sleeps in short pieces, so that a signal ends it.
+    fn pause(&mut self) {
         if self.record.origin == Origin::Simulated {
             self.virtual_now = self.virtual_now + self.plan.pause;
             return;
@@ -329,7 +341,8 @@ impl<'a> SystemRun<'a> {
         }
     }
 
-    /// One measurement. Returns whether the next one makes sense.
+    /// Makes a measurement and adds it to the Record. False, when operations did not come back: the
+    /// target hangs, and a further measurement would hang, too.
     fn measure(
         &mut self,
         case: &Case,
@@ -345,6 +358,7 @@ impl<'a> SystemRun<'a> {
         let (disks, backing) = (Counters::read(below), Counters::read(backing));
         let throttled = throttled_ns();
         let counted = self.opened_targets.counted();
+        // Everything above is read before the load begins, so that `complete` can report differences.
         let run = Run {
             workload: &case.workload,
             targets: &targets,
@@ -392,6 +406,7 @@ impl<'a> SystemRun<'a> {
         for note in outcome.notes {
             note.add_to(&mut self.record.notes);
         }
+        // After a signal, the driver waits for only a short time; that is no sign of a hanging target.
         if outcome.abandoned && !self.interrupted.load(Ordering::Relaxed) {
             self.record.failure = Some(format!(
                 "operations of case {} did not come back; the target hangs",
@@ -401,9 +416,9 @@ impl<'a> SystemRun<'a> {
         Ok(!outcome.abandoned)
     }
 
-    /// Completes the request in the Record: rates are known now, and traces are written. A plan that
-    /// JSON cannot hold is left out, with a note.
-    fn settle_requested(&mut self) {
+    /// Completes the request in the Record with what was decided while it ran, such as rates. A plan
+    /// that JSON cannot represent is left out, with a note.
+    fn complete_request(&mut self) {
         let requested = &mut self.record.requested;
         if self.is_adapted {
             requested.native = native::render(requested.plan.as_ref().unwrap_or(&self.plan));
@@ -423,14 +438,16 @@ impl<'a> SystemRun<'a> {
         }
     }
 
+    /// Ends the run and gives its Record with its final status.
     pub(crate) fn close(mut self) -> Record {
-        self.settle_requested();
+        self.complete_request();
         let record = &mut self.record;
         let mut jobs = record
             .measurements
             .iter()
             .flat_map(|measurement| &measurement.jobs);
         let failed = jobs.find(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
+        // A failure of the whole run explains more than that of a job.
         if let (Some(job), None) = (failed, &record.failure) {
             let error = job.errors.first();
             let what = error.map_or("operations did not come back".to_owned(), |error| {
@@ -445,6 +462,7 @@ impl<'a> SystemRun<'a> {
         } else {
             Status::Complete
         };
+        // The longer a clock has run, the better its error is known.
         if let Some(overhead) = &mut record.overhead {
             overhead.clock.error_ppm = self.clock.error_ppm();
         }
@@ -453,12 +471,12 @@ impl<'a> SystemRun<'a> {
 }
 
 /// A record without measurements. `typed` are the names of its targets as the user wrote them.
-fn empty_record(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
-    let mut targets = there.facts();
+fn empty_record(opened: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
+    let mut targets = opened.facts();
     for (facts, typed) in targets.iter_mut().zip(typed) {
         facts.address = Some(typed.clone());
     }
-    let (now, origin) = (now_text(), there.origin());
+    let (now, origin) = (now_text(), opened.origin());
     Ok(Record {
         format: FORMAT,
         id: String::new(),
@@ -499,6 +517,7 @@ fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
     record.measurements = before
         .measurements
         .into_iter()
+        // Steps run in order, so everything from the first incomplete measurement on is made again.
         .take_while(|measurement| {
             let mut jobs = measurement.jobs.iter();
             jobs.all(|job| job.stopped != Stopped::Interrupted)
@@ -554,8 +573,9 @@ fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
     })
 }
 
-/// Fits the engines of a plan to its targets and to this machine. The request is kept as it was before:
-/// a repetition starts from it.
+/// Replaces engines of a plan that its targets or this machine cannot use, and gives the request and
+/// the notes for the Record. The request has the engines as they were before, because a repetition on
+/// another machine starts from them.
 fn adapt(assignment: &mut Assignment<'_>) -> Result<(Requested, Vec<Note>), Error> {
     let plan = &mut assignment.plan;
     if plan.cases.is_empty() {
@@ -569,6 +589,7 @@ fn adapt(assignment: &mut Assignment<'_>) -> Result<(Requested, Vec<Note>), Erro
     Ok((requested, notes))
 }
 
+/// What the Record keeps of a plan, so that the run can be repeated from it.
 fn requested(plan: &Plan) -> Requested {
     let aggregate = match plan.aggregate {
         Aggregate::Mean => "mean",
@@ -592,15 +613,17 @@ fn requested(plan: &Plan) -> Requested {
     }
 }
 
-/// The time for which the quota throttled this process since it was read before, where it counts.
+/// For how long a CPU quota has throttled this process since `before` was read, in ns; `None` without
+/// such a quota.
 fn throttled_since(before: Option<u64>) -> Option<u64> {
     let both = throttled_ns().zip(before);
     both.map(|(now, before)| now.saturating_sub(before))
 }
 
-/// The time of day at a moment of the run's clock, which stood at `epoch` at another time of day.
-fn unix_us(then: Timestamp, at_ns: u64, epoch: Nanos) -> Option<u64> {
-    let ns = then.as_nanosecond() + i128::from(at_ns) - i128::from(epoch.0);
+/// The time of day, in µs since 1970, at which the run's clock shows `at_ns`. At the time of day
+/// `then`, it showed `clock_then`.
+fn unix_us(then: Timestamp, at_ns: u64, clock_then: Nanos) -> Option<u64> {
+    let ns = then.as_nanosecond() + i128::from(at_ns) - i128::from(clock_then.0);
     u64::try_from(ns / 1000).ok()
 }
 

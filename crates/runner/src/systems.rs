@@ -1,5 +1,5 @@
-//! In: a request for a study of several systems. Out: for each system its targets, its model, or an
-//! earlier run.
+//! In: a request for a study of several systems. Out: what is measured for each system (targets or its
+//! model), or the earlier run that is used for it.
 
 use blocklab_record::Record;
 use blocklab_units::did_you_mean;
@@ -29,7 +29,11 @@ pub(crate) enum Assigned<'a> {
     Run(&'a Record),
 }
 
-/// Whether a study is run as one of several systems, and not as a load on a target.
+/// Whether the request is for a study of several systems. False: it is a load on its targets.
+///
+/// # Errors
+/// When the request names systems and the study has none, or when it does not say which of several
+/// systems its targets stand for.
 pub(crate) fn is_multi_system(request: &Request) -> Result<bool, Error> {
     let study = &request.study;
     let names: Vec<&str> = study.measured().map(|system| &*system.name).collect();
@@ -40,8 +44,9 @@ pub(crate) fn is_multi_system(request: &Request) -> Result<bool, Error> {
         }
         return Ok(false);
     }
-    let is_said = is_selected || request.targets.is_empty() || names_models(request);
-    if is_said || names.len() == 1 {
+    // Without targets, every system has its model; with `sim` or `emu`, too.
+    let is_clear = is_selected || request.targets.is_empty() || names_models(request);
+    if is_clear || names.len() == 1 {
         return Ok(true);
     }
     Err(Error::WhichSystem {
@@ -127,7 +132,7 @@ impl SystemAssignment<'_> {
         }
     }
 
-    /// A text that is the same for the same assignment.
+    /// A text that identifies the assignment: equal texts mean equal assignments.
     pub(crate) fn described(&self) -> String {
         match &self.stand_in {
             Assigned::Targets(targets) => {
@@ -138,19 +143,25 @@ impl SystemAssignment<'_> {
     }
 }
 
-/// The targets of a system.
+/// The targets that a system is measured on.
+///
+/// # Errors
+/// When the request names several systems and not one target for each.
 fn targets(request: &Request, system: &System) -> Result<Vec<String>, Error> {
     let is_alone = request.study.measured().count() == 1;
     let mut systems = request.systems.iter();
-    let place = systems.position(|name| *name == system.name);
-    let named = match (place, &*request.systems) {
+    let index = systems.position(|name| *name == system.name);
+    let named = match (index, &*request.systems) {
+        // No system is named: the targets can only mean the only system, or the models of all.
         (None, []) if is_alone && !request.targets.is_empty() => &*request.targets,
         (None, []) if names_models(request) => &*request.targets,
-        (None, _) => return Ok(vec![of_system("sim", system)]),
+        // Others are named, so this one is simulated.
+        (None, _) => return Ok(vec![target_for("sim", system)]),
         (Some(_), _) if request.targets.is_empty() => return Ok(vec![HERE.to_owned()]),
+        // The only named system has all targets; several have one each, in the same order.
         (Some(_), [_]) => &*request.targets,
-        (Some(place), systems) if systems.len() == request.targets.len() => {
-            &request.targets[place..=place]
+        (Some(index), systems) if systems.len() == request.targets.len() => {
+            &request.targets[index..=index]
         }
         (Some(_), systems) => {
             return Err(Error::SystemsAndTargets {
@@ -159,11 +170,11 @@ fn targets(request: &Request, system: &System) -> Result<Vec<String>, Error> {
             });
         }
     };
-    Ok(named.iter().map(|text| of_system(text, system)).collect())
+    Ok(named.iter().map(|text| target_for(text, system)).collect())
 }
 
 /// The target that a text means for a system: its model, if the text means the models of all.
-fn of_system(text: &str, system: &System) -> String {
+fn target_for(text: &str, system: &System) -> String {
     if MODELS.contains(&text) {
         format!("{text}:{}", system.address)
     } else {

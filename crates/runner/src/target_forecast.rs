@@ -46,7 +46,11 @@ impl TargetForecast {
     }
 }
 
-/// The lowest of the rates in bytes that limit writes, each at its highest.
+/// The highest write rate in bytes a second that all limits of a device allow; `None` if it has no
+/// limit in bytes.
+///
+/// A limiter can have several rates, a baseline and a burst: its highest one counts. Of several
+/// limiters, the one with the lowest rate decides.
 fn most_written(facts: &TargetFacts) -> Option<f64> {
     let mut best: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for limit in &facts.limits {
@@ -56,6 +60,7 @@ fn most_written(facts: &TargetFacts) -> Option<f64> {
             {
                 limiter
             }
+            // These two do not tell what they cover, so they count for writes.
             LimitKind::Baseline { limiter } | LimitKind::Burst { limiter } => limiter,
             _ => continue,
         };

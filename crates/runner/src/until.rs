@@ -7,9 +7,9 @@ use blocklab_units::Nanos;
 /// The precision until which passes are added, and a limit in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Until {
-    /// Half of the widest interval, in per cent of its rate.
+    /// Largest half width of a confidence interval that is precise enough, in per cent of its rate.
     pub percent: f64,
-    /// Measured time after which no pass begins.
+    /// Measured time after which no further pass begins.
     pub limit: Nanos,
 }
 
@@ -24,11 +24,15 @@ impl Until {
             .iter()
             .map(|measurement| measurement.elapsed_ns)
             .sum();
-        spent < self.limit.0 && self.open(record).iter().any(|open| open == case)
+        spent < self.limit.0
+            && self
+                .imprecise_cases(record)
+                .iter()
+                .any(|imprecise| imprecise == case)
     }
 
-    /// The cases with a rate whose interval is wider than requested.
-    fn open(&self, record: &Record) -> Vec<String> {
+    /// The cases with a rate whose interval is unknown or wider than requested.
+    fn imprecise_cases(&self, record: &Record) -> Vec<String> {
         assess(record)
             .rows
             .into_iter()
@@ -45,7 +49,7 @@ impl Until {
             .is_some_and(|half| half <= self.percent)
     }
 
-    /// The note that says how the intervals came about.
+    /// The note that warns how to read intervals which decided when to stop.
     pub fn note(&self) -> Note {
         let text = format!(
             "passes were added until the 95 % interval of every rate was within ±{} %, for at most \
@@ -55,15 +59,15 @@ impl Until {
         Note::new(NoteLevel::Approximated, "passes", &*text)
     }
 
-    /// The warning for a run whose time was over first.
+    /// The warning for a run whose time was over before it was precise enough.
     pub fn missed(&self, record: &Record) -> Option<String> {
-        let open = self.open(record);
-        (!open.is_empty()).then(|| {
+        let imprecise = self.imprecise_cases(record);
+        (!imprecise.is_empty()).then(|| {
             format!(
                 "time ran out before every rate was within ±{} %: {}; a longer --repeat-for \
                  or --runtime would narrow it",
                 self.percent,
-                open.join(", ")
+                imprecise.join(", ")
             )
         })
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use blocklab_units::{Bytes, Nanos};
 use clap::{Args, ValueEnum, ValueHint};
 
-/// Arguments that the tool's own language reads.
+/// Arguments that clap passes on as words, because the tool's own parser reads them.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident: $(#[$words:meta])*) => {
         #[derive(Debug, Args)]
@@ -174,7 +174,7 @@ pub enum CdmProfile {
     Demo,
 }
 
-/// CrystalDiskMark counts in seconds; a unit is understood too.
+/// Reads a time: a plain number is in seconds, as in CrystalDiskMark; a unit may follow.
 fn seconds(text: &str) -> Result<Nanos, String> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Nanos::from_secs(seconds.into())),

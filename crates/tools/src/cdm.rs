@@ -15,13 +15,14 @@ use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_results::output::{self, Over};
 use blocklab_results::{LiveView, View, keep, keeping};
 
-/// Measures, keeps, and prints the report.
+/// Measures, prints the report and stores the run.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
     supervisor::supervise(|| measure(args, store), |_| status::MISTAKE)
 }
 
 fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     let Prepared { plan, notes, form } = cdm::prepare(&wish(args)?)?;
+    // Mistakes in the names of the store and the file are reported before anything is measured.
     keeping::try_out(store, args.no_save)?;
     if let Some(path) = &args.output {
         output::try_out(path, Over::Files)?;
@@ -47,7 +48,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);
     };
-    let is_well = present(args, store, &mut record, &form);
+    let is_well = print_and_keep(args, store, &mut record, &form);
     Ok(with_keeping(exit_code(&record), is_well))
 }
 
@@ -78,8 +79,9 @@ fn wish(args: &CdmArgs) -> Result<Wish> {
     })
 }
 
-/// Prints first, so that a run that cannot be kept is seen. Whether all went well.
-fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> bool {
+/// Prints the report and then stores the run, in this order, so that a run that cannot be stored has
+/// been seen. False, when either fails.
+fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> bool {
     if !args.no_save {
         store.settle(record);
     }
@@ -89,7 +91,7 @@ fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> b
     }
     let is_kept = args.no_save || keep(record, store);
     if !args.quiet {
-        // It goes to standard error, so that the output can be pasted as it is.
+        // These lines go to standard error, so that the report can be pasted as it is.
         record.failure.iter().for_each(|text| terminal::warn(text));
         if is_kept && !args.no_save {
             terminal::inform(&format!("\nMore    blocklab show {}", record.id));
@@ -105,7 +107,7 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
         comment: args.comment.clone(),
     };
     let mut report = cdm::report(record, form, &imprint);
-    // The original writes CR LF into files.
+    // CrystalDiskMark writes CR LF into files.
     let into_file = args
         .output
         .as_ref()
@@ -113,6 +115,7 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
     if into_file || args.crlf {
         report = report.replace('\n', "\r\n");
     }
+    // JSON is printed in any case; the report only where no file gets it.
     let mut words = match (args.json, &args.output) {
         (true, _) => cdm::json(record, form),
         (false, Some(_)) => String::new(),

@@ -33,7 +33,7 @@ use blocklab_console::{chance, listen, place, status, supervisor, terminal};
 use blocklab_results::keep;
 use blocklab_results::keeping;
 
-/// The original's code for an invalid command line.
+/// DiskSpd's exit code for an invalid command line.
 const NOT_UNDERSTOOD: u8 = 3;
 
 /// Runs what the arguments request.
@@ -90,6 +90,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     measure(&profile, notes, &own, store)
 }
 
+/// Reads the profile that `-X` names, with what the command line overrides in it.
 fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let path = &overrides.path;
     let mistake = |message: String| Mistake::new(format!("-X{path}"), message);
@@ -101,6 +102,7 @@ fn from_xml(overrides: &Overrides) -> Result<Profile> {
     Ok(dialect::read_xml(&text, overrides)?)
 }
 
+/// Turns all writes into reads for `--read-only`, and gives a note for each target that had some.
 fn only_reads(profile: &mut Profile) -> Vec<Note> {
     let spans = profile.timespans.iter_mut();
     let targets = spans.flat_map(|span| &mut span.targets);
@@ -153,13 +155,13 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         processors: watcher.processors,
         buckets: watcher.buckets,
     };
-    // Printed first, so that a run that cannot be kept is seen.
+    // Printed before it is stored, so that a run that cannot be stored has been seen.
     let printed = terminal::print(match profile.format {
         Format::Text => dialect::text(&record, profile, &prepared, &system, own.layout),
         Format::Xml => dialect::xml(&record, profile, &prepared, &system),
     });
     let is_kept = own.no_save || keep(&mut record, store);
-    // Nobody requested the default affinity, so it does not accompany every run; `show` has it.
+    // The note about affinity (-ag is the default) would follow every run; `blocklab show` has it.
     let notes = record.notes.iter().filter(|note| note.subject != "-ag");
     print_more(&record, notes, own.quiet, is_kept && !own.no_save);
     printed?;
@@ -182,7 +184,8 @@ fn sizes(profile: &Profile, own: &OwnOptions, guard: &Guard) -> Vec<(String, Byt
     sizes
 }
 
-/// What the files hold from which writes take their bytes, as far as the buffers go.
+/// The first bytes of the files from which writes take their data (`-Z`), as many as the buffer of
+/// the target has, by the name of the file.
 fn sources(profile: &Profile, own: &OwnOptions) -> Result<Vec<(String, Arc<[u8]>)>> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
     let named = targets.filter_map(|target| match &target.buffers {
@@ -200,8 +203,8 @@ fn sources(profile: &Profile, own: &OwnOptions) -> Result<Vec<(String, Arc<[u8]>
     read.collect()
 }
 
-/// Makes the missing files, which may be written to then; they stay, as the original leaves them.
-/// Returns false when that was interrupted.
+/// Creates the missing files and permits writing to them. They stay after the run, as DiskSpd leaves
+/// them. False, when a signal interrupts that.
 fn make_files(
     prepared: &Prepared,
     own: &OwnOptions,
@@ -218,7 +221,7 @@ fn make_files(
             continue;
         }
         let (file, is_new) = match guard.open(Path::new(path)) {
-            Ok(handle) => match gives_way(&handle, *size, guard)? {
+            Ok(handle) => match emptied_if_short(&handle, *size, guard)? {
                 Some(file) => (file, false),
                 None => continue,
             },
@@ -236,11 +239,15 @@ fn make_files(
     Ok(true)
 }
 
-/// A file that is there and smaller than what is requested, emptied: ours, or one that was named
-/// for it.
-fn gives_way(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handle>> {
+/// Empties an existing file that is smaller than requested, so that it is filled anew; `None` if it is
+/// large enough or no regular file.
+///
+/// # Errors
+/// When the guard does not permit to overwrite it.
+fn emptied_if_short(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handle>> {
     let metadata = handle.metadata()?;
     let have = Bytes(metadata.len());
+    // A device has the size that it has: whether the load fits is checked later.
     if !metadata.is_file() || have >= size {
         return Ok(None);
     }
@@ -253,6 +260,7 @@ fn gives_way(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handl
     Ok(Some(Handle::new(file, path)?))
 }
 
+/// Fills a file with data and marks it as blocklab's; false, when a signal interrupts that.
 fn fill(
     handle: &Handle,
     is_new: bool,
@@ -273,21 +281,23 @@ fn fill(
     if matches!(made, Ok(true)) {
         mark(handle);
     } else if !is_new {
-        // The file was there before: it is empty again, and stays.
+        // The file existed before, so it stays, empty as it was. The error of filling is reported
+        // below; that this fails, too, would tell nothing new.
         let _ = handle.file().set_len(0);
     } else if handle.is_at(path) {
-        // What is half made helps nobody; a second failure would add nothing.
+        // A half-filled new file would be taken for a whole one by the next run.
         let _ = fs::remove_file(path);
     }
     Ok(made?)
 }
 
+/// The host name; empty when the kernel does not tell it.
 fn computer() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
 }
 
-/// The argument as it was typed, in quotes where it has blanks.
+/// The command line as it was typed; arguments with blanks are in quotes.
 fn command_line(arguments: &[String]) -> String {
     let mut line = String::from("diskspd");
     for argument in arguments {

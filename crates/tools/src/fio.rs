@@ -48,20 +48,29 @@ use blocklab_results::keeping;
 /// Fio's code for termination by a signal.
 const INTERRUPTED: u8 = 128;
 
-/// The variable of the environment by which scripts that run again on a used disk name it.
-const GIVEN_UP: &str = "BLOCKLAB_FIO_DESTROY_DATA";
+/// The environment variable that does what `--destroy-data` does, for scripts that run fio again on a
+/// used disk.
+const DESTROY_DATA_VARIABLE: &str = "BLOCKLAB_FIO_DESTROY_DATA";
 
-/// Options of our own among those of fio.
+/// What fio prints when a job writes in spite of `--readonly`.
+const WRITES_IN_READ_ONLY: &str =
+    "trim and write operations are not allowed with the --readonly parameter";
+
+/// Options of blocklab among those of fio.
 #[derive(Debug, Default)]
 struct OwnOptions {
+    /// Devices and files that may be overwritten.
     destroy: Vec<String>,
-    /// The ones that the environment gives.
+    /// Those of `destroy` that the environment variable names.
     by_environment: Vec<String>,
     no_save: bool,
+    /// Everything else, in its order.
     rest: Vec<String>,
 }
 
 impl OwnOptions {
+    /// Takes the options of blocklab out of the arguments. Unknown ones are left to fio's parser,
+    /// because its own options have two hyphens, too.
     fn split(arguments: &[String]) -> Result<Self> {
         let mut own = Self::default();
         let rest = own_options::split(arguments, |name, value| -> Result<bool> {
@@ -78,15 +87,17 @@ impl OwnOptions {
         Ok(Self { rest, ..own })
     }
 
-    /// Takes what the environment gives up, with commas between. It outlives the command that it
-    /// was written for, so it names disks by what stays theirs.
-    fn give_up(&mut self, text: Option<&str>) -> Result<()> {
+    /// Adds the devices that the environment variable names, separated by commas.
+    ///
+    /// A variable may stay set for days, so a name such as `/dev/sdb`, which another disk can have
+    /// after a reboot, is refused: it takes a serial number or a name under /dev/disk/by-id.
+    fn add_from_environment(&mut self, text: Option<&str>) -> Result<()> {
         let names = text.unwrap_or_default().split(',').map(str::trim);
         for name in names.filter(|name| !name.is_empty()) {
             let own = name.strip_prefix("/dev/disk/by-id/").unwrap_or(name);
             if own.contains('/') || Path::new("/sys/class/block").join(own).exists() {
                 return Err(anyhow!(
-                    "{GIVEN_UP}={name}: it names a disk by its serial number or by its name under \
+                    "{DESTROY_DATA_VARIABLE}={name}: it names a disk by its serial number or by its name under \
                      /dev/disk/by-id; {name} may be another disk tomorrow"
                 ));
             }
@@ -96,10 +107,11 @@ impl OwnOptions {
         Ok(())
     }
 
-    /// What a run that writes reports of it.
+    /// The warning for a run that writes, if the environment variable permits something.
     fn warning(&self) -> Option<String> {
         let names = self.by_environment.join(", ");
-        (!names.is_empty()).then(|| format!("fio: {GIVEN_UP} gives up all data on {names}\n"))
+        (!names.is_empty())
+            .then(|| format!("fio: {DESTROY_DATA_VARIABLE} gives up all data on {names}\n"))
     }
 }
 
@@ -113,7 +125,7 @@ pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitC
 
 fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let mut own = OwnOptions::split(arguments)?;
-    own.give_up(env::var(GIVEN_UP).ok().as_deref())?;
+    own.add_from_environment(env::var(DESTROY_DATA_VARIABLE).ok().as_deref())?;
     let command = dialect::parse_command(&own.rest)?;
     let general = &command.general;
     if let Some(text) = help::requested(general)? {
@@ -152,8 +164,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     let prepare = || environment::prepare(&resolved, &name, (aux, None), presence);
     let mut prepared = prepare()?;
     if general.read_only && prepared.plan.writes() {
-        let words = "trim and write operations are not allowed with the --readonly parameter";
-        return Err(anyhow!(words));
+        return Err(anyhow!(WRITES_IN_READ_ONLY));
     }
     let debug = Debug::new(general);
     let opening = debug.opening(&sections) + &debug.seeds(&prepared.plan.cases);
@@ -177,7 +188,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     measure(prepared, general, &own, store, debugging, &interrupted)
 }
 
-/// What the run is called in the store.
+/// The name of the run in the store: of the first job file, else of the first job, else `fio`.
 fn name(inputs: &[Input]) -> String {
     let first = inputs.iter().find_map(|input| match input {
         Input::File(path) => {
@@ -191,18 +202,18 @@ fn name(inputs: &[Input]) -> String {
         .unwrap_or_else(|| "fio".to_owned())
 }
 
-/// The sections of all inputs, in order.
+/// The sections of all inputs, in order. A job file after the first one begins anew.
 fn sections(inputs: &[Input], texts: &mut Texts) -> Result<Vec<Section>> {
     let mut all = Vec::new();
-    let mut follows = false;
+    let mut had_file = false;
     for input in inputs {
         match input {
             Input::Job(section) => all.push(section.clone()),
             Input::File(path) => {
                 let text = texts.text(path)?;
                 let mut read = dialect::parse_jobs(path, &text, texts)?;
-                if std::mem::replace(&mut follows, true) {
-                    follow(&mut read);
+                if std::mem::replace(&mut had_file, true) {
+                    begin_anew(&mut read);
                 }
                 all.extend(read);
             }
@@ -211,9 +222,9 @@ fn sections(inputs: &[Input], texts: &mut Texts) -> Result<Vec<Section>> {
     Ok(all)
 }
 
-/// The jobs of a second file begin when those of the first have ended, and without what that gave
-/// for all of its own.
-fn follow(sections: &mut [Section]) {
+/// Separates a job file from the ones before it: its jobs begin when theirs have ended, and their
+/// `[global]` settings do not apply to it.
+fn begin_anew(sections: &mut [Section]) {
     if let Some(first) = sections.first_mut() {
         first.begins_anew = true;
     }
@@ -229,9 +240,12 @@ fn follow(sections: &mut [Section]) {
 /// What `--debug` adds.
 struct Debugging<'a> {
     debug: Debug,
+    /// The lines before all others.
     opening: &'a str,
 }
 
+/// Runs the jobs and gives fio's exit code. `again` makes the plan anew, for jobs that depend on what
+/// earlier ones have written.
 fn measure(
     (prepared, again): (&mut Prepared, &dyn Fn() -> Result<Prepared>),
     general: &General,
@@ -251,9 +265,11 @@ fn measure(
         return Ok(INTERRUPTED);
     }
     let prepared = &*prepared;
+    // Fio's exit code counts failed jobs; more than 255 do not fit into one.
     let failed = u8::try_from(prepared.failed().count()).unwrap_or(u8::MAX);
     let mut clones = prepared.clones.iter();
     if clones.all(|clone| clone.create_only || clone.failed.is_some()) {
+        // Files were created, or could not be; there is nothing to measure.
         files::remove(prepared, &guard);
         out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
         return Ok(failed);
@@ -268,6 +284,7 @@ fn measure(
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, interrupted, store, (None, &mut watcher));
     watcher.finished();
+    // The state files are written by now; the command of a trigger may switch the machine off.
     let trigger = watcher.trigger.take().filter(Trigger::is_pulled);
     if let Some(trigger) = &trigger {
         trigger.run(prepared);
@@ -277,7 +294,7 @@ fn measure(
     let Some(mut record) = record? else {
         return Ok(INTERRUPTED);
     };
-    // Printed first, so that a run that cannot be kept is seen.
+    // Printed before it is stored, so that a run that cannot be stored has been seen.
     let elapsed = watcher.elapsed();
     let printed = out
         .borrow_mut()
@@ -287,14 +304,15 @@ fn measure(
     let failed = failed.saturating_add(watcher.failed_late);
     let code = match exit_code(&record) {
         INTERRUPTED if trigger.is_none() => INTERRUPTED,
+        // A trigger ends the jobs as a signal does, but that is what the user asked for.
         INTERRUPTED => failed_jobs(&record).saturating_add(failed),
         code => code.saturating_add(failed),
     };
     Ok(with_keeping(code, is_kept))
 }
 
-/// What stands above the first figure: what was understood differently, the jobs, and the files that
-/// will be made for them.
+/// Prints what comes before the results: remarks and warnings, the jobs, and the files that will be
+/// laid out for them.
 fn print_beginning(
     out: &mut output::Out,
     prepared: &Prepared,
@@ -318,6 +336,7 @@ fn print_beginning(
     out.print(&dialect::capped(prepared))
 }
 
+/// Runs the jobs that have not failed yet; `None` if a signal came before the first measurement.
 fn run_plan(
     prepared: &Prepared,
     guard: &Guard,
@@ -342,7 +361,7 @@ fn run_plan(
     run_tool(tool_run, interrupted, store, observer)
 }
 
-/// Fio's codes: how many jobs failed, 128 after a signal.
+/// Prints why jobs failed, and gives fio's exit code: the number of failed jobs, or 128 after a signal.
 fn exit_code(record: &Record) -> u8 {
     let jobs = record
         .measurements
@@ -355,6 +374,7 @@ fn exit_code(record: &Record) -> u8 {
             complained = true;
         }
     }
+    // The failure of the run repeats that of a job.
     if let Some(failure) = record.failure.as_ref().filter(|_| !complained) {
         terminal::inform(&format!("fio: {failure}"));
     }
@@ -365,14 +385,14 @@ fn exit_code(record: &Record) -> u8 {
     }
 }
 
-/// Why a job did not run, if it did not.
+/// The line for a job that could not begin; `None` if it ran.
 fn not_begun(record: &Record, job: &JobResult) -> Option<String> {
     let mut notes = record.notes.iter();
     let note = notes.find(|note| note.subject == job.name && job.accounting.failed > 0)?;
     Some(format!("fio: {}", note.text))
 }
 
-/// The line of a job that a failed operation ended, in fio's form: what failed and where.
+/// The line of a job that a failed operation ended, in fio's format: what failed and where.
 fn complaint(job: &JobResult) -> Option<String> {
     let error = job
         .errors
@@ -381,6 +401,7 @@ fn complaint(job: &JobResult) -> Option<String> {
     let number = match error.kind {
         ErrorKind::Errno(number) => number,
         ErrorKind::Verify => libc::EILSEQ,
+        // These have no error number of the kernel, so fio's line cannot be made.
         ErrorKind::Short | ErrorKind::Rate => return None,
     };
     let mut line = format!(
@@ -397,11 +418,12 @@ fn complaint(job: &JobResult) -> Option<String> {
     Some(line)
 }
 
-/// What is mostly wrong where direct I/O is an invalid argument.
+/// The usual reason when the kernel answers direct I/O with EINVAL, and what would work.
 const UNALIGNED: &str = "; direct I/O wants block sizes and offsets that are multiples of the \
                          device's sector (512 or 4096 bytes), and a file system that has it: \
                          another bs=, blockalign= or offset=, or direct=0, would work";
 
+/// Number of jobs that an error or a hanging target ended, at most 255.
 fn failed_jobs(record: &Record) -> u8 {
     let jobs = record
         .measurements
@@ -411,7 +433,10 @@ fn failed_jobs(record: &Record) -> u8 {
     u8::try_from(failed.count()).unwrap_or(u8::MAX)
 }
 
-/// The plan of a job file all of whose jobs can begin.
+/// The plan of a job file.
+///
+/// # Errors
+/// When the file cannot be read, or one of its jobs cannot begin.
 pub fn prepared(path: &str) -> Result<Prepared> {
     let inputs = [Input::File(path.to_owned())];
     let resolved: Resolved = dialect::resolve(&sections(&inputs, &mut Texts::default())?, &[])?;
@@ -419,7 +444,7 @@ pub fn prepared(path: &str) -> Result<Prepared> {
     Ok(prepared.whole()?)
 }
 
-/// A job file that `blocklab run` was given, and the options next to it.
+/// A job file as an argument of `blocklab run`, with that command's options.
 #[derive(Debug)]
 pub struct JobFile<'a> {
     /// Its path.
@@ -428,15 +453,16 @@ pub struct JobFile<'a> {
     pub is_reshaped: bool,
     /// Whether nothing may be written.
     pub read_only: bool,
-    /// Devices and files whose content was given up.
+    /// Devices and files that may be overwritten.
     pub destroy_data: &'a [String],
-    /// Whether the run is not to be kept.
+    /// Whether the run is not stored.
     pub no_save: bool,
-    /// Whether nothing is shown while it runs.
+    /// Whether progress is hidden.
     pub quiet: bool,
 }
 
-/// `blocklab run JOB.fio`: the record of a job file, for the own's own report.
+/// `blocklab run JOB.fio`: runs a job file and gives its Record, which blocklab's own report shows;
+/// `None` if a signal came before the first measurement.
 pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     if file.is_reshaped {
         let words = "a job file of fio has its own target, size and time: \
@@ -510,12 +536,13 @@ mod tests {
     fn the_environment_names_disks_by_what_stays_theirs() {
         let mut own = OwnOptions::default();
         let given = "S3Z8NB, /dev/disk/by-id/nvme-Fast_0123,";
-        own.give_up(Some(given)).expect("serial and by-id name");
+        own.add_from_environment(Some(given))
+            .expect("serial and by-id name");
         assert_eq!(own.destroy, ["S3Z8NB", "nvme-Fast_0123"]);
         let warning = own.warning().expect("a run warns of it");
         assert!(warning.contains("S3Z8NB, nvme-Fast_0123"), "{warning}");
         for name in ["/dev/sdb", "./image", "/dev/disk/by-path/pci-0000"] {
-            let refused = OwnOptions::default().give_up(Some(name));
+            let refused = OwnOptions::default().add_from_environment(Some(name));
             let refused = refused.expect_err(name).to_string();
             assert!(refused.contains("by-id"), "{refused}");
         }

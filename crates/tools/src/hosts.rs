@@ -1,7 +1,7 @@
-//! In: a load of another tool for several hosts. Out: what each host left; and on each host, its share.
+//! The interface between a tool that has a load for several hosts and the crate that starts it there.
 //!
-//! A file of its own: the tools know their languages, and what starts something on many hosts is the
-//! business of another crate. Here is what both sides hand to each other.
+//! The tools know their languages, and `fleet` knows how to reach hosts; neither knows the other. In: a
+//! load, with the share of each host as text. Out: the Record of each host.
 
 use anyhow::Result;
 use blocklab_record::{Measurement, Record, Served};
@@ -9,37 +9,37 @@ use blocklab_runner::{Event, Observer, Questions};
 use blocklab_units::Nanos;
 use blocklab_workload::{Case, Plan};
 
-/// What one host is to do.
+/// The part of a load that one host runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostShare {
     /// As the user named it.
     pub host: String,
-    /// What [`crate::share::run_share`] reads there.
+    /// The jobs, in the form that [`crate::share::run_share`] reads on the host.
     pub text: String,
 }
 
 /// A load for several hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostsLoad {
-    /// Whose language it is.
+    /// The tool whose language the shares are in.
     pub tool: &'static str,
-    /// The cases, as far as they are known here: for the live view.
+    /// The cases, as far as they are known on this machine; the live view shows them.
     pub plan: Plan,
-    /// Each host.
+    /// The shares of all hosts.
     pub shares: Vec<HostShare>,
-    /// What may be overwritten: `HOST:NAME`.
+    /// What may be overwritten, as `HOST:NAME`.
     pub destroy_data: Vec<String>,
-    /// Whether hosts tell intervals and measurements at once.
+    /// Whether hosts send each interval and measurement when it ends, and not only their Record.
     pub is_followed: bool,
-    /// Whether the hosts have jobs of their own, which together are one load.
+    /// Whether the hosts run different jobs of one load, instead of the same jobs.
     pub is_parted: bool,
-    /// Whether runs are kept.
+    /// Whether the runs are stored.
     pub is_kept: bool,
-    /// Whether nothing is shown while it lasts.
+    /// Whether progress is hidden.
     pub is_quiet: bool,
 }
 
-/// What a host tells while its share runs.
+/// An event that a host sends while its share runs.
 #[derive(Debug, Clone)]
 pub enum HostEvent<'a> {
     /// A measurement of this case begins.
@@ -48,11 +48,11 @@ pub enum HostEvent<'a> {
     Slice {
         /// The case of this share.
         case: &'a str,
-        /// From 1.
+        /// Its number in the measurement, from 1.
         number: u32,
-        /// When, since the start of the measurement.
+        /// Its end, since the start of the measurement.
         end: Nanos,
-        /// How long it was.
+        /// Its length.
         length: Nanos,
         /// Reads and writes of each job of the host.
         jobs: &'a [[Served; 2]],
@@ -61,37 +61,37 @@ pub enum HostEvent<'a> {
     Measured(&'a Measurement),
 }
 
-/// What became of a load on several hosts.
+/// How a load on several hosts has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostsEnd {
     /// The run of each host, or why there is none, in the order of the shares.
     pub ends: Vec<Result<Box<Record>, String>>,
-    /// Whether hosts refused, so that nothing was written anywhere.
+    /// Whether a host refused its share, so that nothing was written on any of them.
     pub is_refused: bool,
-    /// Whether a host was lost, or failed.
+    /// Whether a host was lost or failed.
     pub is_incomplete: bool,
-    /// Whether the user ended it.
+    /// Whether the user interrupted it.
     pub is_interrupted: bool,
-    /// Whether everything was kept that was to be.
+    /// Whether all runs that were to be stored are.
     pub is_kept: bool,
 }
 
-/// What starts a load on several hosts.
+/// Runs loads on several hosts.
 pub trait ManyHosts {
-    /// Runs it to its end. `see` gets what hosts tell, with their places among the shares.
+    /// Runs a load to its end. `see` gets the events of hosts, each with the index of its share.
     ///
     /// # Errors
-    /// Hosts that cannot be used, and launchers that cannot be started.
+    /// When hosts cannot be used or reached.
     fn run(&self, load: &HostsLoad, see: &mut dyn FnMut(usize, &HostEvent<'_>))
     -> Result<HostsEnd>;
 }
 
-/// Two observers of one run: that of the tool, whose answers count, and that of the fleet, which says
-/// when to begin and keeps what is measured.
+/// Two observers of one run: that of the tool, which decides about cases and intervals, and that of
+/// the fleet, which decides when the run begins and passes on what is measured.
 pub struct Joined<'a> {
-    /// What the tool wants to see.
+    /// The tool's observer.
     pub tool: &'a mut dyn Observer,
-    /// What the fleet wants to see.
+    /// The fleet's observer.
     pub fleet: &'a mut dyn Observer,
 }
 

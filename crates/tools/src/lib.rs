@@ -1,6 +1,6 @@
 //! In: a command line of fio, DiskSpd, Vdbench or CrystalDiskMark.
-//! Out: its run, kept; the outputs and the exit code that the tool itself would leave.
-//! Never: a second engine, a second report.
+//! Out: the stored run, and the output, files and exit code that the tool itself would give.
+//! Never: measures with an engine of its own, or lays out blocklab's own reports.
 
 pub mod args;
 pub mod cdm;
@@ -13,5 +13,5 @@ pub mod share;
 pub mod tool_run;
 pub mod vdbench;
 
-/// Programs whose languages are spoken: a link of such a name behaves as that command.
+/// Tools that blocklab imitates: a link to the program with such a name behaves as that command.
 pub const NAMES: [&str; 3] = ["diskspd", "fio", "vdbench"];

@@ -1,8 +1,9 @@
 //! Options of blocklab on the command line of another tool: `--name`, `--name=value` or
 //! `--name value`.
 
-/// Takes out the options that `take` accepts, and returns the rest for the tool. `take` gets the
-/// name, and the value on request.
+/// Takes out the options that `take` accepts, and returns the other arguments for the tool. `take` gets
+/// the name of an option and a function that gives its value: the text behind `=`, or else the next
+/// argument, which is used up only if the function is called.
 pub fn split<E>(
     arguments: &[String],
     mut take: impl FnMut(&str, &mut dyn FnMut() -> Option<String>) -> Result<bool, E>,

@@ -1,4 +1,4 @@
-//! What each processor of the machine did, from the kernel's counters.
+//! How busy each processor of the machine was, from the kernel's counters.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use blocklab_diskspd::{Processor, Usage};
 pub struct Ticks(Vec<(u32, [u64; 3])>);
 
 impl Ticks {
-    /// As of now; empty where the kernel does not report them.
+    /// The current counters; empty if the kernel does not report them.
     pub fn now() -> Self {
         Self::read(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
@@ -31,13 +31,13 @@ impl Ticks {
         self.0.iter().map(|(number, _)| *number).collect()
     }
 
-    /// What each processor did since an earlier look.
+    /// The use of each processor since `earlier`. One that was not there then is left out.
     pub fn since(&self, earlier: &Self) -> Vec<Processor> {
-        let own = self.0.iter().filter_map(|(number, ticks)| {
+        let used = self.0.iter().filter_map(|(number, ticks)| {
             let before = earlier.0.iter().find(|(known, _)| known == number)?;
             Some(processor(*number, *ticks, before.1))
         });
-        own.collect()
+        used.collect()
     }
 }
 
@@ -52,9 +52,11 @@ pub fn kinds<'w>(columns: impl Iterator<Item = &'w str>) -> [u64; 4] {
     [user + nice, system + irq + softirq + steal, wait, idle]
 }
 
+/// The use of a processor between two readings, in per cent.
 fn processor(id: u32, ticks: [u64; 3], before: [u64; 3]) -> Processor {
     let [user, kernel, idle] =
         [0, 1, 2].map(|kind| ticks[kind].saturating_sub(before[kind]) as f64);
+    // Two readings within one tick show no difference; it must not be divided by.
     let all = (user + kernel + idle).max(1.0);
     Processor {
         id,
@@ -69,14 +71,14 @@ fn processor(id: u32, ticks: [u64; 3], before: [u64; 3]) -> Processor {
     }
 }
 
-/// A number that the kernel gives for this processor; 0 where it gives none.
+/// A number from the processor's topology folder; 0 if the kernel gives none.
 fn topology(id: u32, name: &str) -> u32 {
     let path = format!("/sys/devices/system/cpu/cpu{id}/topology/{name}");
     let text = fs::read_to_string(path).unwrap_or_default();
     text.trim().parse().unwrap_or(0)
 }
 
-/// The memory node of a processor: its folder holds a link called `node0`.
+/// The memory node of a processor, from the link `node0` or such in its folder; 0 without one.
 fn node(id: u32) -> u32 {
     let folder = fs::read_dir(format!("/sys/devices/system/cpu/cpu{id}"));
     let mut names = folder.into_iter().flatten().filter_map(Result::ok);

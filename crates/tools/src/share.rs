@@ -1,6 +1,4 @@
-//! In: the share of one host in a load of another tool. Out: its run on this host.
-//!
-//! A file of its own: it knows all tools, and what they hand to each other across hosts knows none.
+//! In: the share of one host in a load of another tool, as text. Out: its run on this host.
 
 use anyhow::{Result, bail};
 use blocklab_record::Record;
@@ -8,10 +6,11 @@ use blocklab_runner::{HostSetting, Observer};
 
 use crate::{fio, vdbench};
 
-/// The share of one host: looks at everything, asks whether all hosts may go on, and runs it.
+/// Checks the share of this host, asks with `permitted` whether all hosts may go on, and runs it;
+/// `None` if they may not, or a signal came before the first measurement.
 ///
 /// # Errors
-/// What is refused on this host, and what fails before the first measurement.
+/// When something is refused on this host, or fails before the first measurement.
 pub fn run_share(
     tool: &str,
     text: &str,

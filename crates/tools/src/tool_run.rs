@@ -1,4 +1,4 @@
-//! One run for the front end of another tool's language: run, kept, its page written.
+//! What the commands of all imitated tools share: running a plan, notes on standard error, exit codes.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,25 +12,25 @@ use blocklab_workload::Plan;
 use blocklab_console::{chance, place, status, terminal};
 use blocklab_results::keeping::NoStore;
 
-/// What is run, and on what.
+/// A run of another tool's load.
 pub struct ToolRun<'a> {
-    /// What is run.
+    /// The load.
     pub plan: Plan,
-    /// What was understood differently from what was written.
+    /// Notes on settings that were approximated or ignored.
     pub notes: Vec<Note>,
     /// Targets of the jobs that name none.
     pub targets: &'a [String],
     /// Decides what may be written to.
     pub guard: &'a Guard,
-    /// What becomes of a target that does not exist.
+    /// What to do about a target that does not exist.
     pub missing: Missing,
     /// Whether a job that cannot open its targets fails alone.
     pub fails_alone: bool,
-    /// The id that the run gets; nothing: a new one.
+    /// The id of the run; `None`: a new one.
     pub id: Option<String>,
 }
 
-/// A seed for a run whose user named none.
+/// The requested seed, or a random one of 32 bits.
 pub fn seed(requested: Option<u64>) -> Result<u64> {
     match requested {
         Some(seed) => Ok(seed),
@@ -38,7 +38,7 @@ pub fn seed(requested: Option<u64>) -> Result<u64> {
     }
 }
 
-/// Runs it; nothing when a signal came before the first measurement.
+/// Runs a load and gives its Record; `None` if a signal came before the first measurement.
 pub fn run_tool(
     tool_run: ToolRun<'_>,
     interrupted: &AtomicBool,
@@ -47,7 +47,7 @@ pub fn run_tool(
 ) -> Result<Option<Record>> {
     let study = Study {
         notes: tool_run.notes,
-        // The foreign tools know nothing of Linux engines: nobody insisted on one.
+        // The load of another tool is run with another engine, and a note, if there is no io_uring.
         may_replace_engine: true,
         ..Study::of_plan(tool_run.plan)
     };
@@ -72,8 +72,8 @@ pub fn run_tool(
     }
 }
 
-/// Prints on standard error what failed, and unless all is to be quiet these notes, and the command
-/// that shows a saved run.
+/// Prints to standard error what failed, then the notes and the command that shows a stored run. With
+/// `is_quiet`, only what failed.
 pub fn print_more<'n>(
     record: &Record,
     notes: impl Iterator<Item = &'n Note>,
@@ -90,12 +90,13 @@ pub fn print_more<'n>(
     }
 }
 
-/// On standard error.
+/// Prints notes to standard error.
 pub fn print_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
     notes.for_each(|note| terminal::inform(&format!("note: {}: {}", note.subject, note.text)));
 }
 
-/// The exit code of a command whose run was kept so.
+/// The exit code, when the run or its page could not be stored (`is_well` is false): failed, unless
+/// there is a code that tells more.
 pub const fn with_keeping(code: u8, is_well: bool) -> u8 {
     match code {
         status::DONE if !is_well => status::FAILED,
@@ -103,8 +104,8 @@ pub const fn with_keeping(code: u8, is_well: bool) -> u8 {
     }
 }
 
-/// The exit code of an error: a store that cannot be written to is the user's mistake in every
-/// language.
+/// The exit code for an error. A store that cannot be written to is an invalid request for every tool;
+/// anything else gives `otherwise`.
 pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
     if error.is::<NoStore>() {
         status::MISTAKE
@@ -113,7 +114,7 @@ pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
     }
 }
 
-/// The common codes: 0 done, 1 failed, 130 interrupted.
+/// The exit code for the status of a run, as blocklab's own commands have it.
 pub const fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,

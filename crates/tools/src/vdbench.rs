@@ -55,6 +55,8 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     if command.help {
         return print_usage();
     }
+    // `-t` runs a built-in test. It is read under a name in place of a file, so that everything behind
+    // treats it like one.
     let quick = std::env::temp_dir().join("quick_vdbench_test");
     if command.quick_test {
         command.files = vec![QUICK.to_owned()];
@@ -92,6 +94,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
 /// The name under which the built-in test is read.
 const QUICK: &str = "quick_test";
 
+/// The first lines on the console and in the log.
 fn greeting(command: &Command, folder: &Folder) -> String {
     let mut text = format!(
         "\n\n{}\nVdbench distribution: vdbench50407 (layout of its reports)\n\n",
@@ -112,7 +115,7 @@ fn print_usage() -> Result<u8> {
     terminal::print(dialect::usage()).map(|()| status::DONE)
 }
 
-/// `-r RD`: leaves out the runs before this one.
+/// `-r RD`: leaves out the runs before the one of this name.
 fn restart(file: &mut ParameterFile, command: &Command) -> Result<()> {
     let Some(name) = &command.restart else {
         return Ok(());
@@ -154,7 +157,8 @@ fn simulate(file: &ParameterFile, validation: Validation, folder: &Folder) -> Re
     Ok(status::DONE)
 }
 
-/// Warm-up and pauses count, too: so long somebody waits. Runs without an end do not.
+/// The line with the number of runs and their total time, with warm-ups and pauses. Runs without an
+/// end are not in the time.
 fn total(runs: &[&Run]) -> String {
     let options = runs.iter().map(|run| &run.options);
     let lengths = options.filter_map(|option| Some(option.elapsed? + option.warmup + option.pause));
@@ -167,6 +171,7 @@ fn total(runs: &[&Run]) -> String {
     )
 }
 
+/// Runs the load, and again as often as the parameters request, and gives the exit code.
 fn measure(
     command: &Command,
     file: ParameterFile,
@@ -184,12 +189,13 @@ fn measure(
         seed: seed(own.seed)?,
         validation,
     };
-    let root = inputs.seed;
+    let first_seed = inputs.seed;
     let begun = Instant::now();
     let repeat = command.repeat.or(file.general.repeat);
     let mut rounds = 0;
     commands::run(&file.general.startcmd, folder)?;
     let mut prepared = prepare(&file, &inputs)?;
+    // The keys of data validation live through all repetitions: each checks what the one before wrote.
     let journals = Journals::open(&file, &prepared, &inputs, &directory)?;
     let validated = &journals.validated;
     let code = loop {
@@ -207,7 +213,9 @@ fn measure(
         };
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
         let outcome = run_tool(tool_run, &interrupted, store, &mut reporter);
+        // Dropping the old one ends its thread, which must not write once the run is stored.
         reporter.spooling = Spooling::new(None);
+        // A report that cannot be written ends the command, but what was measured is stored.
         if let Some(error) = reporter.trouble.take() {
             if let (Ok(Some(mut record)), false) = (outcome, own.no_save) {
                 keep(&mut record, store);
@@ -225,8 +233,10 @@ fn measure(
         if !is_well || !is_repeated(repeat, rounds, begun) {
             break code;
         }
+        // Files are formatted and journals recovered only before the first round, and each round
+        // draws other random numbers.
         inputs.format.clear();
-        inputs.seed = Workload::seed_of(root, rounds);
+        inputs.seed = Workload::seed_of(first_seed, rounds);
         inputs.validation.recover = false;
         prepared = prepare(&file, &inputs)?;
     };
@@ -235,7 +245,7 @@ fn measure(
     Ok(code)
 }
 
-/// Whether all runs are run once more.
+/// Whether all runs are repeated once more, after `rounds` rounds.
 fn is_repeated(repeat: Option<Repeat>, rounds: u64, begun: Instant) -> bool {
     match repeat {
         None => false,
@@ -245,6 +255,7 @@ fn is_repeated(repeat: Option<Repeat>, rounds: u64, begun: Instant) -> bool {
     }
 }
 
+/// Writes and prints the last lines of a command.
 fn completed(folder: &Folder, code: u8) -> Result<()> {
     folder.status("Shutting down slaves", None)?;
     folder.status("Vdbench complete", None)?;
@@ -259,6 +270,7 @@ fn completed(folder: &Folder, code: u8) -> Result<()> {
     terminal::print(done)
 }
 
+/// Prints the curves, stores the run and prints its notes. False, when it could not be stored.
 fn finish(
     record: &mut Record,
     reporter: &Reporter<'_>,
@@ -272,7 +284,7 @@ fn finish(
         parts: views::curves(record).into_iter().collect(),
     };
     curves.push_str(&points.print(Form::Text(Style::default())));
-    // Printed first, so that a run that cannot be kept is seen.
+    // Printed before it is stored, so that a run that cannot be stored has been seen.
     let printed = terminal::print(curves);
     let is_kept = own.no_save || keep(record, store);
     printed?;
@@ -281,7 +293,7 @@ fn finish(
     Ok(is_kept)
 }
 
-/// Reads what a path holds, with the path in the error.
+/// Adds to an error what could not be done, and to which path.
 fn context<T>(result: io::Result<T>, what: &str, path: &Path) -> Result<T> {
     result.with_context(|| format!("cannot {what} {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! In: a trace that blktrace wrote. Out: the requests in it. One binary record:
+//! In: the binary file that blktrace writes. Out: the requests in it. One record:
 //!
 //! ```text
 //!    0 u32  magic and version      16 u64  sector      32 u32  process     44 u16  error
@@ -16,21 +16,22 @@ use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
 use super::{Clock, Moment, Operation, Source, Trace, TraceError};
+use crate::bytes::fill;
 use crate::operation::{Names, Raw, checked};
 use crate::paired::Paired;
-use crate::vscsi::fill;
 
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 const RECORD: usize = 48;
 const SECTOR: u64 = 512;
 
-/// The action of a new request; other actions follow its progress.
+/// The action of a record about a new request; records with other actions follow its progress.
 const QUEUED: u32 = 1;
-/// A request that is given to the driver, and one that is complete.
+/// The request is handed to the driver.
 const ISSUED: u32 = 7;
+/// The request is complete.
 const COMPLETED: u32 = 8;
-/// Categories.
+/// Bits of the category.
 const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
 const NOTIFY: u32 = 1 << 10;
@@ -49,7 +50,7 @@ enum Order {
 }
 
 impl Order {
-    /// The order in which the record's magic reads right; `None`: no record begins here.
+    /// The byte order in which the magic number is right; `None`: no record begins here.
     fn detect(record: &[u8]) -> Option<Self> {
         let magic = *record.first_chunk()?;
         if u32::from_le_bytes(magic) & !0xff == MAGIC {
@@ -113,12 +114,14 @@ impl Record {
         }
     }
 
-    /// The request in a record; `None` for records of another kind.
+    /// What the request of a record does; `None` for a record about something else.
     fn direction(&self) -> Option<Direction> {
+        // Notes, such as the name of a process, are no requests.
         if self.category & NOTIFY > 0 {
             return None;
         }
         match self.bytes {
+            // A discard has the bit of a write as well, so it is checked first.
             _ if self.category & DISCARD > 0 => Some(Direction::Trim),
             0 if self.category & FLUSH > 0 => Some(Direction::Sync),
             0 => None,
@@ -128,11 +131,11 @@ impl Record {
     }
 }
 
-/// Reads a trace; `name_of` gives the path of a device by its major and minor number. A truncated
-/// record ends the trace, as in fio: blktrace was stopped while it wrote.
+/// Reads a whole trace for a replay; `name_of` gives the path of a device by its major and minor
+/// number. A truncated record ends the trace, as in fio: blktrace was stopped while it wrote.
 ///
 /// # Errors
-/// What is wrong, with the place.
+/// When a record is invalid; the error has its byte.
 pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, TraceError> {
     if Order::detect(bytes).is_none() {
         return Err(no_record(0));
@@ -167,11 +170,14 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
     Ok(trace)
 }
 
-/// The records of a trace one by one, with the byte where each begins.
+/// Reads records one by one.
 struct Records<R> {
     input: R,
+    /// The byte order, once the first record is read.
     order: Option<Order>,
+    /// The byte where the next record begins.
     place: usize,
+    /// Whether the last record was truncated.
     cut: bool,
 }
 
@@ -185,6 +191,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
+    /// The next record, with the byte where it begins.
     fn next(&mut self) -> Result<Option<(usize, Record)>, TraceError> {
         let mut bytes = [0; RECORD];
         let read = fill(&mut self.input, &mut bytes)?;
@@ -203,6 +210,8 @@ impl<R: BufRead> Records<R> {
             let why = format!("version {version} is not supported, only 7");
             return Err(TraceError::Byte(place, why));
         }
+        // The data behind a record is skipped piece by piece. Where it is cut off, no record follows,
+        // which the next call finds out.
         let mut behind = [0; 256];
         let mut left = usize::from(record.behind);
         while left > 0 {
@@ -215,19 +224,22 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// A trace as a stream of operations.
+/// Reads a trace as a stream of operations.
 pub struct Blktrace<R> {
     records: Records<R>,
     moment: Moment,
     names: Names,
+    /// Operations that wait for their completion.
     paired: Paired,
+    /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
+    /// The byte where the last record begins.
     place: usize,
     is_over: bool,
 }
 
 impl<R: BufRead> Blktrace<R> {
-    /// A trace whose operations arrive at this moment of their way.
+    /// `moment`: which step of a request counts as its arrival.
     pub fn new(input: R, moment: Moment) -> Self {
         Self {
             records: Records::new(input),
@@ -240,8 +252,10 @@ impl<R: BufRead> Blktrace<R> {
         }
     }
 
+    /// The next operation with its completion, if that is known.
     fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
         loop {
+            // Operations come out in the order of their arrival, each when its completion is known.
             if let Some(raw) = self.paired.ready() {
                 return Ok(Some(raw));
             }

@@ -1,5 +1,5 @@
-//! In: what biosnoop of bcc and `xperf -a diskio` print, a line at each completion. Out: operations,
-//! each at the moment of its issue.
+//! In: the output of biosnoop (bcc) or `xperf -a diskio`: a line for each completion. Out: operations,
+//! each with the time of its issue.
 //!
 //! ```text
 //!   2.500137 postgres 2211 nvme1n1 W 4194304 8192 0.42        seconds ... sector, bytes, milliseconds
@@ -19,7 +19,7 @@ use crate::{Clock, Operation, Source, TraceError};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Which text it is.
+/// The program that wrote a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionText {
     /// biosnoop of bcc or libbpf-tools.
@@ -28,14 +28,18 @@ pub enum CompletionText {
     Xperf,
 }
 
-/// A text of completions.
+/// Reads a text of completions.
 pub struct Completions<R> {
     lines: Lines<R>,
     kind: CompletionText,
+    /// The titles of xperf's columns.
     titles: Vec<String>,
     names: Names,
+    /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
-    coarse: bool,
+    /// Whether biosnoop's table has the column QUE.
+    has_queue: bool,
+    /// Number of events that biosnoop has lost.
     lost: u64,
 }
 
@@ -48,11 +52,12 @@ impl<R: BufRead> Completions<R> {
             titles: Vec::new(),
             names: Names::default(),
             rest: None,
-            coarse: false,
+            has_queue: false,
             lost: 0,
         }
     }
 
+    /// The operation of the next line that has one.
     fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
         loop {
             if self.lines.next()?.is_none() {
@@ -64,7 +69,7 @@ impl<R: BufRead> Completions<R> {
             }
             let read = match self.kind {
                 CompletionText::Biosnoop => {
-                    biosnoop(line, &mut self.coarse, &mut self.lost, &mut self.names)
+                    biosnoop(line, &mut self.has_queue, &mut self.lost, &mut self.names)
                 }
                 CompletionText::Xperf => xperf(line, &mut self.titles, &mut self.names),
             };
@@ -76,7 +81,8 @@ impl<R: BufRead> Completions<R> {
     }
 }
 
-/// From the right, as names of processes contain blanks: LAT, \[QUE\], BYTES, SECTOR, T, DISK, PID.
+/// Reads a line of biosnoop; `None` for a heading and a message. The columns are counted from the right
+/// (LAT, \[QUE\], BYTES, SECTOR, T, DISK, PID), because names of processes contain blanks.
 fn biosnoop(
     line: &[u8],
     has_queue: &mut bool,
@@ -123,6 +129,7 @@ fn biosnoop(
         at: Nanos(at.saturating_sub(took)),
         took: Some(Nanos(took)),
         direction: match direction(kind, Words::Letters)? {
+            // Biosnoop has no letter for a flush, only its length of 0.
             _ if bytes == b"0" => Direction::Sync,
             other => other,
         },
@@ -134,7 +141,8 @@ fn biosnoop(
     }))
 }
 
-/// By the names that the head gives to the columns of each kind of line.
+/// Reads a line of xperf; `None` for lines about something else. The heading of the file names the
+/// columns for each kind of line.
 fn xperf(line: &[u8], titles: &mut Vec<String>, names: &mut Names) -> Result<Option<Raw>, String> {
     let fields: Vec<&[u8]> = line
         .split(|byte| *byte == b',')
@@ -158,6 +166,7 @@ fn xperf(line: &[u8], titles: &mut Vec<String>, names: &mut Names) -> Result<Opt
             "no head (BeginHeader) names the columns before the first operation".to_owned(),
         );
     }
+    // Lines of flushes have other columns: only their time is used, which is that of the issue.
     if direction == Direction::Sync {
         let at = time(
             fields.get(1).copied().unwrap_or_default(),

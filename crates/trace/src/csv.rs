@@ -1,11 +1,11 @@
-//! In: a text of columns, and which column means what. Out: its operations.
+//! In: a text of columns, and a description of what each column means. Out: its operations.
 //!
 //! ```text
 //!   Timestamp,Response,IOType,LUN,Offset,Size         a header, which names columns
 //!   1456200000.250000000,0.000412,R,3,4294967296,65536
 //! ```
 //!
-//! The public sets are rows of [`PRESETS`]; any other table is described in the same words.
+//! The descriptions of public trace collections are in [`PRESETS`]; a user describes any other table.
 
 use std::io::BufRead;
 
@@ -17,25 +17,25 @@ use crate::lines::{Lines, shown};
 use crate::operation::{Names, Raw, checked};
 use crate::{Clock, Operation, Source, TraceError};
 
-/// Where a value stands.
+/// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
-    /// In this column, counted from 1.
+    /// By its number, counted from 1.
     Number(usize),
-    /// In the column that the header calls so.
+    /// By its name in the header.
     Named(String),
 }
 
 /// What separates columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Separator {
-    /// This character; blanks around values do not count.
+    /// This character; blanks around values are ignored.
     Char(u8),
     /// Any number of blanks.
     Blanks,
 }
 
-/// What the words of the operation's column mean.
+/// How the column of the operation's kind is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
     /// `R`, `read`, `W`, `Write`, `D`, `trim`, `F`, `flush`, `RA`, and letters as blktrace has them.
@@ -49,33 +49,34 @@ pub enum Words {
 /// What each column of a table means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
-    /// What separates them.
+    /// What separates columns.
     pub separator: Separator,
-    /// When: the column, and nanoseconds of a unit.
+    /// The time: its column, and its unit in ns.
     pub time: (Column, u64),
-    /// What times count from.
+    /// The moment from which times are counted.
     pub clock: Clock,
-    /// What is subtracted from each time, in its own unit: a clock that does not begin in 1970.
+    /// A number that is subtracted from each time, in the unit of times, for a clock that does not
+    /// begin in 1970.
     pub since: u64,
-    /// Whether the time is that of the completion.
+    /// Whether the time is that of the completion instead of the issue.
     pub is_completion: bool,
-    /// How long it took: the column, and nanoseconds of a unit.
+    /// The latency: its column, and its unit in ns.
     pub took: Option<(Column, u64)>,
-    /// What it did.
+    /// The kind of operation.
     pub operation: Column,
-    /// In these words.
+    /// How that kind is written.
     pub words: Words,
-    /// First byte: the column, and bytes of a unit.
+    /// The offset: its column, and its unit in bytes.
     pub offset: (Column, u64),
-    /// Bytes: the column, and bytes of a unit.
+    /// The length: its column, and its unit in bytes.
     pub len: (Column, u64),
-    /// The columns that name the device; none: the file is of one.
+    /// The columns that together name the device; none: all operations are of one.
     pub device: Vec<Column>,
-    /// Whether the first line is a header; `None`: it is one where its time is no number.
+    /// Whether the first line is a header; `None`: it is one if its time is no number.
     pub header: Option<bool>,
-    /// Lines before the one that begins with this text are a preamble.
+    /// The lines up to the one that begins with this text, the header, are skipped.
     pub begins_with: Option<&'static str>,
-    /// Times are whole seconds: operations of a second are spread evenly.
+    /// Whether times are whole seconds, so that the operations of a second are spread evenly over it.
     pub spreads: bool,
 }
 
@@ -88,6 +89,7 @@ use Column::Number;
 const SECOND: u64 = 1_000_000_000;
 const SECTOR: u64 = 512;
 
+/// Columns with the values that most tables have: commas, times since 1970, offset and length in bytes.
 const fn plain(time: (Column, u64), operation: Column, offset: Column, len: Column) -> Columns {
     Columns {
         separator: Separator::Char(b','),
@@ -108,11 +110,12 @@ const fn plain(time: (Column, u64), operation: Column, offset: Column, len: Colu
 }
 
 impl Columns {
-    /// Columns as a user describes them: `time=Timestamp:us,offset=Offset:sectors,length=Size,op=Type`.
+    /// Reads a user's description: `time=Timestamp:us,offset=Offset:sectors,length=Size,op=Type`.
     ///
     /// # Errors
-    /// What is wrong with the description, and what would work.
+    /// When the description is invalid; the text tells what would work.
     pub fn parse(text: &str) -> Result<Self, String> {
+        // Columns are counted from 1, so 0 marks one that was not given.
         const UNSET: Column = Number(0);
         let mut columns = Self {
             clock: Clock::Unknown,
@@ -138,6 +141,7 @@ impl Columns {
         Ok(columns)
     }
 
+    /// Applies one `key=column:unit`.
     fn set(&mut self, part: &str) -> Result<(), String> {
         let (key, value) = part
             .split_once('=')
@@ -230,7 +234,7 @@ fn size_unit(unit: Option<&str>) -> Result<u64, String> {
     }
 }
 
-/// The columns of a table, by their places from 0.
+/// The indices of the columns, from 0.
 #[derive(Debug, Clone)]
 struct Places {
     time: usize,
@@ -239,33 +243,42 @@ struct Places {
     offset: usize,
     len: usize,
     device: Vec<usize>,
+    /// The highest of them all.
     most: usize,
 }
 
-/// A table of operations.
+/// Reads a table of operations.
 pub struct Csv<R> {
     lines: Lines<R>,
     columns: Columns,
+    /// Known once the header is read.
     places: Option<Places>,
-    /// Begin and end of the values of the line.
+    /// Begin and end of each value in the current line. It is a field, like `device`, so that lines
+    /// need no allocation.
     fields: Vec<(u32, u32)>,
     names: Names,
+    /// The name of the current line's device.
     device: String,
+    /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
     spread: Spread,
+    /// Number of lines whose kind of operation is empty.
     without_response: u64,
 }
 
-/// The operations of one second, which are given out evenly.
+/// The operations of one second, which get evenly spread times.
 #[derive(Debug, Default)]
 struct Spread {
     held: Vec<Raw>,
+    /// How many of them were given out.
     given: usize,
+    /// The first operation of the next second.
     next: Option<Raw>,
 }
 
-/// More in one second are not spread, but given together with those before.
-const MOST_A_SECOND: usize = 1 << 20;
+/// Most operations that are spread together; it limits memory. If a second has more, each group of
+/// this size is spread over the whole second.
+const MAX_PER_SECOND: usize = 1 << 20;
 
 impl<R: BufRead> Csv<R> {
     /// A table with these columns.
@@ -283,7 +296,8 @@ impl<R: BufRead> Csv<R> {
         }
     }
 
-    /// Reads up to the first line of operations. Gives whether that was read already.
+    /// Reads the beginning of the file and finds the columns. True, if the line that was read last is
+    /// already an operation.
     fn begin(&mut self) -> Result<bool, TraceError> {
         if let Some(start) = self.columns.begins_with {
             if !self.skip_preamble()? {
@@ -307,6 +321,7 @@ impl<R: BufRead> Csv<R> {
         Ok(!columns.header.unwrap_or(!is_number))
     }
 
+    /// The operation of the next line that has one.
     fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
         let mut is_read = self.places.is_none() && self.begin()?;
         loop {
@@ -321,6 +336,7 @@ impl<R: BufRead> Csv<R> {
                 Ok(Some(raw)) => return Ok(Some(raw)),
                 Ok(None) => self.without_response += 1,
                 Err(why) => {
+                    // The error has the number of this line, so it is made before lines are skipped.
                     let wrong = self.lines.wrong(why);
                     if !self.is_preamble() || !self.skip_preamble()? {
                         return Err(wrong);
@@ -330,13 +346,13 @@ impl<R: BufRead> Csv<R> {
         }
     }
 
-    /// Whether a line that is no operation may be the preamble of a file that was appended.
+    /// Whether an invalid line may be the preamble of another file that was appended to this one.
     fn is_preamble(&self) -> bool {
         let first = self.lines.line().trim_ascii_start().first();
         self.columns.begins_with.is_some() && !first.is_some_and(u8::is_ascii_digit)
     }
 
-    /// Passes over lines up to the header. Gives whether there is one.
+    /// Skips lines up to the header. False, if there is none.
     fn skip_preamble(&mut self) -> Result<bool, TraceError> {
         let start = self.columns.begins_with.unwrap_or_default().as_bytes();
         while let Some(line) = self.lines.next()? {
@@ -347,7 +363,8 @@ impl<R: BufRead> Csv<R> {
         Ok(false)
     }
 
-    /// The operation of the line; `None` where its kind is empty: no response was seen.
+    /// Reads the operation of the current line; `None` if its kind is empty, because the recorder saw
+    /// no response.
     fn line(&mut self) -> Result<Option<Raw>, String> {
         let Self {
             columns, fields, ..
@@ -419,7 +436,8 @@ impl<R: BufRead> Csv<R> {
         }))
     }
 
-    /// The next operation of a table with whole seconds: those of a second are counted first.
+    /// The next operation of a table with whole seconds. All operations of a second are read before
+    /// the first is given, because their number decides their times.
     fn spread(&mut self) -> Result<Option<Raw>, TraceError> {
         if self.spread.given == self.spread.held.len() {
             self.spread.held.clear();
@@ -432,7 +450,7 @@ impl<R: BufRead> Csv<R> {
                 return Ok(None);
             };
             self.spread.held.push(first);
-            while self.spread.held.len() < MOST_A_SECOND {
+            while self.spread.held.len() < MAX_PER_SECOND {
                 match self.raw()? {
                     Some(raw) if raw.at == first.at => self.spread.held.push(raw),
                     other => {
@@ -451,6 +469,8 @@ impl<R: BufRead> Csv<R> {
     }
 }
 
+/// A time in ns. With an epoch before 1970, times are whole numbers that floating point or a fraction
+/// could not hold.
 fn moment(text: &[u8], columns: &Columns) -> Result<u64, String> {
     if columns.since == 0 {
         return time(text, columns.time.1, "time");
@@ -463,7 +483,7 @@ fn moment(text: &[u8], columns: &Columns) -> Result<u64, String> {
     at.ok_or_else(|| format!("the time {units} is beyond any clock"))
 }
 
-/// What a word of the operation's column means.
+/// Reads a word of the operation's column.
 pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> {
     match (words, word) {
         (Words::ReadIsZero, b"0") | (Words::WriteIsZero, b"1") => return Ok(Direction::Read),
@@ -498,7 +518,9 @@ pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> 
     }
 }
 
-/// The letters of blktrace: `FWFS` is a write with a flush before it. `None`: nothing that moves.
+/// Reads blktrace's letters, such as `FWFS` for a write with a flush before it; `None` for a request
+/// that neither moves data nor flushes. The order of the kinds matters: a discard may have other
+/// letters, too, and the first `F` is a flush only if nothing is written.
 pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
     if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEB".contains(letter)) {
         return None;
@@ -515,6 +537,7 @@ pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
     Some(direction)
 }
 
+/// Finds the columns in the header.
 fn places(columns: &Columns, titles: &[String]) -> Result<Places, String> {
     let device = columns.device.iter().map(|column| place(column, titles));
     let took = columns
@@ -536,6 +559,7 @@ fn places(columns: &Columns, titles: &[String]) -> Result<Places, String> {
     Ok(places)
 }
 
+/// The index of a column, from 0.
 fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
     match column {
         Number(number) => Ok(number - 1),
@@ -551,7 +575,7 @@ fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
     }
 }
 
-/// Begin and end of each value of a line; quotes hold separators together.
+/// Finds begin and end of each value of a line. A separator within quotes belongs to the value.
 fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u32)>) {
     fields.clear();
     match separator {

@@ -1,4 +1,5 @@
-//! In: the text of a number. Out: the number, without a detour through floating point.
+//! In: the text of a number. Out: the exact number. Floating point would lose nanoseconds of times
+//! since 1970.
 
 use crate::lines::shown;
 
@@ -13,10 +14,12 @@ pub(crate) fn whole(text: &[u8], what: &str) -> Result<u64, String> {
     digits(text).ok_or_else(|| refused(text, what))
 }
 
+/// The message for a text that is no whole number.
 fn refused(text: &[u8], what: &str) -> String {
     format!("the {what} `{}` is not a whole number", shown(text))
 }
 
+/// A number of decimal digits only; `None` also if it does not fit.
 #[inline]
 fn digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
@@ -49,6 +52,7 @@ fn parse_time(text: &[u8], unit_ns: u64) -> Option<u64> {
         b"" => 0,
         before => digits(before)?,
     };
+    // Twelve digits are enough for picoseconds of a second, and their product with the unit fits.
     let fine = &after[..after.len().min(12)];
     if !after.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,14 +1,14 @@
-//! In: operations with their completions. Out: which completion each of them followed, and how long
-//! after.
+//! In: operations with their completions. Out: for each operation, which completion it seems to have
+//! waited for, and how long after that it came.
 //!
 //! ```text
 //!   a ├──────────────┤
 //!                     · think ·├───┤ b     b follows a: it came soon after the latest completion
 //! ```
 //!
-//! A program that waits for its disk issues the next operation when the last one is done. An operation
-//! that came within [`WITHIN`] of the latest completion before it is taken as such; others came by
-//! themselves, and keep their recorded moments. What truly depends on what is not in a trace.
+//! A program that waits for its disk issues the next operation when the last one is done. So an
+//! operation that came within [`WITHIN`] after the latest completion is taken to depend on it; others
+//! keep their recorded times. This is a guess: a trace does not tell what truly depends on what.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -18,21 +18,23 @@ use blocklab_workload::Dependency;
 
 use crate::Operation;
 
-/// Operations that come later after a completion than this do not follow it.
+/// An operation that comes later than this after a completion does not depend on it.
 pub const WITHIN: Nanos = Nanos::from_millis(10);
 
-/// Completions of one copy of a trace.
+/// The completions of one copy of a trace.
 #[derive(Default)]
 struct Completions {
-    /// When operations in flight end, and their numbers.
+    /// When the operations in flight end, and their numbers.
     ahead: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The latest completion that has passed.
     last: Option<(u64, u32)>,
 }
 
-/// What each operation follows, in order of time; a copy is named by its target.
+/// The dependency of each operation; `operations` must be in order of time. Copies of a trace have
+/// different targets, and do not depend on each other.
 ///
 /// # Errors
-/// Without completions nothing is known to follow anything.
+/// When the trace has no completions.
 pub fn dependencies(operations: &[Operation]) -> Result<Vec<Dependency>, String> {
     if operations.iter().all(|operation| operation.took.is_none()) {
         return Err(

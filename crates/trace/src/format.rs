@@ -1,5 +1,5 @@
-//! In: the first bytes of a file, or the name of a format. Out: the reader of it; or a question that
-//! only the user can answer.
+//! In: the first bytes of a file, or the name of a format. Out: the reader for it, or an error that asks
+//! the user to name the format.
 
 use std::io::BufRead;
 
@@ -13,10 +13,10 @@ use crate::{Sorted, Source, TraceError, stored};
 
 /// A format of traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-// One is made for a file.
+// There is only one value for each file, so its size does not matter.
 #[allow(clippy::large_enum_variant)]
 pub enum Format {
-    /// The own one.
+    /// blocklab's own format.
     Own,
     /// fio's iolog, version 2 or 3.
     Iolog,
@@ -32,7 +32,7 @@ pub enum Format {
     Table(Columns),
 }
 
-/// Formats that have a name and are no table: name, meaning.
+/// The formats that are no tables: name on the command line, and meaning.
 pub const NAMED: [(&str, &str); 8] = [
     ("blocklab", "blocklab's own format"),
     ("iolog", "fio's iolog, version 2 or 3"),
@@ -44,10 +44,10 @@ pub const NAMED: [(&str, &str); 8] = [
     ("cloudphysics", "vscsiStats, binary"),
 ];
 
-/// A reader of what another one unpacks.
+/// Wraps a reader of a compressed file into one of its contents.
 pub type Unpack = fn(Box<dyn BufRead>) -> Box<dyn BufRead>;
 
-/// How a file that begins with these bytes is unpacked; `None`: it is not compressed.
+/// How to unpack a file that begins with these bytes; `None`: it is not compressed.
 pub fn unpacked(first: &[u8]) -> Option<Unpack> {
     first.starts_with(&[0x1f, 0x8b]).then_some(|input| {
         let unpacked = flate2::bufread::MultiGzDecoder::new(input);
@@ -59,10 +59,11 @@ pub fn unpacked(first: &[u8]) -> Option<Unpack> {
 pub const LOOKED_AT: usize = 64 << 10;
 
 impl Format {
-    /// The format of this name, for a file that begins with these bytes.
+    /// The format of this name. `first` is the beginning of the file, by which the versions of
+    /// vscsiStats are told apart.
     ///
     /// # Errors
-    /// The names that there are.
+    /// When there is no such format; the text has the known names.
     pub fn named(name: &str, first: &[u8]) -> Result<Self, String> {
         Ok(match name.to_ascii_lowercase().as_str() {
             "blocklab" => Self::Own,
@@ -91,7 +92,7 @@ impl Format {
     /// The format of a file that begins with these bytes.
     ///
     /// # Errors
-    /// What would have to be given, where nothing or several things fit.
+    /// When it is not recognized; the text tells what to specify.
     pub fn detect(first: &[u8]) -> Result<Self, TraceError> {
         if first.is_empty() {
             return Err(TraceError::Ask("the file is empty".to_owned()));
@@ -107,7 +108,7 @@ impl Format {
         }
         let text = match std::str::from_utf8(first) {
             Ok(text) => text,
-            // The look ended within a letter.
+            // The bytes end in the middle of a UTF-8 character, which has up to four.
             Err(error) if error.valid_up_to() + 4 > first.len() => {
                 std::str::from_utf8(&first[..error.valid_up_to()]).unwrap_or_default()
             }
@@ -120,10 +121,11 @@ impl Format {
         detect_text(text)
     }
 
-    /// A reader of this format, in order of time.
+    /// A reader of this format that gives operations in order of time. `moment`: which step of a request
+    /// counts as its arrival, in formats that have several.
     ///
     /// # Errors
-    /// When the head of the file is wrong.
+    /// When the header of the file is invalid.
     pub fn open<'a>(
         &self,
         input: impl BufRead + 'a,
@@ -141,6 +143,8 @@ impl Format {
     }
 }
 
+/// The format of a text. Formats with unmistakable words come first; tables without a header, which
+/// can only be told by the look of their values, come last.
 fn detect_text(text: &str) -> Result<Format, TraceError> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().next().unwrap_or_default();
@@ -177,14 +181,15 @@ fn detect_text(text: &str) -> Result<Format, TraceError> {
     {
         return Ok(Format::Kernel(KernelText::Blkparse));
     }
-    match set_of_row(first, &blanks) {
+    match preset_for_row(first, &blanks) {
         Some(name) => preset(name).map_err(TraceError::Ask),
         None => Err(unknown(first)),
     }
 }
 
-/// The public set whose rows look like this one.
-fn set_of_row(first: &str, blanks: &[&str]) -> Option<&'static str> {
+/// The public trace collection whose rows look like this one. Besides the kinds of values, the number
+/// of digits of a time tells collections apart.
+fn preset_for_row(first: &str, blanks: &[&str]) -> Option<&'static str> {
     let columns: Vec<&str> = first.split(',').map(str::trim).collect();
     match columns[..] {
         ["Timestamp", "Response", "IOType", "LUN", ..] => Some("systor"),
@@ -229,7 +234,7 @@ fn set_of_row(first: &str, blanks: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Whether a word is the kind of an operation.
+/// Whether a word names a kind of operation.
 fn is_kind(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     ["r", "w", "read", "write"].contains(&&*word)

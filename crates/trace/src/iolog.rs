@@ -1,5 +1,5 @@
-//! In: a trace in fio's format, version 2 or 3, one operation a line. Out: its operations; and
-//! operations as such a text.
+//! In: a trace in fio's format, version 2 or 3, with one operation a line. Out: its operations. And the
+//! other way: operations as a text of version 3.
 //!
 //! ```text
 //!   fio version 3 iolog
@@ -22,10 +22,10 @@ use blocklab_workload::Direction;
 use super::{Clock, Operation, Source, Trace, TraceError};
 use crate::lines::Lines;
 
-/// Reads a trace.
+/// Reads a whole trace for a replay.
 ///
 /// # Errors
-/// What is wrong, with the line.
+/// When a line is invalid; the error has its number.
 pub fn parse(text: &str) -> Result<Trace, TraceError> {
     let mut lines = text.lines().zip(1..);
     let head = lines.next().map_or("", |(line, _)| line.trim());
@@ -47,17 +47,18 @@ pub fn parse(text: &str) -> Result<Trace, TraceError> {
     Ok(reading.trace)
 }
 
-/// A trace as a stream of operations.
+/// Reads a trace as a stream of operations.
 pub struct Iolog<R> {
     lines: Lines<R>,
+    /// The first line, which may be repeated.
     head: String,
     reading: Reading,
-    /// Operations of the line, from the last to the first.
+    /// The operations of the last line in reverse order; a long trim becomes several.
     ready: Vec<Operation>,
 }
 
 impl<R: BufRead> Iolog<R> {
-    /// A trace of either version.
+    /// Reads a trace of either version.
     pub fn new(input: R) -> Self {
         Self {
             lines: Lines::new(input),
@@ -67,6 +68,7 @@ impl<R: BufRead> Iolog<R> {
         }
     }
 
+    /// Reads a line; false, at the end of the text.
     fn line(&mut self) -> Result<bool, TraceError> {
         if self.lines.next()?.is_none() {
             return Ok(false);
@@ -146,15 +148,20 @@ fn is_timed(head: &str) -> Result<bool, TraceError> {
     }
 }
 
+/// The state between two lines.
 #[derive(Default)]
 struct Reading {
+    /// Whether lines have times: version 3.
     timed: bool,
+    /// The time of the current line.
     now: Nanos,
+    /// The index of each file.
     index: HashMap<String, u32>,
     trace: Trace,
 }
 
 impl Reading {
+    /// Reads the words of a line, and adds its operation to the trace.
     fn line(&mut self, words: &[&str]) -> Result<(), String> {
         let words = if self.timed {
             self.now = Nanos(number(words[0], "time")?.saturating_mul(1000));
@@ -180,6 +187,7 @@ impl Reading {
             }
             "wait" => {
                 let until = argument(action, rest.first(), "time")?;
+                // Waits are until a moment, not for a time; one in the past changes nothing.
                 self.now = self.now.max(Nanos(until.saturating_mul(1_000_000)));
                 return Ok(());
             }
@@ -205,6 +213,7 @@ impl Reading {
         self.trace.add(self.now, target, (direction, offset, len))
     }
 
+    /// Adds a file; a repeated one is ignored, as each job that appends to a trace adds its files.
     fn add(&mut self, name: &str) {
         if !self.index.contains_key(name) {
             self.index
@@ -213,6 +222,7 @@ impl Reading {
         }
     }
 
+    /// The index of a file that was added.
     fn target(&self, name: &str) -> Result<u32, String> {
         let known = self.index.get(name).copied();
         known.ok_or_else(|| format!("file {name} was not added before"))
@@ -229,7 +239,7 @@ fn number(word: &str, what: &str) -> Result<u64, String> {
         .map_err(|_| format!("{what} `{word}` is not a whole number"))
 }
 
-/// One operation to write.
+/// An operation to write into a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traced<'a> {
     /// Since the start of the trace.
@@ -238,13 +248,13 @@ pub struct Traced<'a> {
     pub file: &'a str,
     /// The format's word for the operation.
     pub action: &'a str,
-    /// First byte.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
-/// A trace of version 3. `operations` are in the order in which they were issued.
+/// The text of a trace of version 3. `operations` must be in the order in which they were issued.
 pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>) -> String {
     let mut text = String::from("fio version 3 iolog\n");
     let mut end = 0;
@@ -261,6 +271,7 @@ pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>
     text
 }
 
+/// Adds a line with this action for each file.
 fn for_each_file(text: &mut String, files: &[String], us: u64, action: &str) {
     for file in files {
         let _ = writeln!(text, "{us} {file} {action}");

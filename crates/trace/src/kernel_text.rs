@@ -6,8 +6,8 @@
 //!   8,0 1 142 0.000412350 2211 D WS 2459160 + 16 [postgres]
 //! ```
 //!
-//! Names of processes may contain blanks, so a line is read from the name of the event on, and its
-//! time backwards from there.
+//! Names of processes may contain blanks. So a line is read from the name of the event on, and the time
+//! is the last word before that.
 
 use std::io::BufRead;
 
@@ -24,7 +24,7 @@ use crate::{Clock, Operation, Source, TraceError};
 const SECTOR: u64 = 512;
 const SECOND: u64 = 1_000_000_000;
 
-/// Which text it is.
+/// The program that wrote a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelText {
     /// `perf script`, or `trace` and `trace_pipe` of tracefs.
@@ -33,44 +33,49 @@ pub enum KernelText {
     Blkparse,
 }
 
-/// Which moment of an operation counts as its arrival.
+/// Which moment of a request counts as its arrival. Its latency is counted from there, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Moment {
-    /// When the kernel gave it to the driver, with how long it took from there.
+    /// When the kernel handed it to the driver.
     #[default]
     Issue,
-    /// When it was queued by the application.
+    /// When the application queued it.
     Queue,
 }
 
-/// A text of block events.
+/// Reads a text of block events.
 pub struct Events<R> {
     lines: Lines<R>,
     kind: KernelText,
     moment: Moment,
     names: Names,
+    /// Operations that wait for their completion.
     paired: Paired,
+    /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
+    /// Number of events that the recorder has lost.
     lost: u64,
-    others: u64,
     is_over: bool,
 }
 
-/// What a line reports.
+/// What a line reports about a request.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Arrives,
     Completes,
 }
 
+/// A line about a request.
 struct Line<'a> {
     event: Event,
+    /// Time in ns.
     at: u64,
     device: &'a [u8],
+    /// The kernel's letters for the kind of request.
     rwbs: &'a [u8],
     sector: u64,
     bytes: u64,
-    /// Whether a completion without bytes is that of a flush.
+    /// Whether a completion without data is that of a flush.
     is_flush: bool,
 }
 
@@ -85,7 +90,6 @@ impl<R: BufRead> Events<R> {
             paired: Paired::default(),
             rest: None,
             lost: 0,
-            others: 0,
             is_over: false,
         }
     }
@@ -95,8 +99,10 @@ impl<R: BufRead> Events<R> {
         self.lost
     }
 
+    /// The next operation with its completion, if that is known.
     fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
         loop {
+            // Operations come out in the order of their arrival, each when its completion is known.
             if let Some(raw) = self.paired.ready() {
                 return Ok(Some(raw));
             }
@@ -124,18 +130,17 @@ impl<R: BufRead> Events<R> {
                 KernelText::Blkparse => parsed(line, self.moment),
             };
             let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
-            match read {
-                Some(read) => {
-                    let took_in = take_in(&mut self.names, &mut self.paired, &read);
-                    took_in.map_err(|why| TraceError::Line(self.lines.number(), why))?;
-                }
-                None => self.others += 1,
+            if let Some(read) = read {
+                pair(&mut self.names, &mut self.paired, &read)
+                    .map_err(|why| TraceError::Line(self.lines.number(), why))?;
             }
         }
     }
 }
 
-fn take_in(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<(), String> {
+/// Adds a line to the requests that wait for their completion, or completes one of them. Flushes have
+/// no sector of their own in the kernel's text: all are paired at sector 0.
+fn pair(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<(), String> {
     let target = match std::str::from_utf8(line.device) {
         Ok(name) => names.number(name)?,
         Err(_) => return Err("the device is no text".to_owned()),
@@ -144,15 +149,15 @@ fn take_in(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<()
         Event::Completes if line.bytes > 0 => {
             paired.complete(target, line.sector, Nanos(line.at));
         }
-        // The flush that the kernel issues before or after a write, at whatever sector.
+        // The end of a flush that the kernel issues before or after a write.
         Event::Completes if line.is_flush => paired.complete(target, 0, Nanos(line.at)),
-        // The end of the request that the flush belongs to, whose data completed before.
+        // The end of the request that such a flush belongs to; its data was completed before.
         Event::Completes => {}
         Event::Arrives => {
             let Some(direction) = letters(line.rwbs) else {
                 return Ok(());
             };
-            // A write whose data is empty is the flush before it.
+            // A write without data is the flush before it.
             let direction = match (direction, line.bytes) {
                 (_, 0) if line.rwbs.contains(&b'F') => Direction::Sync,
                 (_, 0) => return Ok(()),
@@ -177,7 +182,7 @@ fn take_in(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<()
     Ok(())
 }
 
-/// `CPU:1 [LOST 126000 EVENTS]`.
+/// The number in a line such as `CPU:1 [LOST 126000 EVENTS]`.
 fn lost_events(line: &[u8]) -> Option<u64> {
     let place = find(line, b"[LOST ")?;
     let rest = &line[place + 6..];
@@ -185,6 +190,7 @@ fn lost_events(line: &[u8]) -> Option<u64> {
     whole(&rest[..end], "count").ok()
 }
 
+/// Where `what` begins in a line.
 fn find(line: &[u8], what: &[u8]) -> Option<usize> {
     line.windows(what.len()).position(|window| window == what)
 }
@@ -194,7 +200,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     words.filter(|word| !word.is_empty())
 }
 
-/// A line of `perf script` or tracefs; `None`: another event, or a comment.
+/// Reads a line of `perf script` or tracefs; `None` for another event or a comment.
 fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     let known = [
         (&b"block_rq_issue: "[..], Event::Arrives),
@@ -222,10 +228,11 @@ fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     let rwbs = word("kind of operation")?;
     let mut next = word("sector")?;
     if matches!(event, Event::Arrives) && !next.starts_with(b"(") {
-        // The byte count of an issue; sectors tell the same, and a discard has them alone.
+        // This was the byte count. The number of sectors tells the same, and is right for discards,
+        // too, whose byte count is not their length.
         next = word("sector")?;
     }
-    // The command, which may have blanks in its parentheses.
+    // Skips the command in parentheses, which may contain blanks.
     while next.starts_with(b"(") || !next.iter().all(u8::is_ascii_digit) {
         next = word("sector")?;
     }
@@ -245,7 +252,8 @@ fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     }))
 }
 
-/// A line of `blkparse`: device, processor, number, time, process, action, kind, sector + sectors.
+/// Reads a line of `blkparse`: device, processor, number, time, process, action, kind, sector +
+/// sectors. `None` for an action that is neither the arrival nor the completion.
 fn parsed(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String> {
     let mut words = words(line);
     let Some(device) = words.next() else {

@@ -1,18 +1,20 @@
-//! In: recorded operations of any format, as bytes or a reader handed in; devices that might carry them.
-//! Out: the operations in order, their character, and how long they would wait on a device.
-//! Never: I/O beyond what it is handed.
+//! In: recorded operations in any known format, as bytes or a reader; device models to try them on.
+//! Out: the operations in order of time, statistics of the load, and how long they would wait on a
+//! device.
+//! Never: opens files or devices; it reads and writes only through what it is given.
 //!
 //! ```text
 //!   iolog, blktrace, blkparse, perf, ─▶ Source ─▶ Sorted ─▶ Merged ─┬─▶ Stored    the own format
 //!   biosnoop, xperf, vscsi, tables     one operation after another  ├─▶ Character what the load is like
 //!                                                                   ├─▶ Model     a study like it
-//!                                                                   └─▶ Fit       who would carry it
+//!                                                                   └─▶ Fit       which volumes suffice
 //!   iolog, blktrace ─▶ read ─▶ Trace: all operations, for a replay
 //!   operations as they were issued ─▶ iolog::render
 //! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod bytes;
 mod decimal;
 mod lines;
 mod operation;
@@ -47,8 +49,9 @@ pub use sorted::Sorted;
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Adapted, Direction, Replayed, TraceChanges, TraceFile};
+use operation::LONGEST_TRIM;
 
-/// A trace as it was read.
+/// A trace that is in memory as a whole, for a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trace {
     /// The files, in the order in which they were added.
@@ -57,11 +60,11 @@ pub struct Trace {
     pub operations: Vec<Replayed>,
     /// Whether the operations have no times of their own, as in version 2 of fio's format.
     pub is_untimed: bool,
-    /// Waits of version 2 without their fourth word, which fio 3.33 skips.
+    /// Number of `wait` lines of version 2 without their fourth word, which fio 3.33 skips, too.
     pub passed_over: u32,
     /// The file from which it was read; `None` for a trace that is not in a file yet.
     pub source: Option<TraceFile>,
-    /// What was changed in the operations.
+    /// How many operations were changed, and how.
     pub adapted: Adapted,
 }
 
@@ -77,13 +80,13 @@ pub struct Extent {
 /// What is wrong with a trace, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// In this line, counted from 1.
+    /// A line, counted from 1, is invalid.
     #[error("line {0}: {1}")]
     Line(usize, String),
-    /// In the record that begins with this byte.
+    /// The record that begins at this byte is invalid.
     #[error("byte {0}: {1}")]
     Byte(usize, String),
-    /// Neither text nor a trace of blktrace.
+    /// The file is neither text nor a trace of blktrace.
     #[error("neither an iolog, which is text, nor a trace of blktrace")]
     NoText,
     /// Operations are further out of order than can be sorted in memory.
@@ -99,37 +102,39 @@ pub enum TraceError {
         /// Operations that are sorted in memory.
         window: usize,
     },
-    /// The file cannot be read on.
+    /// Reading has failed.
     #[error("cannot be read: {0}")]
     Read(String),
-    /// What only the user knows.
+    /// The user must decide something or fix the file; the text says what.
     #[error("{0}")]
     Ask(String),
 }
 
 impl TraceError {
-    /// The system refused to read.
+    /// An error of the operating system while reading.
     pub(crate) fn read(why: &std::io::Error) -> Self {
         Self::Read(why.to_string())
     }
 }
 
-/// Reads a trace of any format; `name_of` gives the path of a device by its major and minor number.
+/// Reads a whole trace of blktrace, of blocklab's own format or of fio's iolog. `name_of` gives the
+/// path of a device by its major and minor number.
 ///
 /// # Errors
-/// What is wrong, with the place.
+/// When something in the trace is invalid; the error has the line or byte.
 pub fn read(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, TraceError> {
     if blktrace::is_blktrace(bytes) {
         return blktrace::parse(bytes, name_of);
     }
     if bytes.starts_with(&stored::MAGIC) {
-        return own(bytes);
+        return read_stored(bytes);
     }
+    // An iolog has no magic number, so any other text is taken for one.
     iolog::parse(std::str::from_utf8(bytes).map_err(|_| TraceError::NoText)?)
 }
 
-/// A trace of the own format.
-fn own(bytes: &[u8]) -> Result<Trace, TraceError> {
+/// Reads a trace in blocklab's own format.
+fn read_stored(bytes: &[u8]) -> Result<Trace, TraceError> {
     let mut reader = stored::Reader::new(bytes)?;
     let mut trace = Trace::default();
     while let Some(operation) = reader.next()? {
@@ -141,24 +146,22 @@ fn own(bytes: &[u8]) -> Result<Trace, TraceError> {
     Ok(trace)
 }
 
-/// The operations of a trace that was read and changed before, from the bytes of its file again.
+/// Reads a trace again that was read and changed before, and changes it in the same way. The names of
+/// devices are not looked up; they are known from the first reading.
 ///
 /// # Errors
-/// What is wrong, with the place.
+/// When something in the trace is invalid; the error has the line or byte.
 pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Trace, TraceError> {
     let mut trace = read(bytes, &|_, _| String::new())?;
     trace.change(&source.changes);
     Ok(trace)
 }
 
-/// A longer trim becomes several: the length of an operation has 32 bits.
-const LONGEST_TRIM: u64 = 3 << 30;
-
 /// Most operations of a trace, because all of them are held in memory.
-const MOST: usize = 50_000_000;
+const MAX_OPERATIONS: usize = 50_000_000;
 
 impl Trace {
-    /// Applies the changes to the operations. To be called once, as speed and scale would multiply.
+    /// Applies changes to the operations. It must be called only once: speed and scale would multiply.
     pub fn change(&mut self, changes: &TraceChanges) {
         let speed = u128::from(changes.speed_percent.max(1));
         let all = self.operations.len();
@@ -182,13 +185,17 @@ impl Trace {
         }
     }
 
-    /// Adds an operation, given as direction, first byte and length.
+    /// Adds an operation, given as direction, offset and length in bytes.
+    ///
+    /// # Errors
+    /// When its length or end is impossible, or the trace has too many operations.
     fn add(
         &mut self,
         at: Nanos,
         target: u32,
         (direction, offset, len): (Direction, u64, u64),
     ) -> Result<(), String> {
+        // A flush is of the whole device, whatever numbers the trace has for it.
         let (offset, len) = match direction {
             Direction::Sync => (0, 0),
             _ => (offset, len),
@@ -207,8 +214,10 @@ impl Trace {
             return Err(why.to_owned());
         }
         let parts = len.div_ceil(part).max(1);
-        if parts > (MOST - self.operations.len()) as u64 {
-            return Err(format!("the trace has more than {MOST} operations"));
+        if parts > (MAX_OPERATIONS - self.operations.len()) as u64 {
+            return Err(format!(
+                "the trace has more than {MAX_OPERATIONS} operations"
+            ));
         }
         self.operations.extend((0..parts).map(|index| Replayed {
             at,

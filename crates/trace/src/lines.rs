@@ -1,10 +1,11 @@
-//! In: a text, as a buffered reader. Out: its lines one by one, with their numbers, in one buffer.
+//! In: a text as a buffered reader. Out: its lines one by one, with their numbers. One buffer is used
+//! for all lines.
 
 use std::io::BufRead;
 
 use crate::TraceError;
 
-/// A longer line is no line of a trace.
+/// Most bytes of a line. It limits memory for a file that is no text.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// The lines of a text.
@@ -73,7 +74,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// A text for an error: what is no UTF-8 is replaced, and what is long is cut.
+/// At most 60 bytes of a text for an error message; bytes that are no UTF-8 are replaced.
 pub(crate) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(60)]);
     text.trim().to_owned()

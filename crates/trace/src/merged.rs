@@ -1,15 +1,17 @@
-//! In: several sources in order of time: a file for each processor, or for each hour. Out: one source
-//! in order of time.
+//! In: several sources, each in order of time, such as a file for each processor or hour. Out: one
+//! source in order of time.
 
 use crate::operation::Names;
 use crate::{Clock, Operation, Source, TraceError};
 
-/// Sources as one.
+/// Several sources as one.
 pub struct Merged<'a> {
     sources: Vec<Box<dyn Source + 'a>>,
-    /// The next operation of each.
+    /// The next operation of each source.
     heads: Vec<Option<Operation>>,
+    /// Whether `heads` was filled.
     is_begun: bool,
+    /// The devices of all sources, which number them differently.
     names: Names,
 }
 
@@ -24,12 +26,13 @@ impl<'a> Merged<'a> {
         }
     }
 
+    /// Reads the first operation of each source, and checks that their times can be compared.
     fn begin(&mut self) -> Result<(), TraceError> {
         self.is_begun = true;
         for source in &mut self.sources {
             self.heads.push(source.next()?);
         }
-        // Files without an operation count no time.
+        // A source without an operation has no times to compare.
         let pairs = self.sources.iter().zip(&self.heads);
         let mut clocks = pairs
             .filter(|(_, head)| head.is_some())
@@ -52,6 +55,7 @@ impl Source for Merged<'_> {
             self.begin()?;
         }
         let heads = self.heads.iter().enumerate();
+        // Of operations at the same time, the one of the first source comes first.
         let first = heads
             .filter_map(|(index, head)| head.map(|head| (head.at, index)))
             .min();
@@ -74,11 +78,9 @@ impl Source for Merged<'_> {
     }
 
     fn clock(&self) -> Clock {
-        let sources = self.sources.iter();
-        sources
-            .map(|source| source.clock())
-            .next()
-            .unwrap_or_default()
+        // `begin` has checked that all sources have the same.
+        let first = self.sources.first();
+        first.map(|source| source.clock()).unwrap_or_default()
     }
 
     fn begins(&self) -> Option<u64> {

@@ -1,5 +1,6 @@
-//! In: operations as a format has them. Out: the operation that all of this crate works on, and what
-//! every reader of a trace is: an iterator that holds one block of its input at most.
+//! The operation that this crate works with, the trait of all readers, and the check of what they read.
+//!
+//! In: operations as a format has them. Out: valid [`Operation`]s, one after the other.
 
 use std::collections::HashMap;
 
@@ -11,77 +12,79 @@ use crate::TraceError;
 /// One recorded operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// When it was issued, since the beginning of the trace, or since 1970 ([`Clock`]).
+    /// When it was issued, counted from the moment that [`Clock`] tells.
     pub at: Nanos,
-    /// How long it took, where the format knows.
+    /// Its latency, if the format has it.
     pub took: Option<Nanos>,
-    /// First byte.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Bytes; 0 for a flush.
+    /// Length in bytes; 0 for a flush.
     pub len: u32,
-    /// Index among the names of the devices.
+    /// Index of its device in [`Source::targets`].
     pub target: u32,
-    /// What it does; a sync is a flush.
+    /// The kind of operation; a sync is a flush.
     pub direction: Direction,
 }
 
 impl Operation {
-    /// End of its last byte.
+    /// The offset of the first byte after it.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
 }
 
-/// What the moments of a reader count from.
+/// The moment from which the times of a trace are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clock {
-    /// From the beginning of the recording.
+    /// The beginning of the recording.
     #[default]
     Recording,
-    /// From some moment that the format does not name, such as the boot of a machine: the first
-    /// operation becomes the beginning.
+    /// A moment that the format does not tell, such as the boot of a machine. The first operation is
+    /// taken as the beginning.
     Unknown,
-    /// From 1970-01-01, in UTC: the first operation becomes the beginning, and its time is kept.
+    /// 1970-01-01 UTC. The first operation is taken as the beginning, and its date is kept.
     Unix,
 }
 
-/// A reader of a trace, which gives operation after operation.
+/// A reader of a trace, which gives one operation after the other and never holds the whole trace.
 pub trait Source {
     /// The next operation; `None` at the end.
     ///
     /// # Errors
-    /// What is wrong, with its line or byte. Nothing follows an error.
+    /// When the trace is invalid; the error has the line or byte. Do not call it again after that.
     fn next(&mut self) -> Result<Option<Operation>, TraceError>;
 
-    /// The devices that have come so far.
+    /// The names of the devices in the operations so far.
     fn targets(&self) -> &[String];
 
-    /// What moments count from. Known once an operation has come.
+    /// The moment from which times are counted. It is right once an operation was read.
     fn clock(&self) -> Clock;
 
-    /// When the recording began, in nanoseconds since 1970, where it is known.
+    /// When the recording began, in ns since 1970, if that is known.
     fn begins(&self) -> Option<u64> {
         None
     }
 
-    /// What the reader left out or assumed, one sentence each. Complete at the end.
+    /// What the reader has left out or assumed, one sentence each. It is complete at the end.
     fn remarks(&self) -> Vec<String>;
 }
 
-/// Names with their numbers, in the order in which they come.
+/// Numbers the names of devices in the order in which they first come.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     names: Vec<String>,
     index: HashMap<String, u32>,
+    /// The number that was given last.
     last: u32,
 }
 
-/// More devices than this in one trace are a column that was taken for a device.
-const MOST_TARGETS: usize = 100_000;
+/// Most devices of a trace. With more, another column was taken for the device.
+const MAX_TARGETS: usize = 100_000;
 
 impl Names {
+    /// The number of a name, which is added if it is new.
     pub(crate) fn number(&mut self, name: &str) -> Result<u32, String> {
-        // Operations of one device come in long rows.
+        // Most operations are on the same device as the one before, which spares them the map.
         if self
             .names
             .get(self.last as usize)
@@ -93,9 +96,9 @@ impl Names {
             self.last = *known;
             return Ok(*known);
         }
-        if self.names.len() == MOST_TARGETS {
+        if self.names.len() == MAX_TARGETS {
             return Err(format!(
-                "more than {MOST_TARGETS} devices: is `{name}` the name of one?"
+                "more than {MAX_TARGETS} devices: is `{name}` the name of one?"
             ));
         }
         self.last = self.names.len() as u32;
@@ -109,14 +112,14 @@ impl Names {
     }
 }
 
-/// A longer trim becomes several: the length of an operation has 32 bits.
-const LONGEST: u64 = 3 << 30;
-/// No file or device has an offset beyond it.
-const FARTHEST: u64 = 1 << 62;
-/// Parts of one trim.
-const MOST_PARTS: u64 = 1 << 20;
+/// Most bytes of one trim, because a length has 32 bits; a longer one is split.
+pub(crate) const LONGEST_TRIM: u64 = 3 << 30;
+/// No file or device has a larger offset.
+const MAX_OFFSET: u64 = 1 << 62;
+/// Most parts of one trim; a longer one is an error in the trace.
+const MAX_PARTS: u64 = 1 << 20;
 
-/// What a line or record gives before it is checked.
+/// An operation as a line or record has it, before it is checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Raw {
     pub(crate) at: Nanos,
@@ -127,7 +130,11 @@ pub(crate) struct Raw {
     pub(crate) target: u32,
 }
 
-/// The operation, checked; `rest` takes what of a long trim is left, which follows it.
+/// Checks an operation. Of a trim that is too long, the first part is given, and `rest` gets what
+/// comes after it.
+///
+/// # Errors
+/// When its length or end is impossible.
 pub(crate) fn checked(
     raw: Option<Raw>,
     rest: &mut Option<Raw>,
@@ -140,11 +147,11 @@ pub(crate) fn checked(
         Direction::Sync => (0, 0),
         _ => (raw.offset, raw.len),
     };
-    if offset.checked_add(len).is_none_or(|end| end > FARTHEST) {
+    if offset.checked_add(len).is_none_or(|end| end > MAX_OFFSET) {
         return Err(format!("offset {offset} is beyond the end of any device"));
     }
     let most = match direction {
-        Direction::Trim => LONGEST * MOST_PARTS,
+        Direction::Trim => LONGEST_TRIM * MAX_PARTS,
         _ => 1 << 30,
     };
     if direction != Direction::Sync && !(1..=most).contains(&len) {
@@ -152,7 +159,7 @@ pub(crate) fn checked(
             "{len} bytes: a read or write moves from 1 byte to 1 GiB, a trim at least 1 byte"
         ));
     }
-    let part = len.min(LONGEST);
+    let part = len.min(LONGEST_TRIM);
     *rest = (len > part).then(|| Raw {
         offset: offset + part,
         len: len - part,

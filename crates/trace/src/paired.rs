@@ -1,9 +1,9 @@
-//! In: issues and completions as a kernel reports them. Out: operations with how long they took, in
-//! the order of their issue.
+//! In: issues and completions of requests, as the kernel reports them. Out: operations with their
+//! latency, in the order of their issue.
 //!
-//! A completion belongs to the oldest issue of the same device and sector that is open. An issue
-//! whose completion was lost is given without how long it took, once it is older than
-//! [`LONGEST_OPEN`] or [`MOST_HELD`] operations wait behind it.
+//! A completion belongs to the oldest open issue of the same device and sector. If a completion was
+//! lost, its issue is given without a latency once it is older than [`TIMEOUT`], or [`MAX_HELD`]
+//! operations wait behind it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,11 +11,12 @@ use blocklab_units::Nanos;
 
 use crate::operation::Raw;
 
-/// The kernel's own timeout of a request is 30 s.
-const LONGEST_OPEN: Nanos = Nanos::from_secs(60);
-/// Operations that are held back.
-const MOST_HELD: usize = 1 << 17;
+/// How long a completion is waited for. The kernel itself times a request out after 30 s.
+const TIMEOUT: Nanos = Nanos::from_secs(60);
+/// Most operations that are held back.
+const MAX_HELD: usize = 1 << 17;
 
+/// An operation that was issued.
 #[derive(Debug)]
 struct Issue {
     sector: u64,
@@ -23,20 +24,27 @@ struct Issue {
     is_complete: bool,
 }
 
+/// The operations that are held back, because they or one before them are not complete.
 #[derive(Debug, Default)]
 pub(crate) struct Paired {
-    /// By device and sector, the numbers of what is open.
+    /// By device and sector: the numbers of the open issues, the oldest first.
     open: HashMap<(u32, u64), VecDeque<u64>>,
+    /// All that are held back, in the order of their issue.
     issued: VecDeque<Issue>,
     /// The number of the first of them.
     first: u64,
+    /// The time of the latest event.
     now: Nanos,
+    /// Whether all events have come.
     is_over: bool,
+    /// Number of completions without an issue.
     unmatched: u64,
+    /// Number of issues without a completion.
     unfinished: u64,
 }
 
 impl Paired {
+    /// Adds an operation that is issued.
     pub(crate) fn issue(&mut self, sector: u64, raw: Raw) {
         let number = self.first + self.issued.len() as u64;
         let numbers = self.open.entry((raw.target, sector)).or_default();
@@ -49,27 +57,24 @@ impl Paired {
         });
     }
 
+    /// Completes the oldest open operation of this device and sector.
     pub(crate) fn complete(&mut self, target: u32, sector: u64, at: Nanos) {
         self.now = self.now.max(at);
-        let Some(number) = self.close(target, sector, VecDeque::pop_front) else {
+        let Some(number) = self.take_oldest(target, sector) else {
             self.unmatched += 1;
             return;
         };
-        // What was given up has left `open` with it, so the number is that of one that is held.
+        // An issue that is no longer waited for was removed from `open`, so this one is still held.
         if let Some(issue) = self.issued.get_mut((number - self.first) as usize) {
             issue.raw.took = Some(at.since(issue.raw.at));
             issue.is_complete = true;
         }
     }
 
-    fn close(
-        &mut self,
-        target: u32,
-        sector: u64,
-        take: impl FnOnce(&mut VecDeque<u64>) -> Option<u64>,
-    ) -> Option<u64> {
+    /// Removes the oldest open issue of a device and sector, and gives its number.
+    fn take_oldest(&mut self, target: u32, sector: u64) -> Option<u64> {
         let numbers = self.open.get_mut(&(target, sector))?;
-        let number = take(numbers);
+        let number = numbers.pop_front();
         if numbers.is_empty() {
             self.open.remove(&(target, sector));
         }
@@ -80,23 +85,22 @@ impl Paired {
     pub(crate) fn ready(&mut self) -> Option<Raw> {
         let front = self.issued.front()?;
         let is_complete = front.is_complete;
-        let is_given_up = self.is_over
-            || self.issued.len() > MOST_HELD
-            || self.now.since(front.raw.at) > LONGEST_OPEN;
+        let is_given_up =
+            self.is_over || self.issued.len() > MAX_HELD || self.now.since(front.raw.at) > TIMEOUT;
         if !is_complete && !is_given_up {
             return None;
         }
         let issue = self.issued.pop_front()?;
         if !is_complete {
             self.unfinished += 1;
-            // It is the oldest of its place.
-            self.close(issue.raw.target, issue.sector, VecDeque::pop_front);
+            // It is the oldest of all, so also the oldest of its device and sector.
+            self.take_oldest(issue.raw.target, issue.sector);
         }
         self.first += 1;
         Some(issue.raw)
     }
 
-    /// After the last event: what is still open is given as well.
+    /// To be called after the last event: from now on, no completion is waited for.
     pub(crate) const fn end(&mut self) {
         self.is_over = true;
     }

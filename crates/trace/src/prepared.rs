@@ -1,5 +1,5 @@
-//! In: the operations of a trace, how they are wanted, and what the target is like. Out: a replay, with
-//! the number of operations that are not what they were.
+//! In: the operations of a trace, the options of a replay, and the target's size and block size. Out: a
+//! replay, with the number of operations that had to be changed.
 //!
 //! ```text
 //!   operations ─▶ without trims ─▶ copies ─▶ into the target ─▶ to its blocks ─▶ speed ─▶ Replay
@@ -14,21 +14,21 @@ use blocklab_workload::{Adapted, Direction, Replay, Replayed};
 use crate::Operation;
 use crate::dependent::dependencies;
 
-/// Extents that keep their neighbourhood with [`Place::Compact`].
+/// Bytes of an extent, within which [`Place::Compact`] keeps offsets as they are.
 const EXTENT: u64 = 1 << 20;
 
-/// How the operations of a trace are wanted.
+/// The options of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// When they are issued.
+    /// When operations are issued.
     pub pace: Pace,
     /// Speed in per cent of the recorded one, at least 1.
     pub speed_percent: u64,
-    /// How often they come, at least once.
+    /// How many copies of the trace are replayed at once, at least 1.
     pub copies: u32,
     /// How much later each copy begins than the one before.
     pub shift: Nanos,
-    /// How they are put into a target that is smaller.
+    /// How offsets are changed for a target of another size.
     pub place: Place,
     /// Whether trims are issued.
     pub trims: bool,
@@ -50,9 +50,9 @@ impl Default for Wanted {
 /// When operations are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// At their recorded moments, whatever is in flight.
+    /// At their recorded times, whatever is in flight.
     Open,
-    /// After the completions that they followed in the recording, as long after as there.
+    /// After the completions that they followed in the recording, with the same delay.
     Dependent,
     /// In their order, each as soon as there is room in flight.
     Fast,
@@ -61,29 +61,29 @@ pub enum Pace {
 /// Where operations go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Where they went; a target that is too small is refused.
+    /// At their recorded offsets; a target that is too small is refused.
     AsRecorded,
     /// Modulo the size of the target.
     Wrap,
-    /// Offsets by the ratio of the sizes.
+    /// Multiplied by the ratio of the sizes.
     Scale,
-    /// Used extents of 1 MiB next to one another.
+    /// Extents of 1 MiB that are used are put next to each other.
     Compact,
 }
 
-/// What is known of the target.
+/// What must be known of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Room {
-    /// `None`: it is made as large as it has to be.
+    /// Its size in bytes; `None`: it will be created as large as needed.
     pub size: Option<u64>,
-    /// It takes whole blocks of this size, a power of two; 0 and 1: any range.
+    /// Operations must be whole blocks of this size, a power of two; with 0 or 1 they need not.
     pub block: u64,
 }
 
-/// The replay of these operations, which are on one device and in order of time.
+/// The replay of operations, which must be on one device and in order of time.
 ///
 /// # Errors
-/// Why they cannot be replayed that way, and what would work.
+/// When they cannot be replayed with these options; the text tells what would work.
 pub fn prepared(
     mut operations: Vec<Operation>,
     wanted: &Wanted,
@@ -98,6 +98,7 @@ pub fn prepared(
         ..Adapted::default()
     };
     let mut operations = copied(operations, wanted);
+    // Completions are in recorded time, so this comes before the speed is changed.
     let dependencies = match wanted.pace {
         Pace::Dependent => dependencies(&operations)?,
         Pace::Open | Pace::Fast => Vec::new(),
@@ -123,7 +124,7 @@ pub fn prepared(
     })
 }
 
-/// All copies in order of time; the number of the copy takes the place of the device.
+/// All copies in order of time. The target of an operation is the number of its copy.
 fn copied(operations: Vec<Operation>, wanted: &Wanted) -> Vec<Operation> {
     if wanted.copies <= 1 {
         return operations;
@@ -141,7 +142,7 @@ fn copied(operations: Vec<Operation>, wanted: &Wanted) -> Vec<Operation> {
     all
 }
 
-/// Puts operations into the target. Gives how many were moved.
+/// Changes offsets so that operations fit into the target, and gives the number of changed ones.
 fn placed(operations: &mut [Operation], place: Place, size: u64) -> Result<u64, String> {
     let end = operations.iter().map(Operation::end).max().unwrap_or(0);
     match place {
@@ -185,6 +186,7 @@ fn placed(operations: &mut [Operation], place: Place, size: u64) -> Result<u64, 
                 Bytes(size)
             ));
         }
+        // An operation that would reach beyond the end is moved back, to a whole sector.
         operation.offset = wanted.min(last / SECTOR * SECTOR);
         moved += u64::from(operation.offset != offset);
     }
@@ -193,10 +195,11 @@ fn placed(operations: &mut [Operation], place: Place, size: u64) -> Result<u64, 
 
 const SECTOR: u64 = 512;
 
-/// Rounds operations outwards to whole blocks of the target.
+/// Extends operations to whole blocks of the target. One that would reach beyond the target or the
+/// largest length stays as it is.
 fn rounded(operations: &mut [Operation], room: Room, adapted: &mut Adapted) {
     let block = room.block.max(1);
-    // A target may end in the middle of a block: what lies there is left as it is.
+    // The last block of a target may be incomplete; operations in it are not extended.
     let whole = room.size.map_or(u64::MAX, |size| size / block * block);
     for operation in operations {
         let (begin, end) = (operation.offset, operation.end());

@@ -1,20 +1,20 @@
-//! In: a trace of several devices, whose times count from anywhere. Out: the operations of one of
-//! them, in a span of time, counted from its beginning.
+//! In: a trace of several devices, with times counted from any moment. Out: the operations of one
+//! device in a span of time, with times counted from the beginning of that span.
 
 use blocklab_units::Nanos;
 
 use crate::{Clock, Operation, Source, TraceError};
 
-/// Which operations of a trace are wanted.
+/// A choice of operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// The name of a device; `None`: all.
     pub device: Option<String>,
-    /// What comes earlier is left out, since the beginning of the trace.
+    /// Earlier operations are left out; since the beginning of the trace.
     pub from: Nanos,
-    /// What comes then or later is left out.
+    /// Operations at this time or later are left out; since the beginning of the trace.
     pub until: Nanos,
-    /// Several devices are a mistake: their offsets mean different places.
+    /// Whether several devices are an error, because their offsets cannot be mixed.
     pub is_one: bool,
 }
 
@@ -29,20 +29,22 @@ impl Default for Selection {
     }
 }
 
-/// The wanted operations of a source.
+/// The selected operations of a source.
 pub struct Selected<'a> {
     source: Box<dyn Source + 'a>,
     selection: Selection,
-    /// The moment that counts as the beginning.
+    /// The beginning of the trace, once an operation has come.
     zero: Option<u64>,
-    /// The only device, once one has come.
+    /// The number of the only device in the source, once one of its operations has come.
     only: Option<u32>,
+    /// The name of that device.
     targets: Vec<String>,
+    /// Number of operations that were left out.
     others: u64,
 }
 
 impl<'a> Selected<'a> {
-    /// A selection of a source in order of time.
+    /// Selects from a source, which must be in order of time.
     pub fn new(source: Box<dyn Source + 'a>, selection: Selection) -> Self {
         Self {
             source,
@@ -54,7 +56,10 @@ impl<'a> Selected<'a> {
         }
     }
 
-    /// Whether an operation is on the wanted device; where one is wanted, it is number 0.
+    /// Whether an operation is on the selected device. If there is only one, its number becomes 0.
+    ///
+    /// # Errors
+    /// When a second device comes and only one is allowed.
     fn is_wanted(&mut self, operation: &mut Operation) -> Result<bool, TraceError> {
         if self.selection.device.is_none() && !self.selection.is_one {
             return Ok(true);
@@ -113,7 +118,8 @@ impl Source for Selected<'_> {
             });
             let at = operation.at.0.saturating_sub(zero);
             if at >= self.selection.until.0 {
-                // Nothing later is wanted; another device may still have to be found.
+                // Operations come in order of time, so nothing more is selected. But while the
+                // selected device has not come, the rest is read, because its absence is an error.
                 if self.selection.device.is_none() || self.only.is_some() {
                     return Ok(None);
                 }

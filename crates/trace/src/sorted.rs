@@ -1,5 +1,5 @@
-//! In: a source whose operations are nearly in order. Out: the same in order of time, with a bounded
-//! number of them in memory.
+//! In: a source whose operations are nearly in order of time. Out: the same operations in order, with a
+//! limited number of them in memory.
 
 use std::collections::VecDeque;
 
@@ -7,18 +7,21 @@ use blocklab_units::Nanos;
 
 use crate::{Clock, Operation, Source, TraceError};
 
-/// Operations that are held back until those before them must have come. Recorders that write at the
-/// completion, or a file for each processor, are out of order by a few hundred.
+/// Number of operations that are held back and sorted. Recorders that write at the completion of
+/// operations, or a file for each processor, are out of order by a few hundred.
 pub const WINDOW: usize = 1 << 17;
 
 /// A source in order of time.
 pub struct Sorted<S> {
     source: S,
     window: usize,
-    /// In order. Nearly all come at the end of it; the others are put into their place.
+    /// The operations that are held back, in order.
     held: VecDeque<Operation>,
+    /// The time of the operation that was given last.
     given: Nanos,
+    /// Number of operations read.
     came: u64,
+    /// Number of those that were out of order.
     out_of_order: u64,
     is_over: bool,
 }
@@ -41,6 +44,7 @@ impl<S: Source> Sorted<S> {
         }
     }
 
+    /// Holds an operation back. Nearly all belong at the end, which is the fast path.
     #[inline]
     fn hold(&mut self, operation: Operation) -> Result<(), TraceError> {
         self.came += 1;
@@ -54,6 +58,10 @@ impl<S: Source> Sorted<S> {
         }
     }
 
+    /// Inserts an operation that came too late; operations with the same time stay in their order.
+    ///
+    /// # Errors
+    /// When a later operation was given already.
     #[cold]
     fn insert(&mut self, operation: Operation) -> Result<(), TraceError> {
         if operation.at < self.given {

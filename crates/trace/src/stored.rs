@@ -1,17 +1,17 @@
-//! In: operations in order of time. Out: blocklab's own format; and the operations again.
+//! In: operations in order of time. Out: a file in blocklab's own format; and the operations from it.
 //!
 //! ```text
 //!   file    "BLTRACE\n"  u32 version  u64 beginning, nanoseconds since 1970, 0: not known   then blocks
 //!   block   u8 kind  u32 operations  u32 bytes  u32 bytes as stored  u32 CRC-32C of those   then those,
 //!           deflated
-//!   kinds   T  names of devices, one a line, that follow those before
-//!           R  a remark about the recording, in words
+//!   kinds   T  names of devices, one a line, to be added to those before
+//!           R  a remark about the recording, as text
 //!           O  operations
-//!           E  the end: operations of the file as a number; a file without it was cut off
+//!           E  the end: the number of operations in the file; a file without it was cut off
 //! ```
 //!
-//! Numbers are little-endian. A block of operations has its values column by column, each a LEB128
-//! number unless it says otherwise:
+//! Numbers are little-endian. A block of operations has its values column by column. Values are LEB128
+//! numbers, unless something else is said:
 //!
 //! ```text
 //!   head      time of the first operation; units of times, latencies, lengths and offsets: the
@@ -19,11 +19,11 @@
 //!   times     since the operation before
 //!   kinds     a byte each: 3 direction  4 has a latency  8 begins where one of its device ended
 //!             16 as long as the one before  32 on the device of the one before
-//!   devices, lengths, offsets, latencies       of those whose byte asks for one
+//!   devices, lengths, offsets, latencies       of the operations whose byte does not spare them
 //! ```
 //!
-//! An offset counts from where the operation before on its device ended, in zigzag. Each block begins
-//! anew, so that one can be read without those before.
+//! An offset is the difference from the end of the previous operation on the same device, in zigzag
+//! encoding. These ends begin at 0 in each block, so that a block can be read without those before.
 
 use std::io::{BufRead, Read, Write};
 
@@ -33,7 +33,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use crate::vscsi::fill;
+use crate::bytes::fill;
 use crate::{Clock, Operation, Source, TraceError};
 
 /// The first bytes of a file.
@@ -41,38 +41,48 @@ pub const MAGIC: [u8; 8] = *b"BLTRACE\n";
 /// The version that is written, and the newest that is read.
 pub const VERSION: u32 = 1;
 
+/// Bytes of the file's header.
 const HEAD: usize = 20;
+/// Bytes of a block's header.
 const BLOCK_HEAD: usize = 17;
-/// Operations of a block.
+/// Most operations of a block.
 const BLOCK: usize = 1 << 15;
-/// No block of ours is larger.
-const LARGEST: usize = 4 << 20;
+/// Most bytes of a block, unpacked or not; the writer makes none that is larger.
+const MAX_BLOCK_BYTES: usize = 4 << 20;
 
+// Bits of the byte for an operation's kind.
 const HAS_LATENCY: u8 = 4;
 const FOLLOWS: u8 = 8;
 const SAME_LEN: u8 = 16;
 const SAME_TARGET: u8 = 32;
 
-/// Devices of a file.
-const MOST_TARGETS: usize = 100_000;
+/// Most devices of a file.
+const MAX_TARGETS: usize = 100_000;
 
-/// Writes a file of the own format.
+/// Writes a file in blocklab's own format.
 pub struct Writer<W: Write> {
     output: W,
+    /// The operations of the next block.
     block: Vec<Operation>,
+    /// A buffer for the encoded block, kept between blocks like `ends`.
     raw: Vec<u8>,
+    /// The end of the last operation on each device.
     ends: Vec<u64>,
+    /// Number of devices whose names are written.
     named: usize,
+    /// Number of operations so far.
     operations: u64,
+    /// Number of bytes written so far.
     bytes: u64,
+    /// The time of the last operation.
     last: Nanos,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file. `begins`: nanoseconds since 1970, where they are known.
+    /// Begins a file. `begins`: the beginning of the recording in ns since 1970, if it is known.
     ///
     /// # Errors
-    /// As the output.
+    /// Those of the output.
     pub fn new(mut output: W, begins: Option<u64>) -> std::io::Result<Self> {
         output.write_all(&MAGIC)?;
         output.write_all(&VERSION.to_le_bytes())?;
@@ -89,19 +99,20 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Adds an operation; `targets` are the names of all devices that have come.
+    /// Adds an operation; `targets` are the names of all devices so far.
     ///
     /// # Errors
-    /// As the output.
+    /// Those of the output.
     ///
     /// # Panics
-    /// When it was issued before the one before.
+    /// When it is earlier than the last operation.
     pub fn add(&mut self, operation: Operation, targets: &[String]) -> std::io::Result<()> {
         assert!(
             operation.at >= self.last,
             "operations come in order of time"
         );
         self.last = operation.at;
+        // Names must be in the file before the first operation that uses them.
         if targets.len() > self.named {
             let names = targets[self.named..].iter();
             let names: Vec<String> = names.map(|name| name.replace('\n', " ")).collect();
@@ -120,16 +131,16 @@ impl<W: Write> Writer<W> {
     /// Adds a remark about the recording.
     ///
     /// # Errors
-    /// As the output.
+    /// Those of the output.
     pub fn remark(&mut self, text: &str) -> std::io::Result<()> {
         self.flush()?;
         self.put(b'R', 0, text.as_bytes())
     }
 
-    /// Ends the file. Gives its operations and bytes.
+    /// Ends the file and gives its number of operations and of bytes.
     ///
     /// # Errors
-    /// As the output.
+    /// Those of the output.
     pub fn end(mut self) -> std::io::Result<(u64, u64)> {
         self.flush()?;
         let mut total = Vec::new();
@@ -139,10 +150,10 @@ impl<W: Write> Writer<W> {
         Ok((self.operations, self.bytes))
     }
 
-    /// Writes the operations that are held.
+    /// Writes the operations that were added as a block, even if it is not full.
     ///
     /// # Errors
-    /// As the output.
+    /// Those of the output.
     pub fn flush(&mut self) -> std::io::Result<()> {
         if self.block.is_empty() {
             return Ok(());
@@ -157,6 +168,7 @@ impl<W: Write> Writer<W> {
         done
     }
 
+    /// Writes a block.
     fn put(&mut self, kind: u8, count: usize, raw: &[u8]) -> std::io::Result<()> {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(5));
         encoder.write_all(raw)?;
@@ -171,6 +183,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
+/// Appends a number in LEB128.
 fn put(raw: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         raw.push(number as u8 | 0x80);
@@ -179,6 +192,7 @@ fn put(raw: &mut Vec<u8>, mut number: u64) {
     raw.push(number as u8);
 }
 
+/// Maps small negative numbers to small positive ones: 0, -1, 1, -2 become 0, 1, 2, 3.
 const fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
@@ -203,6 +217,7 @@ const fn direction_bits(direction: Direction) -> u8 {
     }
 }
 
+/// The end of the last operation on a device; 0 if there was none in this block.
 fn end_of(ends: &mut Vec<u64>, target: u32) -> &mut u64 {
     let index = target as usize;
     if ends.len() <= index {
@@ -211,7 +226,7 @@ fn end_of(ends: &mut Vec<u64>, target: u32) -> &mut u64 {
     &mut ends[index]
 }
 
-/// A block's operations, column by column.
+/// Appends the operations of a block to `raw`, column by column.
 fn encode(block: &[Operation], ends: &mut Vec<u64>, raw: &mut Vec<u8>) {
     let first = block.first().map_or(0, |operation| operation.at.0);
     let (mut time, mut late, mut len, mut place) = (0, 0, 0, 0);
@@ -223,8 +238,9 @@ fn encode(block: &[Operation], ends: &mut Vec<u64>, raw: &mut Vec<u8>) {
         len = gcd(len, operation.len.into());
         place = gcd(place, operation.offset);
     }
-    // Differences of offsets count from ends, so lengths have to be divisible, too.
+    // Offsets are stored as differences from ends, so the unit must divide the lengths, too.
     place = gcd(place, len);
+    // A column of zeros has the divisor 0, by which nothing can be divided.
     let units = [time, late, len, place].map(|unit| unit.max(1));
     put(raw, first);
     units.iter().for_each(|unit| put(raw, *unit));
@@ -271,7 +287,7 @@ fn encode(block: &[Operation], ends: &mut Vec<u64>, raw: &mut Vec<u8>) {
     }
 }
 
-/// Numbers of a column.
+/// The bytes of a column that were not read yet.
 struct Column<'a> {
     bytes: &'a [u8],
 }
@@ -279,6 +295,7 @@ struct Column<'a> {
 const DAMAGED: &str = "the block's numbers do not add up: the file is damaged";
 
 impl<'a> Column<'a> {
+    /// The next LEB128 number.
     #[inline]
     fn number(&mut self) -> Result<u64, &'static str> {
         let mut number = 0_u64;
@@ -292,12 +309,14 @@ impl<'a> Column<'a> {
         Err(DAMAGED)
     }
 
+    /// The next `len` bytes.
     fn part(&mut self, len: usize) -> Result<Self, &'static str> {
         let (part, rest) = self.bytes.split_at_checked(len).ok_or(DAMAGED)?;
         self.bytes = rest;
         Ok(Self { bytes: part })
     }
 
+    /// The next column, which has its length before it.
     fn column(&mut self) -> Result<Column<'a>, &'static str> {
         let len = self.number()?;
         let (part, rest) = self.bytes.split_at_checked(len as usize).ok_or(DAMAGED)?;
@@ -306,7 +325,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Reads a block's operations.
+/// Reads the operations of a block. The input may be damaged or hostile, so every calculation is
+/// checked.
 fn decode(
     raw: &[u8],
     count: usize,
@@ -376,36 +396,48 @@ fn decode(
     Ok(())
 }
 
-/// Reads a file of the own format.
+/// Reads a file in blocklab's own format.
 pub struct Reader<R> {
     input: R,
+    /// The beginning of the recording in ns since 1970; 0: unknown.
     begins: u64,
+    /// The byte where the current block begins.
     place: usize,
     targets: Vec<String>,
+    /// Remarks of the file, and one if it is cut off.
     noted: Vec<String>,
+    /// The operations of the current block.
     block: Vec<Operation>,
+    /// The index of the next one of them.
     next: usize,
+    /// The current block as it is stored.
     stored: Vec<u8>,
+    /// The current block unpacked.
     raw: Vec<u8>,
+    /// The end of the last operation on each device.
     ends: Vec<u64>,
+    /// Number of operations read.
     read: u64,
+    /// The time of the last operation of the block.
     last: Nanos,
     is_over: bool,
 }
 
-/// The head of a block.
+/// The header of a block.
 struct Head {
     kind: u8,
+    /// Number of operations or names.
     count: usize,
+    /// Bytes of the block unpacked.
     raw: usize,
     crc: u32,
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the head of a file.
+    /// Reads the header of a file.
     ///
     /// # Errors
-    /// When it is of another format or a newer version.
+    /// When it is in another format or of another version.
     pub fn new(mut input: R) -> Result<Self, TraceError> {
         let mut head = [0; HEAD];
         let read = fill(&mut input, &mut head)?;
@@ -438,6 +470,7 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
+    /// Ends the trace with a remark. A recording that was killed is still of use.
     fn cut_off(&mut self) -> Option<Head> {
         self.is_over = true;
         self.noted.push(format!(
@@ -448,7 +481,7 @@ impl<R: BufRead> Reader<R> {
         None
     }
 
-    /// Reads a block into `raw`; `None` where the file ends.
+    /// Reads the header of a block, and its bytes into `stored`; `None` if the file ends in it.
     fn head(&mut self) -> Result<Option<Head>, TraceError> {
         let mut head = [0; BLOCK_HEAD];
         if fill(&mut self.input, &mut head)? < BLOCK_HEAD {
@@ -463,7 +496,7 @@ impl<R: BufRead> Reader<R> {
             crc: field(13),
         };
         let is_known = b"TROE".contains(&found.kind);
-        if !is_known || found.count > BLOCK.max(MOST_TARGETS) || raw.max(stored) > LARGEST {
+        if !is_known || found.count > BLOCK.max(MAX_TARGETS) || raw.max(stored) > MAX_BLOCK_BYTES {
             return Err(self.damaged("no block begins here: the file is damaged"));
         }
         self.stored.resize(stored, 0);
@@ -473,10 +506,12 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(found))
     }
 
+    /// An error in the current block.
     fn damaged(&self, why: &str) -> TraceError {
         TraceError::Byte(self.place, why.to_owned())
     }
 
+    /// Reads a block of any kind.
     fn block(&mut self) -> Result<(), TraceError> {
         let Some(head) = self.head()? else {
             return Ok(());
@@ -485,6 +520,8 @@ impl<R: BufRead> Reader<R> {
             return Err(self.damaged("the checksum of this block is wrong: the file is damaged"));
         }
         self.raw.clear();
+        // One byte more than expected is enough to see that a block is too long; without a limit, a
+        // small file could unpack to any size.
         let limit = head.raw as u64 + 1;
         let mut inflated = DeflateDecoder::new(self.stored.as_slice()).take(limit);
         let read = inflated.read_to_end(&mut self.raw);
@@ -495,11 +532,12 @@ impl<R: BufRead> Reader<R> {
             b'T' => {
                 let text = String::from_utf8_lossy(&self.raw);
                 self.targets.extend(text.split('\n').map(str::to_owned));
-                if self.targets.len() > MOST_TARGETS {
+                if self.targets.len() > MAX_TARGETS {
                     return Err(self.damaged("too many devices: the file is damaged"));
                 }
             }
             b'R' => {
+                // A damaged file must not fill memory with remarks.
                 if self.noted.len() < 1000 {
                     let text = String::from_utf8_lossy(&self.raw).into_owned();
                     self.noted.push(text);
@@ -518,6 +556,7 @@ impl<R: BufRead> Reader<R> {
         Ok(())
     }
 
+    /// Decodes a block of operations.
     fn operations(&mut self, count: usize) -> Result<(), TraceError> {
         let (targets, ends) = (self.targets.len(), &mut self.ends);
         let decoded = decode(&self.raw, count, targets, ends, &mut self.block);

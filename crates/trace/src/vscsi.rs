@@ -1,4 +1,4 @@
-//! In: a binary trace of VMware's vscsiStats, as CloudPhysics collected them. Out: its operations.
+//! In: a binary trace of VMware's vscsiStats, such as those of CloudPhysics. Out: its operations.
 //!
 //! ```text
 //!   version 1   0 u32 number   4 u32 bytes   8 u32 segments  12 u16 command  14 u16 version
@@ -7,22 +7,24 @@
 //!              16 u64 block   24 u64 microseconds  32 u64 microseconds that it took
 //! ```
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
+use crate::bytes::fill;
 use crate::operation::{Raw, checked};
 use crate::{Clock, Operation, Source, TraceError};
 
-/// Version of a record, in the high byte of its field.
+/// The version of a record, which is the high byte of its field.
 const fn version(field: u16) -> u16 {
     field >> 8
 }
 
-/// Whether a file begins with records of vscsiStats, and of which version.
+/// The version of vscsiStats whose records a file begins with; `None`: it has none. There is no magic
+/// number, so the first two records must both look right.
 pub(crate) fn detect(bytes: &[u8]) -> Option<u16> {
-    // The version, where the command begins in a record, and the size of a record.
+    // Version, offset of the command in a record, and size of a record.
     for (wanted, command_at, size) in [(1, 12, 32), (2, 0, 40)] {
         let is_record = |begin: usize| {
             let fields = bytes.get(begin + command_at..begin + command_at + 4)?;
@@ -37,18 +39,24 @@ pub(crate) fn detect(bytes: &[u8]) -> Option<u16> {
     None
 }
 
-/// A trace of vscsiStats.
+/// Reads a trace of vscsiStats.
 pub struct Vscsi<R> {
     input: R,
     version: u16,
+    /// The byte where the next record begins.
     place: usize,
+    /// Number of commands that are no reads, writes, trims or flushes.
     others: u64,
+    /// Whether the last record was truncated.
     cut: bool,
+    /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
+    /// One name: a trace is of one disk, which it does not name.
     targets: Vec<String>,
 }
 
 impl<R: BufRead> Vscsi<R> {
+    /// Reads a trace of this version.
     pub(crate) fn new(input: R, version: u16) -> Self {
         Self {
             input,
@@ -61,6 +69,7 @@ impl<R: BufRead> Vscsi<R> {
         }
     }
 
+    /// The next operation.
     fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
         let size = if self.version == 1 { 32 } else { 40 };
         loop {
@@ -83,6 +92,7 @@ impl<R: BufRead> Vscsi<R> {
                 let why = format!("no record of version {} begins here", self.version);
                 return Err(TraceError::Byte(place, why));
             }
+            // SCSI commands of 6, 10, 12 and 16 bytes; UNMAP; SYNCHRONIZE CACHE of 10 and 16 bytes.
             let direction = match command {
                 0x08 | 0x28 | 0xa8 | 0x88 => Direction::Read,
                 0x0a | 0x2a | 0xaa | 0x8a => Direction::Write,
@@ -105,20 +115,6 @@ impl<R: BufRead> Vscsi<R> {
             }));
         }
     }
-}
-
-/// Fills a buffer as far as the input goes.
-pub(crate) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, TraceError> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match input.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(why) if why.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(why) => return Err(TraceError::read(&why)),
-        }
-    }
-    Ok(filled)
 }
 
 impl<R: BufRead> Source for Vscsi<R> {

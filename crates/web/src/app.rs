@@ -1,4 +1,5 @@
-//! In: requests. Out: answers: first whether one may come in, then what it asks for.
+//! In: requests. Out: responses. A request is first checked by [`Entrance::admit`] and only then
+//! routed to its page.
 
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ use tower::ServiceExt;
 use crate::entrance::{ENTER, Entrance, Refusal, SESSION};
 use crate::pages::simulate::Simulator;
 use crate::pages::view::View;
-use crate::pages::{self, NoPage, Page};
-use crate::shelf::Shelf;
+use crate::pages::{self, Page, PageError};
+use crate::stored_runs::StoredRuns;
 use crate::{layout, policy, stream};
 
-/// What answers requests.
+/// Answers requests: the access check, the routes, and the headers that every response has.
 #[derive(Clone)]
 pub struct App {
     entrance: Arc<Entrance>,
@@ -26,43 +27,44 @@ pub struct App {
     headers: Arc<HeaderMap>,
 }
 
-/// What pages are made of.
+/// What the route handlers share.
 #[derive(Clone)]
-struct Setting {
-    shelf: Shelf,
+struct AppState {
+    runs: StoredRuns,
     entrance: Arc<Entrance>,
-    /// Places for those who follow a run.
-    places: Arc<Semaphore>,
+    /// [`FOLLOWERS`] permits, one for each client that follows a run.
+    follower_slots: Arc<Semaphore>,
     simulator: Simulator,
-    /// The place of the one who simulates: the others wait.
-    simulating: Arc<Semaphore>,
+    /// One permit: simulations run one after the other.
+    simulation_slot: Arc<Semaphore>,
 }
 
-/// What pages show beside the runs; who serves them builds it.
+/// What the server shows besides the runs. It is passed in, because the command line builds it.
 #[derive(Debug, Clone)]
 pub struct More {
-    /// Each has a page of its own.
+    /// Each gets its own page.
     pub views: Vec<View>,
-    /// Simulates studies.
+    /// Simulates studies for `/studies`.
     pub simulator: Simulator,
 }
 
-/// So many follow runs at once; the other connections are for pages.
+/// Clients that may follow runs at the same time. They hold a connection each; this is half of all
+/// connections, so that the others stay free for pages.
 const FOLLOWERS: usize = 32;
 
-type Pairs = Query<Vec<(String, String)>>;
+type QueryPairs = Query<Vec<(String, String)>>;
 type Answer = Response<Body>;
 
 impl App {
-    /// The pages of these runs, for whoever may come in.
-    pub fn new(shelf: Shelf, entrance: Entrance, more: More) -> Self {
+    /// The pages of these runs, for requests that `entrance` admits.
+    pub fn new(stored: StoredRuns, entrance: Entrance, more: More) -> Self {
         let entrance = Arc::new(entrance);
-        let setting = Setting {
-            shelf,
+        let state = AppState {
+            runs: stored,
             entrance: Arc::clone(&entrance),
-            places: Arc::new(Semaphore::new(FOLLOWERS)),
+            follower_slots: Arc::new(Semaphore::new(FOLLOWERS)),
             simulator: more.simulator,
-            simulating: Arc::new(Semaphore::new(1)),
+            simulation_slot: Arc::new(Semaphore::new(1)),
         };
         let mut router = Router::new();
         for view in more.views {
@@ -81,8 +83,8 @@ impl App {
             .route("/metrics", get(metrics))
             .route(ENTER, get(enter))
             .route(SESSION, get(session))
-            .fallback(nowhere)
-            .with_state(setting);
+            .fallback(not_found)
+            .with_state(state);
         Self {
             entrance,
             router,
@@ -90,7 +92,7 @@ impl App {
         }
     }
 
-    /// The answer to a request. Nothing but its head is looked at before it is let in.
+    /// The response to a request. Until the request is admitted, nothing but its head is read.
     pub async fn answer(&self, request: Request<Body>) -> Answer {
         let admitted = self
             .entrance
@@ -103,9 +105,11 @@ impl App {
             }
             Err(refusal) => refused(refusal, request.uri().path()),
         };
+        // Refusals get the security headers, too: the page that asks for the token is one.
         for (name, value) in self.headers.iter() {
             response.headers_mut().insert(name, value.clone());
         }
+        // The router empties its own responses to HEAD, but a refusal never reached the router.
         if is_head {
             *response.body_mut() = Body::empty();
         }
@@ -113,7 +117,10 @@ impl App {
     }
 }
 
-/// A browser that has no session yet gets the page that makes one; it shows nothing of the store.
+/// The response to a request that was not admitted.
+///
+/// A browser without a session gets the page that opens one; that page shows nothing of the store.
+/// Whoever asks for data (JSON, events, metrics) gets the reason as text.
 fn refused(refusal: Refusal, path: &str) -> Answer {
     let is_page = !path.ends_with(".json") && !path.ends_with("/events") && path != "/metrics";
     let mut response = if refusal == Refusal::Token && is_page && path != SESSION {
@@ -148,123 +155,126 @@ fn text(status: StatusCode, body: String) -> Answer {
     with_type(status, "text/plain; charset=utf-8", body)
 }
 
-fn no_page(why: &NoPage, is_json: bool) -> Answer {
+fn error_page(error: &PageError, is_json: bool) -> Answer {
     if is_json {
-        let body = serde_json::json!({ "error": why.why });
-        with_type(why.status, "application/json", format!("{body}\n"))
+        let body = serde_json::json!({ "error": error.why });
+        with_type(error.status, "application/json", format!("{body}\n"))
     } else {
-        let title = why.status.canonical_reason().unwrap_or("No page");
-        html(why.status, layout::failure(title, &why.why))
+        let title = error.status.canonical_reason().unwrap_or("No page");
+        html(error.status, layout::failure(title, &error.why))
     }
 }
 
-/// Makes a page beside the thread that answers others: reading runs takes time.
-async fn made(
+/// Builds a page and gives it as HTML or JSON. `build` runs on a thread for blocking work, because
+/// reading runs takes time and the server has one thread for all connections.
+async fn render(
     is_json: bool,
-    make: impl FnOnce() -> Result<Page, NoPage> + Send + 'static,
+    build: impl FnOnce() -> Result<Page, PageError> + Send + 'static,
 ) -> Answer {
-    let made = spawn_blocking(make).await.unwrap_or_else(|_| {
-        Err(NoPage {
+    // `spawn_blocking` fails when `build` panics: a bug, which ends this page and not the server.
+    let built = spawn_blocking(build).await.unwrap_or_else(|_| {
+        Err(PageError {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             why: "this page could not be made: please report it".to_owned(),
         })
     });
-    match made {
+    match built {
         Ok(page) if is_json => json(page.json),
         Ok(page) => html(StatusCode::OK, page.html),
-        Err(why) => no_page(&why, is_json),
+        Err(error) => error_page(&error, is_json),
     }
 }
 
-async fn runs_as(setting: Setting, query: Vec<(String, String)>, is_json: bool) -> Answer {
-    made(is_json, move || {
-        let wanted = pages::runs::Wanted::new(&query);
-        let shelf = &setting.shelf;
-        Ok(pages::runs::runs(&shelf.index(), &wanted, &|id| {
-            shelf.is_running(id)
+async fn runs_as(state: AppState, query: Vec<(String, String)>, is_json: bool) -> Answer {
+    render(is_json, move || {
+        let filter = pages::runs::Filter::new(&query);
+        let runs = &state.runs;
+        Ok(pages::runs::runs(&runs.index(), &filter, &|id| {
+            runs.is_running(id)
         }))
     })
     .await
 }
 
-async fn runs(State(setting): State<Setting>, Query(query): Pairs) -> Answer {
-    runs_as(setting, query, false).await
+async fn runs(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
+    runs_as(state, query, false).await
 }
 
-async fn runs_json(State(setting): State<Setting>, Query(query): Pairs) -> Answer {
-    runs_as(setting, query, true).await
+async fn runs_json(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
+    runs_as(state, query, true).await
 }
 
-/// An id, and whether the JSON of it is asked for.
-fn form_of(name: &str) -> (String, bool) {
+/// Splits the last part of a path into the id of a run and whether its JSON is asked for.
+fn id_and_format(name: &str) -> (String, bool) {
     let id = name.strip_suffix(".json");
     (id.unwrap_or(name).to_owned(), id.is_some())
 }
 
-async fn run(State(setting): State<Setting>, Path(name): Path<String>) -> Answer {
-    let (id, is_json) = form_of(&name);
-    made(is_json, move || {
-        Ok(pages::run::run(&setting.shelf.load(&id)?))
-    })
-    .await
+async fn run(State(state): State<AppState>, Path(name): Path<String>) -> Answer {
+    let (id, is_json) = id_and_format(&name);
+    render(is_json, move || Ok(pages::run::run(&state.runs.load(&id)?))).await
 }
 
-async fn compare_as(setting: Setting, query: Vec<(String, String)>, is_json: bool) -> Answer {
-    made(is_json, move || {
+async fn compare_as(state: AppState, query: Vec<(String, String)>, is_json: bool) -> Answer {
+    render(is_json, move || {
         let ids = pages::compare::ids(&query)?;
-        pages::compare::compare(&setting.shelf, &ids)
+        pages::compare::compare(&state.runs, &ids)
     })
     .await
 }
 
-async fn compare(State(setting): State<Setting>, Query(query): Pairs) -> Answer {
-    compare_as(setting, query, false).await
+async fn compare(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
+    compare_as(state, query, false).await
 }
 
-async fn compare_json(State(setting): State<Setting>, Query(query): Pairs) -> Answer {
-    compare_as(setting, query, true).await
+async fn compare_json(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
+    compare_as(state, query, true).await
 }
 
-async fn live(State(setting): State<Setting>, Path(name): Path<String>) -> Answer {
-    let (id, is_json) = form_of(&name);
-    made(is_json, move || {
-        let followed = setting.shelf.follow(&id)?;
+async fn live(State(state): State<AppState>, Path(name): Path<String>) -> Answer {
+    let (id, is_json) = id_and_format(&name);
+    render(is_json, move || {
+        let followed = state.runs.follow(&id)?;
         let page = followed
             .map(|mut follower| pages::live::live(&id, &mut follower))
             .transpose()
-            .map_err(|why| NoPage::invalid(why.to_string()))?;
+            .map_err(|why| PageError::invalid(why.to_string()))?;
         match page.flatten() {
             Some(page) => Ok(page),
-            // It has ended meanwhile: its page is the report.
-            None => Ok(pages::run::run(&setting.shelf.load(&id)?)),
+            // The run has ended in the meantime: show its report instead.
+            None => Ok(pages::run::run(&state.runs.load(&id)?)),
         }
     })
     .await
 }
 
 async fn events(
-    State(setting): State<Setting>,
+    State(state): State<AppState>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Answer {
-    let Ok(place) = Arc::clone(&setting.places).try_acquire_owned() else {
+    let Ok(slot) = Arc::clone(&state.follower_slots).try_acquire_owned() else {
+        // Refuse instead of waiting: a slot becomes free only when a run or a page ends.
         return text(
             StatusCode::SERVICE_UNAVAILABLE,
             format!("{FOLLOWERS} pages follow runs already: close one\n"),
         );
     };
+    // A browser that reconnects names the last event it got. What is malformed counts as none: the
+    // client then gets the whole measurement again.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let seen = last.and_then(stream::seen);
-    let shelf = setting.shelf.clone();
+    let runs = state.runs.clone();
     let asked = id.clone();
-    let followed = spawn_blocking(move || shelf.follow(&asked)).await;
+    let followed = spawn_blocking(move || runs.follow(&asked)).await;
     match followed {
-        Ok(Ok(Some(follower))) => stream::events(setting.shelf, id, follower, seen, place),
+        Ok(Ok(Some(follower))) => stream::events(state.runs, id, follower, seen, slot),
+        // The run has ended already, with a Record: tell the page at once.
         Ok(Ok(None)) => {
             let event = format!("event: done\ndata: {}\n\n", pages::live::end(true));
             with_type(StatusCode::OK, "text/event-stream", event)
         }
-        Ok(Err(why)) => no_page(&why.into(), true),
+        Ok(Err(error)) => error_page(&error.into(), true),
         Err(_) => text(
             StatusCode::INTERNAL_SERVER_ERROR,
             "it cannot be followed\n".to_owned(),
@@ -272,38 +282,41 @@ async fn events(
     }
 }
 
-/// The page of a view and its JSON.
-fn with_view(router: Router<Setting>, view: View) -> Router<Setting> {
-    let answer = move |setting: Setting, query: Vec<(String, String)>, is_json| {
-        made(is_json, move || {
-            pages::view::view(&view, setting.shelf.store(), &query, is_json)
+/// Adds the routes of a view: its page and its JSON.
+fn with_view(router: Router<AppState>, view: View) -> Router<AppState> {
+    let answer = move |state: AppState, query: Vec<(String, String)>, is_json| {
+        render(is_json, move || {
+            pages::view::view(&view, state.runs.store(), &query, is_json)
         })
     };
     let page =
-        move |State(setting): State<Setting>, Query(query): Pairs| answer(setting, query, false);
+        move |State(state): State<AppState>, Query(query): QueryPairs| answer(state, query, false);
     let json =
-        move |State(setting): State<Setting>, Query(query): Pairs| answer(setting, query, true);
+        move |State(state): State<AppState>, Query(query): QueryPairs| answer(state, query, true);
     router
         .route(&format!("/{}", view.place), get(page))
         .route(&format!("/{}.json", view.place), get(json))
 }
 
-async fn studies_as(setting: Setting, query: Vec<(String, String)>, is_json: bool) -> Answer {
-    let simulator = setting.simulator;
+async fn studies_as(state: AppState, query: Vec<(String, String)>, is_json: bool) -> Answer {
+    let simulator = state.simulator;
     let Some(asked) = pages::simulate::asked(&query) else {
-        return made(is_json, move || {
+        return render(is_json, move || {
             Ok(pages::simulate::form(&simulator, None, None))
         })
         .await;
     };
-    // It takes a processor for as long as it lasts.
-    let Ok(place) = setting.simulating.acquire_owned().await else {
-        return nowhere().await;
-    };
-    made(is_json, move || {
+    // A simulation keeps a processor busy, so only one runs at a time; the others wait here.
+    let permit = state
+        .simulation_slot
+        .acquire_owned()
+        .await
+        .expect("the semaphore is never closed");
+    render(is_json, move || {
         let simulated = pages::simulate::simulate(&simulator, &asked.0, &asked.1);
-        drop(place);
+        drop(permit);
         match simulated {
+            // The page shows the reason above the form, so that the user can correct the input.
             Err(why) if !is_json => Ok(pages::simulate::form(
                 &simulator,
                 Some(&asked),
@@ -315,17 +328,17 @@ async fn studies_as(setting: Setting, query: Vec<(String, String)>, is_json: boo
     .await
 }
 
-async fn studies(State(setting): State<Setting>, Query(query): Pairs) -> Answer {
-    studies_as(setting, query, false).await
+async fn studies(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
+    studies_as(state, query, false).await
 }
 
-async fn studies_json(State(setting): State<Setting>, Query(query): Pairs) -> Answer {
-    studies_as(setting, query, true).await
+async fn studies_json(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
+    studies_as(state, query, true).await
 }
 
-async fn metrics(State(setting): State<Setting>) -> Answer {
-    let made = spawn_blocking(move || pages::live::metrics(&setting.shelf)).await;
-    match made {
+async fn metrics(State(state): State<AppState>) -> Answer {
+    let built = spawn_blocking(move || pages::live::metrics(&state.runs)).await;
+    match built {
         Ok(metrics) => with_type(
             StatusCode::OK,
             "text/plain; version=0.0.4; charset=utf-8",
@@ -342,22 +355,23 @@ async fn enter() -> Answer {
     html(StatusCode::OK, layout::entrance())
 }
 
-/// Whoever brings the token itself gets a session.
-async fn session(State(setting): State<Setting>, headers: HeaderMap) -> Answer {
-    if !setting.entrance.opens(&headers) {
+/// Opens a session for a client that sends the token or the one-time token as a header: the session
+/// cookie is set.
+async fn session(State(state): State<AppState>, headers: HeaderMap) -> Answer {
+    if !state.entrance.opens(&headers) {
         return text(StatusCode::UNAUTHORIZED, format!("{}\n", Refusal::Token));
     }
     let mut response = text(StatusCode::OK, "welcome\n".to_owned());
     let cookie =
-        HeaderValue::from_str(&setting.entrance.cookie()).expect("a token is letters and digits");
+        HeaderValue::from_str(&state.entrance.cookie()).expect("a token is letters and digits");
     response.headers_mut().insert(header::SET_COOKIE, cookie);
     response
 }
 
-async fn nowhere() -> Answer {
-    let why = NoPage {
+async fn not_found() -> Answer {
+    let error = PageError {
         status: StatusCode::NOT_FOUND,
         why: "There is no such page.".to_owned(),
     };
-    no_page(&why, false)
+    error_page(&error, false)
 }

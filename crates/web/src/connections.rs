@@ -1,6 +1,7 @@
-//! In: listening sockets, and what answers a request. Out: connections, each within its limits.
+//! In: listening sockets, and a function that answers a request. Out: served connections.
 //!
-//! A file of its own: what a slow, a silent or a greedy client can hold is decided here.
+//! All limits on clients are in this file: how many connect, how much they send, and how long a slow
+//! or silent client may keep a connection.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,15 +22,17 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Connections at once; others wait until one ends.
-const MOST: usize = 64;
-/// Bytes of a head.
-const HEAD: usize = 8192;
-/// How long a head may take, how long a connection may be silent between two requests, and how long a
-/// client may take nothing of an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Connections served at the same time; further ones wait in the kernel's backlog.
+const MAX_CONNECTIONS: usize = 64;
+/// Most bytes of a request's head.
+const MAX_HEAD: usize = 8192;
+/// Limits three times: until a head is complete, between two requests of a connection, and while a
+/// client reads nothing of its response.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause after a connection could not be accepted.
+const RETRY: Duration = Duration::from_millis(100);
 
-/// Answers requests on all of the sockets, for ever.
+/// Answers requests on all of the sockets until the process ends.
 ///
 /// # Errors
 /// When a socket cannot be used.
@@ -37,22 +40,24 @@ pub async fn accept<A>(listeners: Vec<TcpListener>, answer: A) -> io::Result<()>
 where
     A: AsyncFn(Request<Body>) -> Response<Body> + Clone + 'static,
 {
-    let room = Arc::new(Semaphore::new(MOST));
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let tasks = tokio::task::LocalSet::new();
     for listener in listeners {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let (room, answer) = (Arc::clone(&room), answer.clone());
+        let (slots, answer) = (Arc::clone(&slots), answer.clone());
         tasks.spawn_local(async move {
             loop {
-                let permit = Arc::clone(&room).acquire_owned().await;
+                // The permit comes before the connection: what cannot be served yet is not accepted.
+                let permit = Arc::clone(&slots).acquire_owned().await;
                 let Ok(permit) = permit else { return };
                 match listener.accept().await {
                     Ok((stream, _)) => {
                         tokio::task::spawn_local(serve(stream, permit, answer.clone()));
                     }
-                    // Out of descriptors, or a client that has gone: neither is ours to report.
-                    Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                    // Either the client has gone already, or the process has no file descriptor
+                    // left. Both pass; without the pause, the second would spin this loop.
+                    Err(_) => tokio::time::sleep(RETRY).await,
                 }
             }
         });
@@ -69,25 +74,27 @@ where
     let answering = service_fn(async |request: Request<Incoming>| {
         Ok::<_, Infallible>(answer(request.map(Body::new)).await)
     });
-    let io = TokioIo::new(Patient::new(stream));
+    let io = TokioIo::new(WithWriteTimeout::new(stream));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
-        .max_buf_size(HEAD)
+        .header_read_timeout(TIMEOUT)
+        .max_buf_size(MAX_HEAD)
         .serve_connection(io, answering)
         .await;
-    // A client that breaks off, or is too slow, is its own affair.
+    // An error here means that the client broke off or was too slow. The server has nothing to do
+    // about it, and the next client can have the slot.
     drop((served, permit));
 }
 
-/// A connection that ends when its client takes nothing for too long.
-struct Patient {
+/// A connection whose writes fail when its client reads nothing for [`TIMEOUT`]. Hyper limits only
+/// the reading of heads.
+struct WithWriteTimeout {
     stream: TcpStream,
-    /// Ends while a write waits.
+    /// The timer of a write that waits; `None` while none does.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
+impl WithWriteTimeout {
     const fn new(stream: TcpStream) -> Self {
         Self {
             stream,
@@ -95,24 +102,26 @@ impl Patient {
         }
     }
 
-    fn within<T>(
+    /// Passes on the result of a write, or an error once it has waited for [`TIMEOUT`].
+    fn or_timed_out<T>(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
+            // Each write that gets through starts the time again: slow is allowed, stopped is not.
             self.waiting = None;
             return written;
         }
         let waiting = self
             .waiting
-            .get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + PATIENCE)));
+            .get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + TIMEOUT)));
         ready!(waiting.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for WithWriteTimeout {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -122,24 +131,24 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for WithWriteTimeout {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.within(cx, written)
+        self.or_timed_out(cx, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let written = Pin::new(&mut self.stream).poll_flush(cx);
-        self.within(cx, written)
+        self.or_timed_out(cx, written)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let written = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.within(cx, written)
+        self.or_timed_out(cx, written)
     }
 }
 

@@ -1,8 +1,8 @@
-//! In: the head of a request. Out: whether it may come in, before anything looks where it leads.
+//! In: the head of a request. Out: whether it is admitted, decided before it is routed.
 //!
-//! A file of its own: the attackers are pages of others in the user's own browser, which can send
-//! requests to any address and, by a name of their own that leads to loopback, read the answers; and
-//! other users of the machine.
+//! Two attackers are kept out. A web page of somebody else, open in the user's browser, can send
+//! requests to any address; and where its own host name resolves to loopback (DNS rebinding), it can
+//! read the responses. Other users of the machine can connect to loopback, too.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -11,41 +11,41 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 
 use crate::token::Token;
 
-/// Who may come in.
+/// The access check, with the secrets that it compares.
 #[derive(Debug, Clone)]
 pub struct Entrance {
-    /// Where it listens.
+    /// The address the server listens on.
     pub address: SocketAddr,
-    /// What the user shows once.
+    /// Opens a session, as often as it is shown.
     pub token: Token,
-    /// What the browser shows from then on. It ends with the process.
+    /// The value of the session cookie. It is valid until the process ends.
     pub session: Token,
-    /// What opens a session in the place of the token, once.
+    /// Opens one session in place of the token; `None` once it has been used.
     pub once: Arc<Mutex<Option<Token>>>,
 }
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// By another name: how a page of somebody else reads through a name that leads here.
+    /// The `Host` header has a name that this server does not accept.
     #[error("this server answers to 127.0.0.1, localhost and [::1] with its port only")]
     Host,
-    /// From a page of somebody else.
+    /// The request comes from a page of another site.
     #[error("requests from pages of others are refused")]
     Origin,
-    /// Neither GET nor HEAD.
+    /// The method is neither GET nor HEAD.
     #[error("these pages are read-only: GET and HEAD")]
     Method,
-    /// With a body.
+    /// The request has a body.
     #[error("a request to read has no body")]
     Body,
-    /// Without the token.
+    /// The request shows neither the session cookie nor the token.
     #[error("the token is missing or another one: open the address that `blocklab serve` printed")]
     Token,
 }
 
 impl Refusal {
-    /// The status that says so.
+    /// The HTTP status of the response.
     pub const fn status(self) -> StatusCode {
         match self {
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
@@ -56,24 +56,27 @@ impl Refusal {
     }
 }
 
-/// The page that opens a session, which shows nothing of the store.
+/// The page whose script opens a session. It shows nothing of the store.
 pub const ENTER: &str = "/enter";
-/// Where sessions are opened.
+/// Where that script sends the token to get the session cookie.
 pub const SESSION: &str = "/session";
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Entrance {
-    /// Whether a request may come in.
+    /// Admits a request or refuses it.
     ///
     /// # Errors
     /// The first rule that it breaks.
     pub fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = only(headers, &header::HOST).ok_or(Refusal::Host)?;
+        // A request line may have a whole URL; its host must then be the same as the header's.
         let authority = uri.authority().map(|authority| authority.as_str());
         if !self.answers_to(host) || authority.is_some_and(|name| name != host) {
             return Err(Refusal::Host);
         }
+        // Browsers add these headers and pages cannot change them. Programs like curl send neither,
+        // which is fine. `none` is what a browser sends for an address that its user typed.
         if !all(headers, &header::ORIGIN, |origin| {
             origin.strip_prefix("http://") == Some(host)
         }) || !all(headers, &FETCH_SITE, |site| {
@@ -89,6 +92,7 @@ impl Entrance {
         {
             return Err(Refusal::Body);
         }
+        // The one-time token opens a session and nothing else: it is good for one path.
         let is_once = uri.path() == SESSION && self.has_once(headers);
         let is_open = uri.path() == ENTER || is_once;
         if is_open || self.has_session(headers) || self.has_token(headers) {
@@ -98,7 +102,11 @@ impl Entrance {
         }
     }
 
-    /// Whoever owns a name decides where it leads; an address is itself.
+    /// Whether the server accepts this value of the `Host` header: host and port.
+    ///
+    /// Names other than `localhost` are refused, because their owner can let them resolve to this
+    /// machine. Other IP addresses are accepted where the server listens beyond loopback: an address
+    /// cannot be redirected.
     fn answers_to(&self, host: &str) -> bool {
         let Some((name, port)) = host.rsplit_once(':') else {
             return false;
@@ -114,19 +122,21 @@ impl Entrance {
         is_local || (is_address && !self.address.ip().is_loopback())
     }
 
-    /// Whether it brings the token itself, as a header that no page of others can send.
+    /// Whether the request has the token in its `Authorization` header, which a page of another site
+    /// cannot set.
     fn has_token(&self, headers: &HeaderMap) -> bool {
-        brought(headers).is_some_and(|token| self.token.is(token))
+        bearer(headers).is_some_and(|token| self.token.is(token))
     }
 
+    /// The same for the one-time token.
     fn has_once(&self, headers: &HeaderMap) -> bool {
         let once = self.once.lock().expect("no panic under this lock");
         once.as_ref()
-            .zip(brought(headers))
+            .zip(bearer(headers))
             .is_some_and(|(once, token)| once.is(token))
     }
 
-    /// Whether a session may be opened. What may do so once has done so then.
+    /// Whether these headers open a session. The one-time token is used up by it.
     pub fn opens(&self, headers: &HeaderMap) -> bool {
         if self.has_once(headers) {
             *self.once.lock().expect("no panic under this lock") = None;
@@ -135,7 +145,7 @@ impl Entrance {
         self.has_token(headers)
     }
 
-    /// This opens a session, once.
+    /// Accepts `once` for one session, in place of an earlier one-time token.
     pub fn allow_once(&self, once: Token) {
         *self.once.lock().expect("no panic under this lock") = Some(once);
     }
@@ -153,7 +163,7 @@ impl Entrance {
         })
     }
 
-    /// The cookie that the browser keeps until it ends.
+    /// The session cookie as a `Set-Cookie` value. Without an age, the browser drops it when it ends.
     pub fn cookie(&self) -> String {
         format!(
             "{}={}; Path=/; HttpOnly; SameSite=Strict",
@@ -162,25 +172,27 @@ impl Entrance {
         )
     }
 
-    /// Servers on several ports of a host share their cookies.
+    /// The name has the port in it, because a browser sends the cookies of a host to all of its ports:
+    /// two servers would overwrite each other's session.
     fn cookie_name(&self) -> String {
         format!("blocklab-{}", self.address.port())
     }
 }
 
-/// The token that a request brings, right or wrong.
-fn brought(headers: &HeaderMap) -> Option<&str> {
+/// The bearer token of a request, right or wrong.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
     only(headers, &header::AUTHORIZATION)?.strip_prefix("Bearer ")
 }
 
-/// The text of a header that stands once.
+/// The text of a header that occurs exactly once. A repeated one gives `None`: which of the two a
+/// proxy or a browser meant cannot be known.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
     all.next().is_none().then(|| first.to_str().ok())?
 }
 
-/// Whether each header of the name fits; none does, too.
+/// Whether all headers of this name fit; true when there are none.
 fn all(headers: &HeaderMap, name: &HeaderName, fits: impl Fn(&str) -> bool) -> bool {
     headers
         .get_all(name)

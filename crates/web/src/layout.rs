@@ -1,4 +1,4 @@
-//! The frame of the pages that only a server has, and what stands above all of them.
+//! The frame of the pages that only the server has, and the navigation bar above all pages.
 
 use std::fmt::Write;
 
@@ -7,9 +7,10 @@ use blocklab_report::document::head::{served_head, style};
 use blocklab_report::document::html as printed;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// What only served pages look like.
+/// The style of what only served pages have.
 const OWN_STYLE: &str = include_str!("../assets/web.css");
-/// Remembers nothing: it shows the token once and goes on.
+/// The script of the page that opens a session: it sends the token and leaves for the next page. It
+/// stores the token nowhere.
 const ENTER: &str = include_str!("../assets/enter.js");
 const LIVE: &str = include_str!("../assets/live.js");
 
@@ -17,22 +18,21 @@ fn own_style() -> String {
     [page::STYLE, OWN_STYLE].concat()
 }
 
-/// The script of a page of a run that lasts.
+/// The script of the page that follows a running run.
 pub fn live_script() -> String {
     page::lines_script(LIVE)
 }
 
-/// Every style that stands in a page of ours.
+/// Every style element that a served page can have: the policy allows these and no others.
 pub fn styles() -> Vec<String> {
-    [
+    vec![
         style(page::STYLE),
         style(&own_style()),
         OWN_STYLE.to_owned(),
     ]
-    .to_vec()
 }
 
-/// Every script that stands in a page of ours.
+/// Every script element that a served page can have: the policy allows these and no others.
 pub fn scripts() -> Vec<String> {
     vec![
         page::script(),
@@ -42,7 +42,7 @@ pub fn scripts() -> Vec<String> {
     ]
 }
 
-/// The pages that lead to all others.
+/// The pages of the navigation bar: path and name.
 const PLACES: [(&str, &str); 4] = [
     ("/", "Runs"),
     ("/history", "History"),
@@ -50,8 +50,9 @@ const PLACES: [(&str, &str); 4] = [
     ("/studies", "Simulate"),
 ];
 
-/// What leads to the other pages. `at`: the one that is shown; `more`: where else from here.
-pub fn above(at: &str, more: &[(String, &str)]) -> Markup {
+/// The navigation bar. `at`: the path of the page that is shown, which is marked; `more`: further
+/// links that this page has.
+pub fn navigation(at: &str, more: &[(String, &str)]) -> Markup {
     let brand = html! { a class="brand" href="/" { "blocklab" } };
     bar(&brand, at, more)
 }
@@ -70,24 +71,25 @@ fn bar(brand: &Markup, at: &str, more: &[(String, &str)]) -> Markup {
     }
 }
 
-/// The same on a page of a run, whose own style does not know it.
-pub fn above_run(more: &[(String, &str)]) -> Markup {
+/// The navigation bar of a page that `page` lays out. It brings the bar's style, which that page
+/// does not have.
+pub fn run_navigation(more: &[(String, &str)]) -> Markup {
     html! {
         style { (PreEscaped(OWN_STYLE)) }
-        // The page below has the name of the program already.
+        // The page below already shows the name of the program.
         (bar(&Markup::default(), "", more))
     }
 }
 
-/// A page of ours.
-pub fn page(title: &str, above: &Markup, main: &Markup, script: Option<String>) -> String {
+/// A whole page. `navigation` goes above its content `main`; `script` runs last.
+pub fn page(title: &str, navigation: &Markup, main: &Markup, script: Option<String>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             (served_head(&format!("{title} – blocklab"), &own_style()))
             body {
                 a class="skip" href="#main" { "Skip to the page" }
-                (above)
+                (navigation)
                 main id="main" class="document" { (main) }
                 @if let Some(script) = script { script { (PreEscaped(script)) } }
             }
@@ -96,7 +98,7 @@ pub fn page(title: &str, above: &Markup, main: &Markup, script: Option<String>) 
     page.into_string() + "\n"
 }
 
-/// What is shown to whoever has not shown the token.
+/// The page for a client without a session; its script reads the token from the address.
 pub fn entrance() -> String {
     let main = html! {
         div class="enter" {
@@ -110,13 +112,13 @@ pub fn entrance() -> String {
     page("Enter", &Markup::default(), &main, Some(ENTER.to_owned()))
 }
 
-/// A page that says why there is none.
+/// The page that is shown when the requested one cannot be: it gives the reason.
 pub fn failure(title: &str, why: &str) -> String {
     let main = html! { h1 { (title) } p { (printed::prose(why)) } };
-    page(title, &above("", &[]), &main, None)
+    page(title, &navigation("", &[]), &main, None)
 }
 
-/// Text for a query of an address.
+/// Percent-encodes text for the query of a URL.
 pub fn query_text(text: &str) -> String {
     text.bytes().fold(String::new(), |mut all, byte| {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {

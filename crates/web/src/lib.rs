@@ -1,6 +1,8 @@
-//! In: a store, and where to listen.
-//! Out: its runs, and those that go on, as pages over HTTP, for their user alone.
-//! Never: writes, measures, draws what another page draws, listens beyond loopback unasked.
+//! In: a store, and an address to listen on.
+//! Out: its finished and running runs as web pages, readable only with the token of the user who
+//! started the server.
+//! Never: writes to the store, measures, draws charts of its own where `page` has them, or listens
+//! beyond loopback unless that was asked for.
 
 mod app;
 mod connections;
@@ -8,7 +10,7 @@ mod entrance;
 mod layout;
 mod pages;
 mod policy;
-mod shelf;
+mod stored_runs;
 mod stream;
 mod token;
 
@@ -23,13 +25,13 @@ pub use app::{App, More};
 pub use entrance::{ENTER, Entrance};
 pub use pages::simulate::Simulator;
 pub use pages::view::{Built, Field, Query, View};
-pub use shelf::Shelf;
+pub use stored_runs::StoredRuns;
 pub use token::Token;
 
-/// Threads that read the store at once.
+/// Threads that may read the store at the same time.
 const READERS: usize = 4;
 
-/// The pages of a store on its sockets, which listen already.
+/// A server whose sockets already listen; [`Server::serve`] begins to answer.
 #[derive(Debug)]
 pub struct Server {
     store: Store,
@@ -38,17 +40,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens there; on loopback by both versions of IP, where the machine has both.
+    /// Listens on `address`. For 127.0.0.1 it also listens on ::1, because a browser may resolve
+    /// `localhost` to either.
     ///
     /// # Errors
-    /// When the address is taken, or there are no random bits for a session.
+    /// When the address is taken, or the system gives no random bits for the session token.
     pub fn listen(store: Store, address: SocketAddr, token: Token) -> io::Result<Self> {
         let first = TcpListener::bind(address)?;
         let address = first.local_addr()?;
         let mut listeners = vec![first];
         if address.ip() == std::net::Ipv4Addr::LOCALHOST {
             let second = SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, address.port()));
-            // Somebody else may have the port there, and some machines have no IPv6.
+            // A failure is no error: some machines have no IPv6, and another program may use the
+            // port there. The IPv4 socket is enough.
             listeners.extend(TcpListener::bind(second));
         }
         let session = Token::draw().map_err(io::Error::other)?;
@@ -64,20 +68,21 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address it listens on; with port 0 requested, this has the port that the system chose.
     pub const fn address(&self) -> SocketAddr {
         self.entrance.address
     }
 
-    /// The token.
+    /// The token that a user shows to open a session.
     pub fn token(&self) -> &str {
         self.entrance.token.text()
     }
 
-    /// What opens a session once, in the place of the token.
+    /// A new one-time token: it opens one session and is invalid afterwards. It replaces an earlier
+    /// one-time token that was not used.
     ///
     /// # Errors
-    /// When there are no random bits.
+    /// When the system gives no random bits.
     pub fn once(&self) -> io::Result<String> {
         let once = Token::draw().map_err(io::Error::other)?;
         let text = once.text().to_owned();
@@ -85,19 +90,20 @@ impl Server {
         Ok(text)
     }
 
-    /// Answers until the process ends.
+    /// Answers requests until the process ends.
     ///
     /// # Errors
-    /// When the system gives no threads, or takes the sockets away.
+    /// When the runtime cannot be started, or a socket cannot be used.
     pub fn serve(self, more: More) -> io::Result<()> {
-        let shelf = Shelf::new(self.store);
-        let app = Arc::new(App::new(shelf.clone(), self.entrance, more));
+        let runs = StoredRuns::new(self.store);
+        let app = Arc::new(App::new(runs.clone(), self.entrance, more));
         let runtime = Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(READERS)
             .build()?;
-        // The first page does not wait for it: a user opens a browser meanwhile.
-        runtime.spawn_blocking(move || shelf.index());
+        // Reading the index of a large store takes half a second. It starts now, while the user
+        // opens a browser, so that the first page finds it in memory.
+        runtime.spawn_blocking(move || runs.index());
         let answer = async move |request| app.answer(request).await;
         runtime.block_on(connections::accept(self.listeners, answer))
     }

@@ -1,15 +1,15 @@
-//! In: what our pages have inline. Out: the headers of every answer, by which a browser runs nothing
-//! else.
+//! In: the inline styles and scripts of the pages. Out: response headers by which a browser accepts
+//! these and nothing else.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// The headers of every answer.
+/// The headers of every response.
 ///
-/// Script and style stand in the page, so that a saved page works as a file; the policy names the
-/// hash of each, and nothing else runs.
+/// Scripts and styles are inline, so that a saved page works as a file. The policy lists the hash of
+/// each, so that the browser runs no other.
 pub fn headers(styles: &[String], scripts: &[String]) -> HeaderMap {
     let policy = format!(
         "default-src 'none'; script-src{}; style-src{}; img-src data: blob:; connect-src 'self'; \
@@ -37,6 +37,7 @@ pub fn headers(styles: &[String], scripts: &[String]) -> HeaderMap {
     headers
 }
 
+/// The sources of a policy's directive, a space before each.
 fn hashes(texts: &[String]) -> String {
     texts
         .iter()

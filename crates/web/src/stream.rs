@@ -1,6 +1,6 @@
-//! In: a run that lasts. Out: server-sent events: what is new of it, until it is done.
+//! In: the spool of a running run. Out: server-sent events with what is new, until the run ends.
 //!
-//! A file of its own: a client that is slow gets fewer events with more in each, never a queue.
+//! A slow client gets fewer events with more frames in each: nothing is queued for it.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,30 +15,35 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::pages::live::{self, Seen, State};
-use crate::shelf::Shelf;
+use crate::stored_runs::StoredRuns;
 
-/// How often the spool is looked at.
+/// Pause between two looks at the spool, which gets a frame each second.
 const EVERY: Duration = Duration::from_millis(500);
-/// A silent connection is cut by some proxies.
+/// After this silence a comment is sent, because some proxies cut silent connections.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How long a client may take nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an event may wait for a client that reads nothing.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often, and with what pause, a run that has lost its spool is looked up in the store.
+const LOOKUPS: (u32, Duration) = (10, Duration::from_millis(100));
 
-/// What is sent.
-type Sent = Result<String, Infallible>;
+/// An event as text, in the form that a body's stream takes.
+type Event = Result<String, Infallible>;
 
-/// The events of a run behind `seen`. `place`: the client's among those that follow one.
+/// The events of a run after `seen`. `slot` is given back when the stream ends.
 pub fn events(
-    shelf: Shelf,
+    runs: StoredRuns,
     id: String,
     follower: Follower,
     seen: Option<Seen>,
-    place: OwnedSemaphorePermit,
+    slot: OwnedSemaphorePermit,
 ) -> Response<Body> {
+    // Room for one event: while the client has not taken it, the loop waits and frames collect in the
+    // spool.
     let (sender, events) = channel(1);
     tokio::spawn(async move {
-        let _ = follow(&shelf, &id, follower, seen, &sender).await;
-        drop(place);
+        // `None` only says that the client has gone: the stream is over either way.
+        let _ = follow(&runs, &id, follower, seen, &sender).await;
+        drop(slot);
     });
     let mut response = Response::new(Body::from_stream(ReceiverStream::new(events)));
     let kind = HeaderValue::from_static("text/event-stream");
@@ -46,59 +51,66 @@ pub fn events(
     response
 }
 
-/// `None`: the client has gone, or is too slow.
+/// Sends events until the run ends; `None`: the client has gone or is too slow.
 async fn follow(
-    shelf: &Shelf,
+    runs: &StoredRuns,
     id: &str,
     mut follower: Follower,
     mut seen: Option<Seen>,
-    sender: &Sender<Sent>,
+    sender: &Sender<Event>,
 ) -> Option<()> {
+    // A client that loses the connection comes back after 1,000 ms.
     send(sender, "retry: 1000\n\n".to_owned()).await?;
-    let mut spoken = Instant::now();
+    let mut last_sent = Instant::now();
     loop {
+        // Reading blocks, so the follower moves to a thread for it and back.
         let looked = spawn_blocking(move || {
             let found = live::look(&mut follower, seen);
             (follower, found)
         });
-        let (again, found) = looked.await.ok()?;
-        follower = again;
+        let (returned, found) = looked.await.ok()?;
+        follower = returned;
+        // A spool that can no longer be read ends the stream like a run that has ended.
         let state = found.ok().flatten();
         match &state {
             Some(state) if state.is_running => {
                 if let Some(text) = frame(state, &mut seen) {
                     send(sender, text).await?;
-                    spoken = Instant::now();
+                    last_sent = Instant::now();
                 }
             }
             _ => {
-                let is_kept = state.is_some() || is_kept(shelf, id).await;
+                // A killed run keeps its spool, so what it measured is there.
+                let is_kept = state.is_some() || is_kept(runs, id).await;
                 let event = format!("event: done\ndata: {}\n\n", live::end(is_kept));
                 return send(sender, event).await;
             }
         }
-        if spoken.elapsed() >= HEARTBEAT {
+        if last_sent.elapsed() >= HEARTBEAT {
             send(sender, ": it goes on\n\n".to_owned()).await?;
-            spoken = Instant::now();
+            last_sent = Instant::now();
         }
         sleep(EVERY).await;
     }
 }
 
-/// A run is folded into its record a moment before its spool goes, or a moment behind.
-async fn is_kept(shelf: &Shelf, id: &str) -> bool {
-    for _ in 0..10 {
-        let (shelf, id) = (shelf.clone(), id.to_owned());
-        let loaded = spawn_blocking(move || shelf.load(&id).is_ok()).await;
+/// Whether the store has the run. The Record may appear a moment after the spool has gone, so the
+/// answer is no only after a second.
+async fn is_kept(runs: &StoredRuns, id: &str) -> bool {
+    let (lookups, pause) = LOOKUPS;
+    for _ in 0..lookups {
+        let (runs, id) = (runs.clone(), id.to_owned());
+        let loaded = spawn_blocking(move || runs.load(&id).is_ok()).await;
         if loaded.unwrap_or_default() {
             return true;
         }
-        sleep(EVERY / 5).await;
+        sleep(pause).await;
     }
     false
 }
 
-/// An event of what is new; nothing where nothing is.
+/// The event with the frames that are new, and moves `seen` behind them. `None` when nothing is new;
+/// the begin of a measurement is news even without a frame.
 fn frame(state: &State, seen: &mut Option<Seen>) -> Option<String> {
     let last = state.frames.last().map(|frame| frame.number);
     if last.is_none() && seen.is_some_and(|(step, _)| step == state.step) {
@@ -113,11 +125,15 @@ fn frame(state: &State, seen: &mut Option<Seen>) -> Option<String> {
     ))
 }
 
-async fn send(sender: &Sender<Sent>, text: String) -> Option<()> {
-    timeout(PATIENCE, sender.send(Ok(text))).await.ok()?.ok()
+/// Sends an event to the client; `None` when it has gone or takes nothing for [`SEND_TIMEOUT`].
+async fn send(sender: &Sender<Event>, text: String) -> Option<()> {
+    timeout(SEND_TIMEOUT, sender.send(Ok(text)))
+        .await
+        .ok()?
+        .ok()
 }
 
-/// What a client has seen last, by the id of an event.
+/// Reads the id of an event, `measurement-frame`, as [`frame`] writes it.
 pub fn seen(last: &str) -> Option<Seen> {
     let (step, number) = last.split_once('-')?;
     Some((step.parse().ok()?, number.parse().ok()?))

@@ -1,15 +1,15 @@
-//! Secrets: 128 random bits as text, and their comparison.
+//! Secrets: at least 128 random bits as text, and their comparison.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// Who has it may read.
+/// A secret that gives access to the pages.
 #[derive(Clone)]
 pub struct Token(String);
 
-/// Letters and digits that hold 128 bits, at six bits a letter.
-const LEAST: usize = 22;
+/// Fewest characters that can hold 128 bits, at six bits each.
+const MIN_LENGTH: usize = 22;
 
 impl Token {
     /// A new one, of 32 hexadecimal digits.
@@ -22,22 +22,23 @@ impl Token {
         Ok(Self(format!("{:032x}", u128::from_ne_bytes(bits))))
     }
 
-    /// One that somebody else has drawn; `None` where it is too short to be one, or does not fit into
-    /// a header.
+    /// A token that the user has chosen; `None` when it has fewer than 22 characters, or one that is
+    /// neither a letter, a digit, `-` nor `_` (others may not be possible in a header or a URL).
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_plain = text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        (is_plain && text.len() >= LEAST).then(|| Self(text.to_owned()))
+        (is_plain && text.len() >= MIN_LENGTH).then(|| Self(text.to_owned()))
     }
 
-    /// As its user types it.
+    /// The secret itself.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// In a time that depends neither on where they differ, nor on their lengths.
+    /// Whether `other` is this secret. The digests are compared bit by bit to the end, so that the
+    /// time tells an attacker neither where the two differ nor how long the secret is.
     pub fn is(&self, other: &str) -> bool {
         let (own, other) = (Sha256::digest(&self.0), Sha256::digest(other));
         let differing = own.iter().zip(&other).fold(0, |all, (a, b)| all | (a ^ b));
@@ -45,7 +46,7 @@ impl Token {
     }
 }
 
-/// A secret is in no message.
+/// Hides the secret, so that it appears in no log or panic message.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")

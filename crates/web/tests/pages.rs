@@ -10,7 +10,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use blocklab_report::document::{Document, Part};
 use blocklab_store::Store;
-use blocklab_web::{App, Built, Entrance, Field, More, Query, Shelf, Simulator, Token, View};
+use blocklab_web::{App, Built, Entrance, Field, More, Query, Simulator, StoredRuns, Token, View};
 use serde_json::Value;
 use stored::{FIRST, GOES_ON, SECOND, begin, frame, run};
 use tempfile::TempDir;
@@ -87,7 +87,7 @@ impl Lab {
             once: std::sync::Arc::default(),
         };
         Self {
-            app: App::new(Shelf::new(store.clone()), entrance, more()),
+            app: App::new(StoredRuns::new(store.clone()), entrance, more()),
             store,
             _folder: folder,
         }

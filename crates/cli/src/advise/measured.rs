@@ -1,4 +1,4 @@
-//! In: a run. Out: what it needed, and whether that is all that it needed.
+//! In: a run. Out: its need, and whether that is only a lower bound.
 
 use anyhow::{Result, bail};
 use blocklab_advice::Need;
@@ -7,16 +7,16 @@ use blocklab_record::{JobResult, PaceKind, Record};
 use blocklab_units::Bytes;
 use blocklab_workload::{Direction, Pattern};
 
-/// A need that was taken from somewhere.
+/// A need that was derived from a run, a trace or a volume.
 pub struct Taken {
     pub need: Need,
-    /// What was delivered is no more than what there was.
+    /// Whether the need may be higher, because the run got all that its disk could deliver.
     pub at_least: bool,
-    /// How it was taken, one sentence each.
+    /// How it was derived, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// The need of a run: its quickest random load, and its largest throughput.
+/// The need of a run: the rate of its fastest random load, and its highest throughput.
 pub fn need(record: &Record) -> Result<Taken> {
     let assessment = assess(record);
     let rows = &assessment.rows;

@@ -1,4 +1,4 @@
-//! In: the arguments of `blocklab advise`. Out: a question, checked.
+//! In: the arguments of `blocklab advise`. Out: a valid question.
 
 use anyhow::{Result, bail};
 use blocklab_advice::{Question, Seller};
@@ -9,7 +9,7 @@ use super::measured::Taken;
 use crate::offers;
 use blocklab_args::AdviseArgs;
 
-/// What is asked, of a need that was taken from somewhere.
+/// The question for this need.
 pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Question> {
     let sellers = sellers(args, catalog)?;
     let own = match &args.instance {
@@ -33,7 +33,7 @@ pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Qu
     })
 }
 
-/// What the machine must have: as much as the one that the user has, or what is asked for.
+/// What the machine must have: as much as `--instance` has, or what `--vcpu` and others request.
 fn machine(args: &AdviseArgs, own: Option<&Host>) -> Option<Hosts> {
     if let Some(own) = own {
         return Some(Hosts {
@@ -73,7 +73,7 @@ fn own(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Host> {
     bail!("--instance: no machine {name}; {hint}")
 }
 
-/// Whose offers, and where.
+/// The vendors whose offers are searched, each with its region.
 fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
     if let Some(name) = &args.place {
         let place = offers::place(catalog, name)?;
@@ -115,7 +115,7 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
     sellers.collect()
 }
 
-/// The vendors that are named; else that of the machine, of the region, or the first.
+/// The vendors of `--vendor`; else that of the machine or of the region, or the first one.
 fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
     let known = catalog.vendor_names();
     for vendor in &args.vendor {

@@ -1,5 +1,5 @@
-//! In: a trace. Out: the rates at which none of its operations waits too long, and what becomes of it on
-//! a finalist. The closed form and the player are those of `trace fit`.
+//! In: a trace. Out: the lowest rates at which no operation waits too long, and how it performs on a
+//! finalist. The calculation and the simulation are those of `trace fit`.
 
 use anyhow::{Result, anyhow, bail};
 use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 
 use super::measured::Taken;
-use crate::trace::fit::{Load, played_on};
+use crate::trace::fit::{Load, simulate};
 
 /// A trace, and how long its operations may wait.
 pub struct Recorded<'a> {
@@ -18,13 +18,13 @@ pub struct Recorded<'a> {
     pub tolerated: Nanos,
 }
 
-/// Steps of halving a rate.
+/// Steps of bisection, enough for any precision.
 const STEPS: usize = 50;
 
 impl Recorded<'_> {
-    /// The least rates at which no operation waits too long behind a limit that saves nothing up.
+    /// The lowest rates at which no operation waits too long for a limit without burst credits.
     pub fn need(&self) -> Result<Taken> {
-        // Operations as most vendors count them: one for each piece that falls on a volume.
+        // Counted as most vendors count: one operation for each piece that a volume gets.
         let piece = Layout::default().part(Bytes(u64::MAX)).0;
         let (mut ops, mut bytes) = (Envelope::default(), Envelope::default());
         let (mut count, mut reads, mut moved, mut end) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -58,15 +58,16 @@ impl Recorded<'_> {
         })
     }
 
-    /// Units a second.
+    /// The lowest rate in units a second.
     fn least(&self, envelope: &Envelope) -> f64 {
         let (mut low, mut high) = (0.5, envelope.work() as f64 + 1.0);
-        // All of it in no time waits for less than a second at this rate, or for as little as is
-        // tolerated at a higher one.
+        // At `high`, even all work at once waits less than a second. If less than that is tolerated,
+        // the bound goes up.
         while envelope.worst(high, 0.0).wait > self.tolerated && high < 1e15 {
             high *= 16.0;
         }
         for _ in 0..STEPS {
+            // The geometric mean, because rates span many orders of magnitude.
             let middle = (low * high).sqrt();
             if envelope.worst(middle, 0.0).wait > self.tolerated {
                 low = middle;
@@ -77,7 +78,7 @@ impl Recorded<'_> {
         high
     }
 
-    /// What becomes of the trace on a finalist, with burst buckets empty and full.
+    /// Simulates the trace on a finalist, with burst buckets empty and full.
     pub fn played(
         &self,
         finalist: &Finalist,
@@ -92,7 +93,7 @@ impl Recorded<'_> {
         });
         let resolved = resolved.collect::<Result<Vec<_>>>()?;
         let specs: Vec<_> = resolved.iter().map(|resolved| &resolved.spec).collect();
-        let outcomes = played_on(&self.load, &specs, self.tolerated)?;
+        let outcomes = simulate(&self.load, &specs, self.tolerated)?;
         let each = starts.iter().zip(addresses).zip(outcomes);
         let judged =
             each.map(|((start, address), outcome)| self.judged(*start, address, &outcome, need));

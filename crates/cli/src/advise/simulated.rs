@@ -1,9 +1,9 @@
-//! In: a finalist and a need. Out: what Records of the need on it say, with burst buckets full and
-//! empty.
+//! In: a finalist and a need. Out: whether simulated runs of the need on it meet the need, with burst
+//! buckets full and empty.
 //!
-//! A steady load meets every state of a bucket between full and empty, and a fuller bucket never gives
-//! less: so the two ends stand for the whole time. They are run as `blocklab run --target sim:` runs
-//! them, and judged as `--fail-on` judges.
+//! Under a steady load, a bucket goes through the states between full and empty, and a fuller one never
+//! gives less. So the two ends are enough. They run like `blocklab run --target sim:`, and are judged
+//! like `--fail-on`.
 
 use anyhow::Result;
 use blocklab_advice::{Finalist, LARGE, Need, Simulated, Start, Verdict};
@@ -14,27 +14,27 @@ use blocklab_runner::{Finished, Prepared, Request, Setting, Study};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{BlockSizes, Case, Job, Mix, Pace, Pattern, Plan, Rate};
 
-/// Passes of each load: their scatter decides.
+/// Passes of each load; the gate judges by their spread.
 const PASSES: u32 = 3;
 
-/// Operations of a load, all passes together: enough for a 99th percentile to a per cent or two.
+/// Operations of a load in all passes: they give a 99th percentile to a per cent or two.
 const OPERATIONS: f64 = 150_000.0;
 
-/// A pass is never shorter or longer than this.
+/// Limits of the length of a pass in seconds.
 const SHORTEST: f64 = 1.0;
 const LONGEST: f64 = 200.0;
 
-/// Of the rate that is asked for, what has to be delivered in a pass, which ends with its slowest
-/// operation: limits are held against the whole rate before.
+/// Share of the needed rate that a pass must deliver. It is below 1 because a pass ends with its slowest
+/// operation; finalists have limits of at least the whole rate.
 const DELIVERED: f64 = 0.99;
 
-/// How the names of cases of random operations begin.
+/// The prefix of the names of cases with random operations.
 const RANDOM: &str = "random";
 
-/// Simulates a finalist; `None`: it was interrupted.
+/// Simulates a finalist; `None`: a signal interrupted it.
 ///
 /// # Errors
-/// None of the device: one that cannot be simulated says so.
+/// Not for a device that cannot be simulated: its result tells why.
 pub fn simulated(
     finalist: &Finalist,
     need: &Need,
@@ -75,7 +75,7 @@ fn one(
         simulated_ns: 0,
         operations: 0,
     };
-    // A simulation of seconds needs no screen.
+    // A simulation takes seconds, so no progress is shown.
     let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
     Ok(match finished {
         Ok(Finished::Run(record)) if record.status != Status::Interrupted => {
@@ -89,7 +89,7 @@ fn one(
     })
 }
 
-/// What a Record says of the need.
+/// Whether a Record meets the need.
 fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
     let cases: Vec<&str> = plan_cases(record);
     let asked: Vec<Asked> = cases
@@ -144,7 +144,7 @@ fn plan_cases(record: &Record) -> Vec<&str> {
     cases
 }
 
-/// The conditions that fail a load: a figure, and whether it is above or below a value.
+/// The conditions under which a load fails: a figure above or below a bound.
 fn conditions(case: &str, need: &Need) -> Vec<Asked> {
     let mut bounds = Vec::new();
     if case.starts_with(RANDOM) {
@@ -170,7 +170,7 @@ fn conditions(case: &str, need: &Need) -> Vec<Asked> {
     asked.collect()
 }
 
-/// The loads of a need at the rates that it asks for, evenly paced, whatever the device does.
+/// The loads of a need at its rates, evenly paced, whatever the device does.
 fn plan(need: &Need) -> Plan {
     let mut cases = Vec::new();
     if need.iops > 0.0 {
@@ -200,7 +200,7 @@ fn plan(need: &Need) -> Plan {
     }
 }
 
-/// Operations in flight of a load whose pace waits for none of them.
+/// Depth of a load, high enough that its pace never waits for a completion.
 const IN_FLIGHT: u32 = 1024;
 
 fn job(name: &str, read_percent: u8, block: Bytes, per_second: f64) -> Job {

@@ -1,4 +1,4 @@
-//! In: the sheet of an address. Out: its document.
+//! In: the data sheet of an address. Out: its document.
 
 use blocklab_catalog::{Burst, Cost, Endurance, Figure, Price, Ratio, Reach, Sheet, Stretch};
 use blocklab_device::Origin;
@@ -7,7 +7,7 @@ use blocklab_units::{Bytes, Nanos, count, rate};
 use super::trimmed;
 use blocklab_report::document::{Column, Document, Entry, Part, Row, Table, cited};
 
-/// The sheet as a document: what the device reaches first, its evidence last.
+/// The sheet as a document: first what the device delivers, last the evidence for it.
 pub fn document(sheet: &Sheet) -> Document {
     let mut sources = Vec::new();
     let limits = limits(&sheet.limits, &mut sources);
@@ -34,7 +34,7 @@ pub fn document(sheet: &Sheet) -> Document {
     }
 }
 
-/// A section of rows below their titles.
+/// A section with a table.
 fn table<const N: usize>(
     title: &str,
     columns: [Column; N],
@@ -55,6 +55,7 @@ fn reaches(reaches: &[Reach]) -> Part {
     let (reads, writes): (Vec<&Reach>, Vec<&Reach>) =
         reaches.iter().partition(|reach| reach.direction == "read");
     let patterns = reaches.iter().any(|reach| reach.pattern != first.pattern);
+    // Reads and writes share a row if they do not differ in anything.
     let same = reads
         .iter()
         .zip(&writes)
@@ -102,7 +103,7 @@ fn reach_row(name: String, reach: &Reach) -> [String; 6] {
     ]
 }
 
-/// What becomes of a load, phase by phase.
+/// What the device delivers of a load, phase by phase.
 fn endurance(endurance: Option<&Endurance>) -> Part {
     let Some(endured) = endurance else {
         return Part::Entries(Vec::new());
@@ -145,7 +146,7 @@ fn asked(endured: &Endurance) -> String {
     format!("At {iops} IOPS of {block}, {pattern}, {mix}")
 }
 
-/// Every bucket by itself: what it allows of this load, and for how long it allows the load.
+/// For each burst bucket: how long the load lasts, and which rate is sustained afterwards.
 fn buckets(endurance: Option<&Endurance>) -> Part {
     let buckets = endurance.map_or(&[][..], |endured| &endured.buckets);
     let rows = buckets.iter().map(|bucket| {
@@ -164,7 +165,7 @@ fn buckets(endurance: Option<&Endurance>) -> Part {
     table("Burst credits at this load, each by itself", columns, rows)
 }
 
-/// What a month of the load costs besides.
+/// What a month of the load costs in charges for use.
 fn by_use(endurance: Option<&Endurance>) -> Part {
     let costs = endurance.map_or(&[][..], |endured| &endured.by_use);
     let rows = costs.iter().map(|cost| {

@@ -1,4 +1,4 @@
-//! The addresses of a server: one, or several of one instance.
+//! The addresses that a server serves: one, or several on one instance.
 
 use anyhow::{Result, anyhow, bail};
 use blocklab_catalog::{Error, Resolved, resolve};
@@ -8,7 +8,7 @@ use blocklab_workload::{Address, Target, address::AddressError};
 
 use blocklab_args::EmulateArgs;
 
-/// All volumes as one device, one behind the other, and the address of each.
+/// All volumes as one device, joined one after the other, and the address of each.
 pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
     let catalog = place::load_catalog()?;
     if args.addresses.len() > 1 && args.on.is_none() {
@@ -34,7 +34,7 @@ pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
     Ok((found, addresses))
 }
 
-/// Parses an address, with the instance of `--on` where it names none.
+/// Parses an address; if it names no instance, it gets that of `--on`.
 fn address(text: &str, on: Option<&str>) -> Result<Address> {
     let target = Target::parse(text).map_err(|error| in_one_line(error.into()))?;
     if let Some(volume) = target.address() {
@@ -55,7 +55,7 @@ fn address(text: &str, on: Option<&str>) -> Result<Address> {
     Ok(address)
 }
 
-/// The message of an error without the line that points at the wrong part.
+/// The message of an error without the line that marks the wrong part.
 pub(super) fn in_one_line(error: Error) -> anyhow::Error {
     match error {
         Error::Address(AddressError { text, message, .. }) => anyhow!("{text}: {message}"),

@@ -1,4 +1,4 @@
-//! The controller of a server: where commands come from, and what a volume becomes by one.
+//! The controller of a server: commands from its socket and from `--at`, and changes of a volume.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,16 @@ use blocklab_args::EmulateArgs;
 /// Keys of an address that a provider changes while a volume is in use.
 const KEYS: [&str; 2] = ["iops", "throughput"];
 
-/// A controller, its socket, and what is to be done at a moment of the run.
+/// A controller, its socket, and the commands of `--at`.
 pub(super) struct Control {
     controller: Arc<Controller>,
     _socket: Option<ControlSocket>,
-    /// The last one comes first.
+    /// The commands that are left, in reverse order of time, so that the next one can be popped.
     planned: Vec<(Nanos, Command)>,
     began: Nanos,
 }
 
-/// The socket of `--control`, before anything is served.
+/// Opens the socket of `--control`. Commands are accepted later, by [`Control::listen`].
 pub(super) fn listener(args: &EmulateArgs) -> Result<Option<Listener>> {
     let Some(text) = &args.control else {
         return Ok(None);
@@ -44,7 +44,7 @@ pub(super) fn listener(args: &EmulateArgs) -> Result<Option<Listener>> {
     Ok(Some(Listener::new(&address, Access::Local)?))
 }
 
-/// What `--at` asks for, in the order of time.
+/// The commands of `--at`, in reverse order of time.
 pub(super) fn planned(args: &EmulateArgs) -> Result<Vec<(Nanos, Command)>> {
     let mut planned: Vec<(Nanos, Command)> = Vec::new();
     for pair in args.at.chunks(2) {
@@ -57,14 +57,14 @@ pub(super) fn planned(args: &EmulateArgs) -> Result<Vec<(Nanos, Command)>> {
             .map_err(|error| anyhow!("--at {at}: {error}"))?;
         planned.push((at, command));
     }
-    // Commands of one moment run in the order in which they were written.
+    // The sort is stable: commands of the same time must run in the order in which they were written.
     planned.reverse();
     planned.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     Ok(planned)
 }
 
 impl Control {
-    /// Refuses what is planned and cannot be done.
+    /// Checks all planned commands before anything is served.
     pub(super) fn new(
         model: &Model,
         volumes: &[Arc<Volume>],
@@ -85,7 +85,8 @@ impl Control {
             began,
             modify,
         ));
-        let in_order: Vec<_> = planned.iter().rev().map(|(_, it)| it.clone()).collect();
+        let commands = planned.iter().rev();
+        let in_order: Vec<_> = commands.map(|(_, command)| command.clone()).collect();
         controller
             .check(&in_order)
             .map_err(|why| anyhow!("--at: {why}"))?;
@@ -97,7 +98,7 @@ impl Control {
         })
     }
 
-    /// Lets clients of the socket give commands.
+    /// Starts to accept commands on the socket.
     pub(super) fn listen(&mut self, listener: Option<Listener>) -> Result<()> {
         let socket =
             listener.map(|listener| ControlSocket::start(listener, Arc::clone(&self.controller)));
@@ -105,8 +106,8 @@ impl Control {
         Ok(())
     }
 
-    /// Does what is planned for `now` or before.
-    pub(super) fn look(&mut self, now: Nanos) {
+    /// Runs the commands that are due.
+    pub(super) fn run_due(&mut self, now: Nanos) {
         while self
             .planned
             .last()
@@ -121,8 +122,8 @@ impl Control {
         }
     }
 
-    /// How long to wait at most until something is planned.
-    pub(super) fn patience(&self, now: Nanos, most: Duration) -> Duration {
+    /// The time until the next planned command, at most `most`.
+    pub(super) fn time_to_next(&self, now: Nanos, most: Duration) -> Duration {
         let next = self
             .planned
             .last()
@@ -135,8 +136,8 @@ impl Control {
     }
 }
 
-/// A volume with other provisioned rates is one of another address: the catalog knows whether it is
-/// sold.
+/// The function that changes provisioned rates. The changed volume has another address, which is looked
+/// up in the catalog, so that only rates that are sold are accepted.
 fn modify(model: &Model) -> Result<Box<Modify>> {
     if model.resolved.is_none() {
         return Ok(Box::new(|_, _| {
@@ -178,7 +179,7 @@ fn changed(
         resolve(&Address::Sold(offer), catalog).map_err(|error| in_one_line(error).to_string())?;
     if let Some(factor) = speed {
         // Without burst buckets there is nothing to divide.
-        let _ = super::quicken(&mut resolved.spec, factor);
+        let _ = super::divide_buckets(&mut resolved.spec, factor);
     }
     blocklab_emulator::forgive_stalls(&mut resolved.spec);
     Ok(resolved.spec.volumes.swap_remove(0))

@@ -1,24 +1,24 @@
-//! What was seen so far is kept while a volume is served, so that a killed server leaves its run.
+//! Stores what clients have done so far while a volume is served, so that a killed server leaves a run.
 
 use blocklab_record::Record;
 use blocklab_results::Spooling;
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
-/// Keeps it every few seconds.
+/// Writes the spool of the run every few seconds.
 pub(super) struct SeenSoFar {
     spooling: Spooling,
     last: Option<Nanos>,
 }
 
-/// How often, so that with the slice that is going on no more than ten seconds are lost.
+/// Least time between two writes: then at most ten seconds are lost.
 const EVERY: Nanos = Nanos::from_secs(5);
-/// All slices so far are written each time, which takes longer from hour to hour. It may take this
-/// share of a processor's time: the rest belongs to the clients.
+/// All intervals so far are written each time, which takes longer from hour to hour. The pause is at
+/// least this many times as long as writing took, so that clients have the processor.
 const SHARE: u64 = 200;
 
 impl SeenSoFar {
-    /// Nothing is kept without a store.
+    /// Without a store, nothing is written.
     pub(super) fn new(store: Option<&Store>) -> Self {
         Self {
             spooling: Spooling::new(store),
@@ -26,7 +26,7 @@ impl SeenSoFar {
         }
     }
 
-    /// While it is still being written, it is not due again.
+    /// Whether to write now; not while the writer is still busy.
     pub(super) fn is_due(&mut self, now: Nanos) -> bool {
         let Some(cost) = self.spooling.cost().filter(|_| self.spooling.is_kept()) else {
             return false;

@@ -1,4 +1,4 @@
-//! What clients find: sockets, files and block devices, and their end.
+//! The servers of volumes: NBD sockets, files and block devices.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Served {
         if let Some(artifacts) = &mut artifacts {
             let sockets = listeners.iter().filter_map(Listener::path);
             for path in sockets.chain(commands) {
-                // A note that cannot be written leaves a socket to who listens there next.
+                // Without the note, a socket of a killed server is removed by the next one there.
                 let _ = artifacts.listens_at(path);
             }
         }
@@ -81,7 +81,7 @@ impl Served {
         })
     }
 
-    /// Who is connected, or has a file open.
+    /// Number of clients that are connected or have a file open.
     pub(super) fn clients(&self) -> usize {
         let nbd = self.nbd.as_ref().map_or(0, Server::clients);
         let files = self.files.as_ref().map_or(0, |files| files.clients().0);
@@ -93,12 +93,12 @@ impl Served {
         &self.places
     }
 
-    /// How many clients came.
+    /// Number of clients that were served; known once everything is stopped.
     pub(super) const fn visits(&self) -> u64 {
         self.visits
     }
 
-    /// Ends all of it. Returns whether nothing was in use any more.
+    /// Stops all servers. False, if a volume was still in use.
     pub(super) fn stop(&mut self) -> bool {
         if let Some(nbd) = &mut self.nbd {
             nbd.stop();
@@ -117,7 +117,7 @@ const fn serves_files(args: &EmulateArgs) -> bool {
     args.fuse.is_some() || args.block
 }
 
-/// Where clients find the volumes: as requested, with the devices that were made.
+/// The addresses as requested, and the block devices that were created.
 fn addresses(args: &EmulateArgs, files: Option<&FuseServer>) -> String {
     let nbd = args.nbd.iter().cloned();
     let folder = args.fuse.iter().map(PathBuf::as_path);
@@ -129,7 +129,7 @@ fn addresses(args: &EmulateArgs, files: Option<&FuseServer>) -> String {
     all.join(", ")
 }
 
-/// What clients speak.
+/// The protocol that clients use.
 pub(super) const fn protocol(args: &EmulateArgs) -> &'static str {
     match (args.nbd.is_empty(), args.block) {
         (false, _) => "nbd",
@@ -138,7 +138,8 @@ pub(super) const fn protocol(args: &EmulateArgs) -> &'static str {
     }
 }
 
-/// What killed servers left is undone first. A server of sockets alone does without the note.
+/// Opens the list of mounts and devices, and first removes what killed servers have left. A server that
+/// has only sockets can do without the list.
 fn begin_artifacts(args: &EmulateArgs) -> Result<Option<Artifacts>> {
     let (artifacts, found) = match Artifacts::new() {
         Ok(begun) => begun,
@@ -179,7 +180,7 @@ fn listen(args: &EmulateArgs) -> Result<Vec<Listener>> {
     Ok(listeners)
 }
 
-/// Files, where somebody wants them, and devices.
+/// The paths to print: the files, if `--fuse` requests them, and the block devices.
 fn shown(args: &EmulateArgs, files: &FuseServer) -> Vec<String> {
     let own = if args.fuse.is_some() {
         files.files()
@@ -212,11 +213,11 @@ fn announce(
     Ok(())
 }
 
-/// So long the end waits for those who still use a volume.
+/// How long users of a volume get to stop before they are cut off.
 const GRACE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whether all users went in time.
+/// Unmounts and detaches everything; false, if users had to be cut off.
 fn release(artifacts: &mut Artifacts) -> bool {
     let until = Instant::now() + GRACE;
     let mut reported = Vec::new();
@@ -245,7 +246,7 @@ fn release(artifacts: &mut Artifacts) -> bool {
     false
 }
 
-/// What uses a served device, and what ends that.
+/// What uses a served volume, and how to end that.
 fn words(holder: &Holder) -> String {
     match holder {
         Holder::FileSystem { device, at } => {

@@ -1,4 +1,4 @@
-//! In: the arguments of `fleet run`. Out: its hosts, and what each of them may do with which target.
+//! In: the arguments of `fleet run`. Out: its hosts, with the targets and permissions of each.
 
 use std::path::PathBuf;
 use std::{env, process};
@@ -14,16 +14,16 @@ use blocklab_args::{FleetRunArgs, REFUSED};
 /// The hosts of a fleet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Hosts {
-    /// In the order in which they were named; a host that is named twice has a number behind it.
+    /// In the order in which they were named; a host that is named again has a suffix such as `#2`.
     pub(super) names: Vec<String>,
     targets: Vec<String>,
     destroy_data: Vec<String>,
-    /// Where hosts keep their runs, where the user chose a place.
+    /// The store on each host; `None`: the usual one of its user.
     pub(super) store: Option<PathBuf>,
 }
 
-/// Refuses the options of `run` that a fleet does not take.
-pub(super) fn refuse_what_is_of_one(args: &FleetRunArgs) -> Result<()> {
+/// Refuses the options of `run` that make no sense for a fleet.
+pub(super) fn refuse_single_host_options(args: &FleetRunArgs) -> Result<()> {
     let run = &args.run;
     let given = [
         !run.system.is_empty(),
@@ -69,7 +69,7 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Hosts that another tool's command line names; their targets are in its own language.
+    /// Hosts that another tool's command line names. Their targets are part of its load.
     pub(super) fn of_tool(
         names: &[String],
         destroy_data: &[String],
@@ -130,14 +130,14 @@ impl Hosts {
         Ok(())
     }
 
-    /// The host before the colon of a target, if it is one of the fleet.
+    /// Splits `HOST:TARGET`; `None` if the part before the colon is no host of the fleet.
     fn host_of<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
         let (host, target) = text.split_once(':')?;
         let is_host = self.names.iter().any(|name| name == host);
         is_host.then_some((host, target))
     }
 
-    /// The targets of a host: those with its name before them, and those of all hosts.
+    /// The targets of a host: those with its name, and those without any.
     pub(super) fn targets(&self, host: &str) -> Vec<String> {
         let own = self
             .targets
@@ -149,7 +149,7 @@ impl Hosts {
         own.map(str::to_owned).collect()
     }
 
-    /// What a host may overwrite: always by its own name.
+    /// What a host may overwrite. A name without a host gives no permission.
     pub(super) fn destroy_data(&self, host: &str) -> Vec<String> {
         let own = self.destroy_data.iter().filter_map(|text| {
             let (of, what) = self.host_of(text)?;
@@ -158,10 +158,9 @@ impl Hosts {
         own.collect()
     }
 
-    /// Looks at every host before anything is started. Hosts that cannot be used end it, unless
-    /// enough are left.
+    /// Checks every host before anything is started, and leaves out those that cannot be used.
     pub(super) fn leave_out_unreachable(&mut self, args: &FleetRunArgs) -> Result<Vec<LostHost>> {
-        // A scheduler knows its nodes.
+        // Slurm gives only nodes that are up.
         if args.slurm {
             return Ok(Vec::new());
         }
@@ -170,7 +169,7 @@ impl Hosts {
         self.leave_out(&program, least)
     }
 
-    /// The same with this program and at least this number of hosts; `None`: all of them.
+    /// The same for any program; an error if fewer than `least` hosts are left (`None`: all of them).
     pub(super) fn leave_out(
         &mut self,
         program: &str,
@@ -212,27 +211,27 @@ impl Hosts {
     }
 }
 
-/// Where all hosts keep their runs: what `--store` names, else the variable of the launcher. A path
-/// means the same on every host.
+/// The store on all hosts: that of `--store`, else of this machine's BLOCKLAB_STORE. The path is made
+/// absolute here, because the working directory on the hosts is another one.
 fn store_of_all(given: Option<PathBuf>) -> Result<Option<PathBuf>> {
     let named = given.or_else(|| env::var_os("BLOCKLAB_STORE").map(PathBuf::from));
     let whole = named.map(std::path::absolute).transpose();
     whole.context("cannot tell where --store is on other hosts")
 }
 
-/// The hosts of a file: the first word of every line, comments aside.
+/// The hosts of a file: the first word of every line that is no comment.
 fn hostfile(text: &str) -> Vec<String> {
     let lines = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default());
     let names = lines.filter_map(|line| line.split_whitespace().next());
-    // The operator of Kubernetes and others write the number of slots behind a colon.
+    // Kubernetes' MPI operator and others write the number of slots after a colon.
     names
         .map(|name| name.split(':').next().unwrap_or(name).to_owned())
         .collect()
 }
 
-/// The nodes of the allocation of Slurm in which this runs.
+/// The nodes of the Slurm allocation in which this command runs.
 fn nodes() -> Result<Vec<String>> {
     let list = env::var("SLURM_JOB_NODELIST")
         .ok()
@@ -250,7 +249,7 @@ fn nodes() -> Result<Vec<String>> {
     Ok(names.lines().map(str::to_owned).collect())
 }
 
-/// A distinct name for each host: `h1`, and `h1#2` where it is named again.
+/// A distinct name for each host: `h1`, and `h1#2` if it is named again.
 fn numbered(names: &[String]) -> Result<Vec<String>> {
     let mut numbered: Vec<String> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! In: the runs of one load on more and more hosts. Out: the scaling curve of each case.
+//! In: the runs of one load on growing numbers of hosts. Out: the scaling curve of each case.
 
 use anyhow::Result;
 use blocklab_compare::scaling::{Point, Scaling};
@@ -16,7 +16,7 @@ pub(super) struct Curves {
 }
 
 impl Curves {
-    /// The rates of one launch.
+    /// Adds the rates of one launch.
     pub(super) fn add(&mut self, record: &Record) {
         let hosts = record.fleet.as_ref().map_or(1, |fleet| fleet.hosts.len());
         for row in assess(record).rows {
@@ -32,14 +32,14 @@ impl Curves {
         }
     }
 
-    /// Prints the curves, as far as they have two points.
+    /// Prints the curves that have at least two points.
     pub(super) fn print(self, name: &str, how: FormArgs) -> Result<()> {
         let curves = self.cases.into_iter().filter_map(|(case, points)| {
             let scaling = Scaling::new(points)?;
             Some((case, scaling))
         });
         let curves: Vec<(String, Scaling)> = curves.collect();
-        // Where programs read, the runs of the launches are printed one after the other.
+        // In JSON, only the runs of the launches are printed, one after the other.
         let Some(form) = how.form(terminal::style()) else {
             return Ok(());
         };

@@ -1,6 +1,6 @@
-//! In: a load of another tool for several hosts. Out: what each of them left, kept and merged.
+//! In: a load of another tool for several hosts. Out: the run of each host, stored and merged.
 //!
-//! A file of its own: the tools do not know what starts hosts, and what does knows no tool.
+//! It connects two crates that do not know each other: `tools` has the loads, `fleet` starts hosts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,13 +21,13 @@ use jiff::Timestamp;
 use super::hosts::Hosts;
 use super::keep_hosts;
 
-/// The longest time in which hosts open and lay out their targets.
+/// Longest time for opening and laying out targets.
 const PREPARE_WITHIN: Nanos = Nanos::from_secs(3600);
 
-/// Starts the loads of other tools as `fleet run` starts its own: by `mpirun`.
+/// Starts the loads of other tools with `mpirun`, like those of `fleet run`.
 #[derive(Debug)]
 pub struct OfTools<'a> {
-    /// Where runs are kept here.
+    /// The store of this machine.
     pub store: &'a Store,
     /// The store that the user named, for all hosts.
     pub given: Option<PathBuf>,
@@ -96,7 +96,7 @@ impl OfTools<'_> {
         Ok(FleetPlan::new(common, tasks, PREPARE_WITHIN))
     }
 
-    /// The run of all hosts, where their loads make one.
+    /// Stores the merged run of all hosts, if their loads can be merged; false, if storing fails.
     fn keep_merged(&self, outcome: &Outcome, load: &HostsLoad) -> Result<bool> {
         if outcome.runs.len() + outcome.lost.len() < 2 || outcome.runs.is_empty() {
             return Ok(true);
@@ -123,13 +123,10 @@ impl OfTools<'_> {
     }
 }
 
+/// Passes a message of a host on to the tool, with the index of the host.
 fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, &HostEvent<'_>)) {
-    match line {
-        Line::Begins { host, case, .. } => {
-            if let Some(place) = places.get(host.as_str()) {
-                see(*place, &HostEvent::Begins(case));
-            }
-        }
+    let (host, event) = match line {
+        Line::Begins { host, case, .. } => (host, HostEvent::Begins(case)),
         Line::Slice {
             host,
             case,
@@ -138,27 +135,24 @@ fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, 
             length_ns,
             jobs,
         } => {
-            if let Some(place) = places.get(host.as_str()) {
-                let slice = HostEvent::Slice {
-                    case,
-                    number: *number,
-                    end: Nanos(*end_ns),
-                    length: Nanos(*length_ns),
-                    jobs,
-                };
-                see(*place, &slice);
-            }
+            let slice = HostEvent::Slice {
+                case,
+                number: *number,
+                end: Nanos(*end_ns),
+                length: Nanos(*length_ns),
+                jobs,
+            };
+            (host, slice)
         }
-        Line::Measured { host, measurement } => {
-            if let Some(place) = places.get(host.as_str()) {
-                see(*place, &HostEvent::Measured(measurement));
-            }
-        }
-        _ => {}
+        Line::Measured { host, measurement } => (host, HostEvent::Measured(measurement)),
+        _ => return,
+    };
+    if let Some(place) = places.get(host.as_str()) {
+        see(*place, &event);
     }
 }
 
-/// What became of each host, in the order of the shares.
+/// How each host has ended, in the order of the shares.
 fn end(names: &[String], outcome: Outcome, is_interrupted: bool, is_kept: bool) -> HostsEnd {
     let mut ends: BTreeMap<String, Result<Box<Record>, String>> = BTreeMap::new();
     for run in outcome.runs {

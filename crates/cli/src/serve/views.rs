@@ -1,5 +1,5 @@
-//! In: what a page asks for. Out: the documents that other commands print, and simulated runs. What
-//! an address of a page names is never a file.
+//! In: what a page asks for. Out: the documents that other commands print, and simulated runs. No text
+//! from a page is used as the name of a file.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use clap::Parser;
 use crate::{catalog, history, request};
 use blocklab_args::{Cli, Command};
 
-/// What pages show beside the runs.
+/// The pages beside those of the runs.
 pub(super) fn more() -> More {
     More {
         views: vec![HISTORY, CATALOG],
@@ -57,6 +57,7 @@ const HISTORY: View = View {
 };
 
 fn show_history(store: &Store, query: &Query) -> Result<Vec<Built>, String> {
+    // Through the parser of the command line, so that a page takes and refuses what the command does.
     let mut words = vec!["blocklab".to_owned(), "history".to_owned()];
     for (name, text) in query {
         match (&**name, text.trim()) {
@@ -69,6 +70,7 @@ fn show_history(store: &Store, query: &Query) -> Result<Vec<Built>, String> {
         .iter()
         .find(|(name, text)| name == "case" && !text.trim().is_empty());
     if let Some((_, case)) = case {
+        // Behind `--`, a case that begins with a hyphen is not taken for an option.
         words.extend(["--".to_owned(), case.trim().to_owned()]);
     }
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
@@ -98,14 +100,15 @@ fn show_addresses(_: &Store, query: &Query) -> Result<Vec<Built>, String> {
         .iter()
         .filter(|(name, text)| name == "address" && !text.trim().is_empty());
     let built = asked.map(|(_, text)| {
-        let (document, json) = catalog::shown(sold(text)?).map_err(|error| format!("{error:#}"))?;
+        let (document, json) =
+            catalog::shown(not_a_file(text)?).map_err(|error| format!("{error:#}"))?;
         Ok(Built::document(&document, json))
     });
     built.collect()
 }
 
-/// The text, unless it names a file.
-fn sold(text: &str) -> Result<&str, String> {
+/// The trimmed text; an error if it names a file, which the catalog would read as a device.
+fn not_a_file(text: &str) -> Result<&str, String> {
     let text = text.trim();
     let is_file =
         text.starts_with(['.', '/', '~']) || text.contains("..") || text.contains(".toml");
@@ -127,8 +130,8 @@ fn studies() -> Vec<(&'static str, String)> {
     alone.collect()
 }
 
-/// How long a reader waits for a simulation.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// After this time a simulation is interrupted: somebody waits for the page.
+const LONGEST_SIMULATION: Duration = Duration::from_secs(20);
 
 fn simulate(study: &str, address: &str) -> Result<Record, String> {
     if !studies().iter().any(|(name, _)| *name == study) {
@@ -136,7 +139,7 @@ fn simulate(study: &str, address: &str) -> Result<Record, String> {
             "no built-in study of one target is called `{study}`"
         ));
     }
-    let target = format!("sim:{}", sold(address)?);
+    let target = format!("sim:{}", not_a_file(address)?);
     simulated(study, &target).map_err(|error| format!("{error:#}"))
 }
 
@@ -146,14 +149,15 @@ fn simulated(study: &str, target: &str) -> Result<Record> {
     let Command::Run(args) = Cli::try_parse_from(words)?.command else {
         bail!("`run` is a command");
     };
-    // Nothing is kept, so its place does not matter.
+    // With --no-save nothing is written, so the folder does not matter.
     let store = Store::open("");
     let request = request::request(&args, &[], &store)?;
     let interrupted = Arc::new(AtomicBool::new(false));
-    let (done, waits) = channel::<()>();
+    // Nothing is sent: dropping `done` ends the wait, so that no thread outlives a short simulation.
+    let (done, ended) = channel::<()>();
     let late = Arc::clone(&interrupted);
     thread::spawn(move || {
-        let ended = waits.recv_timeout(PATIENCE);
+        let ended = ended.recv_timeout(LONGEST_SIMULATION);
         late.store(ended == Err(RecvTimeoutError::Timeout), Ordering::Relaxed);
     });
     let setting = Setting {
@@ -168,7 +172,7 @@ fn simulated(study: &str, target: &str) -> Result<Record> {
         Finished::Run(record) if record.status != Status::Interrupted => Ok(*record),
         _ => bail!(
             "it takes longer than {} s: `blocklab run {study} {target}` takes its time",
-            PATIENCE.as_secs()
+            LONGEST_SIMULATION.as_secs()
         ),
     }
 }

@@ -1,11 +1,11 @@
 //! `blocklab trace fit`: which volumes would have carried a recorded load.
 //!
 //! ```text
-//!   first pass    limits of all addresses      ──▶ fits for certain, does not for certain, or may
-//!   second pass   models of the addresses      ──▶ waits, who held operations back, from when to when
+//!   first pass    limits of all volumes        ──▶ fits for certain, does not for certain, or may
+//!   second pass   models of the volumes        ──▶ waits, the limits that caused them, from when to when
 //!   more passes   models with more provisioned ──▶ the smallest provision that would carry it
 //!
-//!   one thread reads ──blocks of operations──▶ the others share the addresses
+//!   one thread reads ──blocks of operations──▶ the others share the volumes
 //! ```
 
 mod load;
@@ -25,10 +25,11 @@ use crate::answer;
 use blocklab_args::TraceFitArgs;
 pub use load::Load;
 
-/// Operations times models that are played in one pass without being asked twice.
-const PLAYED_AT_ONCE: u64 = 200_000_000;
+/// Up to this product of operations and volumes, all volumes are simulated; above it, only those whose
+/// bounds leave the answer open.
+const FEW_SIMULATED: u64 = 200_000_000;
 
-/// A volume that was asked about.
+/// A volume of `--on`.
 pub struct Candidate {
     pub address: String,
     pub spec: DeviceSpec,
@@ -43,11 +44,11 @@ pub struct Candidate {
 enum Verdict {
     /// No operation waits too long.
     Fits,
-    /// Until its credits are spent.
+    /// No operation waits too long until burst credits are spent.
     FitsUntil,
     /// Some operations wait too long.
     DoesNotFit,
-    /// The load reaches beyond its end.
+    /// Some operations lie beyond the end of the volume.
     TooSmall,
 }
 
@@ -58,18 +59,19 @@ struct Answer {
     verdict: Verdict,
     usd_per_month: Option<f64>,
     currency: &'static str,
-    /// How long an operation waits at least, in closed form; `null` where volumes share the load.
+    /// Lower bound of the longest wait, computed from the limits without a simulation; `null` for
+    /// several volumes that share the load.
     wait_least_ns: Option<u64>,
-    /// How long it waits at most.
+    /// Upper bound of the longest wait.
     wait_most_ns: Option<u64>,
     /// The limit that holds operations back longest by itself; `null` where none does.
     bound_by: Option<BoundBy>,
-    /// What its model did; `null` where the closed form was enough.
+    /// What the simulation shows; `null` where the bounds were enough.
     outcome: Option<Outcome>,
     capacity_bytes: u64,
     /// The smallest provision that would carry the load; `null` where it fits, or none was found.
     smallest: Option<Smallest>,
-    /// Why there is none.
+    /// Why no provision was found; `null` where none was searched for.
     none_because: Option<String>,
     assumptions: Vec<String>,
 }
@@ -79,9 +81,9 @@ struct Answer {
 struct BoundBy {
     limit: String,
     is_credit: bool,
-    /// Since when more came than it let pass.
+    /// Since when more arrived than the limit let pass.
     from_ns: u64,
-    /// When the operation came that waited longest.
+    /// When the operation arrived that waited longest.
     at_ns: u64,
     wait_ns: u64,
 }
@@ -118,7 +120,7 @@ struct Fit {
     remarks: Vec<String>,
 }
 
-/// Answers for every address, and prints the answers.
+/// Judges every volume of `--on`, and prints the verdicts.
 pub fn fit(args: &TraceFitArgs) -> Result<()> {
     if args.files.iter().any(|file| file.as_os_str() == "-") {
         bail!(
@@ -138,13 +140,14 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
         files: &args.files,
         read: &args.read,
     };
-    let (mut fit, begins) = answered(args, &load, candidates, &catalog)?;
+    let (mut fit, begins) = judge_all(args, &load, candidates, &catalog)?;
     fit.began_at = begins.and_then(super::opened::rfc_3339);
     answer::print(args.form, ("trace_fit_format", 1), &fit, || {
         shown::document(&fit, begins)
     })
 }
 
+/// Looks an address up in the catalog: the model of the volume, and its price if one is known.
 pub fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
     let text = address.strip_prefix("sim:").unwrap_or(address);
     let resolved = resolve_text(text, catalog)
@@ -159,16 +162,18 @@ pub fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
     })
 }
 
-fn answered(
+/// The passes over the load. Returns the answers, and when the recording began.
+fn judge_all(
     args: &TraceFitArgs,
     load: &Load<'_>,
     candidates: Vec<Candidate>,
     catalog: &Catalog,
 ) -> Result<(Fit, Option<u64>)> {
     let tolerated = args.max_wait;
-    let shared = load::shared(candidates.iter().map(|candidate| &candidate.spec));
-    let gates = shared.iter().map(|specs| Gates::new(specs.iter().copied()));
-    let read = load.given_to(gates.collect(), Gates::add)?;
+    // One `Gates` for each thread: within it, volumes with the same limit share the computation.
+    let parts = load::in_parts(candidates.iter().map(|candidate| &candidate.spec));
+    let gates = parts.iter().map(|specs| Gates::new(specs.iter().copied()));
+    let read = load.feed(gates.collect(), Gates::add)?;
     let (operations, end) = (read.operations, read.end);
     let name = load.name();
     if operations == 0 {
@@ -177,24 +182,25 @@ fn answered(
     let bounds: Vec<Option<Bounds>> = candidates
         .iter()
         .map(|candidate| {
-            let mut gates = read.takers.iter();
+            let mut gates = read.consumers.iter();
             gates.find_map(|gates| gates.bounds(&candidate.spec))
         })
         .collect();
-    let play_all = operations * candidates.len() as u64 <= PLAYED_AT_ONCE;
-    // In a long trace, only the devices are played whose bounds leave the answer open.
-    let near = bounds.iter().map(|bounds| match bounds {
-        Some(bounds) if !play_all => bounds.least <= tolerated && bounds.most > tolerated,
+    let simulate_all = operations * candidates.len() as u64 <= FEW_SIMULATED;
+    // Several volumes that share the load have no bounds, so they are always simulated.
+    let is_open = bounds.iter().map(|bounds| match bounds {
+        Some(bounds) if !simulate_all => bounds.least <= tolerated && bounds.most > tolerated,
         _ => true,
     });
-    let near: Vec<bool> = near.collect();
-    let played = candidates.iter().zip(&near).filter(|(_, near)| **near);
-    let specs: Vec<&DeviceSpec> = played.map(|(candidate, _)| &candidate.spec).collect();
-    let mut outcomes = played_on(load, &specs, tolerated)?.into_iter();
+    let is_open: Vec<bool> = is_open.collect();
+    let simulated = candidates.iter().zip(&is_open).filter(|(_, open)| **open);
+    let specs: Vec<&DeviceSpec> = simulated.map(|(candidate, _)| &candidate.spec).collect();
+    let mut outcomes = simulate(load, &specs, tolerated)?.into_iter();
     let mut answers = Vec::new();
-    for ((candidate, bounds), near) in candidates.into_iter().zip(bounds).zip(near) {
-        let outcome = if near { outcomes.next() } else { None };
-        let answer = judged(candidate, bounds.as_ref(), outcome, (end, tolerated));
+    for ((candidate, bounds), is_open) in candidates.into_iter().zip(bounds).zip(is_open) {
+        // There is one outcome for each open candidate, in their order.
+        let outcome = if is_open { outcomes.next() } else { None };
+        let answer = judge(candidate, bounds.as_ref(), outcome, (end, tolerated));
         answers.push(match (answer.verdict, args.no_search) {
             (Verdict::Fits, _) | (_, true) => answer,
             _ => provision::searched(answer, load, (end, operations, tolerated), catalog)?,
@@ -212,8 +218,8 @@ fn answered(
     Ok((fit, read.begins))
 }
 
-/// What becomes of the load on each device, all in one pass.
-pub fn played_on(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Result<Vec<Outcome>> {
+/// Simulates the load on each device, all of them in one pass over the files.
+pub fn simulate(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Result<Vec<Outcome>> {
     if specs.is_empty() {
         return Ok(Vec::new());
     }
@@ -222,11 +228,11 @@ pub fn played_on(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Re
         replay.with_context(|| format!("cannot simulate {}", spec.name))
     });
     let replays = replays.collect::<Result<Vec<_>>>()?;
-    let played = load.given_to(replays, Replay::add)?.takers;
-    Ok(played.into_iter().map(Replay::end).collect())
+    let replays = load.feed(replays, Replay::add)?.consumers;
+    Ok(replays.into_iter().map(Replay::end).collect())
 }
 
-fn judged(
+fn judge(
     candidate: Candidate,
     bounds: Option<&Bounds>,
     outcome: Option<Outcome>,
@@ -241,10 +247,12 @@ fn judged(
     let verdict = match &outcome {
         _ if end > capacity => Verdict::TooSmall,
         Some(outcome) if outcome.wait_max_ns <= tolerated.0 => Verdict::Fits,
+        // `held` begins with the limit that caused the longest waits.
         Some(outcome) if outcome.held.first().is_some_and(|held| held.is_credit) => {
             Verdict::FitsUntil
         }
         Some(_) => Verdict::DoesNotFit,
+        // Not simulated: one of the bounds decides.
         None if bounds.is_none_or(|bounds| bounds.most <= tolerated) => Verdict::Fits,
         None => Verdict::DoesNotFit,
     };

@@ -1,4 +1,4 @@
-//! `blocklab trace import`: any format in, the own one out.
+//! `blocklab trace import`: converts a trace of any known format to blocklab's own.
 
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -25,10 +25,10 @@ struct Imported {
     remarks: Vec<String>,
 }
 
-/// Reads and writes as operations come.
+/// Converts a trace operation by operation, so that its length does not matter.
 pub fn import(args: &TraceImportArgs) -> Result<()> {
     let mut opened = opened::open(&args.files, &args.read, false)?;
-    // A mistake in the first lines leaves no file behind.
+    // Read before the output is created: a file that is not understood leaves no empty trace behind.
     let first = opened.source.next().map_err(|error| opened.named(error))?;
     let Some(first) = first else {
         bail!("{}: no operations in it", opened.name);
@@ -46,10 +46,11 @@ pub fn import(args: &TraceImportArgs) -> Result<()> {
     let begins = opened.source.begins();
     let written = write(&mut opened, first, BufWriter::new(file), begins);
     if written.is_err() && !is_standard {
-        // What is half written is a trap for the next command.
+        // A trace that ends early looks like a complete one to the next command.
         let _ = std::fs::remove_file(path);
     }
     let done = written?;
+    // The trace itself goes to standard output, where a report would break it.
     if is_standard {
         return Ok(());
     }

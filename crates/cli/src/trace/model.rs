@@ -1,7 +1,7 @@
-//! `blocklab trace model`: a study with the character of a trace, and how far it is from it.
+//! `blocklab trace model`: a study that resembles a trace, and how far its figures differ.
 //!
 //! ```text
-//!   trace ─▶ Survey ─▶ Model ─▶ text of a study ─▶ played in virtual time on a volume without limits
+//!   trace ─▶ Survey ─▶ Model ─▶ text of a study ─▶ run in virtual time on a volume without limits
 //!              │                                                         │
 //!              └──▶ character ──▶ compared ◀── character ◀── operations ─┘
 //! ```
@@ -25,9 +25,9 @@ use super::opened;
 use crate::answer;
 use blocklab_args::TraceModelArgs;
 
-/// Each operation of the model is held in memory: 64 bytes.
-const MOST: u64 = 20_000_000;
-/// What an operation takes on the volume that the model is played on.
+/// The longest trace. The run of its model keeps each operation in memory, in 64 bytes.
+const MOST_OPERATIONS: u64 = 20_000_000;
+/// The time of every operation on the volume on which the model is run.
 const LATENCY: Nanos = Nanos(100_000);
 
 #[derive(Serialize)]
@@ -35,11 +35,11 @@ struct Modelled<'a> {
     name: &'a str,
     /// The text of the study.
     study: &'a str,
-    /// Bytes that a target has to have.
+    /// The size that a target of the study needs.
     target_bytes: u64,
     /// The trace's figures beside those of the model.
     figures: &'a [Compared],
-    /// What a study cannot say.
+    /// Properties of the trace that a study cannot express.
     left_out: &'a [String],
 }
 
@@ -57,22 +57,23 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
     if operations == 0 {
         bail!("{}: no operations in it", opened.name);
     }
-    if operations > MOST {
+    if operations > MOST_OPERATIONS {
         bail!(
             "{}: {} operations, and those of the model are held in memory to compare them, at most \
              {}: take a part with --from and --until",
             opened.name,
             count(operations as f64),
-            count(MOST as f64)
+            count(MOST_OPERATIONS as f64)
         );
     }
     let mut again = opened::open(&args.files, &args.read, false)?;
     let model = survey
         .model(&mut again.source)
         .map_err(|error| again.named(error))?;
+    // First without figures: they come from a run of this very text, and go into its comments.
     let text = study(&model, &opened.name, &[]);
-    let played = played(&text, model.end()).context("the model cannot be played")?;
-    let figures = compared(&survey.character, &played);
+    let modelled = run_study(&text, model.end()).context("the model cannot be played")?;
+    let figures = compared(&survey.character, &modelled);
     let text = study(&model, &opened.name, &figures);
     if !args.json {
         return terminal::print(text);
@@ -87,8 +88,8 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
     terminal::print(answer::json(("trace_model_format", 1), &modelled)?)
 }
 
-/// The character of a study's load on a volume that holds nothing back.
-fn played(text: &str, bytes: u64) -> Result<Character> {
+/// Runs a study in virtual time on a volume without limits, and characterizes its operations.
+fn run_study(text: &str, bytes: u64) -> Result<Character> {
     let parsed = native::parse(text, "model").map_err(|error| anyhow!("{error}"))?;
     let cases = parsed.plan.cases.into_iter();
     let mut workload: Workload = cases.map(|case| case.workload).next().context("no case")?;
@@ -113,6 +114,7 @@ fn played(text: &str, bytes: u64) -> Result<Character> {
     let mut operations = Vec::new();
     for (name, log) in outcome.logs {
         let job = workload.jobs.iter().find(|job| job.name == name);
+        // A log counts from the start of its job, the trace from the start of the run.
         let start = job.map_or(Nanos::ZERO, |job| job.start_delay);
         operations.extend(log.entries.iter().map(|entry| Operation {
             at: start.saturating_add(entry.begin),
@@ -123,6 +125,7 @@ fn played(text: &str, bytes: u64) -> Result<Character> {
             direction: entry.direction,
         }));
     }
+    // The logs of the jobs come one after the other.
     operations.sort_by_key(|operation| operation.at);
     let mut all = Characterizer::new(false);
     for operation in &operations {

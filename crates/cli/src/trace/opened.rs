@@ -1,5 +1,5 @@
-//! In: names of files, and what is wanted of them. Out: one source of operations in order of time,
-//! which holds a bounded part of them in memory.
+//! In: names of trace files, and which of their operations are wanted. Out: one source of operations in
+//! order of time, which holds a bounded part of them in memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -14,7 +14,7 @@ use blocklab_units::Nanos;
 
 use blocklab_args::{EventArg, TraceInput};
 
-/// A trace, and what its errors are about.
+/// An opened trace, with the name that its errors have.
 pub struct Opened {
     pub source: Selected<'static>,
     /// Names of the files.
@@ -54,10 +54,6 @@ pub fn open(files: &[PathBuf], wanted: &TraceInput, is_one: bool) -> Result<Open
         1 => sources.swap_remove(0),
         _ => Box::new(Merged::new(sources)),
     };
-    let names: Vec<String> = files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
     let selection = Selection {
         device: wanted.device.clone(),
         from,
@@ -66,8 +62,14 @@ pub fn open(files: &[PathBuf], wanted: &TraceInput, is_one: bool) -> Result<Open
     };
     Ok(Opened {
         source: Selected::new(merged, selection),
-        name: names.join(", "),
+        name: names(files),
     })
+}
+
+/// The names of the files, as titles and errors have them.
+pub fn names(files: &[PathBuf]) -> String {
+    let names = files.iter().map(|file| file.display().to_string());
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// The first bytes of a file.
@@ -78,13 +80,14 @@ pub fn first_bytes(file: &Path) -> io::Result<Vec<u8>> {
     Ok(first)
 }
 
-/// A file's bytes as they come.
+/// The bytes of a file or of standard input (`-`), still packed.
 fn input(file: &Path) -> io::Result<Box<dyn Read>> {
     if file.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }
     let opened = File::open(file)?;
     let kind = opened.metadata()?.file_type();
+    // A device can be read, but its content is no trace; a pipe is fine.
     if kind.is_block_device() || kind.is_char_device() {
         let why = "it is a device, not a recorded trace; `blocklab trace record` records one";
         return Err(io::Error::other(why));
@@ -101,10 +104,11 @@ fn source(
     columns: Option<&Columns>,
     moment: Moment,
 ) -> Result<Box<dyn Source>, TraceError> {
-    let (first, input) = look(BufReader::with_capacity(1 << 18, input))?;
+    let (first, input) = peek(BufReader::with_capacity(1 << 18, input))?;
+    // The format of a packed file shows only in its unpacked bytes.
     let (first, input) = match unpacked(&first) {
         None => (first, input),
-        Some(unpack) => look(unpack(input))?,
+        Some(unpack) => peek(unpack(input))?,
     };
     let format = match (columns, named) {
         (Some(columns), _) => Format::Table(columns.clone()),
@@ -114,8 +118,8 @@ fn source(
     format.open(input, moment)
 }
 
-/// The first bytes, and all bytes.
-fn look(mut input: impl BufRead + 'static) -> Result<(Vec<u8>, Box<dyn BufRead>), TraceError> {
+/// The first bytes, and a reader of all bytes, the first included: a pipe cannot be rewound.
+fn peek(mut input: impl BufRead + 'static) -> Result<(Vec<u8>, Box<dyn BufRead>), TraceError> {
     let mut first = Vec::new();
     let limit = LOOKED_AT as u64;
     let read = input.by_ref().take(limit).read_to_end(&mut first);
@@ -124,7 +128,7 @@ fn look(mut input: impl BufRead + 'static) -> Result<(Vec<u8>, Box<dyn BufRead>)
     Ok((first, Box::new(all)))
 }
 
-/// A moment in nanoseconds since 1970.
+/// Formats a moment in nanoseconds since 1970 as RFC 3339; `None` where no calendar has it.
 pub fn rfc_3339(nanos: u64) -> Option<String> {
     let moment = jiff::Timestamp::from_nanosecond(nanos.into()).ok()?;
     Some(moment.to_string())

@@ -1,4 +1,4 @@
-//! Tables of rates: which files are some, and what is in them.
+//! Tables of rates (of iostat, sar or CloudWatch): recognizing their files, reading and showing them.
 
 use std::path::PathBuf;
 
@@ -13,11 +13,13 @@ use blocklab_args::{FormArgs, TraceInput};
 
 /// The table in these files; `None`: they are recorded operations.
 pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> {
+    // Both describe the format of recorded operations, so the user says what the files are.
     if read.input.is_some() || read.columns.is_some() {
         return Ok(None);
     }
     let mut texts = Vec::new();
     for file in files {
+        // Looking at the first bytes of a pipe would take them from the reader of operations.
         if file.as_os_str() == "-" || !file.is_file() {
             return Ok(None);
         }
@@ -57,18 +59,9 @@ struct Shown<'a> {
     table: &'a RateTable,
 }
 
-/// Names of files, for a title.
-pub fn title(files: &[PathBuf]) -> String {
-    let names: Vec<String> = files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
-    names.join(", ")
-}
-
-/// Prints what is in a table.
+/// Prints a table.
 pub fn show(files: &[PathBuf], table: &RateTable, form: FormArgs) -> Result<()> {
-    let name = title(files);
+    let name = super::opened::names(files);
     let shown = Shown {
         name: &name,
         began_at: table.begins_ns.and_then(super::opened::rfc_3339),

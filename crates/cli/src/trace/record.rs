@@ -1,12 +1,12 @@
-//! `blocklab trace record`: what a block device is asked to do, while others use it.
+//! `blocklab trace record`: records the operations of a block device while other programs use it.
 //!
 //! ```text
-//!   tracefs, an instance of our own ─▶ trace_pipe ─▶ Events ─▶ sorted ─▶ the own format
+//!   a new instance of tracefs ─▶ trace_pipe ─▶ Events ─▶ sorted by time ─▶ blocklab's format
 //! ```
 //!
 //! The kernel's own events are read (`block_rq_issue`, `block_rq_complete`): no other program is
 //! needed, and other users of tracefs are not disturbed. Where tracefs is not mounted, it is mounted in
-//! a mount namespace of this process, which nobody else sees.
+//! a new mount namespace, so that no other process sees the mount.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
@@ -28,7 +28,8 @@ use rustix::time::{ClockId, clock_gettime};
 use blocklab_args::TraceRecordArgs;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
-/// For each processor; it is emptied all the time, so this is for moments in which we do not run.
+/// The buffer of each processor. It is read all the time, so it has to hold only what comes while this
+/// process is not scheduled.
 const BUFFER_KIB: &str = "8192";
 const ELSEWHERE: &str = "on a machine where that is not possible, record with `perf record -e \
                          block:block_rq_issue,block:block_rq_complete -a` or with blktrace, and import \
@@ -41,9 +42,11 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
         bail!("recording needs root, to read the kernel's events in tracefs; {ELSEWHERE}");
     }
     output::try_out(&args.output, Over::forced(args.force))?;
+    // Before the instance exists: a signal from here on ends the loop below, which removes it.
     let interrupted = listen()?;
     let instance = Instance::new(&tracefs()?, device)?;
     let file = output::create(&args.output, Over::forced(args.force))?;
+    // Events carry the monotonic clock; the header of the file has the same moment by the wall clock.
     let wall = jiff::Timestamp::now().as_nanosecond();
     let now = clock_gettime(ClockId::Monotonic);
     let zero = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
@@ -62,7 +65,7 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
         .next()
         .map_err(|error| anyhow::anyhow!("tracefs gave what is not understood: {error}"))?
     {
-        // What was issued before the recording began has no place in it.
+        // Times in the file count from the start of the recording.
         operation.at = Nanos(operation.at.0.saturating_sub(zero));
         writer.add(operation, source.targets())?;
     }
@@ -82,7 +85,7 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
         writer.remark(remark)?;
     }
     let (operations, bytes) = writer.end()?;
-    // Its pipe has to be closed before the instance goes.
+    // The source holds the pipe, and the kernel removes no instance with an open one.
     drop(source);
     drop(instance);
     output::mark_path(&args.output);
@@ -103,13 +106,14 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     terminal::print(text)
 }
 
-/// What this process has used so far, in it and in the kernel.
+/// Processor time of this process so far, in user and kernel mode.
 fn processor_time() -> Duration {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
-/// The kernel's number of the disk that a path names, and whether the path is a part of it.
+/// The device number of the disk that a path names, and whether the path is a partition of it. Events
+/// carry the number of the whole disk.
 fn device(path: &Path) -> Result<(u64, bool)> {
     let facts = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
     if !facts.file_type().is_block_device() {
@@ -129,10 +133,11 @@ fn device(path: &Path) -> Result<(u64, bool)> {
     let number = fs::read_to_string(node.join(file)).context("sysfs does not know the device")?;
     let parts = number.trim().split_once(':');
     let (major, minor) = parts.context("sysfs does not know the device")?;
+    // The filter of events compares the kernel's own encoding, with 20 bits for the minor number.
     Ok((major.parse::<u64>()? << 20 | minor.parse::<u64>()?, is_part))
 }
 
-/// Where tracefs is; it is mounted for this process alone where it is not.
+/// The directory of tracefs. If it is not mounted, this mounts it for this process alone.
 fn tracefs() -> Result<PathBuf> {
     let known = [TRACEFS, "/sys/kernel/debug/tracing"].map(PathBuf::from);
     if let Some(there) = known.iter().find(|path| path.join("instances").is_dir()) {
@@ -145,10 +150,11 @@ fn tracefs() -> Result<PathBuf> {
     Ok(PathBuf::from(TRACEFS))
 }
 
-/// Mounts tracefs where only this process sees it.
+/// Mounts tracefs in a mount namespace of this process.
 fn mount_alone() -> io::Result<()> {
-    // SAFETY: the mount namespace is all that is left: no file descriptor is shared otherwise.
+    // SAFETY: the call is unsafe where it unshares the table of file descriptors; NEWNS does not.
     unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }?;
+    // A copied namespace still propagates mounts to the old one until its mounts are private.
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", flags)?;
     mount(
@@ -161,7 +167,7 @@ fn mount_alone() -> io::Result<()> {
     Ok(())
 }
 
-/// A buffer and events of our own, which go with the value.
+/// An instance of tracefs, with its own buffer and events; it is removed when the value is dropped.
 struct Instance {
     folder: PathBuf,
 }
@@ -176,7 +182,9 @@ impl Instance {
                 tracefs.display()
             )
         })?;
+        // From here on an error drops the value, which removes the folder.
         let instance = Self { folder };
+        // The clock of `clock_gettime`, so that `record` can subtract the start.
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", BUFFER_KIB)?;
         for event in ["block_rq_issue", "block_rq_complete"] {
@@ -199,6 +207,7 @@ impl Instance {
         })
     }
 
+    /// Opens the pipe, then enables the events, so that none is missed.
     fn begin<'a>(&'a self, length: Duration, interrupted: &'a AtomicBool) -> Result<Pipe<'a>> {
         let file = OpenOptions::new()
             .read(true)
@@ -233,12 +242,13 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         let _ = fs::write(self.folder.join("tracing_on"), "0");
-        // The last reader of its pipe has to be gone.
+        // This fails while a reader has the pipe open. Nothing can be done about it here, and the
+        // instance costs no more than its buffer until the next boot.
         let _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// The events as they come, up to a moment.
+/// Reads the events as they come, and ends at a given moment or a signal.
 struct Pipe<'a> {
     file: File,
     instance: &'a Instance,
@@ -251,12 +261,14 @@ impl Read for Pipe<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let is_time = Instant::now() >= self.until || self.interrupted.load(Ordering::Relaxed);
+            // What is in the buffer when recording stops is still read, up to the first empty read.
             if is_time && !self.is_over {
                 self.is_over = true;
                 fs::write(self.instance.folder.join("tracing_on"), "0")?;
             }
             match self.file.read(buffer) {
                 Err(why) if why.kind() == ErrorKind::WouldBlock && self.is_over => return Ok(0),
+                // A blocking read would not notice the end of the recording while the disk is idle.
                 Err(why) if why.kind() == ErrorKind::WouldBlock => {
                     std::thread::sleep(Duration::from_millis(20));
                 }

@@ -22,27 +22,28 @@ use blocklab_workload::{
 use super::opened;
 use blocklab_args::{EventArg, ReplayArgs, ReplayPace, TraceInput};
 
-/// Most operations in flight where the command line does not say. Virtual time needs no buffers, so
-/// that all operations of most traces may be.
+/// Default limit of operations in flight in virtual time, which needs no buffers: most traces never
+/// reach it, so the limit does not change them.
 const IN_FLIGHT_VIRTUAL: usize = 4 << 20;
+/// Default limit on a real target.
 const IN_FLIGHT_REAL: u32 = 1024;
-/// The same without moments, where as many are in flight as may be.
+/// Default with `--as fast`, which keeps as many in flight as it may: here it is the depth.
 const IN_FLIGHT_FAST: u32 = 32;
 /// IORING_MAX_ENTRIES of Linux.
 const MOST_REAL: u32 = 32_768;
-/// What buffers of a real run may take.
+/// Memory for the buffers of a real run, one for each operation in flight.
 const BUFFERS: u64 = 256 << 20;
-/// An operation takes 32 bytes of memory.
-const MOST: usize = 50_000_000;
+/// The most operations of a replay. All are in memory, in 32 bytes each.
+const MOST_OPERATIONS: usize = 50_000_000;
 const SECTOR: u64 = 512;
 
-/// A recorded load, and what is to be said of it.
+/// A recorded load, and notes on how it differs from the recording.
 pub struct Planned {
     pub plan: Plan,
     pub notes: Vec<Note>,
 }
 
-/// The load of the arguments, for these targets.
+/// The plan of `--trace`: one case with one job.
 pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
     let [target] = targets else {
         bail!("--trace replays the operations of one device on one --target");
@@ -69,13 +70,15 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
     })
 }
 
-/// Puts the recorded loads of a study into its plan. `targets`: of the jobs that name none.
+/// Reads the traces that cases of a study name, and puts them into the jobs. `targets` are those of the
+/// jobs that name none.
 pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Result<Vec<Note>> {
     let mut notes = Vec::new();
     for CaseTrace { case, line, wanted } in traces {
         let mut cases = plan.cases.iter_mut();
         let found = cases.find(|found| found.name == *case);
         let jobs = found.map(|found| &mut found.workload.jobs[..]);
+        // The parser gives every case with a trace one job.
         let Some([job]) = jobs else {
             continue;
         };
@@ -92,8 +95,9 @@ pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Re
                 own.len()
             );
         };
-        let (replay, said, _) = replayed(&arguments(wanted), target).context(of_case)?;
-        notes.extend(said);
+        let (replay, of_trace, _) = replayed(&arguments(wanted), target).context(of_case)?;
+        notes.extend(of_trace);
+        // Only what the trace determines: the study keeps its engine, access and name.
         *job = Job {
             sizes: replay.sizes,
             region: replay.region,
@@ -107,7 +111,7 @@ pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Re
     Ok(notes)
 }
 
-/// The wish of a study in the words of the command line.
+/// The keys of a study as the arguments of `run --trace`, so that both are read by the same code.
 fn arguments(wanted: &WantedTrace) -> ReplayArgs {
     ReplayArgs {
         trace: wanted.files.iter().map(PathBuf::from).collect(),
@@ -137,7 +141,7 @@ fn arguments(wanted: &WantedTrace) -> ReplayArgs {
     }
 }
 
-/// The job of a recorded load on a target, what is to be said of it, and the names of its files.
+/// The job of a recorded load on a target, notes on its differences, and the names of its files.
 fn replayed(args: &ReplayArgs, target: &str) -> Result<(Job, Vec<Note>, String)> {
     let mut opened = opened::open(&args.trace, &args.read, true)?;
     let operations = all(&mut opened, args.copies.get())?;
@@ -148,14 +152,14 @@ fn replayed(args: &ReplayArgs, target: &str) -> Result<(Job, Vec<Note>, String)>
     if replay.operations.is_empty() {
         bail!("{}: no operations in it that are replayed", opened.name);
     }
-    let mut notes = notes(args, &replay);
+    let mut notes = difference_notes(args, &replay);
     notes.extend(opened.source.remarks().iter().map(|text| note(text)));
     Ok((job(args, replay, is_virtual)?, notes, opened.name))
 }
 
-/// The operations, in memory.
+/// Reads all operations into memory.
 fn all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
-    let most = MOST / copies as usize;
+    let most = MOST_OPERATIONS / copies as usize;
     let mut operations = Vec::new();
     while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
         if operations.len() == most {
@@ -163,7 +167,7 @@ fn all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
                 "{}: with all copies more than {} operations, which would take more than 1.6 GB of \
                  memory: replay a part of it with --from and --until",
                 opened.name,
-                count(MOST as f64)
+                count(MOST_OPERATIONS as f64)
             );
         }
         operations.push(operation);
@@ -199,8 +203,8 @@ fn note(text: &str) -> Note {
     Note::new(NoteLevel::Approximated, "trace", text)
 }
 
-/// The notes on a load that differs from the recorded one.
-fn notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
+/// Notes on what makes the load differ from the recorded one.
+fn difference_notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
     let mut notes = Vec::new();
     if replay.adapted.folded > 0 {
         notes.push(note(&format!(
@@ -250,6 +254,7 @@ fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
         None if is_virtual => operations.len().min(IN_FLIGHT_VIRTUAL) as u32,
         None => IN_FLIGHT_REAL.min((BUFFERS / block.0).max(1) as u32),
     };
+    // A scratch file is made as large as the replay reaches, in whole pages.
     let ends = operations.iter().map(|op| op.offset + u64::from(op.len));
     let reached = Bytes(ends.max().unwrap_or(0).div_ceil(4096) * 4096);
     let region = Region {
@@ -273,8 +278,8 @@ fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
     })
 }
 
-/// The file from which the same operations can be read again; `None` where they were changed in ways
-/// that no record holds.
+/// The file from which the same operations can be read again, so that the record needs only its name
+/// and checksum; `None` where they were changed in ways that a record cannot describe.
 fn source(args: &ReplayArgs, replay: &Replay) -> Result<Option<TraceFile>> {
     let read = &args.read;
     let is_changed = replay.adapted != blocklab_workload::Adapted::default()
@@ -289,8 +294,10 @@ fn source(args: &ReplayArgs, replay: &Replay) -> Result<Option<TraceFile>> {
         return Ok(None);
     }
     let bytes = read_input(path, LARGEST_REPORT);
+    // Too large to be read at once for the checksum: the record then has no source, as above.
     let Ok(bytes) = bytes else { return Ok(None) };
     let format = Format::detect(&bytes[..bytes.len().min(4096)]);
+    // The formats that a later `--again` reads by the path alone.
     let is_kept = matches!(format, Ok(Format::Own | Format::Iolog));
     Ok(is_kept.then(|| TraceFile {
         path: path.display().to_string(),
@@ -328,7 +335,7 @@ fn room(target: &str) -> Result<Room> {
     let direct = facts.direct_offset_align.map(u64::from);
     let is_folder = path.is_dir();
     Ok(Room {
-        // A scratch file is made as large as it has to be.
+        // In a directory a scratch file is created as large as needed, and `null` has no size.
         size: (!is_folder && facts.kind != TargetKind::Null).then_some(facts.size_bytes.0),
         block: direct.or(below).unwrap_or(1),
     })

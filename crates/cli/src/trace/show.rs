@@ -1,4 +1,4 @@
-//! `blocklab trace show`: what a recorded load is like.
+//! `blocklab trace show`: the character of a recorded load: sizes, mix, order, rates, reuse.
 
 use anyhow::{Result, bail};
 use blocklab_console::{place, terminal};
@@ -23,7 +23,8 @@ struct Shown<'a> {
     began_at: Option<String>,
     #[serde(flatten)]
     character: &'a Character,
-    /// The load beside volumes; `null` where none is named.
+    /// What the load asks for in windows of time beside what each volume of `--on` lets pass; `null`
+    /// without `--on`.
     arrivals: Option<&'a Beside>,
 }
 
@@ -80,7 +81,8 @@ fn volumes(addresses: &[String]) -> Result<Vec<(String, DeviceSpec)>> {
     found.collect()
 }
 
-/// The character, and the most that comes within windows where that is asked for.
+/// Reads all operations: their character and, with `with_windows`, the most that arrives within windows
+/// of several lengths.
 fn read(
     opened: &mut Opened,
     with_reuse: bool,

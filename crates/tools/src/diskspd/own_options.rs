@@ -1,26 +1,34 @@
-//! Options of our own among those of DiskSpd: all begin with two hyphens.
+//! Options of blocklab among those of DiskSpd: all begin with two hyphens, and DiskSpd's with one.
 
 use blocklab_diskspd::{Layout, Mapping, Mistake};
 use blocklab_units::Bytes;
 
 use crate::own_options;
 
-/// Our own options, and what is left for the dialect.
+/// Options of blocklab, and what is left for DiskSpd's parser.
 #[derive(Debug, Default)]
 pub struct OwnOptions {
+    /// `--map`: which path here a path of Windows means.
     pub mappings: Vec<Mapping>,
+    /// `--destroy-data`: devices and files that may be overwritten.
     pub destroy: Vec<String>,
+    /// `--diskspd-layout`: the version whose text output is imitated.
     pub layout: Layout,
+    /// `--size`: of targets for which the command line names none.
     pub size: Option<Bytes>,
     pub read_only: bool,
     pub no_save: bool,
     pub quiet: bool,
     pub help: bool,
+    /// Everything else, in its order.
     pub rest: Vec<String>,
 }
 
 impl OwnOptions {
-    /// Takes out what is ours.
+    /// Takes the options of blocklab out of the arguments.
+    ///
+    /// # Errors
+    /// When an option with two hyphens is unknown, or its value is missing or invalid.
     pub fn split(arguments: &[String]) -> Result<Self, Mistake> {
         let mut own = Self::default();
         let rest = own_options::split(arguments, |name, value| -> Result<bool, Mistake> {
@@ -57,6 +65,7 @@ impl OwnOptions {
                 let size: Bytes = value()?
                     .parse()
                     .map_err(|error| mistake(format!("{error}")))?;
+                // Whole sectors, at least one: direct I/O could not reach the rest.
                 self.size = Some(Bytes(size.0.max(1).next_multiple_of(4096)));
             }
             _ => {

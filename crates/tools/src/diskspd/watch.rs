@@ -1,4 +1,4 @@
-//! What is shown and counted while a profile runs.
+//! The observer of a profile's run: it counts what DiskSpd reports and the Record does not have.
 
 use blocklab_diskspd::{Bucket, Processor, Profile, TimeSpan};
 use blocklab_driver::IntervalData;
@@ -12,19 +12,20 @@ use blocklab_workload::Plan;
 use super::own_options::OwnOptions;
 use crate::processors::Ticks;
 
-/// Draws the live screen, keeps what is measured, and looks at the processors.
+/// Shows progress, and reads the counters of the processors and the intervals of `-D`.
 pub struct Watcher<'a> {
     pub view: LiveView,
-    /// What each processor did in the measured time of each time span.
+    /// For each time span: use of each processor in the measured time.
     pub processors: Vec<Vec<Processor>>,
-    /// What was done in the intervals of `-D` of each time span.
+    /// For each time span: what was done in the intervals of `-D`.
     pub buckets: Vec<Vec<Bucket>>,
     spans: &'a [TimeSpan],
-    /// Index of the time span under way.
+    /// Index of the current time span.
     at: usize,
-    /// At the end of the warm-up.
+    /// The counters at the end of the warm-up.
     before: Ticks,
-    /// When it was last looked at: in a cool-down nothing is.
+    /// The counters at the end of the last interval. There are no intervals in a cool-down, so they
+    /// are those at the end of the measured time then.
     latest: Ticks,
 }
 
@@ -45,7 +46,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// The time span under way.
+    /// The current time span.
     const fn span(&self) -> &TimeSpan {
         &self.spans[self.at]
     }
@@ -88,6 +89,7 @@ impl Watcher<'_> {
         if slice.end <= warmup {
             return;
         }
+        // An interval that began in the warm-up counts with its rest.
         let measured = slice.end.since(warmup);
         if let Some(buckets) = self.buckets.last_mut() {
             buckets.push(Bucket {
@@ -108,7 +110,7 @@ impl Watcher<'_> {
     fn ended(&mut self, record: &Record) {
         let cools = self.span().cooldown > 0;
         self.processors.push(match record.origin {
-            // In virtual time no processor of ours did the work.
+            // In virtual time, the processors of this machine did not do the work.
             Origin::Simulated => Vec::new(),
             _ if cools => self.latest.since(&self.before),
             _ => Ticks::now().since(&self.before),

@@ -1,5 +1,5 @@
-//! What jobs leave in addition to their results: logs and traces, state files, messages on miscompares;
-//! and the logs of `--bandwidth-log` and `--inflate-log`.
+//! Files that jobs write besides their results: logs, traces and state files; messages about
+//! miscompares; and the logs of `--bandwidth-log` and `--inflate-log`.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -21,8 +21,8 @@ use jiff::Timestamp;
 
 use blocklab_results::output::{self, Over};
 
-/// Leaves what the clones of this case are to leave. `epochs_ms`: what the logs of all clones
-/// count from.
+/// Writes the files of the clones of a case that has ended. `epochs_ms`: for each clone, the moment
+/// from which its logs count.
 pub fn leave(
     clones: &[(usize, &CloneFacts)],
     case: &Case,
@@ -57,6 +57,7 @@ pub fn leave(
     Ok(())
 }
 
+/// Prints a miscompare, and dumps the block that was read if `verify_dump` is set.
 fn report(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
     let flawed = Flawed {
         verify: &clone.verify,
@@ -77,6 +78,7 @@ fn report(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
     Ok(())
 }
 
+/// The state file of a clone, from which a later run knows what was written.
 fn state(number: usize, clone: &CloneFacts, job: &Job, progress: &Progress, seed: u64) -> State {
     let recent = progress.recent.iter().zip(0..);
     State {
@@ -110,7 +112,7 @@ fn write_logs(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) ->
 fn write_trace(path: &str, clone: &CloneFacts, job: &Job, log: &JobLog) -> Result<()> {
     let files = &clone.logs.traced;
     let mut entries: Vec<&LogEntry> = log.entries.iter().collect();
-    // A trace has no word for flushes of a range that could be replayed.
+    // The trace format has no action for a flush of a range (sync_file_range), so those are left out.
     let flush = job.flush;
     let flushes = flush.fsync_every > 0 || flush.fdatasync_every > 0 || flush.range_every == 0;
     entries.retain(|entry| entry.direction != Direction::Sync || flushes);
@@ -119,7 +121,8 @@ fn write_trace(path: &str, clone: &CloneFacts, job: &Job, log: &JobLog) -> Resul
         at: entry.begin,
         file: &files[entry.target as usize],
         action: match entry.direction {
-            // A job that has both is flushed as thoroughly when it is replayed.
+            // A log entry does not tell fsync from fdatasync. A job that uses both is replayed with
+            // fsync, which is at least as thorough.
             Direction::Sync if flush.fsync_every == 0 && flush.fdatasync_every > 0 => "datasync",
             other => other.name(),
         },
@@ -132,7 +135,7 @@ fn write_trace(path: &str, clone: &CloneFacts, job: &Job, log: &JobLog) -> Resul
     written.with_context(|| format!("cannot write the trace {path}"))
 }
 
-/// Clones that share a file add to it, as do later runs.
+/// Opens a log. A file that clones share is appended to, and so it is by later runs, as with fio.
 fn open(path: &str, per_job: bool) -> Result<File> {
     if per_job {
         output::create(Path::new(path), Over::Files)
@@ -141,7 +144,7 @@ fn open(path: &str, per_job: bool) -> Result<File> {
     }
 }
 
-/// Whether everything that the jobs are to leave can be written, before they run.
+/// Tries whether all these files can be written, before anything is measured.
 pub fn try_out(prepared: &Prepared) -> Result<()> {
     for (number, clone) in prepared.clones.iter().enumerate() {
         let kinds = LogKind::ALL.into_iter();
@@ -154,8 +157,7 @@ pub fn try_out(prepared: &Prepared) -> Result<()> {
     Ok(())
 }
 
-/// What moments count from, for a run that begins now: nothing where they count from its own
-/// beginning.
+/// The moment in ms from which a log counts, for a run that begins now; 0: from its own beginning.
 pub fn epoch_ms(rule: &LogRule) -> u64 {
     match rule.epoch {
         None => 0,
@@ -164,7 +166,7 @@ pub fn epoch_ms(rule: &LogRule) -> u64 {
     }
 }
 
-/// The clock of this number.
+/// The time in ms of the kernel's clock with this id; 0 if there is none.
 pub fn clock_ms(id: i32) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -175,6 +177,7 @@ pub fn clock_ms(id: i32) -> u64 {
     (time.tv_sec * 1000 + time.tv_nsec / 1_000_000).unsigned_abs()
 }
 
+/// Writes a log in the format that the job requests: histograms, compressed chunks or plain lines.
 fn fill(
     mut out: impl Write,
     kind: LogKind,
@@ -201,6 +204,7 @@ fn fill(
     out.flush()
 }
 
+/// Passes each sample of a log to `put`: of single operations, or the averages of time spans.
 fn samples(
     kind: LogKind,
     clone: &CloneFacts,
@@ -215,6 +219,7 @@ fn samples(
     }
     let by_one = rule.average.is_none();
     for entry in &log.entries {
+        // Entries may also be recorded for `--debug`, in a job whose log has averages.
         if !by_one || entry.direction == Direction::Sync {
             continue;
         }
@@ -229,13 +234,13 @@ fn samples(
             },
             priority: Some(entry.priority),
         };
-        put(rule.sample(epoch_ms, logged, (of_entry(entry, kind), None)))?;
+        put(rule.sample(epoch_ms, logged, (entry_value(entry, kind), None)))?;
     }
     for span in &log.spans {
         if span.direction == Direction::Sync || is_tail(span, rule) {
             continue;
         }
-        let Some((mean, largest)) = of_span(span, kind, rule) else {
+        let Some((mean, largest)) = span_values(span, kind, rule) else {
             continue;
         };
         let logged = Logged {
@@ -251,14 +256,15 @@ fn samples(
     Ok(())
 }
 
-/// What came back within a hundredth of a span after the last whole one is no span of its own: a
-/// chart would show it as a spike.
+/// Whether a span is only the rest after the last whole one, shorter than a hundredth of it. Its few
+/// operations would show as a spike in a chart.
 fn is_tail(span: &LogSpan, rule: &LogRule) -> bool {
     let whole = rule.average.unwrap_or_default();
     span.end > whole && span.length.0 < whole.0 / 100
 }
 
-fn of_entry(entry: &LogEntry, kind: LogKind) -> u64 {
+/// What a log of this kind shows of one operation.
+fn entry_value(entry: &LogEntry, kind: LogKind) -> u64 {
     let completion = entry.service.since(entry.submit);
     match kind {
         LogKind::Bandwidth => speed(entry.len.into(), completion),
@@ -269,9 +275,9 @@ fn of_entry(entry: &LogEntry, kind: LogKind) -> u64 {
     }
 }
 
-/// The mean and the largest value of a span. Rates of the incomplete span at the end are left out:
-/// fio prints only those of whole spans.
-fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<(u64, u64)> {
+/// The mean and the largest value of a span. `None` for the rate of an incomplete span at the end: fio
+/// prints only those of whole spans.
+fn span_values(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<(u64, u64)> {
     let is_whole = Some(span.length) == rule.average;
     let (sum, max) = match kind {
         LogKind::Bandwidth | LogKind::Operations if is_whole => {
@@ -292,18 +298,18 @@ fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<(u64, u64)> 
 /// The files of `--bandwidth-log`: the throughput of all jobs together, by direction.
 const AGGREGATES: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
 
-/// The three files.
+/// These files, open for the whole run.
 pub struct Aggregate([File; 3]);
 
 impl Aggregate {
-    /// The files are in the current folder, as fio's.
+    /// Creates the files in the current directory, as fio does.
     pub fn open() -> Result<Self> {
         let [read, write, trim] =
             AGGREGATES.map(|path| output::create(Path::new(path), Over::Files));
         Ok(Self([read?, write?, trim?]))
     }
 
-    /// A line in each for what was moved in the interval that ends now.
+    /// Writes a line into each file with the mean throughput of the interval that ends now.
     pub fn add(&mut self, interval: &Interval, elapsed: Nanos) -> io::Result<()> {
         let flows = [&interval.read, &interval.write, &interval.trim];
         for (direction, (file, flow)) in self.0.iter_mut().zip(flows).enumerate() {
@@ -315,7 +321,7 @@ impl Aggregate {
     }
 }
 
-/// A log that is not compressed as it should be, as in fio.
+/// Fio's exit code for a log that is not in its compressed format.
 const FOREIGN: u8 = 253;
 
 /// `--inflate-log`: prints the text of a compressed log, and returns the exit code.
@@ -333,7 +339,7 @@ pub fn print_inflated(path: &str) -> Result<u8> {
             terminal::warn(&format!("{path} is cut off: what it holds was printed"));
             Ok(status::DONE)
         }
-        // A reader that has gone away has what it wanted.
+        // A closed pipe is no failure: with `| head`, the reader has got what it wanted.
         Err(Unreadable::Unwritten(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(status::DONE)
         }

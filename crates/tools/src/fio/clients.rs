@@ -1,7 +1,7 @@
-//! `--client`: the jobs on other hosts, all begun at one moment, reported as fio's client reports them.
+//! `--client`: jobs on other hosts that begin together, reported as fio's client does.
 //!
-//! A file of its own: nothing is measured here. Each host reads its jobs by itself and leaves a run; here
-//! they are printed together.
+//! Nothing is measured on this machine. Each host parses its jobs, runs them and stores its run; here
+//! the results are collected and printed.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -19,7 +19,7 @@ use blocklab_workload::Plan;
 use super::clock::now;
 use super::environment::{self, Presence, Texts};
 use super::share::Share;
-use super::{INTERRUPTED, OwnOptions, exit_code, name, output, sections};
+use super::{INTERRUPTED, OwnOptions, WRITES_IN_READ_ONLY, exit_code, name, output, sections};
 use crate::hosts::{HostShare, HostsEnd, HostsLoad, ManyHosts};
 use crate::tool_run::with_keeping;
 
@@ -34,8 +34,7 @@ pub(super) fn run(
     refuse(general)?;
     let parts = parts(command)?;
     if general.read_only && parts.iter().any(|part| part.prepared.plan.writes()) {
-        let words = "trim and write operations are not allowed with the --readonly parameter";
-        return Err(anyhow!(words));
+        return Err(anyhow!(WRITES_IN_READ_ONLY));
     }
     if general.parse_only {
         return Ok(status::DONE);
@@ -53,12 +52,13 @@ pub(super) fn run(
 /// A host, and what it runs.
 struct Part {
     host: String,
+    /// What is sent to the host.
     share: Share,
-    /// As far as it is known here: files are looked at on the host.
+    /// The plan as far as it is known here; the host plans again, with its own files.
     prepared: Prepared,
 }
 
-/// What is of one machine, or of a run that prints while it lasts.
+/// Refuses options that concern one machine, or that print while a run lasts.
 fn refuse(general: &General) -> Result<()> {
     let given = [
         ("status-interval", general.status_interval.is_some()),
@@ -78,6 +78,7 @@ fn refuse(general: &General) -> Result<()> {
     }
 }
 
+/// The hosts of all clients, each with its jobs.
 fn parts(command: &Command) -> Result<Vec<Part>> {
     let mut texts = Texts::default();
     let mut parts = Vec::new();
@@ -103,14 +104,14 @@ fn parts(command: &Command) -> Result<Vec<Part>> {
             });
         }
     }
+    // Only now, when all job files are read: every host gets the same collection.
     for part in &mut parts {
-        part.share.texts = texts.told();
+        part.share.texts = texts.for_another_host();
     }
     Ok(parts)
 }
 
-/// The host that was named, or those of the file of this name. Ports are those of fio's server, which
-/// is not used here.
+/// The hosts of a client: the one that is named, or those in the file of this name.
 fn host_names(client: &Client) -> Result<Vec<String>> {
     let path = Path::new(&client.host);
     if !path.is_file() {
@@ -130,6 +131,8 @@ fn host_names(client: &Client) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// The name or address of a host in fio's notation `[ip:]HOST[,PORT]`. The port is dropped: it is that
+/// of fio's server, which is not used here.
 fn host_name(text: &str) -> Result<String> {
     if text.starts_with("sock:") {
         return Err(anyhow!(
@@ -144,7 +147,7 @@ fn host_name(text: &str) -> Result<String> {
     Ok(address.split(',').next().unwrap_or(address).to_owned())
 }
 
-/// The inputs as words of a command line, with the options that hold on a host.
+/// The inputs as arguments of a fio command line, with the options that also apply on the host.
 fn arguments(general: &General, inputs: &[Input]) -> Vec<String> {
     let mut words = Vec::new();
     for section in &general.sections {
@@ -163,6 +166,7 @@ fn arguments(general: &General, inputs: &[Input]) -> Vec<String> {
                 words.push(format!("--name={}", section.name));
                 for setting in &section.settings {
                     match &setting.value {
+                        // Already written above: a second one would begin another job.
                         _ if setting.key == "name" => {}
                         Some(value) => words.push(format!("--{}={value}", setting.key)),
                         None => words.push(format!("--{}", setting.key)),
@@ -187,7 +191,7 @@ fn load(parts: &[Part], own: &OwnOptions) -> Result<HostsLoad> {
         tool: "fio",
         plan: first.clone(),
         shares,
-        // What the environment gives up names no host.
+        // On hosts, permissions have the form HOST:NAME, which the environment variable has not.
         destroy_data: own
             .destroy
             .iter()
@@ -201,12 +205,14 @@ fn load(parts: &[Part], own: &OwnOptions) -> Result<HostsLoad> {
     })
 }
 
+/// A text with the name of its host before each line, as fio's client prints it.
 fn on_host(host: &str, text: &str) -> String {
     text.lines()
         .map(|line| format!("<{host}> {line}\n"))
         .collect()
 }
 
+/// Prints the results of all hosts and gives the exit code: the number of failed jobs and hosts.
 fn conclude(
     out: &mut output::Out<'_>,
     parts: &[Part],
@@ -224,6 +230,7 @@ fn conclude(
                     measurements: &record.measurements,
                 });
                 failed = failed.saturating_add(match exit_code(record) {
+                    // Counted once for all hosts, below.
                     INTERRUPTED => 0,
                     code => code,
                 });

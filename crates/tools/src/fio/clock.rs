@@ -1,8 +1,8 @@
-//! The command's own time, in addition to the measured one.
+//! The time of the command itself, as opposed to the measured time.
 
 use std::time::Instant;
 
-/// This moment.
+/// The current time, for waits, progress and the elapsed time that fio prints.
 #[expect(
     clippy::disallowed_methods,
     reason = "no figure of a run comes from it"

@@ -1,7 +1,7 @@
-//! `--debug`: what a run did, in the lines that scripts look for.
+//! `--debug`: the lines about a run that scripts look for.
 //!
-//! They are written when the jobs between two stonewalls have ended, job by job: printing them while
-//! the clock runs would be measured, too.
+//! They are printed job by job when the jobs between two stonewalls have ended. Printing them while
+//! jobs run would slow these down.
 
 use std::fmt::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -14,18 +14,18 @@ use blocklab_workload::{Case, Direction, Job, Log, Plan, Steady};
 
 use blocklab_console::terminal;
 
-/// Adds a line about a word to a text, where that word is wanted.
+/// Adds a line about a debug word to a text, if that word was given.
 macro_rules! line {
     ($debug:expr, $to:expr, $word:literal, $($line:tt)*) => {
         $debug.write($to, $word, format_args!($($line)*))
     };
 }
 
-/// What is printed.
+/// What `--debug` prints.
 #[derive(Debug, Default)]
 pub struct Debug {
     words: Vec<&'static str>,
-    /// `job:2`: the only clone that is printed, from 1; 0 where no number was given.
+    /// `job:2`: number of the only clone that is printed, from 1; 0 if the number is missing.
     only: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ impl Debug {
         self.words.contains(&word)
     }
 
-    /// Adds a line about `word`, where it is wanted.
+    /// Adds a line about `word`, if it was given.
     fn write(&self, to: &mut String, word: &str, line: std::fmt::Arguments<'_>) {
         if self.wants(word) {
             // Writing to a text does not fail.
@@ -63,7 +63,7 @@ impl Debug {
         }
     }
 
-    /// What stands before everything else: what is printed, and how the jobs were read.
+    /// The lines before everything else: which words were given, and how the jobs were parsed.
     pub fn opening(&self, sections: &[Section]) -> String {
         let mut text = String::new();
         for word in &self.words {
@@ -89,8 +89,7 @@ impl Debug {
         text
     }
 
-    /// The seed of each case, from which all its draws come. Scripts that compare seeds got no line
-    /// to compare.
+    /// The seed of each case, in the lines that scripts compare between two runs.
     pub fn seeds(&self, cases: &[Case]) -> String {
         let mut text = String::new();
         for case in cases {
@@ -106,7 +105,7 @@ impl Debug {
         text
     }
 
-    /// Single operations are printed only where they are kept.
+    /// Makes jobs record single operations, if a word prints them.
     pub fn prepare(&self, plan: &mut Plan) {
         let of_operations = ["io", "random", "verify"];
         if !of_operations.iter().any(|word| self.wants(word)) {
@@ -127,7 +126,7 @@ impl Debug {
         }
     }
 
-    /// What a clone did; `number` is its own, from 1.
+    /// The lines about what a clone did; `number` is that of the clone, from 1.
     pub fn job(
         &self,
         number: usize,
@@ -171,6 +170,7 @@ impl Debug {
         text
     }
 
+    /// The changes from each state to the next.
     fn states(&self, to: &mut String, states: [&str; 4]) {
         let pid = process::id();
         for pair in states.windows(2) {
@@ -179,7 +179,7 @@ impl Debug {
         }
     }
 
-    /// The disks below its files, and their counters now.
+    /// The disks below a job's files, with their current counters.
     fn disks(&self, to: &mut String, job: &Job) {
         if !self.wants("diskutil") {
             return;
@@ -205,7 +205,7 @@ impl Debug {
         }
     }
 
-    /// What was sealed, and then compared.
+    /// The blocks that got a verification header, and those that were compared.
     fn verified(&self, to: &mut String, kind: &str, entries: &[LogEntry]) {
         let mut reads = false;
         for LogEntry {
@@ -233,6 +233,7 @@ impl Debug {
         }
     }
 
+    /// The steps of one operation.
     fn operation(&self, to: &mut String, job: &Job, entry: &LogEntry) {
         let number = entry.direction as u8;
         if !job.pattern.is_sequential() {
@@ -251,8 +252,8 @@ impl Debug {
         }
     }
 
-    /// The intervals by which the steady state was judged, a line for each.
-    pub fn rounds(&self, clones: &[&CloneFacts], measured: &Measurement) -> String {
+    /// A line for each interval by which the steady state was judged.
+    pub fn steady_intervals(&self, clones: &[&CloneFacts], measured: &Measurement) -> String {
         let mut text = String::new();
         let judged = clones.iter().filter(|clone| clone.steady.is_some());
         for clone in judged {
@@ -279,7 +280,7 @@ impl Debug {
     }
 }
 
-/// What `iops:10%` or `bw_slope:1m` sets, in fio's words.
+/// Fio's line about a steady-state setting such as `iops:10%` or `bw_slope:1m`.
 fn threshold(text: &str) -> Option<String> {
     let (what, limit) = text.split_once(':')?;
     if let Some(percent) = limit.strip_suffix('%') {
@@ -294,7 +295,8 @@ fn threshold(text: &str) -> Option<String> {
     }
 }
 
-/// Numbers and name of the disk on which a file lies, or which it is; nothing where there is none.
+/// The number `major/minor` of the device that a path is or is stored on, and the name of its disk;
+/// `None` for network and memory file systems.
 fn disk_below(path: &str) -> Option<(String, String)> {
     let metadata = fs::metadata(path).ok()?;
     let number = if metadata.file_type().is_block_device() {
@@ -305,7 +307,7 @@ fn disk_below(path: &str) -> Option<(String, String)> {
     let device = format!("{}/{}", libc::major(number), libc::minor(number));
     let link = fs::read_link(format!("/sys/dev/block/{}", device.replace('/', ":"))).ok()?;
     let mut names = link.iter().rev().filter_map(|name| name.to_str());
-    // The disk of a partition is the folder around it.
+    // In sysfs, the folder of a partition is inside that of its disk.
     let disk = names.find(|name| fs::exists(format!("/sys/block/{name}")).unwrap_or(false))?;
     Some((device, disk.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! What a job file requires of the machine.
+//! What planning a job file needs to know of the machine: texts, variables, files and devices.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,20 +15,20 @@ use blocklab_console::chance;
 use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 
-/// Where the texts of job files and their variables come from: this machine, which remembers what it
-/// was asked, so that another host answers the same.
+/// Reads job files, their includes and environment variables, and remembers what it read. Another host
+/// gets that memory, so that it plans the same jobs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Texts {
     files: BTreeMap<String, String>,
     includes: BTreeMap<String, String>,
     variables: RefCell<BTreeMap<String, String>>,
-    /// Whether nothing else is there: they come from another host.
+    /// Whether this is the memory of another host, so that variables of this one must not be read.
     is_told: bool,
 }
 
 impl Texts {
-    /// As another host gets them.
-    pub fn told(&self) -> Self {
+    /// A copy to send to another host.
+    pub fn for_another_host(&self) -> Self {
         Self {
             is_told: true,
             ..self.clone()
@@ -63,7 +63,8 @@ impl Reader for Texts {
         Ok(text)
     }
 
-    /// What the machine has is that of the host on which the jobs run.
+    /// Fio's own variables describe the machine on which the jobs run; others are those of the
+    /// environment in which the command was typed.
     fn variable(&self, name: &str) -> Option<String> {
         match name {
             "$pagesize" => Some(page_size().to_string()),
@@ -80,16 +81,17 @@ impl Reader for Texts {
     }
 }
 
-/// Whether files and devices are looked at.
+/// Whether the sizes of files and devices must be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// They are.
+    /// They are looked up: the jobs will run here.
     Looked,
-    /// What is not there is thought to be: the jobs are only read.
+    /// A target that does not exist is assumed to: the jobs are only parsed here.
     Supposed,
 }
 
-/// The plan of these jobs on this machine: where state files lie, and as which client.
+/// Plans the jobs on this machine. `aux` is the directory of state files; `client` the name of this
+/// host in a run of several.
 pub fn prepare(
     resolved: &Resolved,
     name: &str,
@@ -116,15 +118,16 @@ pub fn prepare(
     };
     let mut prepared = plan(resolved, name, &context)?;
     for group in &mut prepared.control_groups {
-        // Only what we make is ours to remove.
+        // A group that exists already is not removed after the run.
         group.keep |= Path::new(&group.path).exists();
     }
     Ok(prepared)
 }
 
-/// Bytes of a file that is thought to be there.
+/// Assumed size in bytes of a target that is not looked up.
 const SUPPOSED: u64 = 1 << 40;
 
+/// Size in bytes of what is at a path; 0 for a directory, `None` if nothing is there.
 fn size_of(path: &str) -> Option<u64> {
     let metadata = fs::metadata(path).ok()?;
     if metadata.is_file() {
@@ -138,7 +141,8 @@ fn size_of(path: &str) -> Option<u64> {
         .map(|facts| facts.size_bytes.0)
 }
 
-/// Free bytes of the file system, including those reserved for root.
+/// Free bytes, including those reserved for root, of the file system on which a path is or would be
+/// created.
 fn room_at(path: &Path) -> Option<u64> {
     let parent = path
         .parent()
@@ -149,7 +153,7 @@ fn room_at(path: &Path) -> Option<u64> {
     Some(found.f_bfree.saturating_mul(found.f_frsize))
 }
 
-/// Regular files, directory by directory, by name.
+/// The regular files in a directory and below it, sorted by name in each directory.
 fn files_below(directory: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
@@ -158,7 +162,7 @@ fn files_below(directory: &Path) -> Vec<String> {
     paths.sort();
     let mut files = Vec::new();
     for path in paths {
-        // Links are not followed: they could lead back.
+        // Links are not followed, because one that leads back up would never end.
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => files.extend(files_below(&path)),
             Ok(metadata) if metadata.is_file() => files.push(path.display().to_string()),
@@ -168,6 +172,7 @@ fn files_below(directory: &Path) -> Vec<String> {
     files
 }
 
+/// The processors of a memory node; empty if there is no such node.
 fn node_processors(node: u32) -> Vec<u32> {
     let path = format!("/sys/devices/system/node/node{node}/cpulist");
     let text = fs::read_to_string(path).unwrap_or_default();
@@ -190,7 +195,7 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The kernel's name of the device; its number where the kernel has none.
+/// The path of the device with this number: by the kernel's name, or by number if it has none.
 fn device_of(major: u32, minor: u32) -> String {
     let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).unwrap_or_default();
     let name = link.file_name().map(|name| name.display().to_string());

@@ -1,5 +1,5 @@
-//! The files and control groups of the jobs: made before the run, as fio makes them, and left behind as it leaves
-//! them.
+//! The files and control groups of the jobs: created before the run as fio creates them, and removed
+//! or left after it as fio does.
 
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
@@ -20,14 +20,15 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 
 use blocklab_results::output::{self, Over};
 
-/// Makes the missing files; returns false when that was interrupted. Jobs may overwrite the content
-/// of regular files that they name, as with fio. Where a file cannot be made, only its jobs fail.
+/// Creates the missing files; false, when a signal interrupts that. As with fio, jobs may overwrite the
+/// content of regular files that they name, and if a file cannot be created, only its jobs fail.
 pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     for directory in &prepared.directories {
         if !Path::new(directory).is_dir() {
             bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
         }
     }
+    // Refusals come first: nothing may be created for a run that will not take place.
     permit_devices(prepared, guard)?;
     make_groups(&prepared.control_groups)?;
     let is_used = !prepared.clones.iter().all(|clone| clone.create_only);
@@ -44,7 +45,7 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
         if interrupted.load(Relaxed) {
             return Ok(false);
         }
-        // Most files lie where the one before lies.
+        // Most files are in the directory of the one before, which needs no second check then.
         let path = Path::new(&file.path);
         let own = path.parent().map(Path::to_owned);
         let is_elsewhere = parent.as_ref() != Some(&own);
@@ -57,7 +58,7 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
             }
             Ok(true) => {}
             Ok(false) => return Ok(false),
-            Err(error) => match kernel_answer(&error) {
+            Err(error) => match errno(&error) {
                 Some(number) => {
                     terminal::complain(&error);
                     failed.push((file.path.clone(), number));
@@ -66,7 +67,7 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
             },
         }
     }
-    leave_out(prepared, &failed);
+    mark_failed(prepared, &failed);
     // Jobs may overwrite what they name.
     for job in prepared.jobs().filter(|job| is_used && job.changes()) {
         if prepared.failed().any(|clone| clone.job == job.name) {
@@ -98,16 +99,16 @@ pub fn permit_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
     Ok(())
 }
 
-/// The number of the error with which the kernel answered; nothing where it was not asked, as a rule
-/// forbids it.
-fn kernel_answer(error: &anyhow::Error) -> Option<i32> {
+/// The errno in an error, if the kernel failed the call. `None` if a rule of blocklab forbids it: that
+/// refuses the whole run and not only a job.
+fn errno(error: &anyhow::Error) -> Option<i32> {
     let causes = error.chain();
     let mut answers = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
     answers.next().filter(|_| !error.is::<Refusal>())
 }
 
-/// Takes the jobs of these files out of the plan; they have failed.
-fn leave_out(prepared: &mut Prepared, failed: &[(String, i32)]) {
+/// Marks the jobs that use one of these files as failed, so that they do not run.
+fn mark_failed(prepared: &mut Prepared, failed: &[(String, i32)]) {
     if failed.is_empty() {
         return;
     }
@@ -123,23 +124,24 @@ fn leave_out(prepared: &mut Prepared, failed: &[(String, i32)]) {
     }
 }
 
-/// This many files get a mark, which takes a descriptor and a look at what is in each: a study that comes
-/// of a job file works on few. With more, the layout is to be as quick as fio's.
+/// Most files that get the mark of blocklab's files. Each mark needs a descriptor and a look into the
+/// file; a plan with more files must be laid out as fast as fio does it.
 const MARKED: usize = 16;
 
-/// Makes files, one after the other. Its methods return whether they were not interrupted.
+/// Creates files one after the other. Its methods return false when a signal interrupts them.
 struct Maker<'a> {
     guard: &'a Guard,
     interrupted: &'a AtomicBool,
     may_create: bool,
-    /// Whether files get the mark of ours.
+    /// Whether files are marked as blocklab's, so that later commands may overwrite them.
     marks: bool,
     filler: FileFiller,
 }
 
 impl Maker<'_> {
-    /// Makes what is missing of a file. `is_held`: what no job opens is not held open, as there may
-    /// be more of it than descriptors. `is_elsewhere`: its directory may be missing, too.
+    /// Creates a file, or lengthens one that is too short. `is_held`: whether it is kept open for the
+    /// jobs; files that no job opens are not, because there may be more of them than descriptors.
+    /// `is_elsewhere`: whether its directory is another one than that of the file before.
     fn make(&mut self, file: &Planned, is_held: bool, is_elsewhere: bool) -> Result<bool> {
         let path = Path::new(&file.path);
         if file.layout == Layout::Name {
@@ -182,6 +184,7 @@ impl Maker<'_> {
         }
     }
 
+    /// Creates a file or directory that does not exist.
     fn create(&mut self, file: &Planned, is_held: bool) -> Result<bool> {
         let path = Path::new(&file.path);
         let new = self.guard.free_path(path)?;
@@ -190,10 +193,10 @@ impl Maker<'_> {
             new.create_directory(0o755).with_context(failed)?;
             return Ok(true);
         }
-        // Files that stay are for other jobs and users, too, as fio's are.
+        // Files that stay can be read by other users, as those of fio can.
         let created = new.create(0o644);
         if created.is_err() {
-            // The reason may be a link that leads nowhere.
+            // If the reason is a dangling link, the guard has the better message.
             self.guard.new_path(path)?;
         }
         let handle = created.with_context(failed)?;
@@ -203,14 +206,15 @@ impl Maker<'_> {
             let filled = self.fill(&handle.file(), path, file.length);
             if !matches!(filled, Ok(true)) {
                 if handle.is_at(path) {
-                    // A half-made file is of no use; a second failure would add nothing.
+                    // The next run would take a half-filled file for a whole one. The first error is
+                    // reported; that the removal fails, too, would tell nothing new.
                     let _ = fs::remove_file(path);
                 }
                 return filled;
             }
         }
         if is_held && self.marks {
-            // Another command may overwrite it, as a file that `run` has made.
+            // With the mark, other commands may overwrite it, like a file that `run` has created.
             mark(&handle);
             self.guard.adopt(&handle);
         } else if is_held {
@@ -219,7 +223,7 @@ impl Maker<'_> {
         Ok(true)
     }
 
-    /// Makes a file longer that is too short, unless it is in use or a job forbids that.
+    /// Lengthens an existing file that is too short, unless the guard or a job forbids that.
     fn fit(&mut self, handle: &Handle, file: &Planned) -> Result<bool> {
         let metadata = handle.metadata()?;
         if metadata.is_dir() {
@@ -253,6 +257,7 @@ impl Maker<'_> {
         self.fill(&open, handle.path(), Bytes(file.length.0 - length))
     }
 
+    /// Fills `size` bytes from the current position of the file on.
     fn fill(&mut self, file: &File, path: &Path, size: Bytes) -> Result<bool> {
         let layout = blocklab_driver::Layout { file, path, size };
         Ok(self.filler.fill(layout, self.interrupted, |_| {})?)
@@ -264,9 +269,8 @@ fn forbidden(file: &Planned) -> anyhow::Error {
     anyhow!("{path} is not there, and allow_file_create=0 forbids to make it")
 }
 
-/// Refuses, in a run that only reads, jobs for which a file would have to be made or to grow. Fio
-/// prints these words, measures what there is, and fails at the end of the file; here nothing
-/// is run.
+/// Refuses, for a read-only run, jobs that need a file to be created or lengthened. Fio prints the same
+/// message, measures what is there and fails at the end of the file; here nothing is run.
 pub fn refuse_changes(prepared: &Prepared) -> Result<()> {
     const REFUSED: &str = "refusing extend of file due to read-only";
     for job in prepared.jobs() {
@@ -308,11 +312,12 @@ pub fn refuse_changes(prepared: &Prepared) -> Result<()> {
     Ok(())
 }
 
-/// What is about to be made, a line for each job that names it first.
+/// Fio's lines about files that will be laid out: one line for each job, a file with the first job
+/// that names it.
 pub fn plans(prepared: &Prepared) -> Vec<String> {
     let mut missing = Vec::new();
     for file in &prepared.files {
-        // Nothing is laid out for an engine that makes its files itself: they are not looked at.
+        // An engine that creates its files itself needs no layout.
         let is_short = file.layout != Layout::Name
             && fs::metadata(&file.path).map_or(true, |metadata| {
                 metadata.is_file() && metadata.len() < file.length.0
@@ -345,7 +350,7 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
     lines
 }
 
-/// The missing directories of a file, where the nearest that exists may get any.
+/// Creates the missing directories of a file, if the guard permits it in the nearest existing one.
 fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     let Some(parent) = path
         .parent()
@@ -362,7 +367,7 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
 }
 
-/// Sets the length of the file, and allocates its space where the file system can.
+/// Sets the length of a file, and allocates its space if that is requested and the file system can.
 fn reserve(open: &File, file: &Planned) -> io::Result<()> {
     let length = file.length.0;
     if file.layout == Layout::Space && fallocate(open, FallocateFlags::empty(), 0, length).is_ok() {
@@ -371,7 +376,8 @@ fn reserve(open: &File, file: &Planned) -> io::Result<()> {
     open.set_len(length)
 }
 
-/// Before the jobs of a case: cached pages are read or dropped.
+/// Prepares the files of a case: reads them into the page cache or drops them from it, and removes
+/// those that jobs will create.
 pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
     for clone in clones {
         let job = jobs.iter().find(|job| job.name == clone.job);
@@ -384,24 +390,24 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
             }
             let Ok(file) = File::open(path) else { continue };
             if clone.pre_read {
-                // What cannot be read fails in the run, as data.
+                // A read error will come up in the run, where it is counted.
                 let _ = io::copy(&mut &file, &mut io::sink());
             } else if clone.invalidate {
-                // It is advice, so failure does not matter.
+                // The kernel may ignore this advice in any case.
                 let _ = fadvise(&file, 0, None, Advice::DontNeed);
             }
         }
     }
 }
 
-/// What will be created must not be there: an empty directory goes, and an empty file. Whether a longer one holds
-/// anything, its number of blocks does not show: some file systems count none, and a disk image
-/// without content is one all the same.
+/// Removes an empty file or directory, so that a job can create it. A file with a length stays, even if
+/// no block is allocated for it: some file systems report none, and a sparse disk image is worth
+/// keeping, too.
 fn make_room(path: &Path) {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return;
     };
-    // Where it cannot go, creating a file opens it, and creating a directory fails.
+    // If it cannot be removed, the job opens the file instead, or fails to create the directory.
     if metadata.is_dir() {
         let _ = fs::remove_dir(path);
     } else if metadata.is_file() && metadata.len() == 0 {
@@ -409,7 +415,7 @@ fn make_room(path: &Path) {
     }
 }
 
-/// When a command of a job is run.
+/// When a command of a job runs; its number is the index into the commands of a clone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Around {
     /// Before the job.
@@ -418,21 +424,22 @@ pub enum Around {
     After,
 }
 
-/// Runs the commands of these clones, once for each job. Returns the lines to print about them,
-/// and which jobs' commands failed.
+/// Runs the commands (`exec_prerun` or `exec_postrun`) of these clones, once for each job. Returns the
+/// lines to print about them, and the numbers of the jobs whose commands failed.
 pub fn commands<'a>(
     clones: impl Iterator<Item = &'a CloneFacts>,
     around: Around,
 ) -> (Vec<String>, Vec<usize>) {
-    let (mut lines, mut failed, mut commanded) = (Vec::new(), Vec::new(), None);
+    let (mut lines, mut failed, mut latest) = (Vec::new(), Vec::new(), None);
     for clone in clones {
-        if commanded == Some(clone.spec) {
+        // The clones of a job follow each other, and its command runs once for all of them.
+        if latest == Some(clone.spec) {
             continue;
         }
         let Some(text) = &clone.commands[around as usize] else {
             continue;
         };
-        commanded = Some(clone.spec);
+        latest = Some(clone.spec);
         let suffix = match around {
             Around::Before => "prerun",
             Around::After => "postrun",
@@ -449,11 +456,14 @@ pub fn commands<'a>(
     (lines, failed)
 }
 
-/// The output of the command goes to `JOB.prerun.txt`. As in fio that is a redirection behind its
-/// text: one within the text comes first, and of several commands the last is meant. Returns
-/// whether it succeeded.
+/// Runs a command with its output in the file `path`; false, when it fails.
+///
+/// As in fio, the redirection is appended to the command's text. So a redirection in the text itself
+/// wins, and of several commands only the output of the last one goes to the file.
 fn command(text: &str, path: &str, suffix: &str) -> bool {
     let ran = output::create(Path::new(path), Over::Files).and_then(|_| {
+        // The path is passed as an argument, so that no character of a job's name means something to
+        // the shell.
         let redirected = format!("{text} >\"$0\" 2>&1");
         let status = Command::new("sh")
             .args(["-c", &redirected, path])
@@ -469,7 +479,7 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
     }
 }
 
-/// What was not written of a file that was to be filled is cut off.
+/// Cuts a file that jobs were to fill back to the end of what they have written.
 fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
     let (Some(before), path) = (file.cut_to, Path::new(&file.path)) else {
         return Ok(());
@@ -479,6 +489,8 @@ fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
     if !metadata.is_file() || !guard.is_unchanged(path, &metadata) {
         return Ok(());
     }
+    // What was there before stays. Behind it, the file has data where the jobs wrote, and holes; the
+    // end is that of the last data.
     let mut end = before.0;
     let mut data = rustix::fs::seek(&open, rustix::fs::SeekFrom::Data(end));
     while let Ok(begin) = data {
@@ -488,7 +500,7 @@ fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
     open.set_len(end.min(metadata.len()))
 }
 
-/// After the run: what is not wanted any longer.
+/// Cleans up after the run: cuts and removes files and removes control groups as the jobs request.
 pub fn remove(prepared: &Prepared, guard: &Guard) {
     for file in &prepared.files {
         if let Err(error) = cut(file, guard) {
@@ -500,19 +512,20 @@ pub fn remove(prepared: &Prepared, guard: &Guard) {
     let of_names: HashSet<&String> = jobs.flat_map(|job| &job.targets).collect();
     for file in prepared.files.iter().filter(|file| file.unlink) {
         let path = Path::new(&file.path);
-        // The name of a device, or a link to one, is not ours to take away; fio leaves it, too.
+        // The name of a device, or a link to one, must not be removed; fio leaves it, too.
         let Some(metadata) = fs::metadata(path).ok().filter(Metadata::is_file) else {
             continue;
         };
-        // An engine of names may have made it anew.
+        // A file that somebody has changed meanwhile stays. With an engine that creates names, the
+        // job itself may have made another file of the name.
         if of_names.contains(&file.path) || guard.is_unchanged(path, &metadata) {
-            // It may be gone already; nobody misses it then.
+            // It may be gone already.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Makes the control groups that are missing, and gives the weights.
+/// Creates the missing control groups and sets their weights.
 fn make_groups(groups: &[ControlGroup]) -> Result<()> {
     for group in groups {
         let path = &group.path;
@@ -534,13 +547,14 @@ fn make_groups(groups: &[ControlGroup]) -> Result<()> {
     Ok(())
 }
 
-/// Without making the file: a kernel that weighs nothing has none.
+/// Writes a weight into a group's file. The file is not created: a kernel without weights has none,
+/// and that must be an error.
 fn set_weight(file: &Path, weight: u32) -> io::Result<()> {
     let mut open = File::options().write(true).open(file)?;
     open.write_all(weight.to_string().as_bytes())
 }
 
-/// Removes what need not stay.
+/// Removes the control groups that were made for the run.
 fn remove_groups(groups: &[ControlGroup]) {
     for group in groups.iter().filter(|group| !group.keep) {
         match fs::remove_dir(&group.path) {

@@ -65,6 +65,7 @@ pub fn usage() -> String {
     )
 }
 
+/// `--cmdhelp`: all options with a line each, or one in detail.
 fn command_help(name: &str) -> Result<String> {
     if name.is_empty() || name == "all" {
         return Ok(options().iter().map(help_line).collect());
@@ -80,6 +81,7 @@ fn help_line(option: &Opt) -> String {
     format!("{:<24}: {}\n", option.name, option.meaning)
 }
 
+/// An option in detail, in the layout of `fio --cmdhelp=OPTION`.
 fn described(option: &Opt) -> String {
     let mut rows = vec![(option.name, option.meaning.to_owned())];
     for alias in option.aliases {
@@ -101,12 +103,14 @@ fn described(option: &Opt) -> String {
         .collect()
 }
 
+/// The type and the range of an option's value, in fio's words.
 fn kind(kind: Kind) -> (&'static str, Option<String>) {
     match kind {
         Kind::Text | Kind::Names | Kind::Name | Kind::Word(_) => ("string (opt=bla)", None),
         Kind::Flag => ("empty or boolean value ([0|1])", None),
         Kind::Bool => ("boolean value (opt=1)", Some("min=0, max=1".to_owned())),
         Kind::Int(low, high) => {
+            // Fio prints -1 for a value without an upper limit.
             let high = if high == i64::MAX { -1 } else { high };
             (
                 "integer value (opt=100)",
@@ -125,6 +129,7 @@ fn kind(kind: Kind) -> (&'static str, Option<String>) {
     }
 }
 
+/// `--enghelp`: all engines, the options of one, or one option in detail.
 fn engine_help(name: &str) -> Result<String> {
     if name.is_empty() {
         let names = engines().map(|(name, _)| format!("\t{name}\n"));

@@ -1,6 +1,7 @@
-//! `--idle-prof`: how idle the processors were. On each of them a thread that runs only where
-//! nothing else does goes through units of work; how many it came through shows how much time was
-//! left over.
+//! `--idle-prof`: how idle the processors were.
+//!
+//! On each processor, a thread of the lowest priority (SCHED_IDLE) repeats a unit of work whose
+//! duration is known. The number of units that it got done shows how much time the others left.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -13,23 +14,28 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::clock::now;
 
-/// Bytes that a unit of work goes over.
+/// Bytes that a unit of work touches.
 const UNIT: usize = 32 << 10;
-/// Units by which their time is known.
+/// Number of units from which the duration of one is calculated.
 const SAMPLES: usize = 10;
 
-/// The threads at work.
+/// The running threads.
 pub struct Profiler {
     how: Profiled,
     begun: Instant,
+    /// Ends the threads.
     over: Arc<AtomicBool>,
+    /// For each processor: its number, the units done so far, and its thread.
     counters: Vec<(usize, Arc<AtomicU64>, JoinHandle<()>)>,
+    /// Duration of a unit in µs.
     mean: f64,
+    /// Standard deviation of that in µs.
     deviation: f64,
 }
 
 impl Profiler {
-    /// Learns how long a unit takes, and starts the threads, if there are to be any.
+    /// Measures how long a unit takes and starts a thread on each processor; none, if only the
+    /// calibration is requested.
     pub fn start(how: Profiled) -> Self {
         let (mean, deviation) = calibrate();
         let over = Arc::new(AtomicBool::new(false));
@@ -53,14 +59,15 @@ impl Profiler {
         }
     }
 
-    /// Ends the threads.
+    /// Ends the threads and gives the idle time of each processor in per cent.
     pub fn finish(self) -> Idleness {
         self.over.store(true, Ordering::Relaxed);
         let passed = self.begun.elapsed().as_secs_f64() * 1e6;
         let counters = self.counters.into_iter().map(|(number, units, thread)| {
             let worked = units.load(Ordering::Relaxed) as f64 * self.mean;
-            // One that panicked counts for what it did.
+            // A thread that panicked counts with the units that it got done.
             let _ = thread.join();
+            // A unit can take less time than in the calibration, which would give over 100 %.
             (number, (worked * 100.0 / passed.max(1.0)).min(100.0))
         });
         Idleness {
@@ -82,14 +89,15 @@ fn work(number: usize, over: &AtomicBool, units: &AtomicU64) {
     }
 }
 
+/// One unit of work. `black_box` keeps the compiler from leaving it out.
 fn unit(page: &mut [u8]) {
     for (index, byte) in page.iter_mut().enumerate() {
         *byte = black_box(byte.wrapping_mul(3).wrapping_add(index as u8));
     }
 }
 
-/// Mean and standard deviation of a unit's time in microseconds. The shortest of several rounds
-/// each, for others may be at work meanwhile.
+/// Mean and standard deviation of a unit's duration in µs. Each sample is the shortest of five
+/// rounds, because other programs may interrupt a round.
 fn calibrate() -> (f64, f64) {
     let mut page = vec![0; UNIT];
     for _warm_up in 0..SAMPLES {
@@ -110,22 +118,22 @@ fn calibrate() -> (f64, f64) {
     (mean, (squares / (SAMPLES - 1) as f64).sqrt())
 }
 
-/// The processors on which this may run, by number.
+/// The numbers of the processors on which this process may run.
 fn allowed() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     let all = 0..CpuSet::MAX_CPU;
     all.filter(|number| set.is_set(*number)).collect()
 }
 
-/// The calling thread runs on this one and no other.
+/// Binds the calling thread to a processor.
 fn stay_on(number: usize) {
     let mut set = CpuSet::new();
     set.set(number);
-    // Where it cannot be had, the thread runs anywhere.
+    // If the processor is not available any longer, the thread runs on any.
     let _ = sched_setaffinity(None, &set);
 }
 
-/// The calling thread runs only while its processor has nothing else to do.
+/// Lets the calling thread run only while its processor has nothing else to do.
 fn run_when_idle() {
     let least = libc::sched_param { sched_priority: 0 };
     // SAFETY: the structure lives through the call; 0 names the calling thread.

@@ -1,4 +1,4 @@
-//! The results, in every requested form.
+//! Prints the results in every requested format.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +27,8 @@ pub struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    /// Opens it: a file that cannot be written is reported before anything runs.
+    /// Opens the file of `--output`, if it is given. This comes before anything runs, so that a file
+    /// that cannot be written is reported early.
     pub fn open(general: &'a General) -> Result<Self> {
         let path = general.output.as_ref();
         let to = path.map(|path| output::create(Path::new(path), Over::Files));
@@ -39,7 +40,7 @@ impl<'a> Out<'a> {
         })
     }
 
-    /// What stands before the results, where people read them.
+    /// Prints the list of jobs before the results, if the normal format is requested.
     pub fn begin(&mut self, prepared: &Prepared) -> Result<()> {
         if self.general.formats.contains(&Format::Normal) {
             self.put(&dialect::header(prepared))?;
@@ -47,7 +48,7 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// A word to people, where they read along.
+    /// Prints a line for people, if the normal format is requested; it would break the others.
     pub fn print(&mut self, line: &str) -> Result<()> {
         if self.general.formats.contains(&Format::Normal) {
             self.put(line)
@@ -65,19 +66,19 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// Text before the results, in any format.
+    /// Writes text in any case, whatever the formats are.
     pub fn put(&mut self, text: &str) -> Result<()> {
         match &mut self.to {
             None => terminal::print(text),
             Some(file) => match file.write_all(text.as_bytes()) {
-                // A reader that has gone away has what it wanted.
+                // A closed pipe is no failure: with `| head`, the reader has got what it wanted.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 other => other.context("cannot write the results"),
             },
         }
     }
 
-    /// The results.
+    /// Prints the results.
     pub fn end(
         &mut self,
         measurements: &[Measurement],
@@ -90,7 +91,7 @@ impl<'a> Out<'a> {
             ..moment(elapsed)
         };
         let version = self.general.terse_version;
-        self.print_forms(&|format| match format {
+        self.print_formats(&|format| match format {
             Format::Normal => dialect::normal(measurements, prepared, &moment),
             Format::Terse => dialect::terse(measurements, prepared, version),
             Format::Json => dialect::json(measurements, prepared, &moment, false),
@@ -98,11 +99,11 @@ impl<'a> Out<'a> {
         })
     }
 
-    /// The results of several hosts.
+    /// Prints the results of several hosts.
     pub fn end_of_clients(&mut self, clients: &[ClientResult<'_>], elapsed: Nanos) -> Result<()> {
         let moment = moment(elapsed);
         let version = self.general.terse_version;
-        self.print_forms(&|format| match format {
+        self.print_formats(&|format| match format {
             Format::Normal => dialect::normal_of_clients(clients, &moment),
             Format::Terse => clients
                 .iter()
@@ -113,8 +114,8 @@ impl<'a> Out<'a> {
         })
     }
 
-    /// Prints in every format that is requested.
-    fn print_forms(&mut self, print: &dyn Fn(Format) -> String) -> Result<()> {
+    /// Prints in every requested format, in the order in which fio prints them.
+    fn print_formats(&mut self, print: &dyn Fn(Format) -> String) -> Result<()> {
         const ORDER: [Format; 4] = [
             Format::Terse,
             Format::Json,
@@ -133,6 +134,7 @@ impl<'a> Out<'a> {
     }
 }
 
+/// What a report says of the moment at which it is printed.
 fn moment(elapsed: Nanos) -> Moment {
     let now = Zoned::now();
     Moment {

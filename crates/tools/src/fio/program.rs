@@ -1,4 +1,4 @@
-//! The programs of `ioengine=exec`: each runs alongside the jobs of its case, until its time is over.
+//! The programs of `ioengine=exec`: each runs alongside the jobs of its case, until its time limit.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -18,10 +18,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::clock::now;
 use blocklab_results::output::{self, Over};
 
-/// How often a program is looked after.
+/// How often a program is checked for whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The programs of the current case. They end with it.
+/// The programs of the current case. Dropping this ends them.
 #[derive(Default)]
 pub struct Programs {
     over: Arc<AtomicBool>,
@@ -51,20 +51,21 @@ impl Drop for Programs {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that panicked has no result.
+            // The threads give no result, and a panic has printed its message.
             let _ = thread.join();
         }
     }
 }
 
+/// Runs a program after its delay, and ends it at its time limit or when the case is over.
 fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
-    if !waits(program.delay, || over.load(Ordering::Relaxed)) {
+    if !wait_for(program.delay, || over.load(Ordering::Relaxed)) {
         return Ok(());
     }
     let mut child = spawn(name, program)
         .with_context(|| format!("cannot start the program {}", program.path))?;
     let mut failure = None;
-    waits(program.limit, || match child.try_wait() {
+    wait_for(program.limit, || match child.try_wait() {
         Ok(None) => over.load(Ordering::Relaxed),
         Ok(Some(_)) => true,
         Err(error) => {
@@ -78,8 +79,8 @@ fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
     }
 }
 
-/// Waits for so long, or until it is over. Whether it is not.
-fn waits(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
+/// Waits for a time, or until `is_over`. True, if the whole time has passed.
+fn wait_for(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
     let begun = now();
     while begun.elapsed() < Duration::from_nanos(time.0) {
         if is_over() {
@@ -90,6 +91,7 @@ fn waits(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
     true
 }
 
+/// Starts a program, with its output in files if that is requested.
 fn spawn(name: &str, program: &Program) -> Result<Child> {
     let mut command = Command::new(&program.path);
     command.args(&program.arguments).stdin(Stdio::null());
@@ -102,7 +104,7 @@ fn spawn(name: &str, program: &Program) -> Result<Child> {
     // SAFETY: between fork and exec one system call is made, which takes no memory.
     unsafe {
         command.pre_exec(|| {
-            // It does not outlive the thread that looks after it, however that ends.
+            // The kernel ends the program with the thread that started it, even if blocklab is killed.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
             Ok(())
         });
@@ -115,9 +117,10 @@ fn end(child: &mut Child, grace: Nanos) -> io::Result<()> {
     if child.try_wait()?.is_some() {
         return Ok(());
     }
-    // The child was not waited for, so the number is its own.
+    // The child is not reaped yet, so its process id cannot belong to another process. An error means
+    // that it has just ended by itself.
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
-    if waits(grace, || !matches!(child.try_wait(), Ok(None))) {
+    if wait_for(grace, || !matches!(child.try_wait(), Ok(None))) {
         child.kill()?;
     }
     child.wait().map(|_| ())

@@ -1,4 +1,5 @@
-//! In: the jobs of one host of `--client`, as the launcher read them. Out: their run on this host.
+//! In: the jobs of one host of `--client`, as the launching machine read them. Out: their run on this
+//! host.
 
 use anyhow::{Result, anyhow};
 use blocklab_console::place;
@@ -12,16 +13,17 @@ use super::watch::Watcher;
 use super::{artifacts, files, name, run_plan, sections};
 use crate::hosts::Joined;
 
-/// What a host gets.
+/// What is sent to a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Share {
-    /// Jobs and job files, as they stood on the command line.
+    /// Jobs and job files, as arguments of a command line.
     pub(super) arguments: Vec<String>,
-    /// The texts of these files.
+    /// The texts of these files, and the environment variables in them.
     pub(super) texts: Texts,
 }
 
-/// Runs it, as `blocklab fio` on this host would, when all hosts may go on.
+/// Checks everything on this host, asks whether all hosts may go on, and runs the jobs as `blocklab
+/// fio` would. `None`: a host refused, or a signal came before the first measurement.
 pub(crate) fn run(
     text: &str,
     host: &HostSetting<'_>,
@@ -47,6 +49,7 @@ pub(crate) fn run(
     let guard = place::guard(host.destroy_data, host.store);
     files::permit_devices(&prepared, &guard)?;
     host.store.try_out()?;
+    // Nothing is written on any host until all of them have passed their checks.
     if !permitted() || !files::make(&mut prepared, host.interrupted, &guard)? {
         return Ok(None);
     }

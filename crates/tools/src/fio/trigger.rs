@@ -1,5 +1,5 @@
-//! `--trigger-file` and `--trigger-timeout`: all jobs end, what they wrote is left in their state
-//! files, and the command of `--trigger` is run. Only a command line has one, never a job file.
+//! `--trigger-file` and `--trigger-timeout`: when the file appears or the time is over, all jobs end,
+//! their state files are written, and the command of `--trigger` runs. Job files cannot set it.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,13 +15,14 @@ pub struct Trigger<'a> {
     file: Option<&'a Path>,
     after: Option<Nanos>,
     command: Option<&'a str>,
-    /// What ends the jobs, as a signal does.
+    /// Set to end the jobs, as a signal handler does.
     interrupted: &'a AtomicBool,
+    /// Whether it has ended the jobs.
     is_pulled: bool,
 }
 
 impl<'a> Trigger<'a> {
-    /// The one that the command line asks for.
+    /// The trigger that the command line sets up; `None` if it has none.
     pub fn new(general: &'a General, interrupted: &'a AtomicBool) -> Option<Self> {
         let (file, after) = (general.trigger_file.as_deref(), general.trigger_timeout);
         (file.is_some() || after.is_some()).then_some(Self {
@@ -33,7 +34,8 @@ impl<'a> Trigger<'a> {
         })
     }
 
-    /// Ends the jobs, where the file is there or the time has come. The file is removed.
+    /// Ends the jobs if the file is there or the time is over. The file is removed, so that it does not
+    /// end the next run, too.
     pub fn look(&mut self, elapsed: Nanos) {
         if self.is_pulled {
             return;
@@ -56,7 +58,8 @@ impl<'a> Trigger<'a> {
         self.is_pulled
     }
 
-    /// Runs the command, when the state files are left: they outlive a machine that it switches off.
+    /// Flushes the state files and runs the command. It may cut the power, and the state files must be
+    /// there after that.
     pub fn run(&self, prepared: &Prepared) {
         let Some(command) = self.command.filter(|_| self.is_pulled) else {
             return;
@@ -66,7 +69,7 @@ impl<'a> Trigger<'a> {
             .iter()
             .filter_map(|clone| clone.state.as_ref())
         {
-            // One that was not written has nothing to outlive.
+            // A job that wrote nothing has no state file.
             let _ = File::open(path).and_then(|file| file.sync_all());
         }
         let failed = match Command::new("sh").args(["-c", command]).status() {

@@ -1,4 +1,4 @@
-//! What is shown and done while jobs run.
+//! The observer of a fio run: it prints progress, and does what jobs request before and after them.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
@@ -26,38 +26,41 @@ use super::trigger::Trigger;
 use blocklab_console::terminal;
 use blocklab_results::{LiveView, View};
 
-/// Draws the live screen on a terminal, and does what jobs want before and after them.
+/// Sees the events of a run, prints progress, and writes what jobs leave.
 pub struct Watcher<'a> {
     view: LiveView,
     prepared: &'a Prepared,
+    /// Index of the current case.
     current: usize,
-    /// What ends the line of progress; nothing: there is none.
+    /// The last character of fio's progress line; `None`: it is not printed.
     eta: Option<char>,
-    /// Planned time of the case under way; zero where it is unknown.
+    /// Planned time of the current case; zero if it is unknown.
     planned: Nanos,
     /// The settings of `--debug`.
     pub debug: Debug,
-    /// Plans anew, with what jobs have left by then.
+    /// Makes the plan anew, with the files that earlier jobs have written by then.
     pub again: Option<&'a dyn Fn() -> Result<Prepared>>,
-    /// Jobs whose trace, once it was there, was of no use.
+    /// Number of jobs whose trace, written by an earlier job, could not be replayed.
     pub failed_late: u8,
-    /// What adds up the throughput of all jobs.
+    /// The files of `--bandwidth-log`.
     pub aggregate: Option<Aggregate>,
-    /// How often the ETA line is renewed, when the next one is due, and its rates.
+    /// How often the progress line is printed.
     eta_every: Nanos,
+    /// When it is printed next, since the case began.
     eta_due: Nanos,
+    /// The rates that the progress line shows.
     rates: String,
-    /// Where results go.
+    /// Where the results go; `None`: another report shows them.
     out: Option<&'a RefCell<Out<'a>>>,
-    /// How often those so far are printed.
+    /// `--status-interval`: how often the results so far are printed.
     status: Option<Nanos>,
-    /// Raised by a signal that requests them.
+    /// Set by SIGUSR1, which requests the results so far.
     pub requested: Arc<AtomicBool>,
-    /// What ends the jobs before their time.
+    /// What may end the jobs before their time.
     pub trigger: Option<Trigger<'a>>,
-    /// What was measured before the case under way.
+    /// The measurements before the current case.
     before: Vec<Measurement>,
-    /// What the logs of each clone count from.
+    /// For each clone, the moment from which its logs count.
     epochs_ms: Vec<u64>,
     /// The programs that run alongside the jobs of the current case.
     programs: Programs,
@@ -65,15 +68,16 @@ pub struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    /// Whether it is on a terminal to which the results do not go as JSON.
+    /// The observer of `blocklab fio`, with fio's progress line and output.
     pub fn new(
         prepared: &'a Prepared,
         general: &General,
         store: Option<&Store>,
         out: &'a RefCell<Out<'a>>,
     ) -> Self {
-        let terminal = io::stderr().is_terminal() && io::stdout().is_terminal();
-        let eta = general.eta.unwrap_or(terminal);
+        // Without `--eta`, progress is shown only if nothing reads the output but a person.
+        let is_terminal = io::stderr().is_terminal() && io::stdout().is_terminal();
+        let eta = general.eta.unwrap_or(is_terminal);
         Self {
             eta: eta.then_some(if general.eta_newline { '\n' } else { '\r' }),
             out: Some(out),
@@ -83,6 +87,8 @@ impl<'a> Watcher<'a> {
         }
     }
 
+    /// The observer of a job file whose results another report shows; with blocklab's own progress, if
+    /// `shown`.
     pub fn shown(prepared: &'a Prepared, store: Option<&Store>, shown: bool) -> Self {
         Self {
             view: LiveView::new(View::progress(shown), &[(None, &prepared.plan)], store),
@@ -108,7 +114,9 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn add_up(&mut self, interval: &Interval) {
+    /// Writes an interval to the files of `--bandwidth-log`. The first failure is reported and closes
+    /// them; the jobs go on.
+    fn log_bandwidth(&mut self, interval: &Interval) {
         let elapsed = self.elapsed();
         let aggregate = self.aggregate.as_mut();
         if let Some(Err(error)) = aggregate.map(|aggregate| aggregate.add(interval, elapsed)) {
@@ -117,8 +125,8 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// The jobs of a case that replays what an earlier one traced. Those whose trace is of no use
-    /// fail alone.
+    /// Plans a case anew that replays a trace which an earlier case has written. A job whose trace
+    /// cannot be used fails alone.
     fn plan_anew(&mut self, step: usize, case: &mut Case) -> Result<()> {
         let Some(again) = self.again else {
             return Ok(());
@@ -138,7 +146,7 @@ impl<'a> Watcher<'a> {
         Ok(())
     }
 
-    /// When the jobs of a case begin, for those that report it.
+    /// Notes when the jobs of a case begin, for those that report it (`job_start` in JSON).
     fn note_starts(&self, step: usize, jobs: &[Job]) {
         let Some(out) = self.out else { return };
         for clone in self.prepared.clones_of(step) {
@@ -156,7 +164,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Goes to standard output, as fio's.
+    /// Prints the progress line when it is due; to standard output, as fio does.
     fn print_eta(&mut self, interval: &Interval, elapsed: Nanos) {
         let Some(end) = self.eta.filter(|_| elapsed >= self.eta_due) else {
             return;
@@ -166,26 +174,30 @@ impl<'a> Watcher<'a> {
         let times = (elapsed, self.planned);
         let line = eta_line((&clones, &self.rates), interval, times);
         let mut out = io::stdout();
-        // Whoever closed it does not read the line.
+        // A closed pipe must not end the jobs because of a progress line.
         let _ = write!(out, "{line}{end}").and_then(|()| out.flush());
     }
 
-    /// Runs the commands around the jobs of a case. Which jobs' commands failed.
+    /// Runs the commands around the jobs of a case and gives the numbers of the jobs whose commands
+    /// failed.
     fn commands(&self, step: usize, around: Around) -> Vec<usize> {
         let (lines, failed) = files::commands(self.prepared.clones_of(step), around);
         lines.iter().for_each(|line| self.print(line));
         failed
     }
 
-    /// Since the beginning.
+    /// The time since the command began.
     pub fn elapsed(&self) -> Nanos {
         Nanos(self.begun.elapsed().as_nanos() as u64)
     }
 
+    /// Ends what still runs or is shown.
     pub fn finished(&mut self) {
+        // Dropping the programs ends them.
         self.programs = Programs::default();
         self.view.finished();
         if self.eta == Some('\r') {
+            // Leaves the progress line, so that the next output does not begin in it.
             let _ = writeln!(io::stdout());
         }
     }
@@ -204,12 +216,13 @@ impl Questions for Watcher<'_> {
         self.requested.swap(false, Ordering::Relaxed)
     }
 
-    /// A job whose command failed does nothing, as with fio.
+    /// Leaves out jobs that failed before they began: by their command, their file or their trace.
     fn adapt(&mut self, case: &mut Case, _: &Record) -> bool {
         let cases = &self.prepared.plan.cases;
         let Some(step) = cases.iter().position(|planned| planned.name == case.name) else {
             return true;
         };
+        // With `exitall` and `exit_what=all`, a job ends also those that have not begun.
         let mut clones = self.prepared.clones.iter();
         if clones.any(|clone| clone.case < step && clone.ends_all) {
             return false;
@@ -265,13 +278,14 @@ impl Observer for Watcher<'_> {
 impl Watcher<'_> {
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.print_eta(interval, elapsed);
-        self.add_up(interval);
+        self.log_bandwidth(interval);
         let elapsed = self.elapsed();
         if let Some(trigger) = &mut self.trigger {
             trigger.look(elapsed);
         }
     }
 
+    /// Prints the results so far: those of the cases that have ended, and of the current one.
     fn print_so_far(&self, so_far: &Measurement) {
         let Some(out) = self.out else { return };
         let mut measured = self.before.clone();
@@ -297,6 +311,7 @@ impl Watcher<'_> {
             Programs::start(clones.filter(|clone| jobs.iter().any(|job| job.name == clone.job)));
     }
 
+    /// Writes the files and debug lines of the jobs that have ended.
     fn keep_artifacts(&mut self, case: &Case, outcome: &Outcome) {
         self.programs = Programs::default();
         let clones = self.prepared.clones.iter().enumerate();
@@ -323,12 +338,12 @@ impl Watcher<'_> {
         self.commands(self.current, Around::After);
         if let Some(measured) = record.measurements.last() {
             let clones: Vec<_> = self.prepared.clones_of(self.current).collect();
-            self.print(&self.debug.rounds(&clones, measured));
+            self.print(&self.debug.steady_intervals(&clones, measured));
         }
     }
 }
 
-/// The longest job's time; zero where none has one.
+/// Planned time of a case: that of its longest job; zero if none has a time.
 fn planned(case: &Case) -> Nanos {
     let times = case.workload.jobs.iter().map(|job| {
         let measured = job.stop.runtime.unwrap_or_default();

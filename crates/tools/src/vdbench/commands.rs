@@ -1,4 +1,4 @@
-//! Commands before and after runs, and after an error.
+//! Runs the user's commands before and after runs (`startcmd=`, `endcmd=`) and after an error.
 
 use std::process::{Command, Output};
 
@@ -7,14 +7,19 @@ use blocklab_console::terminal;
 
 use super::folder::Folder;
 
-/// Runs them one after the other by the shell. Their output goes to the log, with `cons` among the
-/// words to the console, and with `sum` to the summary, too.
+/// Runs commands one after the other with the shell. Their output goes to the log; with the word `cons`
+/// among them also to the console, and with `sum` to the summary.
+///
+/// # Errors
+/// When a command fails; those after it are not run.
 pub fn run(words: &[String], folder: &Folder) -> Result<()> {
-    let own = [
+    // `slave` and `master` name the process that runs the command; here it is the same one.
+    let keywords = [
         "cons", "console", "log", "sum", "summary", "slave", "master",
     ];
-    let (outputs, commands): (Vec<&String>, Vec<&String>) =
-        words.iter().partition(|word| own.contains(&word.as_str()));
+    let (outputs, commands): (Vec<&String>, Vec<&String>) = words
+        .iter()
+        .partition(|word| keywords.contains(&word.as_str()));
     let to_console = outputs.iter().any(|word| word.starts_with("cons"));
     let to_summary = outputs.iter().any(|word| word.starts_with("sum"));
     for command in commands {
@@ -38,14 +43,14 @@ pub fn run(words: &[String], folder: &Folder) -> Result<()> {
 #[derive(Debug, Clone)]
 pub struct ErrorPlace {
     pub lun: String,
-    /// First byte.
+    /// Offset of the first byte.
     pub lba: u64,
-    /// Bytes, where they are known.
+    /// Number of bytes, if it is known.
     pub size: Option<u64>,
 }
 
-/// Runs the command of `data_errors=`. The shell finds the place in variables and puts it in
-/// itself, so that no name of a file can become a command.
+/// Runs the command of `data_errors=`. The place of the error is passed in environment variables,
+/// which the shell substitutes itself, so that no file name can be read as a command.
 pub fn after_error(command: &str, place: &ErrorPlace, folder: &Folder) -> Result<()> {
     let size = place.size.map_or(String::new(), |size| size.to_string());
     let variables = [
@@ -63,6 +68,7 @@ pub fn after_error(command: &str, place: &ErrorPlace, folder: &Folder) -> Result
     Ok(())
 }
 
+/// Runs a command with the shell; `$output` is the output directory.
 fn shell(command: &str, folder: &Folder, variables: &[(&str, String)]) -> Result<Output> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).env("output", &folder.path);
@@ -71,6 +77,7 @@ fn shell(command: &str, folder: &Folder, variables: &[(&str, String)]) -> Result
     output.with_context(|| format!("cannot run the command `{command}`"))
 }
 
+/// Standard output and then standard error, as text.
 fn both(output: &Output) -> String {
     let [stdout, stderr] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));

@@ -10,17 +10,17 @@ use super::context;
 use super::times;
 use blocklab_results::output::{self, Over};
 
-/// Where reports go.
+/// The output directory.
 #[derive(Debug)]
 pub struct Folder {
     pub path: PathBuf,
-    /// Whether it was made for this run.
+    /// Whether it was created by this command.
     pub is_new: bool,
 }
 
 impl Folder {
-    /// `DIR` is reused, its reports removed; `DIR+` takes the next free number, `DIR.tod` the
-    /// time of day.
+    /// Creates the directory for the value of `-o`. `DIR` is reused after its old reports are removed;
+    /// `DIR+` gets the next free number as a suffix, and `DIR.tod` the date and time.
     pub fn make(name: &str) -> Result<Self> {
         let path = match (name.strip_suffix('+'), name.strip_suffix(".tod")) {
             (Some(stem), _) => numbered(stem)?,
@@ -44,8 +44,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Only what a run wrote is removed: files whose title names such a report,
-    /// and of this name. Other pages, and reports that somebody gave another name, stay.
+    /// Removes old reports. Other files stay, and so do reports that a user has renamed.
     fn clear(&self) -> Result<()> {
         let entries = context(fs::read_dir(&self.path), "read the directory", &self.path)?;
         for entry in entries.flatten() {
@@ -58,33 +57,34 @@ impl Folder {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        // A name of a definition may hold a slash.
+        // The name of a definition may contain a slash.
         self.path.join(format!("{}.html", name.replace('/', "_")))
     }
 
-    /// A new file with its title.
+    /// Creates a report that begins with its title.
     pub fn create(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);
         let title = format!("{TITLE}{}</title><pre>\n", title(&path));
-        make_room(&path)?;
+        remove_old(&path)?;
         output::write(&path, title + text, Over::Files)
     }
 
-    /// A new file without a title.
+    /// Creates an empty file without a title.
     pub fn create_plain(&self, name: &str) -> Result<()> {
         let path = self.path.join(name);
-        make_room(&path)?;
+        remove_old(&path)?;
         output::create(&path, Over::Files).map(drop)
     }
 
-    /// More text at the end of a file.
+    /// Adds text at the end of a report.
     pub fn append(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);
         let written = output::append(&path)?.write_all(text.as_bytes());
         context(written, "write", &path)
     }
 
-    /// A line for monitors: time, event, and of a run its name and loops.
+    /// Adds a line to the status file, which monitoring scripts read: time, event, and the name and
+    /// loops of a run.
     pub fn status(&self, event: &str, run: Option<(&str, &str)>) -> Result<()> {
         let run = run.map_or(String::new(), |(name, loops)| {
             format!("\trd={name}\t{loops}")
@@ -117,9 +117,9 @@ impl Folder {
     }
 }
 
-/// Takes the name from a file, as the original does. To write into the file would destroy what a
-/// link leads to, or what has another name in a backup.
-fn make_room(path: &Path) -> Result<()> {
+/// Removes a file before a new one of its name is created, as Vdbench does. Writing into it would
+/// change the file that a link leads to, or a copy that is a hard link.
+fn remove_old(path: &Path) -> Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         context(fs::remove_file(path), "remove", path)
     } else {
@@ -129,7 +129,7 @@ fn make_room(path: &Path) -> Result<()> {
 
 const TITLE: &str = "<title>Vdbench ";
 
-/// Whether a file begins with the title of a report that was written under its name.
+/// Whether a file is a report under its own name: the title at its beginning ends with that name.
 fn is_report(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(8192).read_to_end(&mut head));
@@ -150,7 +150,7 @@ const STATUS: &str = "* Vdbench status\n\n* A line for each event: time, event, 
 const ERRORS: &str = "Failed operations and wrong blocks follow; nothing follows where there are \
                       none.\n\n";
 
-/// The directory and the file, without the way to them.
+/// The last two parts of a path: directory and file.
 fn title(path: &Path) -> String {
     let mut names = path.iter().rev().take(2).map(|name| name.to_string_lossy());
     let (file, directory) = (names.next(), names.next());
@@ -158,6 +158,7 @@ fn title(path: &Path) -> String {
     format!("{directory}/{file}").replace(char::is_control, "?")
 }
 
+/// The first path `STEM001` to `STEM999` that does not exist.
 fn numbered(stem: &str) -> Result<PathBuf> {
     let mut paths = (1..=999).map(|number| PathBuf::from(format!("{stem}{number:03}")));
     match paths.find(|path| !path.exists()) {

@@ -1,7 +1,8 @@
-//! In: what hosts tell of their parts of a run. Out: the same run, as if one machine had run all of it.
+//! In: the events of several hosts, each about its part of a run. Out: the events of the whole run, as
+//! if one machine had run all of it.
 //!
-//! A file of its own: the reports are written by what writes those of one host, and that knows nothing of
-//! hosts that are ahead of others.
+//! So the reports are written by the same code as for one host. Hosts may be ahead of each other; an
+//! event of the whole comes when all hosts have sent their part.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,10 +13,10 @@ use blocklab_vdbench::{PlannedJob, Prepared};
 
 use crate::hosts::HostEvent;
 
-/// Something of the run of all hosts.
+/// An event of the run on all hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Gathered {
-    /// The run of this place begins.
+    /// The run of this index begins: the first host has begun it.
     Begins(usize),
     /// An interval has ended on all hosts.
     Slice(IntervalData),
@@ -23,22 +24,25 @@ pub enum Gathered {
     Measured(Box<Measurement>),
 }
 
-/// A part that one host has told.
-enum Told {
+/// An event of one host, kept until its turn.
+enum HostPart {
     Begins,
     Slice(IntervalData),
     Measured(Box<Measurement>),
 }
 
-/// Puts the parts together. Hosts may be ahead of each other: what comes early waits.
+/// Puts the parts together.
 pub struct Gathering<'a> {
     prepared: &'a Prepared,
-    /// What each host has sent and what was not evaluated yet.
-    waiting: Vec<VecDeque<Told>>,
-    /// The run that goes on, and whether it has begun.
+    /// For each host, the events that belong to a later run than the current one.
+    waiting: Vec<VecDeque<HostPart>>,
+    /// Index of the current run.
     current: usize,
+    /// Whether a host has begun it.
     has_begun: bool,
+    /// Its intervals by number, each with the parts that have come.
     slices: BTreeMap<u32, Vec<Option<IntervalData>>>,
+    /// The measurement of each host that has ended it.
     measured: Vec<Option<Box<Measurement>>>,
 }
 
@@ -54,51 +58,56 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// A host tells something; what is whole now comes back.
+    /// Takes an event of a host and gives the events of the whole run that it completes.
     pub fn take(&mut self, host: usize, event: &HostEvent<'_>) -> Vec<Gathered> {
         self.waiting[host].push_back(match event {
-            HostEvent::Begins(_) => Told::Begins,
+            HostEvent::Begins(_) => HostPart::Begins,
             HostEvent::Slice {
                 number,
                 end,
                 length,
                 jobs,
                 ..
-            } => Told::Slice(IntervalData {
+            } => HostPart::Slice(IntervalData {
                 number: *number,
                 end: *end,
                 length: *length,
                 jobs: jobs.to_vec(),
             }),
-            HostEvent::Measured(measurement) => Told::Measured(Box::new((*measurement).clone())),
+            HostEvent::Measured(measurement) => {
+                HostPart::Measured(Box::new((*measurement).clone()))
+            }
         });
         let mut whole = Vec::new();
         while self.advance(&mut whole) {}
         whole
     }
 
-    /// Looks at what waits of the current run. Whether that has ended.
+    /// Processes the waiting events of the current run. True, if that has ended and a next one may have
+    /// events waiting.
     fn advance(&mut self, whole: &mut Vec<Gathered>) -> bool {
         let hosts = self.waiting.len();
         for host in 0..hosts {
+            // What a host sends after its measurement belongs to the next run.
             while self.measured[host].is_none()
-                && let Some(told) = self.waiting[host].pop_front()
+                && let Some(part) = self.waiting[host].pop_front()
             {
-                match told {
-                    Told::Begins if !self.has_begun => {
+                match part {
+                    HostPart::Begins if !self.has_begun => {
                         self.has_begun = true;
                         whole.push(Gathered::Begins(self.current));
                     }
-                    Told::Begins => {}
-                    Told::Slice(slice) => {
+                    HostPart::Begins => {}
+                    HostPart::Slice(slice) => {
                         let of_all = self.slices.entry(slice.number);
                         of_all.or_insert_with(|| vec![None; hosts])[host] = Some(slice);
                     }
-                    Told::Measured(measurement) => self.measured[host] = Some(measurement),
+                    HostPart::Measured(measurement) => self.measured[host] = Some(measurement),
                 }
             }
         }
         let is_over = self.measured.iter().all(Option::is_some);
+        // Once all hosts have ended the run, the parts that are missing will not come any more.
         while let Some(entry) = self.slices.first_entry()
             && (is_over || entry.get().iter().all(Option::is_some))
         {
@@ -122,7 +131,8 @@ impl<'a> Gathering<'a> {
             .map_or(&[], |run| &run.planned_jobs)
     }
 
-    /// The parts in the order of the plan of all; a host that has no such interval did nothing in it.
+    /// Merges the parts of an interval; its jobs are in the order of the whole plan. A host without this
+    /// interval did nothing in it.
     fn slice(&self, parts: Vec<Option<IntervalData>>) -> IntervalData {
         let mut whole = IntervalData {
             number: 0,
@@ -148,6 +158,8 @@ impl<'a> Gathering<'a> {
         whole
     }
 
+    /// Merges the measurements of all hosts. It lasts as long as the longest; everything else that is
+    /// not of a job is that of the first host.
     fn measurement(&self, parts: Vec<Measurement>) -> Measurement {
         let mut whole = Measurement {
             jobs: Vec::new(),
@@ -228,12 +240,12 @@ mod tests {
                 jobs: jobs.to_vec(),
             }
         };
-        let told = slice_of(&slice(1, 10), 1);
+        let part = slice_of(&slice(1, 10), 1);
         let event = |jobs| HostEvent::Slice {
             case: "rd1",
             number: 1,
-            end: told.end,
-            length: told.length,
+            end: part.end,
+            length: part.length,
             jobs,
         };
         let (ten, five) = (slice(1, 10), slice(1, 5));

@@ -1,4 +1,5 @@
-//! Data validation: the keys of all storage, kept through all runs, and their journals.
+//! Data validation: the keys of each storage definition, which live through all runs, and the journals
+//! in which they are saved.
 
 use std::fmt::Display;
 use std::fs::{self, File, TryLockError};
@@ -21,8 +22,8 @@ use super::context;
 use super::folder::Folder;
 use blocklab_results::output;
 
-/// What the command line and the parameter files request together, and where journals go that no
-/// storage definition has a directory for.
+/// What the command line and the parameter files request together, and the directory of the journals
+/// of storage definitions that name none.
 pub fn requested(
     of_command: Validation,
     file: &ParameterFile,
@@ -35,19 +36,20 @@ pub fn requested(
     (validation, directory)
 }
 
-/// What is validated.
+/// The keys and journals of all storage definitions.
 pub struct Journals<'a> {
     requested: Validation,
     directory: &'a Path,
+    /// The wrong blocks of all storage definitions together.
     wrongs: Arc<Wrongs>,
-    /// The keys of each storage definition; empty where nothing is validated.
+    /// The keys of each storage definition; `None` if it is not validated.
     pub validated: Vec<Option<Validated>>,
-    /// Held until the end, so that nobody else uses the journals.
+    /// Locked files, kept open until the end so that no other run uses the journals.
     locks: Vec<File>,
 }
 
 impl<'a> Journals<'a> {
-    /// The keys of every storage definition. `directory` is that of the journals.
+    /// Opens the journals of all storage definitions, and reads their keys if that is requested.
     pub fn open(
         file: &ParameterFile,
         prepared: &Prepared,
@@ -93,6 +95,7 @@ impl<'a> Journals<'a> {
         })
     }
 
+    /// The journal of a storage definition, locked; `None` if journals are not requested.
     fn journal(&mut self, sd: &Sd) -> Result<Option<Journal>> {
         if !self.requested.journal {
             return Ok(None);
@@ -103,6 +106,7 @@ impl<'a> Journals<'a> {
         let file = directory.join(sd.name.replace('/', "_"));
         let path = file.to_string_lossy().into_owned();
         let notes = journal_path(&path);
+        // Locking creates the file. A missing one must stay missing, so that its recovery fails.
         if !self.requested.recover || notes.exists() {
             self.locks.push(lock(sd, &notes)?);
         }
@@ -113,7 +117,7 @@ impl<'a> Journals<'a> {
         }))
     }
 
-    /// The keys that the journal of an earlier run holds.
+    /// Reads the keys that an earlier run has saved in its journal.
     fn recover(
         &self,
         sd: &Sd,
@@ -126,6 +130,7 @@ impl<'a> Journals<'a> {
         let mut saved =
             SavedKeys::from_bytes(&read(sd, &map)?).map_err(|fault| cannot_use(sd, &map, fault))?;
         let blocks = size / plan.block;
+        // Keys of another storage or block size would report every block as wrong.
         let same = (saved.name, saved.block, saved.keys.len() as u64)
             == (saved_name(&plan.name), plan.block, blocks);
         if !same {
@@ -144,6 +149,7 @@ impl<'a> Journals<'a> {
             .replay(&read(sd, &notes)?)
             .map_err(|fault| cannot_use(sd, &notes, fault))?;
         if self.requested.ignore_pending {
+            // Key 0: what the block contains is unknown, so it is not checked.
             for block in pending.keys() {
                 saved.keys[*block] = 0;
             }
@@ -158,16 +164,16 @@ impl<'a> Journals<'a> {
     }
 }
 
-/// A run that was killed may take this long to be gone.
-const GONE_AFTER: Duration = Duration::from_secs(5);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How long a lock is waited for: a run that was just killed keeps it until its process has ended.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+const LOCK_RETRY: Duration = Duration::from_millis(50);
 
-/// One process at a time uses a journal.
+/// Locks a journal, which only one process at a time may use.
 fn lock(sd: &Sd, path: &Path) -> Result<File> {
     let file = output::append(path)?;
     let begun = Instant::now();
     while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        if begun.elapsed() > GONE_AFTER {
+        if begun.elapsed() > LOCK_TIMEOUT {
             let message = format_args!(
                 "its journal {} is in use by another run; -o or journal= with another directory \
                  would work",
@@ -175,7 +181,7 @@ fn lock(sd: &Sd, path: &Path) -> Result<File> {
             );
             return Err(sd.error(message).into());
         }
-        sleep(LOOK_AGAIN);
+        sleep(LOCK_RETRY);
     }
     Ok(file)
 }
@@ -191,8 +197,9 @@ fn cannot_use(sd: &Sd, path: &Path, fault: impl Display) -> Mistake {
     ))
 }
 
-/// A run with wrong blocks has failed, even where it went on to its end.
+/// Marks a run with wrong blocks as failed, even if it went on to its end.
 pub fn fail_on_miscompares(record: &mut Record, validated: &[Option<Validated>]) {
+    // All storage definitions share one counter, so any of them gives the sum.
     let first = validated.iter().flatten().next();
     let wrong = first.map_or(0, |validated| validated.keys.wrongs());
     if wrong > 0 {

@@ -1,4 +1,5 @@
-//! What the storage definitions name: how large it is, and whether it must be written first.
+//! The files and devices of storage definitions: how large they are, and whether they must be written
+//! before the runs.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,26 +20,27 @@ use blocklab_workload::{Plan, Target};
 
 use super::context;
 
-/// A lun of one host among several, as it is found there.
+/// A lun as it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// Its index among the storage definitions.
     pub sd: usize,
-    /// As large as it is to be.
+    /// Bytes that the runs use of it.
     pub size: u64,
-    /// Bytes that are there.
+    /// Bytes that it has now.
     pub there: u64,
-    /// Whether it is written before the run.
+    /// Whether it is a file that must be written before the runs: because it is too short, or because
+    /// `formatsds=yes` requests it.
     pub is_written: bool,
 }
 
-/// Looks at the luns that a host uses, and changes nothing.
-pub fn survey(file: &ParameterFile, host: usize, guard: &Guard) -> Result<Vec<Found>> {
-    let mut all = Vec::new();
-    for (index, sd) in file.sds.iter().enumerate() {
-        if !file.is_used_by(host, index) {
-            continue;
-        }
+impl Found {
+    /// Looks at the lun of a storage definition, and changes nothing.
+    ///
+    /// # Errors
+    /// When it has no size, or is a device that is smaller than requested.
+    fn look(file: &ParameterFile, index: usize, guard: &Guard) -> Result<Self> {
+        let sd = &file.sds[index];
         let (there, is_file) = look_at(sd, guard)?;
         let size = if sd.size > 0 { sd.size } else { there };
         let message = format_args!("{} has no content, and size= names none", sd.lun);
@@ -47,17 +49,22 @@ pub fn survey(file: &ParameterFile, host: usize, guard: &Guard) -> Result<Vec<Fo
         sd.check(is_file || size <= there, message)?;
         let again = file.general.formatsds == Some(true);
         let is_due = (there < size || again) && file.general.formatsds != Some(false);
-        all.push(Found {
+        Ok(Self {
             sd: index,
             size,
             there,
             is_written: is_file && is_due,
-        });
+        })
     }
-    Ok(all)
 }
 
-/// Makes what is missing of a lun, and writes it once. Whether that was not interrupted.
+/// Looks at the luns that one of several hosts uses, and changes nothing.
+pub fn survey(file: &ParameterFile, host: usize, guard: &Guard) -> Result<Vec<Found>> {
+    let used = (0..file.sds.len()).filter(|sd| file.is_used_by(host, *sd));
+    used.map(|sd| Found::look(file, sd, guard)).collect()
+}
+
+/// Creates or lengthens a lun and writes it once, if it needs that. False, when a signal interrupts it.
 pub fn lay_out(sd: &Sd, found: &Found, guard: &Guard, interrupted: &AtomicBool) -> Result<bool> {
     if found.there < found.size {
         make(sd, found.size, found.there, guard)?;
@@ -77,7 +84,7 @@ pub fn lay_out(sd: &Sd, found: &Found, guard: &Guard, interrupted: &AtomicBool) 
     Ok(FileFiller::new(0).fill(layout, interrupted, |_| {})?)
 }
 
-/// Refuses, before anything is written, what the jobs of a plan may not write to.
+/// Refuses a plan if the guard does not permit what its jobs write to.
 pub fn permit(plan: &Plan, guard: &Guard) -> Result<()> {
     let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     for path in jobs
@@ -93,8 +100,9 @@ pub fn permit(plan: &Plan, guard: &Guard) -> Result<()> {
     Ok(())
 }
 
-/// Looks at every lun that a run uses, and makes files that are missing. Those may be overwritten.
-/// Returns the sizes of all storage definitions, and which of them are written first.
+/// Looks at every lun that a run uses, and creates or lengthens files. Returns the sizes of all storage
+/// definitions, and which of them the runs write first; none with `keep`, for a recovery, which needs
+/// the data that is there.
 pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>, Vec<usize>)> {
     let uses = file.runs.iter().flat_map(|run| &run.uses);
     let used: HashSet<usize> = uses.flat_map(|one| one.sds.iter().copied()).collect();
@@ -104,27 +112,20 @@ pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>
             sizes.push(sd.size);
             continue;
         }
-        let (bytes, is_file) = look_at(sd, guard)?;
-        let size = if sd.size > 0 { sd.size } else { bytes };
-        let message = format_args!("{} has no content, and size= names none", sd.lun);
-        sd.check(size > 0, message)?;
-        let lun = &sd.lun;
-        let message = format_args!("size={size} is more than the {bytes} bytes of {lun}");
-        sd.check(is_file || size <= bytes, message)?;
-        let short = is_file && bytes < size;
-        let again = file.general.formatsds == Some(true) && is_file;
-        if (short || again) && file.general.formatsds != Some(false) && !keep {
+        let found = Found::look(file, index, guard)?;
+        if found.is_written && !keep {
             format.push(index);
         }
-        if short {
-            make(sd, size, bytes, guard)?;
+        // Only a file can be too short: a device that is has been refused.
+        if found.there < found.size {
+            make(sd, found.size, found.there, guard)?;
         }
-        sizes.push(size);
+        sizes.push(found.size);
     }
     Ok((sizes, format))
 }
 
-/// How many bytes are there, and whether they are a file's.
+/// Bytes of a lun, and whether it is a regular file; a missing one counts as an empty file.
 fn look_at(sd: &Sd, guard: &Guard) -> Result<(u64, bool)> {
     if let Some(address) = Target::address_text(&sd.lun) {
         let bytes = capacity(address).map_err(|error| sd.error(error))?;
@@ -134,6 +135,7 @@ fn look_at(sd: &Sd, guard: &Guard) -> Result<(u64, bool)> {
     match guard.open(path) {
         Ok(handle) => there(sd, &handle),
         Err(error) if error.kind() == ErrorKind::NotFound => {
+            // Checks that a file may be created there.
             guard.new_path(path).map_err(|refusal| sd.error(refusal))?;
             Ok((0, true))
         }
@@ -144,7 +146,7 @@ fn look_at(sd: &Sd, guard: &Guard) -> Result<(u64, bool)> {
     }
 }
 
-/// The size of what is there, and whether it is a regular file.
+/// Bytes of an existing lun, and whether it is a regular file.
 fn there(sd: &Sd, handle: &Handle) -> Result<(u64, bool)> {
     let kind = handle.kind();
     let unfit = if kind.is_dir() {
@@ -159,13 +161,15 @@ fn there(sd: &Sd, handle: &Handle) -> Result<(u64, bool)> {
     Err(sd.error(format_args!("{} is {unfit}", sd.lun)).into())
 }
 
+/// Bytes of a modelled volume.
 fn capacity(address: &str) -> Result<u64> {
     let catalog = blocklab_console::place::load_catalog()?;
     let resolved = resolve_text(address, &catalog)?;
     Ok(Device::new(&resolved.spec, 0)?.capacity().0)
 }
 
-/// A new file is ours and may be overwritten; of one with content the user must have allowed it.
+/// Creates a file of this size, or lengthens it. A file with content must be permitted by the guard; a
+/// new or empty one is marked as blocklab's, so that later runs may overwrite it.
 fn make(sd: &Sd, size: u64, there: u64, guard: &Guard) -> Result<()> {
     let path = Path::new(&sd.lun);
     let handle = match guard.open(path) {

@@ -1,4 +1,4 @@
-//! What is known of this machine: its names and addresses, and what its processors did.
+//! Facts of this machine: its names and addresses, and the use of its processors.
 
 use std::fs;
 use std::net::{IpAddr, UdpSocket};
@@ -7,14 +7,14 @@ use blocklab_vdbench::Cpu;
 
 use crate::processors::kinds;
 
-/// Whether a name or an address is this machine's. No name server is queried.
+/// Whether a name or an address is that of this machine. No name server is queried.
 pub fn is_here(name: &str) -> bool {
     if name.eq_ignore_ascii_case("localhost") {
         return true;
     }
     match name.parse::<IpAddr>() {
-        // A socket can be bound to the machine's own addresses only; to `any`, too, but that is
-        // no address of a host.
+        // A socket can be bound only to an address of this machine. 0.0.0.0 can be bound, too, but
+        // names no host.
         Ok(address) => !address.is_unspecified() && UdpSocket::bind((address, 0)).is_ok(),
         Err(_) => {
             let own = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -31,14 +31,15 @@ fn is_name_of(name: &str, own: &str) -> bool {
         .any(|own| !own.is_empty() && name.eq_ignore_ascii_case(own))
 }
 
-/// All processors together: the kernel's counters at the last look.
+/// The use of all processors together.
 #[derive(Debug, Default)]
 pub struct Processors {
+    /// The kernel's counters when they were last read.
     last: [u64; 4],
 }
 
 impl Processors {
-    /// Shares since the last look.
+    /// The shares of each kind of work since the last call, in per cent.
     pub fn since_last(&mut self) -> Cpu {
         let now = read(&fs::read_to_string("/proc/stat").unwrap_or_default());
         let spent = [0, 1, 2, 3].map(|kind| now[kind].saturating_sub(self.last[kind]) as f64);
@@ -54,7 +55,7 @@ impl Processors {
     }
 }
 
-/// The sum of all fields of the first line.
+/// The counters of all processors together, from the first line of /proc/stat.
 fn read(stat: &str) -> [u64; 4] {
     let line = stat.lines().next().unwrap_or_default();
     kinds(line.split_ascii_whitespace().skip(1))

@@ -1,6 +1,7 @@
-//! Parameter files of several hosts: each runs its own storage, and the reports are of all of them.
+//! Parameter files with several hosts: each host runs its own storage, and one set of reports shows
+//! all of them.
 //!
-//! A file of its own: nothing is measured here; hosts are started, and what they tell is reported.
+//! Nothing is measured on this machine. It starts the hosts and reports what they send.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
@@ -21,14 +22,14 @@ use super::{commands, completed, context, journals};
 use crate::hosts::{HostShare, HostsEnd, HostsLoad, ManyHosts};
 use crate::tool_run::{exit_code, print_notes, seed, with_keeping};
 
-/// What was read: hosts read the same.
+/// The command line and a function that reads its files, so that hosts get the same texts.
 pub(super) struct Read<'a> {
     pub(super) arguments: &'a [String],
     pub(super) files: &'a [String],
     pub(super) text: &'a dyn Fn(&Path) -> io::Result<String>,
 }
 
-/// Runs the load on all hosts, and reports it.
+/// Runs the load on all hosts, writes the reports and gives the exit code.
 pub(super) fn measure(
     mut file: ParameterFile,
     own: &OwnOptions,
@@ -62,6 +63,7 @@ pub(super) fn measure(
         is_quiet: own.quiet || !io::stderr().is_terminal() || io::stdout().is_terminal(),
     };
     commands::run(&file.general.startcmd, folder)?;
+    // Each host stores its own run, so the reporter of this machine stores none.
     let not_kept = OwnOptions {
         no_save: true,
         ..OwnOptions::default()
@@ -79,6 +81,7 @@ pub(super) fn measure(
     conclude(&file, &end, folder)
 }
 
+/// The share of each host: the command line, all files, and which host it is.
 fn shares(file: &ParameterFile, seed: u64, read: &Read<'_>) -> Result<Vec<HostShare>> {
     let mut files = BTreeMap::new();
     for name in read.files {
@@ -100,6 +103,7 @@ fn shares(file: &ParameterFile, seed: u64, read: &Read<'_>) -> Result<Vec<HostSh
     Ok(shares)
 }
 
+/// Reports the hosts without a run, and gives the exit code: the most severe of all hosts.
 fn conclude(file: &ParameterFile, end: &HostsEnd, folder: &Folder) -> Result<u8> {
     let mut code = status::DONE;
     for (host, end) in file.hosts.iter().zip(&end.ends) {

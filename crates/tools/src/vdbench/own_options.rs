@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::own_options;
 
-/// Stands where the original names its owner.
+/// The line in place of Vdbench's copyright notice.
 pub const WRITTEN_BY: &str = concat!(
     "Written by blocklab ",
     env!("CARGO_PKG_VERSION"),
@@ -23,7 +23,10 @@ pub struct OwnOptions {
 }
 
 impl OwnOptions {
-    /// Takes them out.
+    /// Takes the options of blocklab out of the arguments.
+    ///
+    /// # Errors
+    /// When an option with two hyphens is unknown, or its value is missing or invalid.
     pub fn split(arguments: &[String]) -> Result<Self> {
         let mut own = Self::default();
         let rest = own_options::split(arguments, |name, value| -> Result<bool> {

@@ -1,4 +1,4 @@
-//! Writes Vdbench's reports while its runs go on, and sets the rates that depend on earlier ones.
+//! Writes Vdbench's reports while its runs last, and sets the rates that depend on earlier runs.
 
 mod ending;
 mod errors;
@@ -31,92 +31,99 @@ use super::own_options::OwnOptions;
 use super::times::{self, Moment};
 use blocklab_results::Spooling;
 
-/// Sees every run of a tool_run.
+/// The observer of all runs of a command.
 pub struct Reporter<'a> {
     file: &'a ParameterFile,
     prepared: &'a Prepared,
     inputs: &'a Inputs,
     folder: &'a Folder,
-    /// What is kept of the run while it lasts.
+    /// The spool of the run in the store.
     pub spooling: Spooling,
-    /// Nothing of a run in virtual time, whose clock it is not.
+    /// Whether the runs are not simulated. In virtual time, the use of processors says nothing, and
+    /// times in reports come from the model's clock.
     in_real_time: bool,
-    /// Where simulated time began, and how much of it has passed.
+    /// The time of day at which virtual time began.
     start: Zoned,
+    /// How much virtual time has passed before the current run.
     passed: Nanos,
-    /// What has reports of its own, in all runs.
+    /// The parts with reports of their own, in all runs.
     parts: Vec<Part>,
     run: CurrentRun,
     earlier: Earlier,
     processors: Processors,
-    /// The keys of each storage definition, where data is validated, and how many wrong blocks of it
-    /// were reported.
+    /// The keys of each storage definition; `None` if it is not validated.
     validated: &'a [Option<Validated>],
+    /// For each storage definition, how many of its wrong blocks were reported.
     reported: Vec<usize>,
-    /// What could not be written.
+    /// The first error of writing a report, after which nothing more is written.
     pub trouble: Option<anyhow::Error>,
 }
 
-/// The run that goes on.
+/// The current run.
 #[derive(Default)]
 struct CurrentRun {
-    /// Its number among all.
+    /// Its index in the plan.
     index: usize,
-    /// What its jobs are: as planned, without what is used no more.
+    /// Its jobs as planned, without those whose storage was removed after errors.
     planned_jobs: Vec<PlannedJob>,
-    /// Measurements before it.
+    /// Number of measurements before it.
     measured: usize,
-    /// The rate that it requests.
+    /// The requested rate, in operations a second.
     reqrate: f64,
+    /// The sum of its intervals after the warm-up.
     counted: Counted,
-    /// The intervals that enter no average, unless the run has no others.
+    /// The sum of those in the warm-up. They are in no average, unless the run has no others.
     warming: Counted,
 }
 
-/// What runs leave to those that follow.
+/// What runs need of those before them.
 #[derive(Default)]
 struct Earlier {
+    /// The rate at the maximum of the last curve.
     curve_max: f64,
+    /// The rate of the last run.
     last_rate: f64,
     /// The jobs with the shares that they had at the curve's maximum.
     shares: Option<Vec<PlannedJob>>,
-    /// A point was slower than stopcurve allows.
+    /// Whether a point was slower than `stopcurve=` allows, which skips the other points.
     stopped: bool,
+    /// The points of each curve, by the name of its case.
     curves: Vec<(String, Vec<CurvePoint>)>,
-    /// Storage definitions that are used no more after errors.
+    /// Storage definitions that are not used any more after errors.
     removed: BTreeSet<usize>,
     first_error: Option<ErrorPlace>,
-    /// Errors have ended all runs.
+    /// Whether errors have ended all runs.
     is_over: bool,
-    /// The heads that stand once in a file are there.
+    /// Whether `totals` has its heading, which it gets once.
     has_totals: bool,
+    /// The same for `skew`.
     has_skew: bool,
 }
 
-/// What has reports of its own: a storage definition, or a workload by its name.
+/// What has reports of its own: a storage definition, a workload by its name, or a host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Storage(usize),
     Workload(String),
-    /// A host, where several share the load.
+    /// A host, if several share the load.
     Host(usize),
 }
 
 impl Part {
-    /// The parts that a job belongs to. Formatting and recovery belong to no workload.
+    /// The parts that a job belongs to, except its host. Formatting and recovery have no workload.
     fn of_job(job: &PlannedJob) -> impl Iterator<Item = Self> {
         let workload = Some(job.wd.clone()).filter(|wd| !wd.is_empty());
         iter::once(Self::Storage(job.sd)).chain(workload.map(Self::Workload))
     }
 
-    /// The same, and its host where there are several.
+    /// The parts that a job belongs to, with its host if there are several.
     fn with_host(job: &PlannedJob, file: &ParameterFile) -> Vec<Self> {
         let host = (!file.hosts.is_empty()).then_some(Self::Host(job.host));
         Self::of_job(job).chain(host).collect()
     }
 
-    /// The parts that any of the jobs belongs to: storage by its number, then workloads as they
-    /// come.
+    /// The parts that any of the jobs belongs to, except hosts: first the storage definitions by their
+    /// number, then the workloads in the order of the jobs.
     fn of_jobs<'j>(jobs: impl Iterator<Item = &'j PlannedJob>) -> Vec<Self> {
         let mut seen = BTreeSet::new();
         let mut parts: Vec<Self> = jobs.flat_map(Self::of_job).collect();
@@ -128,6 +135,7 @@ impl Part {
         parts
     }
 
+    /// Whether a job belongs to this part.
     fn has(&self, job: &PlannedJob) -> bool {
         match self {
             Self::Storage(sd) => job.sd == *sd,
@@ -137,13 +145,14 @@ impl Part {
     }
 }
 
-/// What the whole run and each part of it did in some intervals.
+/// What the whole run and each of its parts did in one or several intervals.
 #[derive(Default)]
 struct Counted {
     all: Figures,
     parts: BTreeMap<Part, Figures>,
-    /// The numbers of the first and the last interval; 0: there is none.
+    /// Number of the first interval, from 1; 0: there is none.
     first: u32,
+    /// Number of the last one.
     last: u32,
 }
 
@@ -162,6 +171,7 @@ impl Counted {
 }
 
 impl<'a> Reporter<'a> {
+    /// Creates the files of all reports with their headings.
     pub fn new(
         file: &'a ParameterFile,
         prepared: &'a Prepared,
@@ -171,6 +181,7 @@ impl<'a> Reporter<'a> {
         options: &OwnOptions,
         validated: &'a [Option<Validated>],
     ) -> Result<Self> {
+        // Wrong blocks of an earlier round were reported in that round.
         let reported = validated.iter().map(|validated| {
             let keys = validated.as_ref().map(|validated| &validated.keys);
             keys.map_or(0, |keys| keys.wrong_blocks(0).len())
@@ -215,7 +226,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// The reports in which its rows stand: of a host, that of its one process, too.
+    /// The reports that get the rows of a part. For a host that is also the one of its common process.
     fn reports_of(&self, part: &Part) -> Vec<String> {
         let name = self.name(part).to_owned();
         match part {
@@ -224,7 +235,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// So long after the current run's begin.
+    /// The time of day at which `elapsed` has passed since the current run began.
     fn moment(&self, elapsed: Nanos) -> Moment {
         if self.in_real_time {
             times::now()
@@ -233,13 +244,15 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Curves in words, of all runs that had one.
+    /// The text about each curve.
     pub fn curves(&self) -> impl Iterator<Item = String> + '_ {
         let curves = self.earlier.curves.iter();
         curves.map(|(name, points)| curve_text(name, points))
     }
 
-    fn guarded(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) {
+    /// Does a step of writing reports, unless an earlier one has failed, and keeps its error. Events
+    /// cannot return one.
+    fn unless_failed(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) {
         if self.trouble.is_none()
             && let Err(error) = work(self)
         {
@@ -247,13 +260,14 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// A line for monitors about the current run.
+    /// Adds a line about the current run to the status file.
     fn run_status(&self, event: &str) -> Result<()> {
         let run = &self.planned().run;
         let about = Some((&*run.name, &*run.loops.text()));
         self.folder.status(event, about)
     }
 
+    /// Writes the headings of a run that begins.
     fn begin(&mut self) -> Result<()> {
         let run = &self.planned().run;
         let moment = self.moment(Nanos::ZERO);
@@ -281,7 +295,7 @@ impl<'a> Reporter<'a> {
         commands::run(&run.options.startcmd, self.folder)
     }
 
-    /// Rows about a stretch of the run, in the reports of the whole and in those of its parts.
+    /// Writes the rows about one or several intervals, in the reports of the whole and of its parts.
     fn rows(&self, moment: &Moment, label: &str, counted: &Counted) -> Result<()> {
         let row = interval_row(&moment.clock, label, &counted.all);
         for name in self.whole_reports() {
@@ -299,10 +313,11 @@ impl<'a> Reporter<'a> {
         Ok(())
     }
 
+    /// Writes the rows of an interval and adds it to the sums of the run.
     fn interval_ended(&mut self, slice: &IntervalData) -> Result<()> {
         let nothing = Figures {
             seconds: slice.length.0 as f64 / 1e9,
-            // Of several hosts, the launcher's processors are none.
+            // With several hosts, this machine does none of the work.
             cpu: (self.in_real_time && self.file.hosts.is_empty())
                 .then(|| self.processors.since_last()),
             ..Figures::default()
@@ -326,7 +341,7 @@ impl<'a> Reporter<'a> {
             }
         }
         self.rows(&self.moment(slice.end), &slice.number.to_string(), &counted)?;
-        let warm = self.warm();
+        let warm = self.warm_intervals();
         if slice.number > warm {
             self.run.counted.add(&counted)
         } else {
@@ -339,24 +354,26 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Intervals that enter no average.
-    fn warm(&self) -> u32 {
+    /// Number of intervals at the beginning that are in no average: the warm-up, or the first one.
+    fn warm_intervals(&self) -> u32 {
         let options = &self.planned().run.options;
         match (options.elapsed, options.warmup) {
+            // A run that ends after an amount, such as formatting, counts from its beginning.
             (None, _) => 0,
             (_, 0) => 1,
             (_, warmup) => (warmup / options.interval.max(1)) as u32,
         }
     }
 
+    /// The columns of a row in the flat file, besides the figures.
     fn flat(&self, moment: &Moment, label: &str) -> FlatRow {
         let run = &self.planned().run;
         let used: BTreeSet<usize> = self.run.planned_jobs.iter().map(|job| job.sd).collect();
-        let own = only(used.iter().map(|sd| self.file.sds[*sd].threads));
+        let own = common(used.iter().map(|sd| self.file.sds[*sd].threads));
         let uses = run.uses.iter();
         let threads = uses.map(|one| concatenated_threads(self.file, run, one).or(own));
         let bytes: u64 = used.iter().map(|sd| self.inputs.sizes[*sd]).sum();
-        // The size of storage on other hosts is known only where the parameters give it.
+        // The size of storage on other hosts is known common where the parameters give it.
         let is_known =
             self.file.hosts.is_empty() || used.iter().all(|sd| self.file.sds[*sd].size > 0);
         let general = &self.file.general;
@@ -366,7 +383,7 @@ impl<'a> Reporter<'a> {
             run: run.clone(),
             label: label.to_owned(),
             reqrate: self.run.reqrate,
-            threads: run.threads.or(only(threads).flatten()).map(f64::from),
+            threads: run.threads.or(common(threads).flatten()).map(f64::from),
             lunsize: is_known.then_some(bytes as f64 / 1_073_741_824.0),
             compratio: run.compratio.or(general.compratio).unwrap_or(1.0),
             dedupratio: general.dedupratio,
@@ -374,8 +391,8 @@ impl<'a> Reporter<'a> {
     }
 }
 
-/// The value that all have.
-fn only<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+/// The value, if all are equal; `None` if they are not, or there is none.
+fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
 }
@@ -403,10 +420,11 @@ impl Questions for Reporter<'_> {
 }
 
 impl Reporter<'_> {
-    /// Sets the rate of a case that is about to run. Whether it is run at all.
+    /// Makes a run the current one and sets its rate. False, when it is not run.
     fn enter(&mut self, index: usize, case: &mut Case) -> bool {
         self.run.index = index;
         let run = &self.planned().run;
+        // Not after an error that ends all runs, with no storage left, or behind the end of a curve.
         if self.trouble.is_some()
             || self.earlier.is_over
             || (self.has_wrong_blocks() && !self.file.general.data_errors.remove)
@@ -423,6 +441,7 @@ impl Reporter<'_> {
                 _ => self.run.planned_jobs.clone(),
             };
             planned_jobs.retain(|planned_job| !self.earlier.removed.contains(&planned_job.sd));
+            // A share of a very slow maximum can be below 1; a rate of 0 would never end.
             set_rate(case, run, &planned_jobs, self.run.reqrate.max(1.0));
         }
         true
@@ -434,7 +453,7 @@ impl Observer for Reporter<'_> {
         self.spooling.event(event);
         match event {
             Event::Begins { .. } => self.begins(),
-            Event::Slice(slice) => self.guarded(|reporter| {
+            Event::Slice(slice) => self.unless_failed(|reporter| {
                 reporter.interval_ended(slice)?;
                 reporter.report_wrong_blocks()
             }),
@@ -445,7 +464,7 @@ impl Observer for Reporter<'_> {
 }
 
 impl Reporter<'_> {
-    /// Something of a run on several hosts.
+    /// Takes an event of a run on several hosts.
     pub fn gathered(&mut self, gathered: Gathered) {
         match gathered {
             Gathered::Begins(index) => {
@@ -454,13 +473,13 @@ impl Reporter<'_> {
                 self.begins();
             }
             Gathered::Slice(slice) => {
-                self.guarded(|reporter| reporter.interval_ended(&slice));
+                self.unless_failed(|reporter| reporter.interval_ended(&slice));
             }
             Gathered::Measured(measurement) => self.measured(&measurement),
         }
     }
 
-    /// The hosts, where several share the load.
+    /// The hosts, if several share the load.
     fn hosts(&self) -> impl Iterator<Item = Part> + use<> {
         (0..self.file.hosts.len()).map(Part::Host)
     }
@@ -468,19 +487,22 @@ impl Reporter<'_> {
     fn begins(&mut self) {
         self.run.counted = Counted::default();
         self.run.warming = Counted::default();
-        self.guarded(Self::begin);
+        self.unless_failed(Self::begin);
+        // The result does not matter: the first interval counts from here.
         self.processors.since_last();
     }
 
     fn ended(&mut self, record: &Record) {
         match record.measurements.get(self.run.measured) {
             Some(measurement) => self.measured(measurement),
-            None => self.guarded(|reporter| reporter.did_not_start(record.failure.as_deref())),
+            None => {
+                self.unless_failed(|reporter| reporter.did_not_start(record.failure.as_deref()))
+            }
         }
     }
 
     fn measured(&mut self, measurement: &Measurement) {
-        self.guarded(|reporter| {
+        self.unless_failed(|reporter| {
             reporter.report_wrong_blocks()?;
             reporter.end(measurement)?;
             reporter.report_settled()

@@ -1,5 +1,5 @@
-//! In: parameter files, as the launcher read them, and which of their hosts this is. Out: the run of
-//! this host: its storage, with the rates that it has in the whole.
+//! In: parameter files as the launching machine read them, and which of their hosts this is. Out: the
+//! run of this host: its own storage, with its part of the requested rates.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,23 +17,23 @@ use super::{luns, restart};
 use crate::hosts::Joined;
 use crate::tool_run::{ToolRun, run_tool};
 
-/// What a host gets.
+/// What is sent to a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Share {
     /// The command line.
     pub(super) arguments: Vec<String>,
     /// The texts of its files.
     pub(super) files: BTreeMap<String, String>,
-    /// Its place among the hosts.
+    /// The index of this host among all.
     pub(super) host: usize,
-    /// The root of all chance.
+    /// The seed from which those of all hosts are derived.
     pub(super) seed: u64,
 }
 
-/// The assumed size of another host's storage, which was not looked at.
+/// Assumed size in bytes of another host's storage, which cannot be looked at.
 const SUPPOSED: u64 = 1 << 40;
 
-/// The sizes of all storage, as far as the parameters have them.
+/// The sizes of all storage definitions: those of the parameters, or an assumed one.
 pub(super) fn supposed(file: &ParameterFile) -> Vec<u64> {
     let sizes = file.sds.iter().map(|sd| sd.size);
     sizes
@@ -41,7 +41,8 @@ pub(super) fn supposed(file: &ParameterFile) -> Vec<u64> {
         .collect()
 }
 
-/// Runs it when all hosts may go on.
+/// Checks the storage of this host, asks whether all hosts may go on, and runs its part. `None`: a
+/// host refused, or a signal came before the first measurement.
 pub(crate) fn run(
     text: &str,
     host: &HostSetting<'_>,
@@ -59,13 +60,14 @@ pub(crate) fn run(
     let inputs = Inputs {
         sizes,
         format: Vec::new(),
-        // Hosts with the same storage go to places of their own.
+        // With one seed, hosts that share storage would all access the same offsets.
         seed: Workload::seed_of(share.seed, share.host as u64),
         validation: Validation::default(),
     };
     let prepared = prepare(&file, &inputs)?.of_host(share.host);
     luns::permit(&prepared.plan, &guard)?;
     host.store.try_out()?;
+    // Nothing is written on any host until all of them have passed their checks.
     if !permitted() {
         return Ok(None);
     }
@@ -94,7 +96,7 @@ pub(crate) fn run(
     run_tool(tool_run, host.interrupted, host.store, &mut both)
 }
 
-/// The parameters, with the addresses as the launcher has resolved them.
+/// Parses the parameters from the texts that were sent; no file of this host is read.
 fn read(share: &Share) -> Result<ParameterFile> {
     let command = dialect::command(&share.arguments)?;
     let mut file = dialect::parse(
@@ -103,13 +105,14 @@ fn read(share: &Share) -> Result<ParameterFile> {
             let known = share.files.get(&*path.to_string_lossy());
             known.cloned().ok_or(io::ErrorKind::NotFound.into())
         },
+        // No address counts as local: which host is which was decided on the launching machine.
         &|_| false,
     )?;
     restart(&mut file, &command)?;
     Ok(file)
 }
 
-/// Answers how long the intervals of the current run are.
+/// The tool's observer on a host: it only tells how long the intervals of the current run are.
 struct Intervals<'a> {
     prepared: &'a Prepared,
     current: usize,

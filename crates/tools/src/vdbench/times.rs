@@ -1,9 +1,9 @@
-//! Moments in the forms of Vdbench's reports.
+//! Times of day in the formats of Vdbench's reports.
 
 use blocklab_units::Nanos;
 use jiff::Zoned;
 
-/// One moment, written in all forms.
+/// One moment in each format.
 #[derive(Debug, Clone)]
 pub struct Moment {
     /// `16:09:10.032`.
@@ -14,12 +14,12 @@ pub struct Moment {
     pub date: String,
 }
 
-/// This one.
+/// The current time.
 pub fn now() -> Moment {
     moment_at(&Zoned::now())
 }
 
-/// Now, as in the heads of reports: in local time, and in UTC.
+/// The current time for the heading of a report: in local time and in UTC.
 pub fn created() -> String {
     const FORM: &str = "%H:%M:%S %b %d %Y %Z";
     let now = Zoned::now();
@@ -27,13 +27,13 @@ pub fn created() -> String {
     format!("{} ({})", now.strftime(FORM), utc.strftime(FORM))
 }
 
-/// A moment so long after another: of simulated time.
+/// The moment `elapsed` after `start`, for runs in virtual time.
 pub fn after(start: &Zoned, elapsed: Nanos) -> Moment {
     let later = start.saturating_add(jiff::SignedDuration::from_nanos(elapsed.0 as i64));
     moment_at(&later)
 }
 
-/// Microseconds since 1970, as a day and a time of it.
+/// Date and time, in local time, of a number of microseconds since 1970.
 pub fn at_micros(micros: u64) -> String {
     let moment = jiff::Timestamp::from_microsecond(micros as i64).unwrap_or_default();
     let zoned = moment.to_zoned(jiff::tz::TimeZone::system());

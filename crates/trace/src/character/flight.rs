@@ -1,5 +1,5 @@
-//! In: when operations were issued and completed. Out: how many were in flight, and for how long
-//! nothing came.
+//! In: when operations were issued and completed. Out: how many were in flight at a time, and the
+//! pauses without operations.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,52 +8,57 @@ use serde::Serialize;
 
 use crate::Operation;
 
-/// A pause of this length or longer is counted: credits refill in it.
+/// Pauses of at least this length are counted, because burst credits refill in them.
 const PAUSE_NS: u64 = 1_000_000_000;
-/// Depths that are told apart.
-const DEEPEST: usize = 4096;
+/// Depths from this one on are counted together.
+const MAX_DEPTH: usize = 4096;
 
-/// Operations in flight, by the completions of the trace.
+/// Number of operations in flight, for traces with completions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct InFlight {
-    /// Over time.
+    /// Mean over time.
     pub mean: f64,
-    /// For 99 % of the time it was at most this.
+    /// At most this many for 99 % of the time.
     pub p99: u64,
-    /// At any moment.
+    /// The most at any moment.
     pub max: u64,
-    /// Operations whose completion is known, of 100.
+    /// Share of the operations whose completion is known.
     pub known_percent: f64,
-    /// Mean of how long an operation took on the recorded device.
+    /// Mean latency on the recorded device.
     pub latency_mean_ns: f64,
-    /// The longest.
+    /// The longest latency.
     pub latency_max_ns: u64,
 }
 
 /// Pauses between operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Idle {
-    /// Pauses of a second or longer.
+    /// Number of pauses of a second or longer.
     pub gaps: u64,
-    /// All of them together.
+    /// Their total length.
     pub total_ns: u64,
-    /// The longest.
+    /// Length of the longest.
     pub longest_ns: u64,
-    /// Where that begins.
+    /// Where the longest begins.
     pub longest_at_ns: u64,
 }
 
+/// Follows the number of operations in flight through the trace.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     operations: u64,
+    /// Number of operations whose completion is known; sum and maximum of their latencies in ns.
     known: u64,
     took_sum: u128,
     took_max: u64,
+    /// When the operations in flight end.
     ends: BinaryHeap<Reverse<u64>>,
-    /// Time at each depth.
+    /// Time in ns at each depth.
     at_depth: Vec<u64>,
+    /// The moment up to which time is accounted for.
     now: u64,
     deepest: u64,
+    /// When the last operation came.
     last: Option<u64>,
     idle: Idle,
 }
@@ -90,7 +95,7 @@ impl Flight {
         self.deepest = self.deepest.max(self.ends.len() as u64);
     }
 
-    /// Lets time pass up to a moment.
+    /// Accounts for the time up to a moment, and removes the operations that have ended by then.
     fn pass(&mut self, until: u64) {
         while let Some(Reverse(end)) = self.ends.peek().copied() {
             if end > until {
@@ -102,8 +107,9 @@ impl Flight {
         self.stay(until);
     }
 
+    /// Adds the time up to a moment, in which no operation ends, to the current depth.
     fn stay(&mut self, until: u64) {
-        let depth = self.ends.len().min(DEEPEST);
+        let depth = self.ends.len().min(MAX_DEPTH);
         if self.at_depth.len() <= depth {
             self.at_depth.resize(depth + 1, 0);
         }
@@ -111,10 +117,12 @@ impl Flight {
         self.now = self.now.max(until);
     }
 
+    /// The result at the end of the trace; `None` without completions.
     pub(super) fn in_flight(&mut self) -> Option<InFlight> {
         if self.known == 0 {
             return None;
         }
+        // What is still in flight at the last operation ends after it.
         while let Some(Reverse(end)) = self.ends.peek().copied() {
             self.stay(end);
             self.ends.pop();
@@ -126,6 +134,7 @@ impl Flight {
             sum * 100 >= all * 99
         });
         Some(InFlight {
+            // Little's law: time in flight of all operations by the time of the trace.
             mean: self.took_sum as f64 / (all as f64).max(1.0),
             p99: p99.unwrap_or(0) as u64,
             max: self.deepest,

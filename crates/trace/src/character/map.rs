@@ -1,8 +1,9 @@
-//! In: operations in order of time. Out: how their sizes and places go over time, in at most 64 slots of
-//! one length, for a picture.
+//! In: operations in order of time. Out: the distribution of their sizes and offsets over time, in at
+//! most 64 slots of equal length, for a chart.
 //!
-//! A file of its own: neither the length of a trace nor its farthest byte is known before its end, so
-//! slots and bands double their width whenever the trace goes beyond the last one.
+//! Neither the length of a trace nor its highest offset is known before its end. So slots of time and
+//! bands of offsets double their width whenever an operation is beyond the last one, and neighbours
+//! are added up.
 
 use serde::Serialize;
 
@@ -10,35 +11,36 @@ use crate::Operation;
 
 const MOST_SLOTS: usize = 64;
 const MOST_BANDS: usize = 32;
-/// Classes of sizes: class 0 up to 512 bytes, each following one up to twice as much, the last one
-/// all that is larger.
+/// Classes of sizes: class 0 has sizes up to 512 bytes, each following class up to twice as many, and
+/// the last one also everything larger.
 const CLASSES: usize = 16;
 const FIRST_CLASS: u32 = 512;
 const FIRST_SLOT_NS: u64 = 1_000_000;
 const FIRST_BAND: u64 = 1 << 20;
 
-/// How sizes and places go over time.
+/// The distribution of sizes and offsets over time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimeMap {
-    /// Length of a slot.
+    /// Length of a slot of time.
     pub slot_ns: u64,
-    /// Bytes of a band of places.
+    /// Width of a band of offsets.
     pub band_bytes: u64,
-    /// The largest size of each class; the last one holds all that is larger, too.
+    /// The largest size of each class; the last one also counts everything larger.
     pub class_bytes: Vec<u64>,
-    /// For each slot the operations of each class that move bytes.
+    /// For each slot, the number of operations of each size class.
     pub sizes: Vec<Vec<u64>>,
-    /// For each slot the operations that begin in each band.
+    /// For each slot, the number of operations that begin in each band.
     pub places: Vec<Vec<u64>>,
 }
 
+/// The counts of one slot.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct SlotCounts {
     classes: [u64; CLASSES],
     bands: [u64; MOST_BANDS],
 }
 
-impl Held {
+impl SlotCounts {
     const EMPTY: Self = Self {
         classes: [0; CLASSES],
         bands: [0; MOST_BANDS],
@@ -54,14 +56,19 @@ impl Held {
     }
 }
 
+/// Counts the operations of a trace by slot, size class and band.
 #[derive(Debug)]
 pub(super) struct Mapping {
+    /// Current length of a slot.
     slot_ns: u64,
+    /// Current width of a band in bytes.
     band: u64,
-    slots: Vec<Held>,
-    /// The slot of the last operation: where it begins, and its index.
+    slots: Vec<SlotCounts>,
+    /// Where the slot of the last operation begins.
     begin: u64,
+    /// The index of that slot.
     index: usize,
+    /// Number of bands that are used.
     bands: usize,
 }
 
@@ -70,7 +77,7 @@ impl Default for Mapping {
         Self {
             slot_ns: FIRST_SLOT_NS,
             band: FIRST_BAND,
-            slots: vec![Held::EMPTY],
+            slots: vec![SlotCounts::EMPTY],
             begin: 0,
             index: 0,
             bands: 1,
@@ -79,11 +86,11 @@ impl Default for Mapping {
 }
 
 impl Mapping {
-    /// Takes in an operation that has a place.
+    /// Counts an operation that has an offset.
     #[inline]
     pub(super) fn add(&mut self, operation: &Operation) {
         if operation.at.0 - self.begin >= self.slot_ns {
-            self.turn(operation.at.0);
+            self.enter_slot(operation.at.0);
         }
         while operation.offset / self.band >= MOST_BANDS as u64 {
             self.widen_bands();
@@ -97,8 +104,9 @@ impl Mapping {
         self.bands = self.bands.max(band + 1);
     }
 
+    /// Makes the slot of a moment the current one; slots become longer if there would be too many.
     #[cold]
-    fn turn(&mut self, at_ns: u64) {
+    fn enter_slot(&mut self, at_ns: u64) {
         while at_ns / self.slot_ns >= MOST_SLOTS as u64 {
             let pairs = self.slots.chunks(2);
             let joined = pairs.map(|pair| {
@@ -112,10 +120,11 @@ impl Mapping {
         self.index = (at_ns / self.slot_ns) as usize;
         self.begin = self.index as u64 * self.slot_ns;
         if self.slots.len() <= self.index {
-            self.slots.resize(self.index + 1, Held::EMPTY);
+            self.slots.resize(self.index + 1, SlotCounts::EMPTY);
         }
     }
 
+    /// Adds up each two neighbouring bands.
     #[cold]
     fn widen_bands(&mut self) {
         for slot in &mut self.slots {
@@ -128,6 +137,7 @@ impl Mapping {
         self.band *= 2;
     }
 
+    /// The result, without classes and bands that are empty in all slots beyond the last used one.
     pub(super) fn end(self) -> TimeMap {
         let used = self.slots.iter().filter_map(|slot| {
             let last = slot.classes.iter().rposition(|count| *count > 0);

@@ -1,5 +1,5 @@
-//! In: operations in order of time. Out: what the load is like: mix, sizes, locality, bursts,
-//! concurrency, pauses, and how they go over time.
+//! In: operations in order of time. Out: statistics of the load: mix, sizes, locality, bursts,
+//! concurrency and pauses, in total and over time.
 //!
 //! ```text
 //!   operation ─┬─▶ mix, sizes       by direction
@@ -11,8 +11,8 @@
 //!              └─▶ Mapping          sizes and places by slot, for a picture
 //! ```
 //!
-//! Memory does not grow with the number of operations, but with the pages that are touched: a bit
-//! each for touched and written.
+//! Memory does not grow with the number of operations, only with the pages that are touched: each
+//! takes one bit for touched and one for written.
 
 mod bursts;
 mod flight;
@@ -41,61 +41,62 @@ pub use reuse::{Hit, Reuse};
 pub(crate) use space::{Numbers, Space, Streams, mixed, page_key};
 pub use space::{PAGE, STREAMS};
 
-/// What a load is like.
+/// Statistics of a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Character {
-    /// Operations.
+    /// Number of operations.
     pub operations: u64,
     /// Bytes of reads and writes.
     pub bytes: u64,
-    /// From the beginning of the trace to its last operation.
+    /// From the beginning of the trace to the issue of its last operation.
     pub duration_ns: u64,
-    /// Over all of it; `None` where everything happens in one moment.
+    /// Operations a second over the whole duration; `None` if that is 0.
     pub iops_mean: Option<f64>,
-    /// The same.
+    /// Bytes a second over the whole duration; `None` if that is 0.
     pub bytes_per_s_mean: Option<f64>,
-    /// By direction; those that do not occur are left out.
+    /// The directions that occur.
     pub directions: Vec<Mix>,
     /// Sizes of reads and writes together; `None` without any.
     pub sizes: Option<Sizes>,
-    /// The busiest windows.
+    /// The busiest windows of each length.
     pub peaks: Vec<Peak>,
-    /// Standard deviation of the time between operations by its mean: 1 where they come at random.
+    /// Standard deviation of the time between operations, divided by its mean: 1 if they come
+    /// independently of each other.
     pub interarrival_cv: Option<f64>,
-    /// Operations that begin where one of the last [`STREAMS`] ended.
+    /// Share of operations that begin where one of the last [`STREAMS`] ended.
     pub sequential_percent: Option<f64>,
-    /// Operations whose begin or length is no multiple of 4 KiB.
+    /// Share of operations whose offset or length is no multiple of 4 KiB.
     pub unaligned_percent: Option<f64>,
-    /// Pages of 4 KiB that are touched.
+    /// Size of all pages of 4 KiB that are read or written.
     pub working_set_bytes: u64,
-    /// Pages that are written.
+    /// Size of all pages that are written.
     pub written_set_bytes: u64,
-    /// The share of written pages that an earlier write had written; `None` without writes.
+    /// Share of page writes to pages that an earlier write had written; `None` without writes.
     pub rewritten_percent: Option<f64>,
-    /// End of the last byte that is touched.
+    /// The highest end of an operation.
     pub end_bytes: u64,
-    /// What a cache would hold; `None` where it was not asked for.
+    /// Hit rates of caches; `None` if they were not requested.
     pub reuse: Option<Reuse>,
-    /// In flight, where the trace has completions.
+    /// Operations in flight; `None` if the trace has no completions.
     pub in_flight: Option<InFlight>,
     /// Pauses of a second or longer.
     pub idle: Idle,
-    /// How it goes over time.
+    /// The load over time.
     pub profile: Vec<Slot>,
-    /// How sizes and places go over time.
+    /// Sizes and offsets over time.
     pub map: TimeMap,
-    /// The devices with their operations.
+    /// The devices with their number of operations.
     pub devices: Vec<Device>,
-    /// What the reader left out or assumed.
+    /// What the reader has left out or assumed.
     pub remarks: Vec<String>,
 }
 
 /// A device of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Device {
-    /// Its name.
+    /// Its name in the trace.
     pub name: String,
-    /// Its operations.
+    /// Number of its operations.
     pub operations: u64,
 }
 
@@ -104,22 +105,22 @@ pub struct Device {
 pub struct Mix {
     /// `read`, `write`, `trim` or `sync`.
     pub direction: &'static str,
-    /// Operations.
+    /// Number of operations.
     pub operations: u64,
     /// Share of all operations.
     pub operations_percent: f64,
-    /// Bytes.
+    /// Their bytes.
     pub bytes: u64,
-    /// Sizes; `None` for syncs, which have none.
+    /// Their sizes; `None` for syncs, which have none.
     pub sizes: Option<Sizes>,
 }
 
 /// Sizes of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sizes {
-    /// Half are smaller or as large.
+    /// The median.
     pub p50_bytes: u64,
-    /// Nine in ten are.
+    /// The 90th percentile.
     pub p90_bytes: u64,
     /// The largest.
     pub max_bytes: u64,
@@ -130,7 +131,9 @@ pub struct Sizes {
 struct Counts {
     operations: u64,
     bytes: u64,
+    /// Number of operations of each size, except those in `last`.
     sizes: BTreeMap<u32, u64>,
+    /// The size of the last operations, and how many of that size came in a row.
     last: (u32, u64),
 }
 
@@ -139,16 +142,17 @@ impl Counts {
     fn add(&mut self, len: u32) {
         self.operations += 1;
         self.bytes += u64::from(len);
-        // Sizes come in rows: the tree is asked at the end of each.
+        // The same size often comes many times in a row; the tree is updated once for all of them.
         if self.last.0 == len {
             self.last.1 += 1;
         } else {
-            self.settle();
+            self.flush();
             self.last = (len, 1);
         }
     }
 
-    fn settle(&mut self) {
+    /// Adds the current row of equal sizes to the tree.
+    fn flush(&mut self) {
         let (len, count) = std::mem::take(&mut self.last);
         if count > 0 {
             *self.sizes.entry(len).or_default() += count;
@@ -156,6 +160,7 @@ impl Counts {
     }
 }
 
+/// The quantiles of sizes, given the number of operations of each.
 fn sizes(counts: &BTreeMap<u32, u64>) -> Option<Sizes> {
     let all: u64 = counts.values().sum();
     let (max, _) = counts.last_key_value()?;
@@ -182,7 +187,7 @@ const DIRECTIONS: [Direction; 4] = [
     Direction::Sync,
 ];
 
-/// Takes operations in and gives their character at the end.
+/// Collects the statistics of operations that are added in order of time.
 pub struct Characterizer {
     counts: [Counts; 4],
     by_device: Vec<u64>,
@@ -196,7 +201,7 @@ pub struct Characterizer {
 }
 
 impl Characterizer {
-    /// With distances of reuse or, which is faster, without.
+    /// `with_reuse`: whether hit rates of caches are calculated, which takes longer.
     pub fn new(with_reuse: bool) -> Self {
         Self {
             counts: Default::default(),
@@ -211,7 +216,7 @@ impl Characterizer {
         }
     }
 
-    /// Takes an operation in.
+    /// Adds an operation; its time must not be before that of the last one.
     #[inline]
     pub fn add(&mut self, operation: &Operation) {
         let moves = matches!(operation.direction, Direction::Read | Direction::Write);
@@ -236,10 +241,11 @@ impl Characterizer {
         self.profile.add(operation.at.0, bytes.into(), touched);
     }
 
-    /// The character of all that was taken in.
+    /// The statistics of all operations that were added.
     pub fn end(mut self, targets: &[String], remarks: Vec<String>) -> Character {
-        self.counts.iter_mut().for_each(Counts::settle);
+        self.counts.iter_mut().for_each(Counts::flush);
         let operations: u64 = self.counts.iter().map(|counts| counts.operations).sum();
+        // Reads and writes are the first two directions; the others move no data.
         let moving = &self.counts[..2];
         let bytes = moving.iter().map(|counts| counts.bytes).sum();
         let mut together = BTreeMap::new();
@@ -297,10 +303,10 @@ fn mixes(counts: &[Counts; 4], operations: u64) -> Vec<Mix> {
         .collect()
 }
 
-/// The character of a whole trace.
+/// The statistics of a whole trace.
 ///
 /// # Errors
-/// As the source.
+/// Those of the source.
 pub fn characterize(source: &mut dyn Source, with_reuse: bool) -> Result<Character, TraceError> {
     let mut all = Characterizer::new(with_reuse);
     while let Some(operation) = source.next()? {

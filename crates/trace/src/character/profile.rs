@@ -1,5 +1,5 @@
-//! In: moments and bytes. Out: how a load goes over time, in at most two dozen slots of a width that
-//! people count in.
+//! In: when operations come, and how many bytes they move. Out: the load over time, in at most 24 slots
+//! of a round length such as 10 s or 1 h.
 
 use serde::Serialize;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 const WIDTHS: [u64; 14] = [
     1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800,
 ];
-/// Slots that are held; with more, each becomes wider.
-const MOST_HELD: usize = 2048;
-/// Slots that are given.
-const MOST_GIVEN: u64 = 24;
+/// Most slots in memory; with more, each becomes wider.
+const MAX_SLOTS: usize = 2048;
+/// Most slots of the result.
+const MAX_RESULT_SLOTS: u64 = 24;
 const SECOND: u64 = 1_000_000_000;
 
 /// A slot of time.
@@ -18,9 +18,9 @@ const SECOND: u64 = 1_000_000_000;
 pub struct Slot {
     /// Where it begins.
     pub from_ns: u64,
-    /// Its length; the last one may be cut.
+    /// Its length; the last one may be shorter.
     pub length_ns: u64,
-    /// Operations.
+    /// Number of operations.
     pub operations: u64,
     /// Operations a second.
     pub iops: f64,
@@ -28,19 +28,22 @@ pub struct Slot {
     pub iops_max: u64,
     /// Bytes a second.
     pub bytes_per_s: f64,
-    /// Pages touched since the beginning of the trace.
+    /// Size of the pages that were touched from the beginning of the trace to the end of the slot.
     pub working_set_bytes: u64,
 }
 
+/// The counts of one slot.
 #[derive(Debug, Clone, Copy, Default)]
-struct Held {
+struct SlotCounts {
     operations: u64,
     bytes: u64,
+    /// Operations in the busiest second.
     busiest: u64,
+    /// Pages touched since the beginning of the trace.
     touched: u64,
 }
 
-impl Held {
+impl SlotCounts {
     fn join(&mut self, next: &Self) {
         self.operations += next.operations;
         self.bytes += next.bytes;
@@ -49,13 +52,15 @@ impl Held {
     }
 }
 
+/// Counts the load over time.
 #[derive(Debug, Default)]
 pub(super) struct Profile {
-    /// Index among the widths.
+    /// Index of the current width in [`WIDTHS`].
     width: usize,
-    held: Vec<Held>,
-    /// The current second and its operations.
+    held: Vec<SlotCounts>,
+    /// The current second.
     second: u64,
+    /// Number of operations in it.
     count: u64,
 }
 
@@ -68,21 +73,22 @@ impl Profile {
         }
         self.count += 1;
         let mut index = (self.second / WIDTHS[self.width]) as usize;
-        while index >= MOST_HELD && self.width + 1 < WIDTHS.len() {
+        while index >= MAX_SLOTS && self.width + 1 < WIDTHS.len() {
             self.widen();
             index = (self.second / WIDTHS[self.width]) as usize;
         }
-        // Beyond 39 years, all is one slot.
-        let index = index.min(MOST_HELD - 1);
+        // At the largest width this is after 39 years; everything later is in the last slot.
+        let index = index.min(MAX_SLOTS - 1);
         if self.held.len() <= index {
+            // Slots without operations keep the working set of the one before.
             let before = self.held.last().map_or(0, |last| last.touched);
-            let empty = Held {
+            let empty = SlotCounts {
                 touched: before,
-                ..Held::default()
+                ..SlotCounts::default()
             };
             self.held.resize(index + 1, empty);
         }
-        self.held[index].join(&Held {
+        self.held[index].join(&SlotCounts {
             operations: 1,
             bytes,
             busiest: self.count,
@@ -90,18 +96,21 @@ impl Profile {
         });
     }
 
+    /// Goes on to the next width and adds up the slots.
     fn widen(&mut self) {
         self.held = joined(&self.held, WIDTHS[self.width + 1] / WIDTHS[self.width]);
         self.width += 1;
     }
 
+    /// The result for a trace whose last operation comes at `last_ns`.
     pub(super) fn slots(&self, last_ns: u64) -> Vec<Slot> {
         let seconds = last_ns / SECOND + 1;
         let held = WIDTHS[self.width];
         let fitting = WIDTHS
             .into_iter()
-            .find(|width| seconds.div_ceil(*width) <= MOST_GIVEN)
+            .find(|width| seconds.div_ceil(*width) <= MAX_RESULT_SLOTS)
             .unwrap_or(WIDTHS[WIDTHS.len() - 1]);
+        // Slots that were already widened cannot be split again.
         let width = fitting.max(held);
         let joined = joined(&self.held, width / held);
         let slots = joined.iter().enumerate().map(|(index, held)| {
@@ -124,11 +133,12 @@ impl Profile {
     }
 }
 
-fn joined(held: &[Held], factor: u64) -> Vec<Held> {
+/// Adds up each `factor` slots to one.
+fn joined(held: &[SlotCounts], factor: u64) -> Vec<SlotCounts> {
     let chunks = held.chunks(factor as usize);
     chunks
         .map(|chunk| {
-            let mut sum = Held::default();
+            let mut sum = SlotCounts::default();
             chunk.iter().for_each(|next| sum.join(next));
             sum
         })

@@ -1,57 +1,68 @@
-//! In: where operations go. Out: which share of them a cache of a size would hit, if it kept what was
-//! used last.
+//! In: the offsets of operations. Out: the hit rates of LRU caches of several sizes.
 //!
-//! The distance of an access is the number of other pages since the last access to the same page. It
-//! is counted on a sample of the pages, chosen by a hash: distances in the sample, divided by its
-//! share, are those of all (SHARDS, Waldspurger and others, FAST '15). The sample is all pages until
-//! it is full, and is halved then.
+//! The reuse distance of an access is the number of other pages since the last access to the same
+//! page; an LRU cache hits if it has more pages than that. Distances are counted on a sample of the
+//! pages, which a hash selects: a distance in the sample, divided by the share of pages in it,
+//! estimates the one among all pages (SHARDS, Waldspurger and others, FAST '15). The sample begins
+//! with all pages and is halved whenever it is full.
 
 use serde::Serialize;
 
 use super::space::{Numbers, PAGE, mixed, page_key};
 use crate::Operation;
 
-/// Pages of the sample.
-const MOST_PAGES: usize = 16 << 10;
-/// Places for accesses; they are numbered anew when all are taken.
-const PLACES: usize = 4 * MOST_PAGES;
+/// Most pages of the sample.
+const MAX_PAGES: usize = 16 << 10;
+/// Sequence numbers for accesses; pages are numbered anew when all are used.
+const PLACES: usize = 4 * MAX_PAGES;
 
-/// What a cache would do.
+/// Hit rates of caches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reuse {
-    /// One page in this many was looked at; 1: every page, so the shares are exact.
+    /// One page in this many is in the sample; 1: all pages are, so the rates are exact.
     pub sampled_one_in: u64,
-    /// What the shares are off by, in percentage points: `1 / sqrt(pages of the sample)`. 0 where
-    /// every page was looked at.
+    /// Error of the rates in percentage points: `1 / sqrt(pages of the sample)`; 0 if all pages are in
+    /// it.
     pub error_points: f64,
-    /// Accesses to pages that were accessed for the first time.
+    /// Share of the accesses that were the first one to their page.
     pub first_percent: f64,
-    /// By the size of the cache.
+    /// Hit rates by the size of the cache.
     pub hits: Vec<Hit>,
 }
 
-/// What a cache of a size would do.
+/// The hit rate of a cache of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Hit {
     /// Its size.
     pub cache_bytes: u64,
-    /// Accesses to pages that it would hold.
+    /// Share of the accesses to pages that it would have.
     pub hit_percent: f64,
 }
 
+/// Counts reuse distances.
 #[derive(Debug)]
 pub(super) struct Distances {
-    /// Pages whose hash has this many trailing zeros are in the sample.
+    /// Pages whose hash has this many trailing zeros are in the sample: one in `2^shift`.
     shift: u32,
-    /// The place of each page's last access.
+    /// The sequence number of the last access to each page of the sample.
     last: Numbers<u32>,
-    /// How many places up to each are taken, as a Fenwick tree.
+    /// A Fenwick tree over the sequence numbers: 1 where a number is some page's last access. Its sum
+    /// over a range is the number of different pages accessed in it.
     tree: Vec<u32>,
+    /// The next sequence number.
     next: u32,
-    /// Accesses by the power of two that their distance in bytes stays below.
+    /// Number of accesses, by the power of two that their distance in bytes does not exceed.
     counts: [f64; 64],
+    /// Number of first accesses.
     first: f64,
+    /// Number of all accesses to pages of the sample.
     total: f64,
+}
+
+/// The hash that selects pages. It differs from that of the map: otherwise all selected pages would
+/// agree in the low bits of their map hash and share few buckets.
+const fn sample_hash(key: u64) -> u64 {
+    mixed(key ^ 0x5bd1_e995)
 }
 
 impl Default for Distances {
@@ -74,23 +85,24 @@ impl Distances {
         let (first, last) = (operation.offset / PAGE, (operation.end() - 1) / PAGE);
         for page in first..=last {
             let key = page_key(operation.target, page);
-            // Another mix than that of the map, whose places would else be few.
-            if mixed(key ^ 0x5bd1_e995).trailing_zeros() >= self.shift {
+            if sample_hash(key).trailing_zeros() >= self.shift {
                 self.access(key);
             }
         }
     }
 
+    /// Counts an access to a page of the sample.
     fn access(&mut self, key: u64) {
         if self.next as usize == PLACES {
             self.renumber();
         }
         let place = self.next;
         self.next += 1;
-        // The share that a page of the sample stands for, now that it has this size.
+        // Each access counts 1 at the current size of the sample; `halve` rescales the earlier ones.
         self.total += 1.0;
         match self.last.insert(key, place) {
             Some(before) => {
+                // All pages, minus those that were last accessed no later than this one was.
                 let since = self.last.len() as u64 - u64::from(self.up_to(before));
                 self.change(before, u32::MAX);
                 let bytes = ((since + 1) << self.shift) * PAGE;
@@ -100,12 +112,12 @@ impl Distances {
             None => self.first += 1.0,
         }
         self.change(place, 1);
-        if self.last.len() > MOST_PAGES {
+        if self.last.len() > MAX_PAGES {
             self.halve();
         }
     }
 
-    /// Places up to this one that are taken.
+    /// Number of pages whose last access has this sequence number or a lower one.
     fn up_to(&self, place: u32) -> u32 {
         let (mut at, mut sum) = (place as usize + 1, 0_u32);
         while at > 0 {
@@ -115,7 +127,7 @@ impl Distances {
         sum
     }
 
-    /// Adds to a place; `u32::MAX` takes one away.
+    /// Adds `by` at a sequence number of the tree; `u32::MAX` subtracts one, because sums wrap.
     fn change(&mut self, place: u32, by: u32) {
         let mut at = place as usize + 1;
         while at <= PLACES {
@@ -124,18 +136,21 @@ impl Distances {
         }
     }
 
+    /// Drops half of the pages from the sample.
     fn halve(&mut self) {
         self.shift += 1;
         let shift = self.shift;
         self.last
-            .retain(|key, _| mixed(*key ^ 0x5bd1_e995).trailing_zeros() >= shift);
-        // What was counted stood for half as much.
+            .retain(|key, _| sample_hash(*key).trailing_zeros() >= shift);
+        // A page of the sample now stands for twice as many pages, so an access that was counted
+        // before is worth half of one that comes now.
         self.counts.iter_mut().for_each(|count| *count /= 2.0);
         self.first /= 2.0;
         self.total /= 2.0;
         self.renumber();
     }
 
+    /// Gives the last accesses the lowest sequence numbers, in the same order.
     fn renumber(&mut self) {
         let mut places: Vec<(u32, u64)> = self.last.iter().map(|(key, at)| (*at, *key)).collect();
         places.sort_unstable();
@@ -148,14 +163,17 @@ impl Distances {
         }
     }
 
+    /// The result.
     pub(super) fn end(self) -> Reuse {
+        // Without accesses all counts are 0; the division must not give NaN.
         let total = self.total.max(1e-9);
         let furthest = self.counts.iter().rposition(|count| *count > 0.0);
         let mut sum = 0.0;
         let mut hits = Vec::new();
         for (power, count) in self.counts.iter().enumerate() {
             sum += count;
-            // From 1 MiB on, in steps of four, and where nothing more is to be had.
+            // Sizes from 1 MiB (2^20) on in steps of four, up to the size beyond which nothing more is
+            // hit.
             let is_step = power >= 20 && power % 2 == 0;
             let is_last = furthest.is_some_and(|furthest| power >= furthest.max(20));
             if sum > 0.0 && (is_step || is_last) {

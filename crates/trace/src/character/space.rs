@@ -1,5 +1,5 @@
-//! In: where operations go. Out: the pages that they touch and write, and how many go on where
-//! another ended.
+//! In: the offsets of operations. Out: how many pages they touch and write, and how many operations are
+//! sequential or unaligned.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -10,14 +10,14 @@ use crate::Operation;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
-/// Ends of operations that are remembered: one that begins at one of them is sequential.
+/// Number of operations whose ends are remembered; one that begins at such an end is sequential.
 pub const STREAMS: usize = 32;
 
-/// Pages of a region: 64 words of 64 bits.
+/// Pages of a region, whose bits are in 64 words of 64 bits.
 const REGION_PAGES: u64 = 4096;
 const WORDS: usize = REGION_PAGES as usize / 64;
 
-/// A number as its own hash, well mixed.
+/// A hasher for keys that are numbers; it is faster than the standard one, which must withstand attacks.
 #[derive(Debug, Default)]
 pub(crate) struct Mixed(u64);
 
@@ -44,26 +44,33 @@ impl Hasher for Mixed {
     }
 }
 
-/// A map from numbers.
+/// A map whose keys are numbers.
 pub(crate) type Numbers<T> = HashMap<u64, T, BuildHasherDefault<Mixed>>;
 
+/// One bit for each page of a region of 16 MiB.
 #[derive(Debug)]
 struct Region {
     touched: [u64; WORDS],
     written: [u64; WORDS],
 }
 
+/// The pages of all devices.
 #[derive(Debug, Default)]
 pub(crate) struct Space {
-    /// Index in `regions` by device and place.
+    /// Index in `regions`, by the number of the region.
     index: Numbers<u32>,
     regions: Vec<Region>,
+    /// The number and the index of the region that was used last.
     last: Option<(u64, u32)>,
+    /// Number of pages that were touched, and that were written.
     touched: u64,
     written: u64,
+    /// Number of page writes, with repetitions.
     page_writes: u64,
+    /// Number of operations that are sequential, and that are unaligned.
     sequential: u64,
     unaligned: u64,
+    /// The highest end of an operation.
     end: u64,
     streams: Streams,
 }
@@ -71,12 +78,14 @@ pub(crate) struct Space {
 /// The ends of the last [`STREAMS`] operations.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
+    /// A ring of device and offset.
     ends: Vec<(u32, u64)>,
+    /// Index of the oldest one, which is replaced next.
     oldest: usize,
 }
 
 impl Streams {
-    /// Whether an operation goes on where one of them ended; it is one of them from now on.
+    /// Whether an operation begins where one of them ended. Its own end is remembered, too.
     #[inline]
     pub(crate) fn goes_on(&mut self, operation: &Operation) -> bool {
         let goes_on = self.ends.contains(&(operation.target, operation.offset));
@@ -91,7 +100,8 @@ impl Streams {
     }
 }
 
-/// Where a page stands among those of all devices.
+/// A number for a page that is unique among all devices: 44 bits for the page, the others for the
+/// device.
 pub(crate) const fn page_key(target: u32, page: u64) -> u64 {
     ((target as u64) << 44).wrapping_add(page)
 }
@@ -109,6 +119,7 @@ impl Space {
         self.sequential += u64::from(self.streams.goes_on(operation));
         self.unaligned += u64::from((offset | u64::from(len)) % PAGE > 0);
         self.end = self.end.max(end);
+        // A trim moves no data, so it does not touch its pages.
         if operation.direction == Direction::Trim || len == 0 {
             return;
         }
@@ -117,6 +128,7 @@ impl Space {
         if writes {
             self.page_writes += last - page + 1;
         }
+        // One step for the pages of each word of 64 bits.
         while page <= last {
             let until = (page | 63).min(last);
             self.mark(target, page, until, writes);
@@ -124,7 +136,7 @@ impl Space {
         }
     }
 
-    /// Marks pages of one word.
+    /// Marks the pages `from` to `until`, which must be in one word.
     #[inline]
     fn mark(&mut self, target: u32, from: u64, until: u64, writes: bool) {
         let key = page_key(target, from) / REGION_PAGES;
@@ -144,6 +156,7 @@ impl Space {
         }
     }
 
+    /// The index of a region, which is created if it is new.
     fn place(&mut self, key: u64) -> u32 {
         let regions = &mut self.regions;
         let place = *self.index.entry(key).or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! In: the name of a public set. Out: what its columns mean.
+//! In: the name of a public trace collection. Out: what its columns mean.
 
 use blocklab_units::did_you_mean;
 
@@ -6,11 +6,11 @@ use super::Column::Number;
 use super::{Columns, SECOND, SECTOR, Separator, Words, plain};
 use crate::Clock;
 
-/// A public set whose columns are known.
+/// A public trace collection whose columns are known.
 pub struct Preset {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Its title and the names of its columns.
     pub what: &'static str,
     columns: fn() -> Columns,
 }
@@ -21,10 +21,10 @@ impl Preset {
         (self.columns)()
     }
 
-    /// The set of this name.
+    /// The collection of this name, in any case.
     ///
     /// # Errors
-    /// The names that there are.
+    /// When there is none; the text has the known names.
     pub fn find(name: &str) -> Result<&'static Self, String> {
         let lower = name.to_ascii_lowercase();
         let found = PRESETS.iter().find(|preset| preset.name == lower);
@@ -41,7 +41,7 @@ impl Preset {
 /// From 1601, where Windows begins to count, to 1970, in its units of 100 ns.
 const FILETIME_1970: u64 = 116_444_736_000_000_000;
 
-/// The public sets.
+/// The known collections.
 pub const PRESETS: [Preset; 6] = [
     Preset {
         name: "systor",

@@ -1,24 +1,24 @@
-//! In: the characters of a trace and of its model. Out: both, figure by figure.
+//! In: the statistics of a trace and of its model. Out: a table with the figures of both.
 
 use serde::Serialize;
 
 use crate::character::{Character, Mix};
 
-/// One figure of both.
+/// A row of the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// What it is, with its unit.
+    /// The name of the figure, with its unit.
     pub figure: String,
-    /// The figure of the trace; `None`: it has none.
+    /// Its value for the trace; `None` if it has none.
     pub trace: Option<f64>,
-    /// The figure of the model.
+    /// Its value for the model.
     pub model: Option<f64>,
 }
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
 
-/// The figures of both.
+/// The figures of both, except those that are 0 or missing in both.
 pub fn compared(trace: &Character, model: &Character) -> Vec<Compared> {
     let mut rows = Vec::new();
     let mut add = |figure: &str, of: fn(&Character) -> Option<f64>| {
@@ -81,7 +81,7 @@ pub fn compared(trace: &Character, model: &Character) -> Vec<Compared> {
     rows
 }
 
-/// Share of a direction; 0 where it does not occur.
+/// Share of a direction in per cent of the operations; 0 if it does not occur.
 fn share(of: &Character, direction: &str) -> Option<f64> {
     let mut mixes = of.directions.iter();
     let found = mixes.find(|mix| mix.direction == direction);

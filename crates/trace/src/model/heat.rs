@@ -1,31 +1,34 @@
-//! In: pages as they are accessed. Out: zones: how much of the accesses goes to how much of the space.
+//! In: the pages of random accesses. Out: zones: which share of the accesses goes to which share of the
+//! space.
 //!
-//! A file of its own: it holds the count of every page, or of a sample of them where there are many.
+//! Accesses are counted for each page, or for a sample of the pages if there are many.
 //!
-//! A zone of a study is hit evenly, and then some of its pages are not hit at all. So a zone whose `t`
-//! pages got `a` accesses is made `m` pages large, of which `a` even hits leave `t` hit:
-//! `m (1 - e^(-a/m)) = t`. Working set and rewrites of the model follow from that.
+//! A study accesses the pages of a zone evenly at random, which leaves some of them untouched. So a
+//! zone whose `t` pages got `a` accesses is made larger: it has `m` pages, of which `a` random accesses
+//! touch `t` on average: `m (1 - e^(-a/m)) = t`. Then the model has the trace's working set and share
+//! of rewrites.
 
 use crate::character::{Numbers, mixed};
 
-/// Pages that are counted; with more, a sample half as dense.
-const MOST: usize = 1 << 20;
-/// Shares of the accesses at which a zone ends, the hottest first.
+/// Most pages that are counted; with more, the sample is halved.
+const MAX_PAGES: usize = 1 << 20;
+/// Shares of all accesses at which a zone ends, the hottest zone first.
 const CUTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 
-/// A part of the space.
+/// A part of the space whose pages are accessed about equally often.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Warmth {
-    /// Accesses.
+pub(super) struct Zone {
+    /// Number of accesses.
     pub(super) accesses: f64,
-    /// Pages that they go to.
+    /// Number of pages.
     pub(super) pages: f64,
 }
 
+/// Counts accesses to pages.
 #[derive(Debug)]
 pub(super) struct Heat {
     counts: Numbers<u32>,
-    /// Pages whose mixed number is at most this are counted.
+    /// Pages whose hash is at most this are in the sample.
     bound: u64,
 }
 
@@ -44,16 +47,15 @@ impl Heat {
             return;
         }
         *self.counts.entry(page).or_default() += 1;
-        if self.counts.len() > MOST {
+        if self.counts.len() > MAX_PAGES {
             self.bound /= 2;
             let bound = self.bound;
             self.counts.retain(|page, _| mixed(*page) <= bound);
         }
     }
 
-    /// The zones, hottest first, with the pages that they have to have; `most`: pages that all may
-    /// have together.
-    pub(super) fn zones(&self, most: f64) -> Vec<Warmth> {
+    /// The zones, hottest first, enlarged as described above, but to at most `most` pages in total.
+    pub(super) fn zones(&self, most: f64) -> Vec<Zone> {
         let factor = u64::MAX as f64 / self.bound as f64;
         let mut counts: Vec<u32> = self.counts.values().copied().collect();
         counts.sort_unstable_by(|one, other| other.cmp(one));
@@ -68,30 +70,31 @@ impl Heat {
                 zone = (0.0, 0.0);
             }
         }
-        // Where the trace does not reach far enough, all zones grow by the same share of their wish.
+        // If there is no room for all of that, each zone gets the same share of its growth.
         let zones = found.iter().map(|(accesses, pages)| {
             let (accesses, pages) = (accesses * factor, pages * factor);
-            (accesses, pages, evenly_hit(accesses, pages) - pages)
+            (accesses, pages, enlarged(accesses, pages) - pages)
         });
         let zones: Vec<_> = zones.collect();
-        let hit: f64 = zones.iter().map(|(_, pages, _)| pages).sum();
-        let wished: f64 = zones.iter().map(|(_, _, wished)| wished).sum();
-        let granted = ((most - hit) / wished.max(1.0)).clamp(0.0, 1.0);
-        let zones = zones.into_iter().map(|(accesses, pages, wished)| Warmth {
+        let touched: f64 = zones.iter().map(|(_, pages, _)| pages).sum();
+        let all_growth: f64 = zones.iter().map(|(_, _, growth)| growth).sum();
+        let share = ((most - touched) / all_growth.max(1.0)).clamp(0.0, 1.0);
+        let zones = zones.into_iter().map(|(accesses, pages, growth)| Zone {
             accesses,
-            pages: pages + wished * granted,
+            pages: pages + growth * share,
         });
         zones.collect()
     }
 }
 
-/// How many pages leave `pages` of them hit by this many even accesses.
-fn evenly_hit(accesses: f64, pages: f64) -> f64 {
+/// The number of pages of which random accesses touch `pages` on average; at most 1,000 times as many.
+fn enlarged(accesses: f64, pages: f64) -> f64 {
     let hit = |all: f64| all * (1.0 - (-accesses / all).exp());
     let (mut low, mut high) = (pages, pages * 1000.0);
     if hit(high) < pages {
         return high;
     }
+    // The number of touched pages grows with the size, so bisection finds it.
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         if hit(middle) < pages {
@@ -110,9 +113,9 @@ mod tests {
     #[test]
     fn a_zone_is_as_large_as_even_hits_need() {
         // Of 1,000 pages, 1,000 even hits leave 632 hit.
-        let pages = evenly_hit(1000.0, 632.12);
+        let pages = enlarged(1000.0, 632.12);
         assert!((999.0..1001.0).contains(&pages), "{pages}");
-        assert!((evenly_hit(1e6, 10.0) - 10.0).abs() < 1e-6);
+        assert!((enlarged(1e6, 10.0) - 10.0).abs() < 1e-6);
     }
 
     #[test]

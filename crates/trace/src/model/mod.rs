@@ -1,5 +1,5 @@
-//! In: a trace, twice. Out: jobs with its character, as far as a study can say it: when they run, how
-//! fast, in which directions, sizes and places.
+//! In: a trace, which is read twice. Out: the jobs of a study with similar statistics, as far as a study
+//! can describe them: when they run, how fast, and with which directions, sizes and offsets.
 //!
 //! ```text
 //!   first pass    Survey   character, operations of each second ─▶ phases, bursts
@@ -21,64 +21,67 @@ use crate::character::{Character, Characterizer, PAGE, Space, Streams, page_key}
 use crate::{Operation, Source, TraceError};
 
 pub use compare::{Compared, compared};
-use heat::{Heat, Warmth};
+use heat::{Heat, Zone};
 use phases::Phase;
 pub use text::study;
 
 const SECOND: u64 = 1_000_000_000;
-/// A longer trace is a mistaken column of times.
+/// Longest trace in seconds. Times beyond it usually come from a wrong column or unit.
 const LONGEST_S: u64 = 400 * 86_400;
-/// A part of a phase whose rarer pattern has a smaller share is given to the other one.
-const LEAST_SHARE: f64 = 0.1;
-/// Most buffers of a burst.
-const MOST_AT_ONCE: u64 = 1024;
+/// If random or sequential operations have a smaller share of a part than this, they are added to the
+/// others instead of getting a job of their own.
+const MIN_SHARE: f64 = 0.1;
+/// Most operations of a burst, because each needs a buffer.
+const MAX_BURST: u64 = 1024;
 
-/// What the first pass finds.
+/// The result of the first pass.
 pub struct Survey {
-    /// The character of the trace.
+    /// The statistics of the trace.
     pub character: Character,
     phases: Vec<Phase>,
+    /// Number of operations in each second.
     seconds: Vec<u32>,
 }
 
-/// A part of the load that a job stands for.
+/// A job of the study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelJob {
-    /// Its name.
     name: String,
-    /// First second and length.
+    /// When it begins.
     from_s: u64,
+    /// How long it lasts.
     length_s: u64,
     is_sequential: bool,
-    /// Bursts: the operations of each, and the seconds since the one before; `None`: at random
-    /// moments.
+    /// The operations of each burst, and the seconds between two bursts; `None`: operations come at
+    /// random times.
     burst: Option<(u64, f64)>,
-    /// Operations a second of reads, writes and trims.
+    /// Reads, writes and trims a second.
     rates: [f64; 3],
-    /// Sizes with their counts, of reads, writes and trims.
+    /// Sizes of reads, writes and trims, each with its weight.
     sizes: [Vec<(u64, u32)>; 3],
-    /// Where it goes: first byte and length.
+    /// Offset and length of its region in bytes.
     area: (u64, u64),
 }
 
-/// A load with the character of a trace.
+/// A load with statistics like those of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     jobs: Vec<ModelJob>,
-    zones: Vec<Warmth>,
-    /// Multiple of which random offsets are.
+    /// The zones of all random jobs.
+    zones: Vec<Zone>,
+    /// Random offsets are multiples of this.
     align: u64,
-    /// Writes between two flushes; 0: none.
+    /// Number of writes between two flushes; 0: no flushes.
     fsync_every: u64,
-    /// What the language of studies cannot say, one sentence each.
+    /// What a study cannot describe, one sentence each.
     pub left_out: Vec<String>,
 }
 
 impl Survey {
-    /// Reads a trace for the first time.
+    /// The first pass over a trace.
     ///
     /// # Errors
-    /// As the source; a trace of years.
+    /// Those of the source, and when the trace is longer than 400 days.
     pub fn take(source: &mut dyn Source) -> Result<Self, TraceError> {
         let mut all = Characterizer::new(false);
         let mut seconds: Vec<u32> = Vec::new();
@@ -102,10 +105,10 @@ impl Survey {
         })
     }
 
-    /// Reads the trace for the second time.
+    /// The second pass over the same trace.
     ///
     /// # Errors
-    /// As the source.
+    /// Those of the source.
     pub fn model(&self, source: &mut dyn Source) -> Result<Model, TraceError> {
         let mut parts = Parts::new(self.phases.len());
         let mut phase = 0;
@@ -123,9 +126,10 @@ impl Survey {
     }
 }
 
-/// Operations of one part of a phase.
+/// The operations of one part of a phase.
 #[derive(Debug, Clone, Default)]
 struct Part {
+    /// For reads, writes and trims: the number of operations of each size.
     sizes: [BTreeMap<u32, u64>; 3],
 }
 
@@ -143,6 +147,7 @@ impl Part {
         sizes.map(|(size, count)| u64::from(*size) * count).sum()
     }
 
+    /// Moves all operations of another part into this one.
     fn join(&mut self, other: &mut Self) {
         for (sizes, others) in self.sizes.iter_mut().zip(&mut other.sizes) {
             for (size, count) in std::mem::take(others) {
@@ -152,14 +157,16 @@ impl Part {
     }
 }
 
-/// What the second pass counts.
+/// The counts of the second pass.
 struct Parts {
-    /// By phase, then steady and bursts, then random and sequential.
+    /// Indexed by phase, then by steady or burst, then by random or sequential.
     parts: Vec<[[Part; 2]; 2]>,
     streams: Streams,
+    /// Accesses to pages by random operations.
     heat: Heat,
-    /// Pages that sequential operations touched.
+    /// Pages touched by sequential operations.
     sequential: Space,
+    /// Number of flushes.
     syncs: u64,
 }
 
@@ -199,7 +206,7 @@ impl Parts {
         for part in self.parts.iter_mut().flatten() {
             let [random, sequential] = part;
             let all = random.all() + sequential.all();
-            let least = (all as f64 * LEAST_SHARE) as u64;
+            let least = (all as f64 * MIN_SHARE) as u64;
             if sequential.all() <= least {
                 random.join(sequential);
             } else if random.all() <= least {
@@ -207,13 +214,13 @@ impl Parts {
             }
         }
         let jobs = jobs(&self.parts, &survey.phases);
-        let of = &survey.character;
+        let character = &survey.character;
         let writes = self.parts.iter().flatten().flatten();
         let writes: u64 = writes.map(|part| part.count(1)).sum();
         let mut model = Model {
             jobs,
             zones: Vec::new(),
-            align: match of.unaligned_percent {
+            align: match character.unaligned_percent {
                 Some(most) if most > 50.0 => 512,
                 _ => PAGE,
             },
@@ -223,12 +230,13 @@ impl Parts {
             },
             left_out: Vec::new(),
         };
-        model.place(&self, of.end_bytes.div_ceil(PAGE) * PAGE);
-        model.left_out = left_out(of, self.syncs > 0 && writes == 0);
+        model.place(&self, character.end_bytes.div_ceil(PAGE) * PAGE);
+        model.left_out = left_out(character, self.syncs > 0 && writes == 0);
         model
     }
 }
 
+/// A job for each part that has operations.
 fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
     let mut jobs = Vec::new();
     for (number, (phase, kinds)) in phases.iter().zip(parts).enumerate() {
@@ -242,7 +250,7 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
                 let runs = phase.bursts.map_or(1, |bursts| bursts.runs);
                 let burst = is_burst.then(|| {
                     let each = (count as f64 / f64::from(runs)).round().max(1.0) as u64;
-                    (each.min(MOST_AT_ONCE), length / f64::from(runs))
+                    (each.min(MAX_BURST), length / f64::from(runs))
                 });
                 let pattern = if is_sequential {
                     "sequential"
@@ -258,7 +266,8 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
                     burst,
                     rates: [0, 1, 2].map(|direction| part.count(direction) as f64 / length),
                     sizes: [0, 1, 2].map(|direction| text::few_sizes(&part.sizes[direction])),
-                    // Until the areas are known: its share of that of all sequential jobs.
+                    // For now, the length has the bytes that were moved: `place` divides the area of
+                    // all sequential jobs in proportion to them.
                     area: (0, part.bytes()),
                 });
             }
@@ -268,7 +277,8 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
 }
 
 impl Model {
-    /// Sets the area of every job: one for each sequential job, and the rest for all random ones.
+    /// Sets the areas: one for each sequential job, one after the other, and what is left up to `end`
+    /// for all random jobs together.
     fn place(&mut self, parts: &Parts, end: u64) {
         let moved: u64 = self.sequential_jobs().map(|job| job.area.1).sum();
         let touched = (parts.sequential.touched() * PAGE).min(end);
@@ -276,6 +286,7 @@ impl Model {
         for job in self.jobs.iter_mut().filter(|job| job.is_sequential) {
             let share = touched as f64 * (job.area.1 as f64 / moved.max(1) as f64);
             let block = job.largest();
+            // At least two blocks: a sequential job must have a next one to go on to.
             let length = (share as u64).max(2 * block).div_ceil(PAGE) * PAGE;
             job.area = (next, length);
             next += length;
@@ -299,7 +310,7 @@ impl Model {
         self.jobs.iter().filter(|job| job.is_sequential)
     }
 
-    /// Bytes that a volume has to have.
+    /// The size in bytes that a volume must have.
     pub fn end(&self) -> u64 {
         let ends = self.jobs.iter().map(|job| job.area.0 + job.area.1);
         ends.max().unwrap_or(0)
@@ -307,13 +318,14 @@ impl Model {
 }
 
 impl ModelJob {
+    /// The largest size of an operation in bytes.
     fn largest(&self) -> u64 {
         let sizes = self.sizes.iter().flatten().map(|(size, _)| *size);
         sizes.max().unwrap_or(PAGE)
     }
 }
 
-/// What no study can say.
+/// What a study cannot describe of a trace. `lone_syncs`: it has flushes and no writes.
 fn left_out(of: &Character, lone_syncs: bool) -> Vec<String> {
     let mut left = vec![
         "the moments of the operations: in a phase they come at random, in bursts evenly spaced and \

@@ -1,61 +1,64 @@
-//! In: operations of each second. Out: phases of a steady rate, and in each the bursts that stand out of
-//! it.
+//! In: the number of operations in each second. Out: phases with a steady rate, and the bursts in each.
 //!
-//! A file of its own: it knows counts and no operation. Phases are found by cutting where a Poisson
-//! process of one rate explains the counts worst, until a cut explains less than a twentieth of what
-//! one rate for everything leaves unexplained.
+//! Within a phase, the counts shall look like a Poisson process with one rate. The time is cut where
+//! two rates instead of one raise the likelihood of the counts most, again and again, until a cut
+//! gains too little.
 
-/// Most phases: a study has to be read by people.
-const MOST_PHASES: usize = 8;
-/// Steps in which phases are sought, at most.
+/// Most phases, so that people can read the study.
+const MAX_PHASES: usize = 8;
+/// Most steps of time between which cuts are tried.
 const STEPS: usize = 240;
-/// A cut has to explain this share of what one rate leaves unexplained.
-const WORTH: f64 = 0.05;
-/// And so much at least, which chance alone does not: a likelihood 20,000 times as large.
-const SURE: f64 = 10.0;
-/// A second is in a burst if it has more than this many times the median of its phase, and
-/// [`BURST_FLOOR`] more.
+/// Least gain of a cut, as a share of what is left to gain with one rate for everything.
+const MIN_GAIN_SHARE: f64 = 0.05;
+/// Least gain of a cut in log-likelihood. 10 means 20,000 times as likely, which is no chance.
+const MIN_GAIN: f64 = 10.0;
+/// A second belongs to a burst if it has more operations than this many times the median of its phase,
+/// plus [`BURST_FLOOR`].
 const BURST_TIMES: u32 = 4;
 const BURST_FLOOR: u32 = 8;
-/// Bursts with a smaller share of the operations of their phase are left to the mean rate.
+/// Bursts with a smaller share of their phase's operations are not modelled as bursts.
 const BURST_SHARE: f64 = 0.1;
 
-/// A part of a load.
+/// A span of time with a steady rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Phase {
     /// Its first second.
     pub(super) from: usize,
-    /// The second behind its last one.
+    /// The second after its last one.
     pub(super) until: usize,
-    /// What stands out of it.
+    /// Its bursts, if it has any.
     pub(super) bursts: Option<Bursts>,
 }
 
 /// Bursts of a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bursts {
-    /// Their number: runs of seconds above the bound.
+    /// Their number. Neighbouring seconds above the bound are one burst.
     pub(super) runs: u32,
-    /// A second with more operations than this belongs to one.
+    /// The bound: a second with more operations than this belongs to a burst.
     pub(super) above: u32,
 }
 
 /// The phases of these counts, in order and without a gap.
 pub(super) fn phases(seconds: &[u32]) -> Vec<Phase> {
     let width = seconds.len().div_ceil(STEPS).max(1);
+    // Cumulative sums, so that the count between any two cuts is one subtraction.
     let mut sums = vec![0_u64];
     for step in seconds.chunks(width) {
         let count: u64 = step.iter().map(|count| u64::from(*count)).sum();
         sums.push(sums[sums.len() - 1] + count);
     }
     let mut cuts = vec![0, sums.len() - 1];
+    // The most that cuts could gain: with a rate for each step.
     let single = (0..sums.len() - 1).map(|step| fit(&sums, step, step + 1));
     let unexplained = single.sum::<f64>() - fit(&sums, 0, sums.len() - 1);
-    while cuts.len() <= MOST_PHASES {
+    while cuts.len() <= MAX_PHASES {
         let pairs = cuts.windows(2);
         let found = pairs.filter_map(|pair| best_cut(&sums, pair[0], pair[1]));
         let best = found.max_by(|one, other| one.1.total_cmp(&other.1));
-        let Some((cut, _)) = best.filter(|(_, gain)| *gain > SURE.max(WORTH * unexplained)) else {
+        let Some((cut, _)) =
+            best.filter(|(_, gain)| *gain > MIN_GAIN.max(MIN_GAIN_SHARE * unexplained))
+        else {
             break;
         };
         cuts.push(cut);
@@ -74,7 +77,8 @@ pub(super) fn phases(seconds: &[u32]) -> Vec<Phase> {
         .collect()
 }
 
-/// How well one rate fits these steps: the logarithm of the likelihood, without what all cuts share.
+/// How well one rate fits these steps: the log-likelihood of a Poisson process, without the terms that
+/// are the same for all cuts.
 fn fit(sums: &[u64], from: usize, until: usize) -> f64 {
     let count = (sums[until] - sums[from]) as f64;
     if count == 0.0 {
@@ -83,6 +87,7 @@ fn fit(sums: &[u64], from: usize, until: usize) -> f64 {
     count * (count / (until - from) as f64).ln()
 }
 
+/// The cut between two others that gains most, and its gain.
 fn best_cut(sums: &[u64], from: usize, until: usize) -> Option<(usize, f64)> {
     let whole = fit(sums, from, until);
     let cuts = (from + 1..until).map(|cut| {
@@ -92,6 +97,7 @@ fn best_cut(sums: &[u64], from: usize, until: usize) -> Option<(usize, f64)> {
     cuts.max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
+/// The bursts of a phase; `None` if there are fewer than two, or they have too few operations.
 fn bursts(seconds: &[u32]) -> Option<Bursts> {
     let mut sorted = seconds.to_vec();
     sorted.sort_unstable();

@@ -1,23 +1,24 @@
-//! In: a model. Out: the text of a study, with a comment wherever a figure comes from the trace.
+//! In: a model. Out: the text of a study, with comments about where its figures come from.
 //!
-//! A file of its own: it knows the keys of studies (docs/native.md) and measures nothing.
+//! The keys are those of the language of studies, see docs/native.md.
 
 use std::collections::BTreeMap;
 
 use super::{Compared, Model, ModelJob};
 
-/// Sizes with at least this share of the operations keep their own row.
+/// Sizes with at least this share of the operations are kept as they are.
 const OWN_ROW: f64 = 0.02;
-/// Rows in which all other sizes are taken together.
+/// Number of groups for all other sizes.
 const JOINT_ROWS: usize = 4;
 const SECTOR: u64 = 512;
-/// Operations in flight of a job whose operations come at random moments.
+/// Most operations in flight of a job whose operations come at random times.
 const DEPTH: u64 = 64;
-/// What the buffers of all jobs may take.
+/// Most bytes of the buffers of all jobs.
 const BUFFERS: u64 = 256 << 20;
 
-/// The sizes of a study for these counts: frequent ones as they are, the others as the mean of a few
-/// groups. Sizes are rounded up to sectors.
+/// The sizes of a study, with their weights, for the number of operations of each size. Frequent sizes
+/// are kept; the others are divided into groups of neighbours and replaced by the mean of their group.
+/// Sizes are rounded up to sectors.
 pub(super) fn few_sizes(counts: &BTreeMap<u32, u64>) -> Vec<(u64, u32)> {
     let all: u64 = counts.values().sum();
     let is_own = |count: u64| count as f64 >= OWN_ROW * all as f64 || counts.len() <= JOINT_ROWS;
@@ -38,7 +39,7 @@ pub(super) fn few_sizes(counts: &BTreeMap<u32, u64>) -> Vec<(u64, u32)> {
     if group > 0 {
         *rows.entry(sectors(sum / group)).or_default() += group;
     }
-    // Weights are shares of a hundred thousand, so that they are short and fit 32 bits.
+    // Weights are parts of 100,000: short to read, and they fit into 32 bits.
     let rows = rows.into_iter().map(|(size, count)| {
         let weight = (count as f64 / all as f64 * 1e5).round().max(1.0);
         (size, weight as u32)
@@ -50,7 +51,7 @@ fn sectors(bytes: u64) -> u64 {
     bytes.div_ceil(SECTOR).max(1) * SECTOR
 }
 
-/// The text of the study; `name` is that of the trace, `rows` how far its load is from the trace.
+/// The text of the study. `name`: of the trace; `rows`: the comparison of the model with the trace.
 pub fn study(model: &Model, name: &str, rows: &[Compared]) -> String {
     let mut text = format!(
         "# A load with the character of {}, made by `blocklab trace model`.\n\
@@ -79,11 +80,13 @@ pub fn study(model: &Model, name: &str, rows: &[Compared]) -> String {
     text
 }
 
+/// The depth of jobs with random arrivals, such that the buffers of all jobs fit into [`BUFFERS`].
 fn open_depth(model: &Model) -> u64 {
     let largest = model.jobs.iter().map(ModelJob::largest).max().unwrap_or(1);
     (BUFFERS / (largest * model.jobs.len().max(1) as u64)).clamp(1, DEPTH)
 }
 
+/// Adds the settings that all jobs share: those of random jobs, and flushes.
 fn defaults(text: &mut String, model: &Model) {
     text.push_str("\n[defaults]\n");
     if let Some(random) = model.jobs.iter().find(|job| !job.is_sequential) {
@@ -96,7 +99,7 @@ fn defaults(text: &mut String, model: &Model) {
         if model.zones.len() > 1 && pages > 0.0 {
             let zones = model.zones.iter();
             let shares = zones.map(|zone| [zone.accesses / accesses, zone.pages / pages]);
-            let shares = hundred(shares.collect());
+            let shares = percentages(shares.collect());
             let pairs: Vec<String> = shares
                 .iter()
                 .map(|[access, space]| format!("[{access:.4}, {space:.4}]"))
@@ -122,6 +125,7 @@ fn defaults(text: &mut String, model: &Model) {
     }
 }
 
+/// Adds a job.
 fn job_text(text: &mut String, job: &ModelJob, depth: u64) {
     let total: f64 = job.rates.iter().sum();
     text.push_str(&format!("\n[[case.job]]\nname = {}\n", quoted(&job.name)));
@@ -144,8 +148,8 @@ fn job_text(text: &mut String, job: &ModelJob, depth: u64) {
             rates(job.rates)
         )),
         Some((at_once, every)) => {
-            // The first burst comes half a distance after the beginning, the last one as long before
-            // the end.
+            // The bursts are centred in the phase: the first one comes half a distance after its
+            // beginning, the last one half a distance before its end.
             (start, length) = (start + every / 2.0, (length - every / 2.0).max(0.001));
             text.push_str(&format!(
                 "depth = {at_once}                     # operations of a burst in the mean\n\
@@ -166,8 +170,9 @@ fn job_text(text: &mut String, job: &ModelJob, depth: u64) {
     ));
 }
 
-/// Shares of one that become per cent with four decimals, and a hundred together.
-fn hundred(mut shares: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+/// Turns shares into per cent with four decimals that add up to exactly 100, as a study requires. What
+/// rounding leaves over goes to the largest.
+fn percentages(mut shares: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     for side in [0, 1] {
         let mut left = 100.0;
         for share in &mut shares {
@@ -186,7 +191,7 @@ fn hundred(mut shares: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
 
 const NAMES: [&str; 3] = ["read", "write", "trim"];
 
-/// Whole per cent, a hundred together; a direction that occurs has one at least.
+/// The mix in whole per cent that add up to 100. A direction that occurs gets at least 1.
 fn mix(shares: [f64; 3]) -> String {
     let mut percent = shares.map(|share| match share {
         0.0 => 0,
@@ -259,7 +264,7 @@ fn table_of(fields: impl Iterator<Item = String>) -> String {
     format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
 }
 
-/// The figures of both, as comments.
+/// The comparison of the model with the trace, as comments.
 fn table(rows: &[Compared]) -> String {
     let mut text = format!("# {:<32} {:>12} {:>12}\n", "", "TRACE", "MODEL");
     for row in rows {
@@ -282,7 +287,7 @@ fn shown(value: Option<f64>) -> String {
     }
 }
 
-/// Without what would end a comment.
+/// A name without control characters: a line break would end the comment that it is in.
 fn one_line(name: &str) -> String {
     let shown = name.chars();
     shown
@@ -300,7 +305,7 @@ fn short(name: &str) -> String {
     kept.collect()
 }
 
-/// A text of TOML; what comes in has no quotes and no control characters.
+/// A string of TOML. `text` must have neither quotes nor control characters.
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
@@ -325,7 +330,7 @@ mod tests {
     fn shares_are_a_hundred_together() {
         assert_eq!(mix([0.001, 0.999, 0.0]), "{ read = 1, write = 99 }");
         assert_eq!(mix([0.0, 1.0, 0.0]), "\"write\"");
-        let shares = hundred(vec![[1.0 / 3.0; 2]; 3]);
+        let shares = percentages(vec![[1.0 / 3.0; 2]; 3]);
         let sum: f64 = shares.iter().map(|share| share[0]).sum();
         assert!((sum - 100.0).abs() < 1e-9, "{shares:?}");
     }

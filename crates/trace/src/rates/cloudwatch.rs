@@ -1,15 +1,16 @@
-//! In: what `aws cloudwatch get-metric-statistics` or `get-metric-data` prints. Out: its figures, per
+//! In: the output of `aws cloudwatch get-metric-statistics` or `get-metric-data`. Out: its figures per
 //! second.
 //!
-//! EBS reports the sum of a period, so that it has to be divided by the period; RDS reports means, of
-//! rates per second. A mean of an EBS count is a mean over reports of the hypervisor, and of no use.
+//! EBS reports counts, whose sum over a period must be divided by its length. RDS reports rates per
+//! second, of which the mean is right. (The mean of an EBS count is one over reports of the
+//! hypervisor, and tells no rate.)
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, gap};
 
-/// Metrics, and whether they are sums of a period.
+/// The known metrics, and whether each is a sum over its period.
 const METRICS: [(&str, Metric, bool); 16] = [
     ("VolumeReadOps", Metric::Reads, true),
     ("VolumeWriteOps", Metric::Writes, true),
@@ -34,7 +35,8 @@ pub(super) fn is_known(text: &str) -> bool {
         && (text.contains("\"MetricDataResults\"") || text.contains("\"Datapoints\""))
 }
 
-/// One row of figures: its metric, and each moment with its value.
+/// A metric, whether it is a sum over its period, and its values with the beginnings of their periods
+/// in ns since 1970.
 type Series = (Metric, bool, Vec<(u64, f64)>);
 
 pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
@@ -66,13 +68,14 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     })
 }
 
+/// The metric that a label contains: users may have added to it.
 fn metric(label: &str) -> Option<(Metric, bool)> {
     let mut known = METRICS.iter();
     let found = known.find(|(name, ..)| label.contains(name));
     found.map(|(_, metric, is_sum)| (*metric, *is_sum))
 }
 
-/// Reads the answer of `get-metric-data`: columns of moments and values.
+/// Reads the output of `get-metric-data`: for each metric an array of times and one of values.
 fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, String> {
     let mut series = Vec::new();
     for result in results {
@@ -106,7 +109,7 @@ fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, Str
     Ok(series)
 }
 
-/// Reads the answer of `get-metric-statistics`: one metric, its points in any order.
+/// Reads the output of `get-metric-statistics`: one metric, with its points in any order.
 fn statistics(json: &Value) -> Result<Vec<Series>, String> {
     let label = json
         .get("Label")
@@ -134,8 +137,9 @@ fn statistics(json: &Value) -> Result<Vec<Series>, String> {
     Ok(vec![(metric, is_sum, points)])
 }
 
+/// A time in ns since 1970, and its value.
 fn point(at: &Value, value: &Value) -> Result<(u64, f64), String> {
-    // Moments of the command line's older versions are seconds.
+    // Older versions of the command print times as seconds since 1970.
     let nanos = match at {
         Value::String(text) => {
             let moment: Timestamp = text.parse().map_err(|_| {

@@ -1,5 +1,5 @@
-//! In: tables of rates over intervals, as iostat, sar and CloudWatch print them. Out: what a volume did
-//! in each interval.
+//! In: tables of rates over intervals, as iostat, sar and CloudWatch print them. Out: the rates of a
+//! volume in each interval.
 //!
 //! ```text
 //!   iostat, sar, sadf ─▶ sysstat ────┐
@@ -7,8 +7,8 @@
 //!   get-metric-… ─────▶ cloudwatch ──┘
 //! ```
 //!
-//! A rate table is no trace: how operations came within an interval is not in it. So it has a kind of
-//! its own, and no operation is made up here.
+//! A table of rates is no trace: it does not tell how operations came within an interval. So it has a
+//! type of its own, and no operations are invented for it.
 
 mod cloudwatch;
 mod sysstat;
@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 const SECOND: u64 = 1_000_000_000;
-/// More intervals than this are no table of rates: ten years of minutes.
-const MOST: usize = 6_000_000;
+/// Most intervals of a table: more than ten years of minutes.
+const MAX_INTERVALS: usize = 6_000_000;
 
 /// What a figure is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,40 +35,41 @@ enum Metric {
     Balance,
 }
 
-/// A figure of an interval: a mean, per second where it is a rate.
+/// A figure of an interval: a rate per second, or the mean of something else.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sample {
-    /// Since 1970, or since the first interval where the table has no times.
+    /// Beginning of the interval, since 1970, or since the first interval of a table without times.
     from_ns: u64,
     metric: Metric,
     value: f64,
 }
 
-/// What one text holds.
+/// The figures of one text.
 #[derive(Debug, Default)]
 struct Samples {
     all: Vec<Sample>,
-    /// Length of an interval, where the text shows it.
+    /// Length of an interval, if the text shows it.
     length_ns: Option<u64>,
+    /// Whether times are counted from 1970.
     has_dates: bool,
     remarks: Vec<String>,
 }
 
-/// What is wanted of a table.
+/// The options for reading tables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WantedRates<'a> {
     /// The name of a device; `None`: the only one.
     pub device: Option<&'a str>,
-    /// Length of an interval, where the text does not show it.
+    /// Length of an interval, for texts that do not show it.
     pub every_ns: Option<u64>,
 }
 
-/// One interval.
+/// The figures of one interval; each is `None` if the table does not have it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct RateInterval {
     /// When it begins, since the beginning of the table.
     pub from_ns: u64,
-    /// Reads a second; `None`, as below, where the table does not say.
+    /// Reads a second.
     pub read_iops: Option<f64>,
     /// Writes a second.
     pub write_iops: Option<f64>,
@@ -78,9 +79,9 @@ pub struct RateInterval {
     pub read_bytes_per_s: Option<f64>,
     /// Bytes written a second.
     pub write_bytes_per_s: Option<f64>,
-    /// Operations in flight, in the mean.
+    /// Mean number of operations in flight.
     pub queue_length: Option<f64>,
-    /// What is left of burst credits.
+    /// Burst credits that are left.
     pub balance_percent: Option<f64>,
 }
 
@@ -99,24 +100,25 @@ impl RateInterval {
 pub struct RateTable {
     /// Length of an interval.
     pub interval_ns: u64,
-    /// When it begins, in nanoseconds since 1970; `None` where the table has no dates.
+    /// When it begins, in ns since 1970; `None` if the table has no dates.
     pub begins_ns: Option<u64>,
-    /// In order of time.
+    /// The intervals in order of time; some may be missing in between.
     pub intervals: Vec<RateInterval>,
-    /// What was left out or assumed.
+    /// What was left out or assumed, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// Whether a file is a table of rates, by its first bytes.
+/// Whether a file that begins with these bytes is a table of rates.
 pub fn is_rate_table(first: &[u8]) -> bool {
     let text = String::from_utf8_lossy(first);
     cloudwatch::is_known(&text) || sysstat::is_known(&text)
 }
 
-/// Reads tables of one volume, such as a file for each metric.
+/// Reads the tables of one volume, such as a file for each metric. `texts`: the name of each file and
+/// its contents.
 ///
 /// # Errors
-/// What is wrong, with the file and its line, and what would work.
+/// When a table is invalid, or the tables have intervals of different lengths.
 pub fn read_rates(
     texts: &[(String, String)],
     wanted: WantedRates<'_>,
@@ -148,10 +150,11 @@ pub fn read_rates(
             return Err("how long an interval is, is not in it: add --every 60s".to_owned());
         }
     };
-    put_together(samples, interval_ns)
+    merged(samples, interval_ns)
 }
 
-fn put_together(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, String> {
+/// Merges the figures of all texts by interval.
+fn merged(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, String> {
     let has_dates = samples.iter().all(|read| read.has_dates);
     let mut by_time: BTreeMap<u64, RateInterval> = BTreeMap::new();
     let mut remarks = Vec::new();
@@ -166,8 +169,8 @@ fn put_together(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, St
             }
         }
     }
-    if by_time.len() > MOST {
-        return Err(format!("more than {MOST} intervals"));
+    if by_time.len() > MAX_INTERVALS {
+        return Err(format!("more than {MAX_INTERVALS} intervals"));
     }
     let Some(first) = by_time.keys().next().copied() else {
         return Err("no interval in it".to_owned());
@@ -198,6 +201,7 @@ fn put_together(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, St
     })
 }
 
+/// Sets a figure of an interval.
 fn put(interval: &mut RateInterval, sample: &Sample) {
     let place = match sample.metric {
         Metric::Reads => &mut interval.read_iops,
@@ -206,7 +210,7 @@ fn put(interval: &mut RateInterval, sample: &Sample) {
         Metric::ReadBytes => &mut interval.read_bytes_per_s,
         Metric::WriteBytes => &mut interval.write_bytes_per_s,
         Metric::QueueLength => &mut interval.queue_length,
-        // Of several balances, the one that is nearest to its end counts.
+        // A volume can have several credit balances; the lowest one limits it first.
         Metric::Balance => {
             let before = interval.balance_percent.unwrap_or(f64::MAX);
             interval.balance_percent = Some(sample.value.min(before));
@@ -216,7 +220,8 @@ fn put(interval: &mut RateInterval, sample: &Sample) {
     *place = Some(sample.value);
 }
 
-/// The smallest gap between moments.
+/// The smallest distance between two times, which is the length of an interval even if some are
+/// missing.
 fn gap(mut moments: Vec<u64>) -> Option<u64> {
     moments.sort_unstable();
     moments.dedup();
@@ -224,7 +229,7 @@ fn gap(mut moments: Vec<u64>) -> Option<u64> {
     gaps.min()
 }
 
-/// A figure that a table may hold.
+/// The figure, if it is one that a table can have.
 fn figure(value: f64) -> Option<f64> {
     (value.is_finite() && (0.0..1e15).contains(&value)).then_some(value)
 }

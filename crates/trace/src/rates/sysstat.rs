@@ -1,9 +1,8 @@
-//! In: the text or JSON of iostat, and of `sar -d` and `sadf -j`. Out: the figures of one device, per
-//! second.
+//! In: the text or JSON of iostat, `sar -d` and `sadf -j`. Out: the figures of one device per second.
 //!
-//! Columns are found by their titles, which changed over the years; kB are 1,024 bytes, sectors 512. A
-//! report stands for the interval that ends with it. The first one of iostat is a mean since the boot
-//! of the machine.
+//! Columns are found by their titles, which have changed over the years; a kB is 1,024 bytes, a sector
+//! 512. A report is about the interval that ends with it. The first report of iostat is the mean since
+//! the boot of the machine.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, gap};
 
-/// Titles, and in how many of its units a figure is.
+/// Titles of columns, with their metric and their unit (in bytes, or 1).
 const COLUMNS: [(&str, Metric, f64); 21] = [
     ("r/s", Metric::Reads, 1.0),
     ("w/s", Metric::Writes, 1.0),
@@ -43,7 +42,7 @@ pub(super) fn is_known(text: &str) -> bool {
         || text.lines().take(40).any(|line| header(line).is_some())
 }
 
-/// The words of a line of titles, and which of them is the device.
+/// The titles in a line, and which of them is that of the device; `None` for another line.
 fn header(line: &str) -> Option<(Vec<&str>, usize)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let device = words
@@ -53,11 +52,12 @@ fn header(line: &str) -> Option<(Vec<&str>, usize)> {
     has_rates.then_some((words, device))
 }
 
-/// A device in a report.
+/// The figures of a device in a report.
 struct Row {
     device: String,
-    /// When the report was made; `None` where it does not say.
+    /// When the report was made; `None` if it does not say.
     at_ns: Option<u64>,
+    /// Number of the report, from 0.
     report: u64,
     figures: Vec<(Metric, f64)>,
 }
@@ -92,6 +92,7 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     };
     let mut all = Vec::new();
     for row in &rows {
+        // Without times, reports follow each other without a gap.
         let end = row
             .at_ns
             .unwrap_or_else(|| (row.report + 1).saturating_mul(length));
@@ -109,6 +110,7 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     })
 }
 
+/// The names of all devices, in the order in which they come.
 fn devices(rows: &[Row]) -> Vec<String> {
     let mut devices: Vec<String> = Vec::new();
     for row in rows {
@@ -119,6 +121,7 @@ fn devices(rows: &[Row]) -> Vec<String> {
     devices
 }
 
+/// The requested device, or the only one.
 fn chosen(devices: &[String], wanted: Option<&str>) -> Result<String, String> {
     match (wanted, devices) {
         (_, []) => Err("no device in it".to_owned()),
@@ -141,7 +144,8 @@ fn column(title: &str) -> Option<(Metric, f64)> {
     found.map(|(_, metric, unit)| (*metric, *unit))
 }
 
-/// The reports of a text; whether they have dates.
+/// The rows of a text, and whether they have dates. sar prints only the time of day before each row;
+/// the date is then counted in days from the first midnight.
 fn lines(text: &str) -> Result<(Vec<Row>, bool), String> {
     let mut rows = Vec::new();
     let mut titles: Option<(Vec<&str>, usize)> = None;
@@ -161,6 +165,7 @@ fn lines(text: &str) -> Result<(Vec<Row>, bool), String> {
             if *device > 0 {
                 let clock = clock(&words[..*device])
                     .ok_or_else(|| format!("line {number}: `{}` is no time of day", words[0]))?;
+                // The time of day went back, so a midnight has passed.
                 midnights += u64::from(clock < last_clock);
                 last_clock = clock;
                 at_ns = Some((midnights * 86_400 + clock) * SECOND);
@@ -182,7 +187,7 @@ fn row(
         let Some((metric, unit)) = column(title) else {
             continue;
         };
-        // Some languages write a comma.
+        // In some locales, sysstat prints a decimal comma.
         let value: Option<f64> = word.replace(',', ".").parse().ok();
         let value = value.and_then(figure).ok_or_else(|| {
             format!("line {number}: `{word}` in the column {title} is not a number")
@@ -197,7 +202,7 @@ fn row(
     })
 }
 
-/// `10:00:01`, `10:00:01 PM`: seconds of the day.
+/// Reads `10:00:01` or `10:00:01 PM` as seconds of the day.
 fn clock(words: &[&str]) -> Option<u64> {
     let mut parts = words
         .first()?
@@ -212,14 +217,15 @@ fn clock(words: &[&str]) -> Option<u64> {
     (hours < 24 && minutes < 60 && seconds < 61).then_some(hours * 3600 + minutes * 60 + seconds)
 }
 
-/// A line that is a moment, in the forms of `iostat -t`.
+/// Reads a line that is only a date and time, in one of the formats of `iostat -t`; ns since 1970.
+/// Without a time zone, UTC is assumed.
 fn date(line: &str) -> Option<u64> {
     let text = line.trim();
     if !(text.starts_with(|first: char| first.is_ascii_digit()) && text.len() < 40) {
         return None;
     }
     let zoned = text.parse::<Timestamp>().ok().or_else(|| {
-        // sysstat writes no colon in the offset.
+        // sysstat prints no colon in the offset from UTC.
         Timestamp::strptime("%Y-%m-%dT%H:%M:%S%z", text).ok()
     });
     let forms = [
@@ -239,7 +245,8 @@ fn date(line: &str) -> Option<u64> {
     u64::try_from(moment?.as_nanosecond()).ok()
 }
 
-/// The reports of `iostat -o JSON` and `sadf -j`; whether they have dates.
+/// The rows of `iostat -o JSON` and `sadf -j`, and whether they have dates. `length_ns` gets the length
+/// of an interval, which sadf prints.
 fn json(text: &str, length_ns: &mut Option<u64>) -> Result<(Vec<Row>, bool), String> {
     let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
     let statistics = json

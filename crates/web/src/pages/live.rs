@@ -1,4 +1,4 @@
-//! A run that lasts: what its spool holds, in words and as frames for the page's script.
+//! The page of a running run: what its spool holds, in words and as frames for the page's script.
 
 use blocklab_findings::assess;
 use blocklab_record::{LimitUse, Measurement, Record};
@@ -10,29 +10,30 @@ use maud::html;
 use serde::Serialize;
 
 use super::Page;
-use crate::layout::{above, live_script, page};
-use crate::shelf::Shelf;
+use crate::layout::{live_script, navigation, page};
+use crate::stored_runs::StoredRuns;
 
-/// How far a run has come since somebody looked.
+/// What a running run has got since the client last looked.
 #[derive(Debug, Serialize)]
 pub struct State {
     live_format: u32,
-    /// Whether the run goes on, as far as its spool shows.
+    /// Whether a process still holds the lock of the spool.
     pub is_running: bool,
-    /// The measurement, from 0.
+    /// Number of the measurement, from 0.
     pub step: usize,
-    /// Whether the frames begin with the first of the measurement.
+    /// Whether `frames` begins with the measurement's first frame, so that the page drops those that
+    /// it has.
     pub is_whole: bool,
-    /// The frames since then.
+    /// The frames that are new to the client.
     pub frames: Vec<LiveFrame>,
-    /// Its words on the page.
+    /// The texts of the page.
     pub words: Words,
 }
 
-/// A second of a measurement.
+/// One second of a measurement, as the page's script gets it.
 #[derive(Debug, Serialize)]
 pub struct LiveFrame {
-    /// From 1.
+    /// Its number in the measurement, from 1.
     pub number: u64,
     elapsed_ns: u64,
     in_flight: u64,
@@ -40,7 +41,7 @@ pub struct LiveFrame {
     credits: Vec<blocklab_store::spool::Credit>,
 }
 
-/// The figures of the last second in words, by the names of their places on the page.
+/// The figures of the last second as text. Each field has the name of the HTML id where it is shown.
 #[derive(Debug, Default, Serialize)]
 pub struct Words {
     state: String,
@@ -50,10 +51,10 @@ pub struct Words {
     limit: String,
 }
 
-/// What is known to have been seen: measurement and frame.
+/// The last frame that a client has got: number of the measurement (from 0) and of the frame.
 pub type Seen = (usize, u64);
 
-/// Reads on, and gives what is new behind `seen`; `None`: the run has ended.
+/// Reads the spool on and gives what comes after `seen`; `None`: the run has ended.
 ///
 /// # Errors
 /// When its spool cannot be read.
@@ -68,6 +69,7 @@ pub fn look(follower: &mut Follower, seen: Option<Seen>) -> Result<Option<State>
 fn state(progress: &Progress, is_running: bool, seen: Option<Seen>) -> State {
     let current = progress.current();
     let step = current.map_or(0, |current| current.begun.step);
+    // Frames are counted anew in each measurement: a number of an earlier one says nothing here.
     let after = seen.filter(|(at, _)| *at == step).map(|(_, frame)| frame);
     let frames = current.map_or(&[][..], |current| &current.frames);
     let new = frames
@@ -130,11 +132,12 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
             .unwrap_or_else(|| "no operation completed".to_owned()),
         in_flight: last.map_or_else(String::new, |frame| count(frame.in_flight as f64)),
         credits: credits.collect::<Vec<_>>().join("; "),
-        limit: binding(current),
+        limit: binding_limit(current),
     }
 }
 
-/// `17 s`; longer times as everywhere.
+/// Up to two minutes `17 s` without decimals, because the text changes every second; longer times
+/// like all others.
 fn whole_seconds(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     match seconds {
@@ -143,11 +146,12 @@ fn whole_seconds(time: Nanos) -> String {
     }
 }
 
-/// For which limit of the model operations waited longest in the last second.
-fn binding(current: &Current) -> String {
+/// The limit of the simulated device for which operations waited longest in the last second.
+fn binding_limit(current: &Current) -> String {
     let Some(model) = current.so_far().and_then(|so_far| so_far.model.as_ref()) else {
         return "unknown: the target is no model".to_owned();
     };
+    // The waits are totals since the measurement began: the last second is the difference of two.
     let before = current.before.as_deref();
     let waited = model.limits.iter().map(|limit| {
         let then = before.map_or(0, |before| waited_before(before, limit));
@@ -160,6 +164,7 @@ fn binding(current: &Current) -> String {
     }
 }
 
+/// How long operations had waited for the same limit one frame earlier, in ns; 0 when it is new.
 fn waited_before(before: &Measurement, limit: &LimitUse) -> u64 {
     let limits = before.model.iter().flat_map(|model| &model.limits);
     let mut same =
@@ -167,10 +172,10 @@ fn waited_before(before: &Measurement, limit: &LimitUse) -> u64 {
     same.next().map_or(0, |other| other.waited_ns)
 }
 
-/// The page, and all that is known now. A run that has ended needs none.
+/// The page with everything that is known so far; `None` when the run has ended.
 ///
 /// # Errors
-/// When its spool cannot be read.
+/// When the spool cannot be read.
 pub fn live(id: &str, follower: &mut Follower) -> Result<Option<Page>, SpoolError> {
     let Some(state) = look(follower, None)? else {
         return Ok(None);
@@ -185,6 +190,7 @@ pub fn live(id: &str, follower: &mut Follower) -> Result<Option<Page>, SpoolErro
         ("credits", "Burst credits"),
         ("limit", "Waits for"),
     ];
+    // As JSON, a text can be looked up by the HTML id of its place, as the page's script does it.
     let words = serde_json::to_value(&state.words).expect("words");
     let text = |place: &str| words[place].as_str().unwrap_or_default().to_owned();
     let main = html! {
@@ -206,12 +212,12 @@ pub fn live(id: &str, follower: &mut Follower) -> Result<Option<Page>, SpoolErro
     };
     let more = [(format!("/live/{id}.json"), "JSON")];
     Ok(Some(Page {
-        html: page(name, &above("", &more), &main, Some(live_script())),
+        html: page(name, &navigation("", &more), &main, Some(live_script())),
         json: serde_json::to_string_pretty(&state).expect("a form holds no exotic keys") + "\n",
     }))
 }
 
-/// What is sent when the run has ended: `words`, and whether it is kept.
+/// The JSON of the last event of a run. `is_kept`: whether its results are in the store.
 pub fn end(is_kept: bool) -> String {
     let words = if is_kept {
         "done"
@@ -221,9 +227,9 @@ pub fn end(is_kept: bool) -> String {
     serde_json::json!({ "words": words, "is_kept": is_kept }).to_string()
 }
 
-/// The newest run that goes on, in the text format of Prometheus; nothing where none does.
-pub fn metrics(shelf: &Shelf) -> String {
-    let record = shelf.going_on();
+/// The newest running run in the text format of Prometheus; empty when none is running.
+pub fn metrics(runs: &StoredRuns) -> String {
+    let record = runs.newest_running();
     let text = record.and_then(|record| prometheus(&record, &assess(&record)).ok());
     text.unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The pages, a file each. In: the runs of the store, and what an address asks for. Out: a page, and
-//! the same as JSON.
+//! The pages, one file each. In: the runs of the store, and the query of the URL. Out: a page as HTML
+//! and as JSON.
 
 pub mod compare;
 pub mod live;
@@ -10,27 +10,27 @@ pub mod view;
 
 use axum::http::StatusCode;
 
-use crate::shelf::NoRun;
+use crate::stored_runs::LookupError;
 
-/// A page, and the same for programs.
+/// A page in both formats.
 pub struct Page {
-    /// For people.
+    /// The HTML document.
     pub html: String,
-    /// For programs.
+    /// The same content as JSON.
     pub json: String,
 }
 
-/// Why there is no page.
+/// Why a page cannot be shown.
 #[derive(Debug)]
-pub struct NoPage {
-    /// The status that says so.
+pub struct PageError {
+    /// The HTTP status of the response.
     pub status: StatusCode,
     /// What is wrong, and what would work.
     pub why: String,
 }
 
-impl NoPage {
-    /// What was asked for cannot be.
+impl PageError {
+    /// The request itself is invalid (400).
     pub fn invalid(why: impl Into<String>) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
@@ -39,15 +39,15 @@ impl NoPage {
     }
 }
 
-impl From<NoRun> for NoPage {
-    fn from(why: NoRun) -> Self {
+impl From<LookupError> for PageError {
+    fn from(error: LookupError) -> Self {
         Self {
-            status: match why {
-                NoRun::NoId(_) => StatusCode::BAD_REQUEST,
-                NoRun::Unknown(_) => StatusCode::NOT_FOUND,
-                NoRun::Store(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            status: match error {
+                LookupError::InvalidId(_) => StatusCode::BAD_REQUEST,
+                LookupError::Unknown(_) => StatusCode::NOT_FOUND,
+                LookupError::Store(_) => StatusCode::UNPROCESSABLE_ENTITY,
             },
-            why: why.to_string(),
+            why: error.to_string(),
         }
     }
 }

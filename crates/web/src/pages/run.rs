@@ -1,4 +1,4 @@
-//! A run: the page that `report` writes, among the others.
+//! The page of a run: the same that the command `report` writes, with the navigation bar above it.
 
 use blocklab_findings::assess;
 use blocklab_page as page;
@@ -6,9 +6,9 @@ use blocklab_record::Record;
 use blocklab_report::json;
 
 use super::Page;
-use crate::layout::{above_run, query_text};
+use crate::layout::{query_text, run_navigation};
 
-/// The page of a run.
+/// The page of a finished run.
 pub fn run(record: &Record) -> Page {
     let assessment = assess(record);
     let study = record.requested.study();
@@ -23,7 +23,7 @@ pub fn run(record: &Record) -> Page {
         (format!("/run/{}.json", record.id), "JSON"),
     ];
     Page {
-        html: page::run_among_others(record, &assessment, &above_run(&more)),
+        html: page::run_among_others(record, &assessment, &run_navigation(&more)),
         json: json::summary(record, &assessment, None),
     }
 }

@@ -1,4 +1,4 @@
-//! All runs, the newest first: what each came to, how it went, and which are to be compared.
+//! The list of all runs, the newest first, with filters and a choice of runs to compare.
 
 use blocklab_compare::history::{Course, Fastest, RunHead};
 use blocklab_record::{Origin, Status};
@@ -9,22 +9,25 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use super::Page;
-use crate::layout::{above, page, query_text};
+use crate::layout::{navigation, page, query_text};
 
-/// What is looked for; an empty text fits all.
+/// The filters and the page number that the query asks for. An empty filter matches every run.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct Filter {
+    /// Part of an id, a name or a target.
     text: String,
     study: String,
     target: String,
     machine: String,
+    /// One of [`STATUSES`].
     status: String,
     /// From 1.
     page: usize,
 }
 
-/// Runs on a page.
+/// Most runs on one page.
 const PAGE: usize = 100;
+/// What [`status`] can give, in the order of the form.
 const STATUSES: [&str; 5] = [
     "complete",
     "interrupted",
@@ -33,10 +36,11 @@ const STATUSES: [&str; 5] = [
     "unfinished",
 ];
 
+/// The JSON of the list.
 #[derive(Serialize)]
 struct Form<'a> {
     runs_format: u32,
-    /// How many fit.
+    /// Number of runs that match the filter, on all pages.
     fitting: usize,
     page: usize,
     pages: usize,
@@ -44,25 +48,27 @@ struct Form<'a> {
     damaged: &'a [Damaged],
 }
 
-/// A run that is shown.
+/// A run of the page that is shown.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
     run: &'a Listed,
-    /// Nothing where its Record cannot be read.
+    /// `None` when its Record cannot be read.
     #[serde(flatten)]
     known: Option<Known<'a>>,
 }
 
+/// What the Record of a run adds.
 #[derive(Serialize)]
 struct Known<'a> {
-    /// `measured`, `simulated`, `emulated`, `imported`.
+    /// `measured`, `simulated`, `emulated` or `imported`.
     origin: &'static str,
-    /// Empty where it is unknown.
+    /// Empty when it is unknown.
     machine: &'a str,
     fastest: Option<Shown<'a>>,
 }
 
+/// The load with the most IOPS, with its rate over time.
 #[derive(Serialize)]
 struct Shown<'a> {
     #[serde(flatten)]
@@ -71,9 +77,9 @@ struct Shown<'a> {
     course: Course,
 }
 
-/// What the index remembers run by run, as far as it is shown.
+/// The part of a run's line in the index that is read only when the run is shown.
 #[derive(Deserialize)]
-struct More {
+struct IndexText {
     origin: Origin,
     #[serde(flatten)]
     course: Course,
@@ -82,13 +88,13 @@ struct More {
 impl<'a> Line<'a> {
     fn new(index: &Index<RunHead>, indexed: &'a Indexed<RunHead>) -> Self {
         let known = indexed.head.as_ref().and_then(|head| {
-            let more = index.text(indexed, |text| serde_json::from_str::<More>(text).ok())?;
+            let text = index.text(indexed, |text| serde_json::from_str::<IndexText>(text).ok())?;
             Some(Known {
-                origin: more.origin.name(),
+                origin: text.origin.name(),
                 machine: &head.machine,
                 fastest: head.fastest.as_ref().map(|load| Shown {
                     load,
-                    course: more.course,
+                    course: text.course,
                 }),
             })
         });
@@ -99,10 +105,12 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Wanted {
-    /// As the address has it; what it does not know it ignores.
+impl Filter {
+    /// Reads the query. Unknown names are ignored, and so is a page number that is none: an old link
+    /// then still shows a list.
     pub fn new(query: &[(String, String)]) -> Self {
         let text = |name: &str| {
+            // Of a repeated name, the last value counts.
             let last = query.iter().rev().find(|(key, _)| key == name);
             last.map_or_else(String::new, |(_, value)| value.trim().to_owned())
         };
@@ -116,7 +124,7 @@ impl Wanted {
         }
     }
 
-    fn fits(&self, indexed: &Indexed<RunHead>) -> bool {
+    fn matches(&self, indexed: &Indexed<RunHead>) -> bool {
         let run = &indexed.run;
         let head = indexed.head.as_ref();
         let machine = head.map_or("", |head| &head.machine);
@@ -131,7 +139,7 @@ impl Wanted {
                 .any(|text| has(text, &self.text)))
     }
 
-    /// The address of another page of the same.
+    /// The URL of another page of the same list.
     fn address(&self, page: usize) -> String {
         let fields = [
             ("q", &self.text),
@@ -148,11 +156,13 @@ impl Wanted {
     }
 }
 
-/// Whether a text has a part, whatever the size of its letters.
+/// Whether `text` contains `part`, ignoring case.
 fn has(text: &str, part: &str) -> bool {
     part.is_empty() || text.to_lowercase().contains(&part.to_lowercase())
 }
 
+/// The status as the list names it. A run without a Record counts as interrupted elsewhere; here it
+/// may also be one that is still running.
 fn status(run: &Listed) -> &'static str {
     match run.status {
         _ if run.partial => "unfinished",
@@ -163,16 +173,18 @@ fn status(run: &Listed) -> &'static str {
     }
 }
 
-/// The page of those that fit.
-pub fn runs(index: &Index<RunHead>, wanted: &Wanted, is_running: &dyn Fn(&str) -> bool) -> Page {
+/// The list of the runs that match the filter. `is_running` tells of the id of an unfinished run
+/// whether it is going on; it reads a file, so it is asked only for runs that are shown.
+pub fn runs(index: &Index<RunHead>, filter: &Filter, is_running: &dyn Fn(&str) -> bool) -> Page {
     let fitting: Vec<_> = index
         .runs
         .iter()
         .rev()
-        .filter(|run| wanted.fits(run))
+        .filter(|run| filter.matches(run))
         .collect();
     let pages = fitting.len().div_ceil(PAGE).max(1);
-    let at = wanted.page.min(pages);
+    // A number beyond the end shows the last page.
+    let at = filter.page.min(pages);
     let shown = fitting.iter().skip((at - 1) * PAGE).take(PAGE);
     let shown: Vec<Line<'_>> = shown.map(|indexed| Line::new(index, indexed)).collect();
     let form = Form {
@@ -186,25 +198,26 @@ pub fn runs(index: &Index<RunHead>, wanted: &Wanted, is_running: &dyn Fn(&str) -
     let json = serde_json::to_string_pretty(&form).expect("a form holds no exotic keys");
     let main = html! {
         h1 { "Runs" }
-        (filters(wanted))
-        p class="hint" { (words(fitting.len(), index.runs.len())) }
+        (filters(filter))
+        p class="hint" { (summary(fitting.len(), index.runs.len())) }
         @if !shown.is_empty() { (table(&shown, is_running)) }
         @if pages > 1 {
             nav class="turn" aria-label="Pages of runs" {
-                @if at > 1 { a href=(wanted.address(at - 1)) { "Newer" } }
+                @if at > 1 { a href=(filter.address(at - 1)) { "Newer" } }
                 span { "page " (at) " of " (pages) }
-                @if at < pages { a href=(wanted.address(at + 1)) { "Older" } }
+                @if at < pages { a href=(filter.address(at + 1)) { "Older" } }
             }
         }
         @if !index.damaged.is_empty() { (damaged(&index.damaged)) }
     };
     Page {
-        html: page("Runs", &above("/", &[]), &main, None),
+        html: page("Runs", &navigation("/", &[]), &main, None),
         json: json + "\n",
     }
 }
 
-fn words(fitting: usize, all: usize) -> String {
+/// How many runs are listed, in a sentence.
+fn summary(fitting: usize, all: usize) -> String {
     match (fitting, all) {
         (_, 0) => "There are no runs yet: `blocklab run` makes one.".to_owned(),
         (fitting, all) if fitting == all => plural(all, "run"),
@@ -212,12 +225,12 @@ fn words(fitting: usize, all: usize) -> String {
     }
 }
 
-fn filters(wanted: &Wanted) -> Markup {
+fn filters(filter: &Filter) -> Markup {
     let fields = [
-        ("q", "Run, name or target", &wanted.text),
-        ("study", "Study", &wanted.study),
-        ("target", "Target", &wanted.target),
-        ("machine", "Machine", &wanted.machine),
+        ("q", "Run, name or target", &filter.text),
+        ("study", "Study", &filter.study),
+        ("target", "Target", &filter.target),
+        ("machine", "Machine", &filter.machine),
     ];
     html! {
         form class="filters" method="get" action="/" role="search" {
@@ -229,7 +242,7 @@ fn filters(wanted: &Wanted) -> Markup {
                 select name="status" {
                     option value="" { "any" }
                     @for name in STATUSES {
-                        option value=(name) selected[wanted.status == name] { (name) }
+                        option value=(name) selected[filter.status == name] { (name) }
                     }
                 }
             }
@@ -292,7 +305,7 @@ fn row(line: &Line<'_>, is_running: &dyn Fn(&str) -> bool) -> Markup {
     }
 }
 
-/// The first of many, and how many follow.
+/// The first target and how many follow, to fit into a column of the table.
 fn targets(all: &[String]) -> String {
     match all {
         [first, rest @ ..] if !rest.is_empty() => format!("{first} and {} more", rest.len()),
@@ -300,14 +313,17 @@ fn targets(all: &[String]) -> String {
     }
 }
 
+/// Width and height of the small line chart, in pixels.
 const SPARK: (f64, f64) = (132.0, 28.0);
 
-/// The rate from zero, as a line.
+/// The rate over time as a small line chart, whose axis begins at 0 IOPS; nothing for a single value,
+/// which makes no line.
 fn spark(shown: &Shown<'_>) -> Markup {
     let course = &shown.course.course_iops;
     let most = course.iter().copied().fold(0.0, f64::max);
     let steps = course.len().saturating_sub(1).max(1) as f64;
     let (width, height) = SPARK;
+    // A margin keeps the line's full width inside the picture: 1 px at the sides, 2 px above and below.
     let points = course.iter().enumerate().map(|(at, iops)| {
         let letter = if at == 0 { 'M' } else { 'L' };
         let x = 1.0 + at as f64 / steps * (width - 2.0);

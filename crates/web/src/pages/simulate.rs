@@ -1,23 +1,24 @@
-//! A study on a volume that nobody rented, simulated while the reader waits.
+//! Simulates a study on a modelled volume while the browser waits. Nothing is stored.
 
 use blocklab_record::Record;
 use blocklab_report::document::html::prose;
 use blocklab_report::json;
 use maud::html;
 
-use super::{NoPage, Page};
-use crate::layout::{above, page};
+use super::{Page, PageError};
+use crate::layout::{navigation, page, run_navigation};
 
-/// Who can simulate a study.
+/// The functions that simulate a study; `web` itself never runs one.
 #[derive(Debug, Clone, Copy)]
 pub struct Simulator {
     /// The studies that run on one target: name and description.
     pub studies: fn() -> Vec<(&'static str, String)>,
-    /// The run of a study on the volume of an address, ended when it takes too long.
+    /// Runs a study (its name) on a volume (its address, as in `gp3:1TiB`). It gives an error, with
+    /// the text for the user, when either is invalid or the simulation takes too long.
     pub simulate: fn(&str, &str) -> Result<Record, String>,
 }
 
-/// What is asked for: a study and an address.
+/// The study and the volume address that the query names; `None` unless it has both.
 pub fn asked(query: &[(String, String)]) -> Option<(String, String)> {
     let text = |name: &str| {
         let found = query
@@ -28,7 +29,8 @@ pub fn asked(query: &[(String, String)]) -> Option<(String, String)> {
     text("study").zip(text("address"))
 }
 
-/// The form, and why what it asked for cannot be.
+/// The page with the form. `asked`: what the form was sent with; `why`: the reason for which that
+/// cannot be simulated.
 pub fn form(simulator: &Simulator, asked: Option<&(String, String)>, why: Option<&str>) -> Page {
     let (study, address) = asked.map_or(("quick", ""), |(study, address)| (study, address));
     let studies = (simulator.studies)();
@@ -64,21 +66,26 @@ pub fn form(simulator: &Simulator, asked: Option<&(String, String)>, why: Option
         .map(|(name, description)| serde_json::json!({ "name": name, "description": description }));
     let json = serde_json::json!({ "studies_format": 1, "studies": names.collect::<Vec<_>>() });
     Page {
-        html: page("Simulate a study", &above("/studies", &[]), &main, None),
+        html: page(
+            "Simulate a study",
+            &navigation("/studies", &[]),
+            &main,
+            None,
+        ),
         json: format!("{json:#}\n"),
     }
 }
 
-/// The simulated run as a page.
+/// The page of the simulated run.
 ///
 /// # Errors
-/// [`NoPage`] where it cannot be simulated.
-pub fn simulate(simulator: &Simulator, study: &str, address: &str) -> Result<Page, NoPage> {
-    let record = (simulator.simulate)(study, address).map_err(NoPage::invalid)?;
+/// [`PageError`] when the simulation fails.
+pub fn simulate(simulator: &Simulator, study: &str, address: &str) -> Result<Page, PageError> {
+    let record = (simulator.simulate)(study, address).map_err(PageError::invalid)?;
     let assessment = blocklab_findings::assess(&record);
-    let above = crate::layout::above_run(&[("/studies".to_owned(), "Another")]);
+    let navigation = run_navigation(&[("/studies".to_owned(), "Another")]);
     Ok(Page {
-        html: blocklab_page::run_among_others(&record, &assessment, &above),
+        html: blocklab_page::run_among_others(&record, &assessment, &navigation),
         json: json::summary(&record, &assessment, None),
     })
 }

@@ -1,57 +1,60 @@
-//! A view that somebody else builds as a Document: its form above it, several beside each other.
+//! A page whose content another crate builds: a form on top, and what it asks for below, several
+//! side by side.
 
 use blocklab_report::document::{Document, Part, html as printed};
 use blocklab_store::Store;
 use maud::{Markup, html};
 
-use super::{NoPage, Page};
-use crate::layout::{above, page, query_text};
+use super::{Page, PageError};
+use crate::layout::{navigation, page, query_text};
 
-/// What an address asks for: names and values, in their order.
+/// The query of a URL: names and values in their order, decoded.
 pub type Query = [(String, String)];
 
-/// A view, and how it is asked for.
+/// A kind of page: its form, and the function that builds its content.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// Its address, without slashes.
+    /// Its path, without slashes.
     pub place: &'static str,
     /// Its title.
     pub name: &'static str,
     /// What it shows, in a sentence.
     pub lead: &'static str,
-    /// What can be asked for.
+    /// The fields of its form.
     pub fields: &'static [Field],
-    /// Builds it; nothing where nothing is asked for. Of several each is a column.
+    /// Builds the content for a query, each part a column of the page; none for an empty query. An
+    /// error is the text for the user.
     pub build: fn(&Store, &Query) -> Result<Vec<Built>, String>,
 }
 
-/// Something that can be asked for.
+/// A text field of a form.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Its name in the address.
+    /// Its name in the query.
     pub name: &'static str,
-    /// Its name for people.
+    /// The label that users see.
     pub label: &'static str,
-    /// An example.
+    /// An example, shown while the field is empty.
     pub example: &'static str,
-    /// So many of it beside each other.
+    /// How many inputs of this name the form has.
     pub times: usize,
 }
 
-/// What is shown, and its JSON.
+/// A column of a view's page.
 #[derive(Debug)]
 pub struct Built {
-    /// For people.
+    /// Its HTML.
     pub body: Markup,
-    /// What draws its charts, where it has some.
+    /// The script that draws its charts, when it has any.
     pub script: Option<String>,
-    /// For programs: an object.
+    /// The same content as a JSON object.
     pub json: String,
 }
 
 impl Built {
-    /// A document, which needs no script.
+    /// Prints a document, which needs no script.
     pub fn document(document: &Document, json: String) -> Self {
+        // A document that begins with a heading would otherwise show two in a row.
         let has_heading = matches!(document.parts.first(), Some(Part::Heading(_)));
         let body = html! {
             @if !has_heading { h2 { (document.name) } }
@@ -65,15 +68,16 @@ impl Built {
     }
 }
 
-/// The page of a view.
+/// The page of a view for this query.
 ///
 /// # Errors
-/// [`NoPage`] when what is asked for cannot be shown.
-pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<Page, NoPage> {
+/// [`PageError`] when the view cannot be built and JSON is asked for; the HTML page shows the reason
+/// below the form instead.
+pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<Page, PageError> {
     let built = (view.build)(store, query);
     let (built, why) = match built {
         Ok(built) => (built, None),
-        Err(why) if is_json => return Err(NoPage::invalid(why)),
+        Err(why) if is_json => return Err(PageError::invalid(why)),
         Err(why) => (Vec::new(), Some(why)),
     };
     let main = html! {
@@ -93,9 +97,10 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
     let json = format!("{own}.json?{}", asked.collect::<String>());
     let more = [(json.trim_end_matches(['&', '?']).to_owned(), "JSON")];
     let shown: Vec<&str> = built.iter().map(|one| one.json.trim()).collect();
+    // One function built all columns, so those with charts need the same script: the first is enough.
     let script = built.iter().find_map(|one| one.script.clone());
     Ok(Page {
-        html: page(view.name, &above(&own, &more), &main, script),
+        html: page(view.name, &navigation(&own, &more), &main, script),
         json: match shown[..] {
             [one] => format!("{one}\n"),
             _ => format!(
@@ -106,7 +111,7 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
     })
 }
 
-/// The value of a field that stands several times in a form; empty where it was not given.
+/// The value of the input `number` (from 0) of the name; empty when the query has none.
 fn given<'a>(query: &'a Query, name: &str, number: usize) -> &'a str {
     let named = query.iter().filter(|(key, _)| key == name);
     named

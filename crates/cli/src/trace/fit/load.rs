@@ -1,7 +1,7 @@
-//! In: the files of a trace, and what takes its operations in. Out: the same after the last operation.
+//! In: the files of a trace, and consumers of its operations. Out: the consumers after the last one.
 //!
-//! One thread reads and unpacks; the takers are shared by as many others as the machine has
-//! processors for, each of which sees all operations in order.
+//! One thread reads and unpacks. The consumers are divided among as many other threads as the machine
+//! has processors; each consumer sees all operations in order.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,8 +15,9 @@ use blocklab_trace::{Operation, Source};
 use super::super::opened::{self, Opened};
 use blocklab_args::TraceInput;
 
-/// Operations that go from thread to thread at once, and blocks that may wait for a slow one.
+/// Operations that are sent to a thread at once: its channel is used once for all of them.
 const BLOCK: usize = 16_384;
+/// Blocks that may wait for a slow thread before the reader waits as well, which bounds the memory.
 const WAITING: usize = 4;
 
 /// A load that can be read again and again.
@@ -25,9 +26,9 @@ pub struct Load<'a> {
     pub read: &'a TraceInput,
 }
 
-/// What has read a load, and what is known at its end.
+/// The consumers of a load, and what is known at its end.
 pub(super) struct Read<T> {
-    pub(super) takers: Vec<T>,
+    pub(super) consumers: Vec<T>,
     pub(super) operations: u64,
     /// End of the last byte of any operation.
     pub(super) end: u64,
@@ -35,15 +36,10 @@ pub(super) struct Read<T> {
     pub(super) remarks: Vec<String>,
 }
 
-/// Threads for the takers, besides the one that reads.
-fn threads() -> usize {
-    thread::available_parallelism().map_or(1, NonZeroUsize::get)
-}
-
-/// Items in as many parts as there are threads.
-pub(super) fn shared<T>(items: impl Iterator<Item = T>) -> Vec<Vec<T>> {
-    let mut parts: Vec<Vec<T>> = (0..threads()).map(|_| Vec::new()).collect();
-    let count = parts.len();
+/// Divides items into as many parts as there are processors; some may be empty.
+pub(super) fn in_parts<T>(items: impl Iterator<Item = T>) -> Vec<Vec<T>> {
+    let count = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut parts: Vec<Vec<T>> = (0..count).map(|_| Vec::new()).collect();
     for (index, item) in items.enumerate() {
         parts[index % count].push(item);
     }
@@ -53,8 +49,7 @@ pub(super) fn shared<T>(items: impl Iterator<Item = T>) -> Vec<Vec<T>> {
 impl Load<'_> {
     /// The names of its files.
     pub fn name(&self) -> String {
-        let names = self.files.iter().map(|file| file.display().to_string());
-        names.collect::<Vec<_>>().join(", ")
+        opened::names(self.files)
     }
 
     /// Calls `take` with every operation, on this thread.
@@ -66,34 +61,39 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Passes every operation to every taker.
-    pub(super) fn given_to<T: Send>(
+    /// Passes every operation to every consumer.
+    pub(super) fn feed<T: Send>(
         &self,
-        takers: Vec<T>,
-        take: fn(&mut T, &Operation),
+        consumers: Vec<T>,
+        add: fn(&mut T, &Operation),
     ) -> Result<Read<T>> {
         let mut opened = opened::open(self.files, self.read, true)?;
-        let parts = shared(takers.into_iter().enumerate());
-        let (mut takers, operations, end) = thread::scope(|scope| {
+        // Numbered, because the parts do not keep the order that the caller expects back.
+        let parts = in_parts(consumers.into_iter().enumerate());
+        let (mut consumers, operations, end) = thread::scope(|scope| {
             let workers = parts.into_iter().filter(|part| !part.is_empty());
             let (senders, workers): (Vec<_>, Vec<_>) = workers
                 .map(|part| {
                     let (sender, blocks) = sync_channel(WAITING);
-                    (sender, scope.spawn(move || taken(part, &blocks, take)))
+                    (sender, scope.spawn(move || receive(part, &blocks, add)))
                 })
                 .unzip();
             let read = send(&mut opened, &senders);
+            // The workers end when their channels are closed, also after an error of the reader.
             drop(senders);
-            let takers = workers.into_iter().flat_map(|worker| {
-                let taken = worker.join();
-                taken.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let consumers = workers.into_iter().flat_map(|worker| {
+                let part = worker.join();
+                part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
-            let takers: Vec<(usize, T)> = takers.collect();
-            read.map(|(operations, end)| (takers, operations, end))
+            let consumers: Vec<(usize, T)> = consumers.collect();
+            read.map(|(operations, end)| (consumers, operations, end))
         })?;
-        takers.sort_by_key(|(index, _)| *index);
+        consumers.sort_by_key(|(index, _)| *index);
         Ok(Read {
-            takers: takers.into_iter().map(|(_, taker)| taker).collect(),
+            consumers: consumers
+                .into_iter()
+                .map(|(_, consumer)| consumer)
+                .collect(),
             operations,
             end,
             begins: opened.source.begins(),
@@ -104,20 +104,20 @@ impl Load<'_> {
 
 type Block = Arc<Vec<Operation>>;
 
-fn taken<T>(
+fn receive<T>(
     mut part: Vec<(usize, T)>,
     blocks: &Receiver<Block>,
-    take: fn(&mut T, &Operation),
+    add: fn(&mut T, &Operation),
 ) -> Vec<(usize, T)> {
     for block in blocks {
-        for (_, taker) in &mut part {
-            block.iter().for_each(|operation| take(taker, operation));
+        for (_, consumer) in &mut part {
+            block.iter().for_each(|operation| add(consumer, operation));
         }
     }
     part
 }
 
-/// Reads all operations. Gives their number, and the end of the last byte of any.
+/// Reads all operations. Returns their number, and the end of the last byte of any.
 fn send(opened: &mut Opened, senders: &[SyncSender<Block>]) -> Result<(u64, u64)> {
     let (mut operations, mut end) = (0, 0);
     loop {
@@ -134,7 +134,7 @@ fn send(opened: &mut Opened, senders: &[SyncSender<Block>]) -> Result<(u64, u64)
         operations += block.len() as u64;
         let block = Arc::new(block);
         for sender in senders {
-            // A thread that has panicked takes nothing more, and says so when it is joined.
+            // Fails only if the thread has panicked, which `join` passes on.
             let _ = sender.send(Arc::clone(&block));
         }
     }

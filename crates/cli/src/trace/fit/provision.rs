@@ -1,7 +1,7 @@
 //! In: a volume that does not carry a load. Out: the smallest provision of its kind that does.
 //!
-//! Where IOPS and throughput are provisioned, both are searched for by themselves, with the other out
-//! of the way; else sizes are. What is found is played again as it is sold.
+//! Where IOPS and throughput are provisioned, each is searched for by itself, on a volume without any
+//! other limit; else sizes are tried. What is found is simulated again as it is sold, with all limits.
 
 use anyhow::Result;
 use blocklab_catalog::{Catalog, resolve};
@@ -9,15 +9,17 @@ use blocklab_device::DeviceSpec;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Address, Offer};
 
-use super::{Answer, Load, PLAYED_AT_ONCE, Smallest, candidate, played_on};
+use super::{Answer, FEW_SIMULATED, Load, Smallest, candidate, simulate};
 
-/// Steps of a round, and rounds: figures are found to a thousandth.
+/// A round simulates this many steps between two bounds in one pass over the trace, and the next round
+/// searches between the last step that fails and the first that carries the load.
 const STEPS: i32 = 16;
+/// Rates are searched over a factor of 2^18: after three rounds the steps are 0.3 % apart.
 const ROUNDS: usize = 3;
 
-/// What is searched for.
+/// The rate that is searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum RateKind {
     Iops,
     Bytes,
 }
@@ -29,21 +31,23 @@ pub(super) fn searched(
     (end, operations, tolerated): (u64, u64, Nanos),
     catalog: &Catalog,
 ) -> Result<Answer> {
-    let none = |why: &str| Answer {
+    let not_found = |why: &str| Answer {
         none_because: Some(why.to_owned()),
         ..answer.clone()
     };
     let Ok(Address::Sold(offer)) = Address::parse(&answer.address) else {
-        return Ok(none(
+        return Ok(not_found(
             "a device that is described by hand is not sold in sizes",
         ));
     };
-    if operations * 2 * STEPS as u64 > PLAYED_AT_ONCE {
-        return Ok(none(
+    // A round simulates this many models for each of the two rates.
+    if operations * 2 * STEPS as u64 > FEW_SIMULATED {
+        return Ok(not_found(
             "the trace is too long to search for a provision: take its busiest hour with --from and --until",
         ));
     }
     let least = Bytes(end).max(offer.size.unwrap_or(Bytes(0)));
+    // Sizes are sold in whole GiB.
     let sized = Offer {
         size: offer.size.map(|_| Bytes(least.0.div_ceil(1 << 30) << 30)),
         ..offer
@@ -63,14 +67,15 @@ pub(super) fn searched(
             smallest: Some(smallest),
             ..answer
         },
-        Err(why) => none(&why),
+        Err(why) => not_found(&why),
     })
 }
 
-/// Whether IOPS of this kind of volume are provisioned.
+/// Whether IOPS of this kind of volume are provisioned: the catalog refuses the key `iops` elsewhere,
+/// also with the rate that the volume has anyway.
 fn takes_iops(offer: &Offer, catalog: &Catalog) -> bool {
     let spec = spec_of(offer, catalog);
-    let current = spec.and_then(|spec| rate(&spec, Of::Iops));
+    let current = spec.and_then(|spec| rate(&spec, RateKind::Iops));
     current.is_some_and(|iops| {
         let same = Offer {
             iops: Some(iops as u64),
@@ -86,20 +91,20 @@ fn spec_of(offer: &Offer, catalog: &Catalog) -> Option<DeviceSpec> {
 }
 
 /// The rate of the volume's own cap.
-fn rate(spec: &DeviceSpec, of: Of) -> Option<f64> {
+fn rate(spec: &DeviceSpec, kind: RateKind) -> Option<f64> {
     let mut caps = spec.volumes.first()?.caps.iter();
-    let cap = caps.find(|cap| cap.rate.counts_bytes() == (of == Of::Bytes));
+    let cap = caps.find(|cap| cap.rate.counts_bytes() == (kind == RateKind::Bytes));
     cap.map(|cap| cap.rate.value())
 }
 
-/// The device with one of its rates this many times as high, and nothing else in the way.
-fn scaled(spec: &DeviceSpec, of: Of, factor: f64) -> DeviceSpec {
+/// The device with one of its rates this many times as high, and without any other limit.
+fn scaled(spec: &DeviceSpec, kind: RateKind, factor: f64) -> DeviceSpec {
     let mut spec = spec.clone();
     spec.instance = None;
     for volume in &mut spec.volumes {
         volume
             .caps
-            .retain(|cap| cap.rate.counts_bytes() == (of == Of::Bytes));
+            .retain(|cap| cap.rate.counts_bytes() == (kind == RateKind::Bytes));
         for cap in &mut volume.caps {
             cap.rate = cap.rate.times(factor);
             cap.peak = cap.peak.map(|peak| peak.times(factor));
@@ -126,36 +131,39 @@ impl Tries<'_> {
             ));
         };
         let mut needed = Vec::new();
-        for of in [Of::Iops, Of::Bytes] {
-            let Some(own) = rate(&spec, of) else { continue };
-            match self.smallest_factor(&spec, of)? {
-                Some(factor) => needed.push((of, (own * factor).ceil() as u64)),
+        for kind in [RateKind::Iops, RateKind::Bytes] {
+            let Some(own) = rate(&spec, kind) else {
+                continue;
+            };
+            match self.smallest_factor(&spec, kind)? {
+                Some(factor) => needed.push((kind, (own * factor).ceil() as u64)),
                 None => return Ok(Err("no rate of a volume of this kind is enough".to_owned())),
             }
         }
-        let [iops, mibps] = [Of::Iops, Of::Bytes].map(|of| {
-            let found = needed.iter().find(|(known, _)| *known == of);
+        let [iops, mibps] = [RateKind::Iops, RateKind::Bytes].map(|kind| {
+            let found = needed.iter().find(|(known, _)| *known == kind);
             found.map(|(_, value)| *value)
         });
         self.sold(offer, &spec, iops, mibps)
     }
 
-    /// The smallest factor that carries the load, to a thousandth.
-    fn smallest_factor(&self, spec: &DeviceSpec, of: Of) -> Result<Option<f64>> {
+    /// The smallest factor of the rate that carries the load; `None` if none up to 1,024 does.
+    fn smallest_factor(&self, spec: &DeviceSpec, kind: RateKind) -> Result<Option<f64>> {
         let (mut low, mut high) = (2_f64.powi(-8), 2_f64.powi(10));
         for _ in 0..ROUNDS {
             let ratio = (high / low).powf(1.0 / f64::from(STEPS));
             let factors: Vec<f64> = (0..=STEPS).map(|step| low * ratio.powi(step)).collect();
             let specs: Vec<DeviceSpec> = factors
                 .iter()
-                .map(|factor| scaled(spec, of, *factor))
+                .map(|factor| scaled(spec, kind, *factor))
                 .collect();
-            let outcomes = played_on(self.load, &specs.iter().collect::<Vec<_>>(), self.tolerated)?;
+            let outcomes = simulate(self.load, &specs.iter().collect::<Vec<_>>(), self.tolerated)?;
             let mut waits = outcomes.iter().map(|outcome| outcome.wait_max_ns);
             let Some(first) = waits.position(|wait| wait <= self.tolerated.0) else {
                 return Ok(None);
             };
             high = factors[first];
+            // The lower bound carries the load: there is nothing between two steps to search.
             if first == 0 {
                 break;
             }
@@ -164,7 +172,7 @@ impl Tries<'_> {
         Ok(Some(high))
     }
 
-    /// What is sold with at least these rates, and carries the load.
+    /// The first configuration that is sold, has at least these rates, and carries the load.
     fn sold(
         &self,
         offer: &Offer,
@@ -172,10 +180,12 @@ impl Tries<'_> {
         iops: Option<u64>,
         mibps: Option<u64>,
     ) -> Result<Found> {
-        let included = [Of::Iops, Of::Bytes].map(|of| rate(spec, of).map(|rate| rate as u64));
+        let included =
+            [RateKind::Iops, RateKind::Bytes].map(|kind| rate(spec, kind).map(|rate| rate as u64));
         let mut refusal = String::new();
         let mut factor = 1.0;
-        // Rates in a row add their waits up, and some are sold only together with enough of the other.
+        // Each rate was found alone. Limits one after the other add their waits up, and some rates are
+        // sold only with enough of the other, so both grow together, at last to three times as much.
         for _ in 0..24 {
             let needed = [(iops, included[0]), (mibps, included[1])];
             let [iops, throughput] = needed.map(|(needed, included)| {
@@ -191,7 +201,7 @@ impl Tries<'_> {
             let address = Address::Sold(larger).to_string();
             match candidate(&address, self.catalog) {
                 Ok(found) => {
-                    let outcome = played_on(self.load, &[&found.spec], self.tolerated)?.remove(0);
+                    let outcome = simulate(self.load, &[&found.spec], self.tolerated)?.remove(0);
                     if outcome.wait_max_ns <= self.tolerated.0 {
                         return Ok(Ok(smallest(found, outcome.wait_max_ns)));
                     }
@@ -201,6 +211,7 @@ impl Tries<'_> {
                     };
                 }
                 Err(error) => {
+                    // The reason is on the last line, below the address and its marks.
                     let text = error.to_string();
                     refusal = text.lines().last().unwrap_or_default().trim().to_owned();
                 }
@@ -234,7 +245,7 @@ impl Tries<'_> {
                 })
                 .collect();
             let specs: Vec<&DeviceSpec> = found.iter().map(|(_, found)| &found.spec).collect();
-            let outcomes = played_on(self.load, &specs, self.tolerated)?;
+            let outcomes = simulate(self.load, &specs, self.tolerated)?;
             let waits: Vec<u64> = outcomes.iter().map(|outcome| outcome.wait_max_ns).collect();
             let Some(first) = waits.iter().position(|wait| *wait <= self.tolerated.0) else {
                 break;

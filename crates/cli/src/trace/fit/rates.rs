@@ -1,4 +1,4 @@
-//! `blocklab trace fit` of a table of rates: between what and what operations would have waited.
+//! `blocklab trace fit` of a table of rates: bounds of the time that operations would have waited.
 
 use anyhow::{Context, Result, bail};
 use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
@@ -8,20 +8,21 @@ use blocklab_trace::rates::RateTable;
 use blocklab_units::{Ink, Nanos, count, latency, trimmed};
 use serde::Serialize;
 
-use super::{Candidate, PLAYED_AT_ONCE};
+use super::shown::{distinct, money};
+use super::{Candidate, FEW_SIMULATED};
 use crate::answer;
-use crate::trace::rates::title;
+use crate::trace::opened;
 use blocklab_args::TraceFitArgs;
 
 /// Whether a volume would have carried the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Verdict {
-    /// Even in bursts.
+    /// No operation waits too long, even if operations come in bursts.
     Fits,
-    /// If operations come evenly.
+    /// No operation waits too long if they come evenly, but some do in bursts.
     FitsIfEven,
-    /// Not even then.
+    /// Some operations wait too long even if they come evenly.
     DoesNotFit,
 }
 
@@ -48,14 +49,15 @@ struct Fit {
     remarks: Vec<String>,
 }
 
-/// Answers for every address, and prints the answers.
+/// Judges every volume, and prints the verdicts.
 pub(super) fn fit(
     args: &TraceFitArgs,
     table: &RateTable,
     candidates: Vec<Candidate>,
 ) -> Result<()> {
     let operations = operations_in(table);
-    if operations * 2.0 * candidates.len() as f64 > 4.0 * PLAYED_AT_ONCE as f64 {
+    // Each volume plays them twice: evenly, and in bursts.
+    if operations * 2.0 * candidates.len() as f64 > 4.0 * FEW_SIMULATED as f64 {
         bail!(
             "the table stands for {} operations, which would take long to play on {} volumes: take \
              a part of it with --from and --until",
@@ -65,11 +67,11 @@ pub(super) fn fit(
     }
     let answers = candidates
         .into_iter()
-        .map(|candidate| answered(args, table, candidate));
+        .map(|candidate| judge(args, table, candidate));
     let fit = Fit {
         answers: answers.collect::<Result<_>>()?,
-        name: title(&args.files),
-        began_at: table.begins_ns.and_then(crate::trace::opened::rfc_3339),
+        name: opened::names(&args.files),
+        began_at: table.begins_ns.and_then(opened::rfc_3339),
         intervals: table.intervals.len(),
         interval_ns: table.interval_ns,
         tolerated_wait_ns: args.max_wait.0,
@@ -81,7 +83,7 @@ pub(super) fn fit(
     })
 }
 
-fn answered(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result<Answer> {
+fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result<Answer> {
     let outcome = play_rates(table, &candidate.spec, args.max_wait)
         .with_context(|| format!("cannot simulate {}", candidate.address))?;
     let tolerated = args.max_wait.0;
@@ -123,13 +125,8 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
         count(fit.assumed_dispersion),
         Nanos(fit.tolerated_wait_ns)
     );
-    let mut about: Vec<&String> = fit.remarks.iter().collect();
-    for assumption in fit.answers.iter().flat_map(|answer| &answer.assumptions) {
-        if !about.contains(&assumption) {
-            about.push(assumption);
-        }
-    }
-    let about = about
+    let assumptions = fit.answers.iter().flat_map(|answer| &answer.assumptions);
+    let about = distinct(fit.remarks.iter().chain(assumptions))
         .into_iter()
         .map(|text| Entry::listed("-", text.as_str()));
     let heading = format!(
@@ -172,7 +169,7 @@ fn row(answer: &Answer, table: &RateTable) -> Row {
             answer.address.clone(),
             latency(answer.outcome.even.wait_max_ns as f64),
             latency(answer.outcome.bursty.wait_max_ns as f64),
-            super::shown::money(answer.usd_per_month, answer.currency),
+            money(answer.usd_per_month, answer.currency),
             verdict.to_owned(),
         ])
     }

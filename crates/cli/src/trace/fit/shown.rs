@@ -26,12 +26,7 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
          when they came in the trace, whatever is in flight.",
         Nanos(fit.tolerated_wait_ns)
     );
-    let mut assumptions: Vec<&String> = Vec::new();
-    for assumption in fit.answers.iter().flat_map(|answer| &answer.assumptions) {
-        if !assumptions.contains(&assumption) {
-            assumptions.push(assumption);
-        }
-    }
+    let assumptions = distinct(fit.answers.iter().flat_map(|answer| &answer.assumptions));
     let remarks: Vec<&String> = fit.remarks.iter().collect();
     let lists = [("Assumed", assumptions), ("About the recording", remarks)];
     let [assumed, about] = lists.map(|(title, texts)| {
@@ -55,6 +50,17 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
     }
 }
 
+/// The texts without repetitions, in their order: volumes of one type share assumptions.
+pub(super) fn distinct<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<&'t String> {
+    let mut known = Vec::new();
+    for text in texts {
+        if !known.contains(&text) {
+            known.push(text);
+        }
+    }
+    known
+}
+
 pub(super) fn money(amount: Option<f64>, currency: &str) -> String {
     amount.map_or_else(
         || "-".to_owned(),
@@ -68,6 +74,7 @@ fn row(answer: &Answer, begins: Option<u64>, fit: &Fit) -> Row {
         .outcome
         .as_ref()
         .filter(|_| answer.verdict != Verdict::TooSmall);
+    // A simulation gives the wait exactly; without one, the bound that decided the verdict is shown.
     let wait = match (outcome, answer.wait_least_ns, answer.wait_most_ns) {
         (Some(outcome), ..) => latency(outcome.wait_max_ns as f64),
         (None, Some(least), Some(most)) if least == most => latency(most as f64),
@@ -108,6 +115,7 @@ fn row(answer: &Answer, begins: Option<u64>, fit: &Fit) -> Row {
     }
 }
 
+/// The sentences below a row: what holds the load back, and what would carry it.
 fn below(answer: &Answer, begins: Option<u64>, fit: &Fit) -> String {
     let mut sentences = Vec::new();
     if answer.verdict == Verdict::TooSmall {

@@ -1,4 +1,4 @@
-//! What is written when a run has ended.
+//! The rows, histograms and summaries that are written when a run has ended.
 
 use std::thread;
 use std::time::Duration;
@@ -18,12 +18,13 @@ use super::super::times::Moment;
 use super::{Part, Reporter};
 
 impl Reporter<'_> {
+    /// Writes everything about a run that has ended, and remembers what later runs need.
     pub(super) fn end(&mut self, measurement: &Measurement) -> Result<()> {
         if self.run.counted.last == 0 {
-            // It ended before its first counted interval began.
+            // The run ended within its warm-up: its average is that of all it has.
             self.run.counted = std::mem::take(&mut self.run.warming);
         }
-        self.exact_maxima(measurement);
+        self.set_exact_maxima(measurement);
         let run = &self.planned().run;
         let moment = self.moment(Nanos(measurement.elapsed_ns));
         let label = format!("avg_{}-{}", self.run.counted.first, self.run.counted.last);
@@ -35,26 +36,27 @@ impl Reporter<'_> {
         self.histograms(measurement)?;
         self.skew(&moment)?;
         self.errors(measurement, &moment)?;
-        self.busy_machine()?;
+        self.warn_of_busy_processors()?;
         self.remember(measurement, &average);
         self.run_status("Workload done")?;
         self.run_status("Slaves done")?;
         commands::run(&run.options.endcmd, self.folder)?;
+        // In virtual time, nobody has to wait for the pause.
         if run.options.pause > 0 && self.in_real_time {
             thread::sleep(Duration::from_secs(run.options.pause));
         }
         Ok(())
     }
 
-    /// The jobs of a part, and with nothing those of the whole run.
+    /// The results of the jobs of a part; `None`: of all jobs.
     fn jobs<'m>(&self, measurement: &'m Measurement, part: Option<&Part>) -> Vec<&'m JobResult> {
         let pairs = measurement.jobs.iter().zip(&self.run.planned_jobs);
         let own = pairs.filter(|(_, planned)| part.is_none_or(|part| part.has(planned)));
         own.map(|(job, _)| job).collect()
     }
 
-    /// The slices know maxima to a bucket; the record knows them exactly.
-    fn exact_maxima(&mut self, measurement: &Measurement) {
+    /// Replaces the maxima by exact ones: intervals know them only to a histogram bucket.
+    fn set_exact_maxima(&mut self, measurement: &Measurement) {
         let mut counted = std::mem::take(&mut self.run.counted);
         put_maxima(&self.jobs(measurement, None), &mut counted.all);
         for (part, figures) in &mut counted.parts {
@@ -63,6 +65,7 @@ impl Reporter<'_> {
         self.run.counted = counted;
     }
 
+    /// Writes the histograms of the whole run and of its parts.
     fn histograms(&self, measurement: &Measurement) -> Result<()> {
         let all = self.sections(&self.jobs(measurement, None));
         self.folder.append("histogram", &all)?;
@@ -74,6 +77,7 @@ impl Reporter<'_> {
         Ok(())
     }
 
+    /// The histograms of these jobs as text: of all operations, of reads and of writes.
     fn sections(&self, jobs: &[&JobResult]) -> String {
         const SECTIONS: [(&str, &[Direction]); 3] = [
             ("Reads and writes:", &[Direction::Read, Direction::Write]),
@@ -98,6 +102,7 @@ impl Reporter<'_> {
         }
     }
 
+    /// Writes how the load was shared among hosts, storage definitions and workloads.
     fn skew(&mut self, moment: &Moment) -> Result<()> {
         let mut lines = self.shares().lines();
         if !std::mem::replace(&mut self.earlier.has_skew, true) {
@@ -109,7 +114,7 @@ impl Reporter<'_> {
         self.folder.append("skew", &lines.collect::<String>())
     }
 
-    /// What each storage definition and workload did.
+    /// What each host, storage definition and workload did, and which share was requested of it.
     fn shares(&self) -> Skew {
         let (mut slaves, mut sds, mut wds) = (Vec::new(), Vec::new(), Vec::new());
         for (part, figures) in &self.run.counted.parts {
@@ -141,7 +146,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// What later runs and the curve need of this one.
+    /// Remembers what later runs and the curve need of this run.
     fn remember(&mut self, measurement: &Measurement, average: &Figures) {
         let planned = self.planned();
         self.earlier.last_rate = average.rate();
@@ -183,8 +188,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// A run that failed before its first operation has no figures; those of the run before are
-    /// not its own.
+    /// Writes that a run failed before its first operation. It gets no row, because it has no figures.
     pub(super) fn did_not_start(&mut self, failure: Option<&str>) -> Result<()> {
         let name = &self.planned().run.name;
         let clock = self.moment(Nanos::ZERO).clock;
@@ -196,7 +200,8 @@ impl Reporter<'_> {
         self.folder.append("errorlog", &text)
     }
 
-    fn busy_machine(&self) -> Result<()> {
+    /// Warns if the processors may have limited the run.
+    fn warn_of_busy_processors(&self) -> Result<()> {
         let used = self.run.counted.all.cpu.map_or(0.0, |cpu| cpu.used());
         if used <= 80.0 {
             return Ok(());
@@ -210,13 +215,14 @@ impl Reporter<'_> {
     }
 }
 
+/// Sets the longest service time of reads and of writes.
 fn put_maxima(jobs: &[&JobResult], figures: &mut Figures) {
     let sums = [
         (Direction::Read, &mut figures.read),
         (Direction::Write, &mut figures.write),
     ];
-    for (way, sum) in sums {
-        let results = jobs.iter().filter_map(|job| job.directions.get(&way));
+    for (direction, sum) in sums {
+        let results = jobs.iter().filter_map(|job| job.directions.get(&direction));
         if let Some(max) = results.map(|result| result.service.max_ns).max() {
             sum.max_ns = max;
         }

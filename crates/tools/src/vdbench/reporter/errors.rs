@@ -1,5 +1,4 @@
-//! Failed operations and wrong blocks: how they are reported, and what they lead to by
-//! `data_errors=`.
+//! Failed operations and wrong blocks: how they are reported, and what `data_errors=` does about them.
 
 use anyhow::Result;
 use blocklab_console::terminal;
@@ -12,7 +11,7 @@ use super::super::times::{self, Moment};
 use super::Reporter;
 
 impl Reporter<'_> {
-    /// Leaves the jobs out whose storage definition is used no more. Returns whether any is left.
+    /// Leaves out the jobs whose storage was removed after errors. False, when no job is left.
     pub(super) fn leave_out_removed(&mut self, case: &mut Case) -> bool {
         let mut planned_jobs = self.planned().planned_jobs.clone();
         let removed = &self.earlier.removed;
@@ -31,7 +30,7 @@ impl Reporter<'_> {
         let mut text = String::new();
         for (job, planned_job) in measurement.jobs.iter().zip(&self.run.planned_jobs) {
             let sd = &self.file.sds[planned_job.sd];
-            // Wrong blocks were reported as they came.
+            // Wrong blocks were reported when they were found.
             let others = job.errors.iter();
             for error in others.filter(|error| error.kind != ErrorKind::Verify) {
                 text.push_str(&format!(
@@ -60,7 +59,7 @@ impl Reporter<'_> {
         self.end_after_errors(measurement)
     }
 
-    /// With `remove`, storage whose jobs ended by errors is used no more.
+    /// With `data_errors=remove`, storage whose jobs ended because of errors is not used any more.
     fn remove_failed(&mut self, measurement: &Measurement, moment: &Moment) -> String {
         let mut text = String::new();
         for (job, planned_job) in measurement.jobs.iter().zip(&self.run.planned_jobs) {
@@ -77,7 +76,7 @@ impl Reporter<'_> {
         text
     }
 
-    /// Without `remove`, too many errors end all runs; then a command is run.
+    /// Without `remove`, too many errors end all runs, and then the command of `data_errors=` runs.
     fn end_after_errors(&mut self, measurement: &Measurement) -> Result<()> {
         let requested = &self.file.general.data_errors;
         let mut jobs = measurement.jobs.iter();
@@ -92,7 +91,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// Wrong blocks since the last call, on the console and in the error log.
+    /// Reports the wrong blocks since the last call, on the console and in the error log.
     pub(super) fn report_wrong_blocks(&mut self) -> Result<()> {
         let mut text = String::new();
         for (index, validated) in self.validated.iter().enumerate() {
@@ -115,12 +114,12 @@ impl Reporter<'_> {
         self.folder.append("errorlog", &text)
     }
 
-    /// After wrong blocks no further run begins.
+    /// Whether any block was wrong; all storage definitions share one counter.
     pub(super) fn has_wrong_blocks(&self) -> bool {
         self.keys().next().is_some_and(|keys| keys.wrongs() > 0)
     }
 
-    /// After a recovery: what became of writes in flight.
+    /// After a recovery, reports whether the writes that were in flight had reached the storage.
     pub(super) fn report_settled(&self) -> Result<()> {
         if self.planned().run.name != RECOVERY {
             return Ok(());

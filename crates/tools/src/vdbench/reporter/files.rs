@@ -1,4 +1,4 @@
-//! The files of an output directory, and how they begin.
+//! Creates the files of an output directory with their headings.
 
 use std::process;
 
@@ -10,11 +10,13 @@ use super::super::own_options::WRITTEN_BY;
 use super::super::times;
 use super::{Part, Reporter};
 
+/// A titled link to the report of this name.
 fn link(title: &str, name: &str) -> String {
     links(title, &[(name, name)])
 }
 
 impl Reporter<'_> {
+    /// Creates all reports.
     pub(super) fn create_files(&self) -> Result<()> {
         let runs: Vec<&Run> = self.prepared.runs.iter().map(|run| &run.run).collect();
         let runs = run_links(&runs) + "\n";
@@ -32,7 +34,7 @@ impl Reporter<'_> {
             let (title, of) = match part {
                 Part::Storage(_) => ("SD report for sd=", "SD".to_owned()),
                 Part::Workload(_) => ("Workload Report for wd=", format!("wd={name}")),
-                // They have reports of their own.
+                // `create_hosts` has created theirs.
                 Part::Host(_) => continue,
             };
             let file = format!("{name}.histogram");
@@ -41,6 +43,7 @@ impl Reporter<'_> {
             create(&file, &format!("{of} response time histogram.\n\n"))?;
         }
         self.folder.create("flatfile", &flat_header())?;
+        // Vdbench always leaves these two, which are for another program and stay empty here.
         for name in ["swat_mon.txt", "swat_mon_total.txt"] {
             self.folder.create_plain(name)?;
         }
@@ -81,7 +84,7 @@ impl Reporter<'_> {
         self.folder.create("summary", &(text + "\n"))
     }
 
-    /// The names of all hosts.
+    /// The names of all hosts; without host definitions, that of this machine.
     fn host_names(&self) -> Vec<String> {
         let several = self.file.hosts.iter().map(|host| host.name.clone());
         let several: Vec<String> = several.collect();
@@ -92,7 +95,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// The hosts, and the machines.
+    /// Creates the reports of hosts, and `config` with facts of the machines.
     fn create_hosts(&self, runs: &str) -> Result<()> {
         for host in self.host_names() {
             self.create_host(&host, runs)?;
@@ -116,7 +119,7 @@ impl Reporter<'_> {
         self.folder.create("config", &text)
     }
 
-    /// A host and its one process.
+    /// Creates the reports of a host and of its only process.
     fn create_host(&self, host: &str, runs: &str) -> Result<()> {
         let slave = format!("{host}-0");
         let stdout = format!("{slave}.stdout");
@@ -138,7 +141,8 @@ impl Reporter<'_> {
         self.folder.create(&stdout, &text)
     }
 
-    /// One process is both the master and its slave.
+    /// Adds the status lines about the start of processes, for scripts that wait for them. In truth one
+    /// process is both the master and its slave.
     fn connected(&self) -> Result<()> {
         let own = process::id();
         self.folder.status("Starting slaves", None)?;
@@ -161,7 +165,7 @@ impl Reporter<'_> {
         Ok(())
     }
 
-    /// All reports in which each run has a place to jump to.
+    /// The reports that get an anchor at the beginning of each run, to which links lead.
     pub(super) fn reports(&self) -> Vec<String> {
         let mut names = self.whole_reports();
         names.extend(self.hosts().flat_map(|host| self.reports_of(&host)));
@@ -172,7 +176,7 @@ impl Reporter<'_> {
         names
     }
 
-    /// Reports in which every line about the whole run stands.
+    /// The reports that get every row about the whole run.
     pub(super) fn whole_reports(&self) -> Vec<String> {
         let mut names = vec!["summary".to_owned(), "logfile".to_owned()];
         if self.file.hosts.is_empty() {

@@ -1,0 +1,97 @@
+//! In: the arguments of the process. Out: the parsed command line, or an error that names the mistake
+//! where clap's own would mislead.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use blocklab_units::nearest;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
+
+use crate::Cli;
+
+/// Why arguments are no command line.
+#[derive(Debug)]
+pub enum ParseError {
+    /// A mistake that clap does not know, described for the user.
+    Message(String),
+    /// An error of clap, or the text of `--help` and `--version`.
+    Clap(clap::Error),
+}
+
+/// The arguments; where the program is started under the name of an imitated tool (a link called
+/// `fio`), that command is inserted before them.
+pub fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let file = arguments
+        .first()
+        .and_then(|path| Path::new(path).file_name())
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
+    let program = file.strip_suffix(".exe").unwrap_or(file);
+    if let Some(name) = blocklab_tools::NAMES.iter().find(|name| **name == program) {
+        arguments.insert(1, name.into());
+    }
+    arguments
+}
+
+/// Parses the arguments, of which the first is the name of the program.
+///
+/// # Errors
+/// The first mistake in them, and the text of `--help` and `--version`.
+pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
+    // Before clap, which would take such an option for the name of a file.
+    if let Some(message) = arguments.iter().find_map(|argument| dash_error(argument)) {
+        return Err(ParseError::Message(message));
+    }
+    Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
+        ErrorKind::InvalidUtf8 => ParseError::Message(utf8_error(arguments)),
+        _ => ParseError::Clap(with_nearest_command(error)),
+    })
+}
+
+/// The error for an option whose hyphen became a dash, as word processors and web pages print it. A
+/// dash before a space is allowed; it opens a note.
+fn dash_error(argument: &OsStr) -> Option<String> {
+    let text = argument.to_str()?;
+    let bare = text.trim_start_matches(|sign| matches!(sign, '\u{2010}'..='\u{2015}' | '\u{2212}'));
+    let is_option =
+        bare.len() < text.len() && bare.starts_with(|sign: char| sign.is_alphanumeric());
+    is_option.then(|| {
+        format!(
+            "`{text}` begins with a dash that is no hyphen: type `-` or `--` before `{bare}`, or \
+             `./{text}` for a file of that name"
+        )
+    })
+}
+
+/// The error for an argument that is not UTF-8: records are text, and so are the paths in them.
+fn utf8_error(arguments: &[OsString]) -> String {
+    let culprit = arguments
+        .iter()
+        .find(|argument| argument.to_str().is_none());
+    let shown = culprit
+        .map(|culprit| culprit.to_string_lossy())
+        .unwrap_or_default();
+    format!(
+        "`{shown}` is not UTF-8, and what is measured is kept by its name as text: give a link to it \
+         that has another name (`ln -s`)"
+    )
+}
+
+/// Adds the nearest command where clap suggests none: it does not see swapped letters (`rnu`).
+fn with_nearest_command(mut error: clap::Error) -> clap::Error {
+    let written = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(written)) => written.clone(),
+        _ => return error,
+    };
+    let cli = Cli::command();
+    let known = cli.get_subcommands().map(clap::Command::get_name);
+    if let Some(meant) = nearest(&written, known)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+    {
+        let meant = ContextValue::Strings(vec![meant.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
+    error
+}
