@@ -93,7 +93,7 @@ impl SimQueueState {
         self.woken(worker, step)
     }
 
-    /// Hands over what was kept back and steps the worker until it waits.
+    /// Passes on what was kept back and steps the worker until it waits.
     #[inline(never)]
     fn woken(&mut self, worker: &mut Worker, mut step: SimStep<'_, '_>) -> bool {
         self.hand_over(worker, step.now);
