@@ -1,6 +1,7 @@
 //! One load by flags, one case by its name, passes until a rate is known, results as Markdown.
 
 use blocklab_proof::{Lab, good, json};
+use blocklab_units::Nanos;
 
 /// A volume that disturbs nobody's figures.
 const VOLUME: &str = "sim:gp3:1TiB,iops=6000@r5d.xlarge";
@@ -170,6 +171,38 @@ fn a_gate_about_a_case_that_does_not_exist_is_a_mistake() {
             "{line}: {}",
             refused.err
         );
+    }
+}
+
+/// A finding advised "a ramp of a second", and no flag gave one.
+#[test]
+fn a_ramp_is_a_flag() {
+    let lab = Lab::new();
+    let ramps = |flags: &str| -> Vec<Nanos> {
+        let line = format!("run --target sim:gp3:1TiB --runtime 100ms -q {flags}");
+        good(lab.blocklab(line.split(' ')));
+        let record = lab.store().load("latest").expect("a run").record;
+        let cases = record.requested.plan.expect("a plan").cases;
+        cases
+            .iter()
+            .map(|case| case.workload.jobs[0].ramp)
+            .collect()
+    };
+    assert_eq!(
+        ramps("--rw randread"),
+        [Nanos::from_secs(1)],
+        "the usual one"
+    );
+    assert_eq!(ramps("--rw randread --ramp 0s"), [Nanos::ZERO]);
+    assert_eq!(ramps("quick --ramp 2s"), [Nanos::from_secs(2); 8]);
+    for line in [
+        "run --trace x.trace --ramp 1s",
+        "run quick --ramp 250years",
+        "run quick --target sim:gp3:1TiB --ramp 2000000h",
+    ] {
+        let refused = lab.blocklab(line.split(' '));
+        assert_eq!(refused.code, Some(2), "{line}: {}", refused.err);
+        assert!(refused.err.contains("--ramp"), "{line}: {}", refused.err);
     }
 }
 

@@ -1,6 +1,8 @@
 //! A candidate that is checked as any address is: it is resolved to a device by the catalog, and the
 //! need is compared with all limits of that device. [`Simulated`] holds what its simulations showed.
 
+use std::collections::BTreeSet;
+
 use blocklab_catalog::{Catalog, Price, Resolved, SteadyLoad, resolve};
 use blocklab_device::{LimitKind, Origin};
 use blocklab_units::Nanos;
@@ -289,7 +291,9 @@ fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
     }
     let assumed = paid(resolved).filter(|price| price.assumed);
     found.extend(assumed.map(|price| format!("price of {}: {}", price.what, price.source)));
-    found.dedup();
+    // Two volumes of one type rest on the same, and other limits lie between theirs.
+    let mut known = BTreeSet::new();
+    found.retain(|text| known.insert(text.clone()));
     found
 }
 

@@ -99,6 +99,9 @@ pub struct RunArgs {
     /// Measured time of each pass, such as 5s or 2min
     #[arg(long, value_name = "TIME")]
     pub runtime: Option<Nanos>,
+    /// Time before each pass that is not counted, such as 30s or 0s, until the target is warm
+    #[arg(long, value_name = "TIME")]
+    pub ramp: Option<Nanos>,
     /// Passes of each case
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub repeat: Option<NonZeroU32>,
@@ -192,7 +195,8 @@ impl RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loads instead of a study (lists such as 1,4,16 are swept)")]
 pub struct LoadArgs {
-    /// Kind of operations; three passes of 5s by default (--repeat, --runtime)
+    /// Kind of operations; three passes of 5s by default (--repeat, --runtime), each after 1s that is
+    /// not counted (--ramp)
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',', conflicts_with_all = ["study", "again"])]
     pub rw: Vec<OperationKind>,
     /// Size of an operation
@@ -392,8 +396,10 @@ mod tests {
         check("blocklab run x.toml -t /a --target /b", |a| {
             a.study() == "x.toml" && a.target == ["/a", "/b"]
         });
-        check("blocklab run --size 1GiB --runtime 2min", |a| {
-            a.size == Some(Bytes::GIB) && a.runtime == Some(Nanos::from_secs(120))
+        check("blocklab run --size 1GiB --runtime 2min --ramp 0s", |a| {
+            a.size == Some(Bytes::GIB)
+                && a.runtime == Some(Nanos::from_secs(120))
+                && a.ramp == Some(Nanos::ZERO)
         });
         check("blocklab run --destroy-data=sdb --destroy-data=X1", |a| {
             a.destroy_data == ["sdb", "X1"]

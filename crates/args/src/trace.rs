@@ -241,7 +241,7 @@ pub struct TraceModelArgs {
 #[command(next_help_heading = "A recorded load instead of a study")]
 pub struct ReplayArgs {
     /// Replay this trace, of any format that `blocklab trace` reads (several are merged)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["study", "rw", "again", "case", "runtime", "size", "read_only"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["study", "rw", "again", "case", "runtime", "ramp", "size", "read_only"])]
     pub trace: Vec<PathBuf>,
     /// When operations are issued
     #[arg(

@@ -93,6 +93,7 @@ fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) ->
     keep_cases(&mut study.plan, &args.case)?;
     let overrides = Overrides {
         runtime: args.runtime,
+        ramp: args.ramp,
         passes: args.repeat.map(Into::into),
         seed: args.seed,
         size: args.size,
@@ -234,10 +235,10 @@ fn from_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
         } else {
             &args.target
         };
-        if has_systems || args.size.is_some() || args.runtime.is_some() {
+        if has_systems || args.size.is_some() || args.runtime.or(args.ramp).is_some() {
             bail!(
                 "{name}: a case that replays a trace takes its size and its time from it, on one target: \
-                 --size, --runtime and [[system]] do not go with it"
+                 --size, --runtime, --ramp and [[system]] do not go with it"
             );
         }
         let notes = trace::replay::put_into(&mut parsed.plan, &parsed.traces, targets);
@@ -291,26 +292,17 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
     ];
     let longest = times.into_iter().max_by_key(|(_, time)| *time);
     let (key, time) = longest.expect("of three times one is the longest");
-    let place = match (key, args.runtime) {
-        ("runtime", Some(_)) => format!("--runtime {}", time.unwrap_or_default()),
-        _ => place_of(key, name, &study.source),
+    let place = match (key, args.runtime, args.ramp) {
+        ("runtime", Some(_), _) | ("ramp", _, Some(_)) => {
+            format!("--{key} {}", time.unwrap_or_default())
+        }
+        _ => native::place_of(key, name, &study.source),
     };
     Err(anyhow!(
         "{place}: {} measurements with this time add up to more than 292 years, which no clock \
          here holds; shorter times or fewer passes would work",
         u64::from(plan.passes) * plan.cases.len() as u64
     ))
-}
-
-/// The first line of a study that sets this key: `study.toml:3: `pause = "9h"``.
-fn place_of(key: &str, name: &str, source: &str) -> String {
-    for (line, number) in source.lines().zip(1..) {
-        if line.split('=').next().map(str::trim) == Some(key) {
-            let text = line.split('#').next().unwrap_or(line).trim();
-            return format!("{name}:{number}: `{text}`");
-        }
-    }
-    name.to_owned()
 }
 
 /// Refuses a region that is smaller than one block of the job.

@@ -80,7 +80,9 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
     }
     let file = JobFile {
         path: args.study(),
-        is_reshaped: !args.target.is_empty() || args.size.is_some() || args.runtime.is_some(),
+        is_reshaped: !args.target.is_empty()
+            || args.size.is_some()
+            || args.runtime.or(args.ramp).is_some(),
         read_only: args.read_only,
         destroy_data: &args.destroy_data,
         no_save: args.no_save,

@@ -28,6 +28,7 @@ use blocklab_workload::publication::Publication;
 pub use blocklab_syntax::toml_tree::Error;
 pub use keys::{ReplayMoments, ReplayPlace, WantedTrace};
 pub use overrides::{Overrides, apply};
+pub use raw::place_of;
 pub use reference::reference;
 pub use render::{left_out, render};
 pub use resolve::{MOST_CASES, swept_name};

@@ -9,6 +9,8 @@ use blocklab_workload::{Job, Plan, Region, Spread};
 pub struct Overrides {
     /// Measured time of every job; other ends of a job stay.
     pub runtime: Option<Nanos>,
+    /// Time before the measured one of every job.
+    pub ramp: Option<Nanos>,
     /// Passes of every case.
     pub passes: Option<u32>,
     /// Seed of every case.
@@ -28,6 +30,7 @@ pub fn apply(plan: &mut Plan, overrides: &Overrides) -> Vec<Note> {
         workload.seed = overrides.seed.unwrap_or(workload.seed);
         for job in &mut workload.jobs {
             job.stop.runtime = overrides.runtime.or(job.stop.runtime);
+            job.ramp = overrides.ramp.unwrap_or(job.ramp);
             resize(&mut job.region, overrides.size);
         }
     }

@@ -313,3 +313,17 @@ fn wrap(known: &[&str]) -> Vec<String> {
     }
     lines
 }
+
+/// Where the text of a study sets this key first, in any of its tables, such as
+/// ``study.toml:3: `pause = "9h"` ``; without such a line, the name alone.
+#[must_use]
+pub fn place_of(key: &str, name: &str, source: &str) -> String {
+    let mut lines = source.lines().zip(1..);
+    match lines.find(|(line, _)| line.split('=').next().map(str::trim) == Some(key)) {
+        Some((line, number)) => {
+            let text = line.split('#').next().unwrap_or(line).trim();
+            format!("{name}:{number}: `{text}`")
+        }
+        None => name.to_owned(),
+    }
+}

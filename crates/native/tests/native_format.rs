@@ -457,6 +457,7 @@ fn the_command_line_has_the_last_word() {
         &mut plan,
         &Overrides {
             runtime: Some(Nanos::from_secs(1)),
+            ramp: Some(Nanos::from_secs(2)),
             passes: Some(9),
             seed: Some(5),
             size: Some(Bytes::MIB),
@@ -472,6 +473,7 @@ fn the_command_line_has_the_last_word() {
         let job = &case.workload.jobs[0];
         assert_eq!(case.workload.seed, 5);
         assert_eq!(job.stop.runtime, Some(Nanos::from_secs(1)));
+        assert_eq!(job.ramp, Nanos::from_secs(2));
         assert_eq!(job.region.size, Some(Bytes::MIB));
     }
 }

@@ -466,7 +466,8 @@ pub struct JobFile<'a> {
 pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     if file.is_reshaped {
         let words = "a job file of fio has its own target, size and time: \
-                     filename=, size= and runtime= in its [global] section would change it";
+                     filename=, size=, runtime= and ramp_time= in its [global] section would change \
+                     it";
         return Err(Mistake::here(&Place::COMMAND_LINE, words).into());
     }
     let plan = || prepared(file.path);

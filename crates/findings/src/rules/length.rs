@@ -22,8 +22,8 @@ const ENOUGH_AFTER_RAMP_NS: u64 = 2_000_000_000;
 /// Too little time for what the target holds back. Of a modelled target that is no guess: the
 /// rules on its limits name what it held back.
 pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Use a longer --runtime: at least ten seconds a case, or a ramp of a second before \
-                  each pass; and minutes on anything with burst credits or a write cache.";
+    let advice = "Use a longer --runtime: at least ten seconds a case, or a --ramp of a second \
+                  before each pass; and minutes on anything with burst credits or a write cache.";
     per_case(cases, "too-short", Some(advice), |case| {
         let (measured, passes) = (case.measured_ns(), case.passes.len());
         let modelled = cases.is_simulated() || cases.is_emulated();
