@@ -125,6 +125,8 @@ pub fn delay(ns: f64) -> Slot {
 /// `6.0 s`, `3 min`: a length of time that was chosen, not measured.
 pub fn time(time: Nanos) -> Slot {
     Slot::Range(time.0 as f64, |ns| match ns {
+        // A run that was stopped at once.
+        ns if ns < 50e6 => latency(ns),
         ns if ns < 120e9 => format!("{:.1} s", ns / 1e9),
         ns => Nanos(ns as u64).to_string(),
     })
