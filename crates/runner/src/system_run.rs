@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use blocklab_driver::{Control, Event, Observer, Run, measure_overhead, simulate};
+use blocklab_driver::{Control, Event, Observer, Outcome, Run, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since, throttled_ns};
 use blocklab_native as native;
@@ -402,6 +402,11 @@ impl<'a> SystemRun<'a> {
             case,
             outcome: &outcome,
         });
+        Ok(self.keep(case, outcome))
+    }
+
+    /// Adds a measurement to the Record. Whether the target came back from it.
+    fn keep(&mut self, case: &Case, outcome: Outcome) -> bool {
         self.record.measurements.push(outcome.measurement);
         for note in outcome.notes {
             note.add_to(&mut self.record.notes);
@@ -413,7 +418,7 @@ impl<'a> SystemRun<'a> {
                 case.name
             ));
         }
-        Ok(!outcome.abandoned)
+        !outcome.abandoned
     }
 
     /// Completes the request in the Record with what was decided while it ran, such as rates. A plan

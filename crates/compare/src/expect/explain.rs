@@ -168,16 +168,8 @@ impl<'a> ExplainedRun<'a> {
         if let Some(why) = latency {
             return why;
         }
-        let slip = SLIPS.iter().find(|(factor, _)| {
-            // Hardly anything but a mix-up of bits and bytes is off by a factor of 8. Many things
-            // are off by a few per cent, so binary prefixes must match four times as closely.
-            let within = if *factor > 2.0 { EXACT } else { EXACT / 4.0 };
-            let rates = [expected, documented].into_iter();
-            let mut slipped = rates.flat_map(|rate| [rate * factor, rate / factor]);
-            slipped.any(|rate| case.fits(rate, within))
-        });
-        match slip {
-            Some((_, words)) => Why::UnitSlip(words),
+        match unit_slip(case, [expected, documented]) {
+            Some(words) => Why::UnitSlip(words),
             None if case.iops > expected * (1.0 + ABOVE) => Why::Above,
             None if case.is_latency_bound() => Why::Latency,
             None => Why::Below,
@@ -557,6 +549,18 @@ fn load(case: &CaseView<'_>) -> Option<Load> {
 fn ios(case: &CaseView<'_>, direction: Direction) -> u64 {
     let results = case.jobs().filter_map(|job| job.directions.get(&direction));
     results.map(|result| result.ios).sum()
+}
+
+/// The mix-up of units after which a case would have one of these rates.
+fn unit_slip(case: &ExplainedCase<'_>, rates: [f64; 2]) -> Option<&'static str> {
+    let slip = SLIPS.iter().find(|(factor, _)| {
+        // Hardly anything but a mix-up of bits and bytes is off by a factor of 8. Many things are
+        // off by a few per cent, so binary prefixes must match four times as closely.
+        let within = if *factor > 2.0 { EXACT } else { EXACT / 4.0 };
+        let mut slipped = (rates.into_iter()).flat_map(|rate| [rate * factor, rate / factor]);
+        slipped.any(|rate| case.fits(rate, within))
+    });
+    slip.map(|(_, units)| *units)
 }
 
 /// Whether a rate is this one, within the tolerance of all comparisons with documents.

@@ -87,8 +87,7 @@ impl Worker {
             None => self.free.push(slot),
             // A write that is compared by keys may keep its slot for the read that follows.
             Some(steps) => {
-                let went_well = result == io.len as i32;
-                let goes_on = self.ending.is_none();
+                let (went_well, goes_on) = (result == io.len as i32, self.ending.is_none());
                 self.free
                     .extend(steps.ended(slot, &io, went_well, goes_on, now));
             }
