@@ -18,7 +18,7 @@ pub struct Peak {
     /// Bytes a second in the window with the most bytes.
     pub bytes_per_s_max: f64,
     /// Index of dispersion: variance of the counts divided by their mean. It is 1 if operations come
-    /// independently of each other; `None` without operations.
+    /// independently of each other; `None` if the trace is shorter than two windows.
     pub dispersion: Option<f64>,
 }
 
@@ -50,20 +50,35 @@ impl Window {
         (self.count, self.bytes) = (0, 0);
     }
 
-    fn peak(&mut self, window_ns: u64) -> Peak {
+    /// The result for a trace whose last operation comes at `last_ns`.
+    fn peak(&mut self, window_ns: u64, last_ns: u64) -> Peak {
+        // Where the trace ends a moment after a window has begun, the count of that window shows
+        // where it ends and not how the load varies.
+        let tail_ns = last_ns + 1 - self.index * window_ns;
+        let mut windows = self.index;
+        if tail_ns >= window_ns / 100 {
+            self.close();
+            windows += 1;
+        }
+        let dispersion = self.dispersion(windows);
         self.close();
         let seconds = window_ns as f64 / 1e9;
-        // Windows without operations were never opened, but count for the mean and the variance.
-        let windows = (self.index + 1) as f64;
-        let mean = self.total as f64 / windows;
-        let variance = self.squares as f64 / windows - mean * mean;
         Peak {
             window_ns,
             iops_max: self.most as f64 / seconds,
             at_ns: self.most_at * window_ns,
             bytes_per_s_max: self.most_bytes as f64 / seconds,
-            dispersion: (mean > 0.0).then(|| variance / mean),
+            dispersion,
         }
+    }
+
+    /// Variance of the counts of the closed windows, of which there are `windows`, over their mean.
+    fn dispersion(&self, windows: u64) -> Option<f64> {
+        // Windows without operations were never opened, but count for the mean and the variance.
+        let mean = self.total as f64 / windows as f64;
+        let variance = self.squares as f64 / windows as f64 - mean * mean;
+        // Rounding can give a tiny negative difference when all counts are equal.
+        (windows > 1 && mean > 0.0).then(|| variance.max(0.0) / mean)
     }
 }
 
@@ -112,8 +127,29 @@ impl Bursts {
 
     pub(super) fn peaks(&mut self) -> Vec<Peak> {
         let windows = self.windows.iter_mut().zip(WINDOWS_NS);
+        let last_ns = self.last.unwrap_or(0);
         windows
-            .map(|(window, length)| window.peak(length))
+            .map(|(window, length)| window.peak(length, last_ns))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An operation each millisecond, the last one exactly a minute after the first: the window of a
+    /// minute that began with it counted one operation beside 60,000, and a load without any variation
+    /// had an index of dispersion of 29,998.5.
+    #[test]
+    fn the_window_in_which_the_trace_ends_is_no_variation() {
+        let mut bursts = Bursts::default();
+        for milliseconds in 0..=60_000 {
+            bursts.add(milliseconds * 1_000_000, 4096);
+        }
+        let peaks = bursts.peaks();
+        let dispersions: Vec<_> = peaks.iter().map(|peak| peak.dispersion).collect();
+        assert_eq!(dispersions, [Some(0.0), Some(0.0), None]);
+        assert!(peaks.iter().all(|peak| peak.iops_max == 1000.0));
     }
 }

@@ -18,7 +18,7 @@ const SECOND: u64 = 1_000_000_000;
 pub struct Slot {
     /// Where it begins.
     pub from_ns: u64,
-    /// Its length; the last one may be shorter.
+    /// Its length; the last one may be shorter, or longer by less than a tenth.
     pub length_ns: u64,
     /// Number of operations.
     pub operations: u64,
@@ -112,13 +112,28 @@ impl Profile {
             .unwrap_or(WIDTHS[WIDTHS.len() - 1]);
         // Slots that were already widened cannot be split again.
         let width = fitting.max(held);
-        let joined = joined(&self.held, width / held);
+        let width_ns = width * SECOND;
+        let mut joined = joined(&self.held, width / held);
+        let tail_ns =
+            (last_ns + 1).saturating_sub((joined.len() as u64).saturating_sub(1) * width_ns);
+        // The rate of a moment is none: one operation in 1 ns would be a billion a second.
+        if tail_ns < width_ns / 10 && joined.len() > 1 {
+            let tail = joined.pop().unwrap_or_default();
+            if let Some(slot) = joined.last_mut() {
+                slot.join(&tail);
+            }
+        }
+        let last = joined.len().saturating_sub(1);
         let slots = joined.iter().enumerate().map(|(index, held)| {
-            let from_ns = index as u64 * width * SECOND;
-            let length_ns = (width * SECOND)
-                .min((last_ns + 1).saturating_sub(from_ns))
-                .max(1);
-            let length = length_ns as f64 / 1e9;
+            let from_ns = index as u64 * width_ns;
+            let length_ns = if index == last {
+                (last_ns + 1).saturating_sub(from_ns).max(1)
+            } else {
+                width_ns
+            };
+            // A trace of a single moment shows what came within a second.
+            let rated_ns = if last_ns == 0 { SECOND } else { length_ns };
+            let length = rated_ns as f64 / 1e9;
             Slot {
                 from_ns,
                 length_ns,
@@ -160,5 +175,29 @@ mod tests {
         assert_eq!(slots.iter().map(|slot| slot.operations).sum::<u64>(), 7200);
         assert_eq!((slots[1].iops, slots[1].iops_max), (1.0, 1));
         assert_eq!(slots[23].working_set_bytes, 7199 * 4096);
+    }
+
+    /// The last operation of a trace of 60 s came exactly where a slot of 5 s began, and `trace show`
+    /// printed 1,000,000,000 IOPS for it: one operation in the nanosecond that was left.
+    #[test]
+    fn a_last_moment_has_no_rate_of_its_own() {
+        let mut profile = Profile::default();
+        for second in 0..=60 {
+            profile.add(second * SECOND, 4096, 1);
+        }
+        let slots = profile.slots(60 * SECOND);
+        let last = slots[slots.len() - 1];
+        assert_eq!((slots.len(), last.from_ns), (12, 55 * SECOND));
+        assert_eq!((last.operations, last.length_ns), (6, 5 * SECOND + 1));
+        assert!(slots.iter().all(|slot| slot.iops < 1.3), "{slots:?}");
+    }
+
+    /// A trace of one operation, too, showed 1,000,000,000 IOPS.
+    #[test]
+    fn a_trace_of_one_moment_is_rated_over_a_second() {
+        let mut profile = Profile::default();
+        profile.add(0, 4096, 1);
+        let slots = profile.slots(0);
+        assert_eq!((slots[0].iops, slots[0].bytes_per_s), (1.0, 4096.0));
     }
 }
