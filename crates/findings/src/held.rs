@@ -90,6 +90,11 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if modelled(case).next().is_none() || case.is_null() {
         return Bound::Unknown;
     }
+    // In a run that was stopped before its first completion, the model has seen operations begin, and
+    // there is no rate and no latency that something could limit.
+    if case.ios() == 0 {
+        return Bound::Nothing;
+    }
     let used = used_limits(cases.record, case);
     // A job that got its rate was not held back, and a full processor would be the first cause.
     if is_met(case) || processor::is_limited(cases, case) {

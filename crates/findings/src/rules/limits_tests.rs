@@ -390,3 +390,18 @@ fn shares_of_baseline() -> Vec<(Limit, f64)> {
     let credits = credits("gp2", Some(1), [100.0, 3000.0, 5.4e6], LimitUnit::Iops);
     credits.into_iter().zip([0.9, 0.0, 0.0]).collect()
 }
+
+/// The story: Ctrl-C came before the first completion on an emulated volume, when all slots were in
+/// the device: "latency is the limit: 4 in flight, -0 ns each, gives 0 IOPS".
+#[test]
+fn nothing_limits_a_run_without_a_completion() {
+    for waits in [0.0, 0.9] {
+        let mut record = simulated(&[gp3(waits, 0.0)], &[reads("q4", 6000.0, 4, 4)]);
+        for pass in &mut record.measurements {
+            pass.jobs[0].directions.clear();
+        }
+        for rule in ["latency-bound", "at-limit"] {
+            silent(&record, rule);
+        }
+    }
+}
