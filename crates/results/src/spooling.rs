@@ -8,7 +8,7 @@
 //!  event ──▶ Spooling ──orders──▶ thread: Spools ──▶ ID.partial/spool.ndjson
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -289,6 +289,7 @@ impl Writer {
                 cost_ns.store(took.0, Ordering::Relaxed);
                 waiting.fetch_sub(1, Ordering::Relaxed);
             }
+            spools.discard_empty();
             drop(at_end);
         })?;
         Ok(started)
@@ -308,6 +309,8 @@ impl Writer {
 struct Spools {
     store: Store,
     open: BTreeMap<String, Spool>,
+    /// The ids of the runs whose spools have a measurement.
+    measured: BTreeSet<String>,
     has_warned: bool,
 }
 
@@ -316,6 +319,7 @@ impl Spools {
         Self {
             store,
             open: BTreeMap::new(),
+            measured: BTreeSet::new(),
             has_warned: false,
         }
     }
@@ -333,6 +337,17 @@ impl Spools {
         false
     }
 
+    /// Removes the spools of runs that ended without a measurement: the request was refused when the
+    /// first one began, and a spool would be listed as a run that was killed.
+    fn discard_empty(&mut self) {
+        for (id, spool) in std::mem::take(&mut self.open) {
+            if !self.measured.contains(&id) {
+                // A spool that cannot be removed holds nothing that could be lost.
+                let _ = spool.discard();
+            }
+        }
+    }
+
     fn carry_out(&mut self, id: &str, order: Order) -> anyhow::Result<()> {
         if let Order::Begin(record) = order {
             // Closes the old spool, which holds a lock on its file.
@@ -341,6 +356,9 @@ impl Spools {
             // A flush each second would disturb a measurement of the disk that the store is on.
             spool.flushes_each = !shares_a_disk(&self.store, &record.targets);
             self.open.insert(id.to_owned(), spool);
+            if !record.measurements.is_empty() {
+                self.measured.insert(id.to_owned());
+            }
             supervisor::note_kept(id);
             return Ok(());
         }
@@ -353,7 +371,10 @@ impl Spools {
             Order::Head(record) => Ok(spool.head(&record)?),
             Order::Begins(begun) => Ok(spool.begins(&begun)?),
             Order::Frame(frame) => Ok(spool.frame(&frame)?),
-            Order::Measured(measured) => Ok(spool.measured(&measured)?),
+            Order::Measured(measured) => {
+                self.measured.insert(id.to_owned());
+                Ok(spool.measured(&measured)?)
+            }
             // The receiver is gone if the wait timed out.
             Order::Settled(sender) => {
                 let _ = sender.send(());
@@ -388,4 +409,50 @@ fn without_measurements(record: &Record) -> Record {
 
 fn warn(error: &dyn std::fmt::Display) {
     terminal::warn(&format!("cannot keep what is measured so far: {error}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::{Environment, FORMAT, Origin, Requested, Status};
+
+    use super::*;
+
+    fn record(measurements: Vec<Measurement>) -> Record {
+        Record {
+            format: FORMAT,
+            id: "20261120-190142-k3f".to_owned(),
+            tool: String::new(),
+            started_at: "2026-11-20T19:01:42Z".to_owned(),
+            finished_at: "2026-11-20T19:01:42Z".to_owned(),
+            origin: Origin::Emulated,
+            status: Status::Complete,
+            failure: None,
+            requested: Requested::default(),
+            environment: Environment::default(),
+            targets: Vec::new(),
+            overhead: None,
+            notes: Vec::new(),
+            note: None,
+            fleet: None,
+            measurements,
+        }
+    }
+
+    /// Whether the spool of a run with this many measurements is left when its command ends.
+    fn is_left(measurements: usize) -> bool {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = Store::open(folder.path());
+        let mut spooling = Spooling::new(Some(&store));
+        spooling.begin(&record(vec![Measurement::default(); measurements]));
+        drop(spooling);
+        folder.path().join("20261120-190142-k3f.partial").exists()
+    }
+
+    /// The story: a job with `null` and an emulated volume was refused when its first measurement
+    /// began, and stayed in the list as "unfinished", "stopped by a signal after 0 measurements".
+    #[test]
+    fn a_run_that_was_refused_leaves_no_spool() {
+        assert!(!is_left(0));
+        assert!(is_left(1));
+    }
 }

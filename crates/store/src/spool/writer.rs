@@ -14,6 +14,7 @@ use super::line::{Begun, Frame, Head, Line};
 use super::progress::{Progress, SpoolError};
 use super::{FORMAT, FRESH_SPOOL, SPOOL};
 use crate::folder::{self, flush};
+use crate::removal::Removal;
 
 /// The spool of a run that goes on. The run that has it open holds its lock.
 #[derive(Debug)]
@@ -90,6 +91,17 @@ impl Spool {
     /// As [`Self::head`].
     pub fn measured(&mut self, measured: &Measurement) -> io::Result<()> {
         self.append(&Line::Measured(Cow::Borrowed(measured)).text(), true)
+    }
+
+    /// Removes the spool, and its folder unless something else is in it.
+    ///
+    /// # Errors
+    /// When its files cannot be removed.
+    pub fn discard(self) -> io::Result<()> {
+        if let Some(found) = Removal::look(&self.folder)? {
+            found.carry_out()?;
+        }
+        Ok(())
     }
 
     fn append(&mut self, line: &str, is_flushed: bool) -> io::Result<()> {
