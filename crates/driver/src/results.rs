@@ -85,6 +85,21 @@ pub(crate) fn so_far(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen
     measurement
 }
 
+/// Measured time from which a frame shows figures of a job.
+const LEAST_MEASURED: Nanos = Nanos(100_000_000);
+
+/// Counts what was measured for a moment only as ramp. The counters are read a moment after the
+/// clock, so right after a ramp a few operations in less than a millisecond would give a rate beyond
+/// any limit.
+pub(crate) fn omit_moments(measurement: &mut Measurement) {
+    for job in &mut measurement.jobs {
+        if job.elapsed_ns < LEAST_MEASURED.0 {
+            job.directions.clear();
+            job.accounting.completed_in_ramp = job.accounting.completed;
+        }
+    }
+}
+
 /// The measurement without its series.
 fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> Measurement {
     let first = workers
@@ -475,4 +490,51 @@ fn accounting(members: &[&WorkerStatus]) -> Accounting {
         total.overdue += census.overdue;
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_stats::Histogram;
+
+    use super::*;
+
+    /// A job with reads in this measured time.
+    fn job(elapsed_ns: u64) -> JobResult {
+        let reads = DirectionResult {
+            ios: 5,
+            bytes: 5 * 4096,
+            service: Latency::new(&Histogram::new(), 100_000, 100_000, 5e5, 5e10),
+            response: None,
+            submit: None,
+            detail: None,
+        };
+        JobResult {
+            elapsed_ns,
+            directions: BTreeMap::from([(Direction::Read, Box::new(reads))]),
+            accounting: Accounting {
+                completed: 5,
+                ..Accounting::default()
+            },
+            ..JobResult::default()
+        }
+    }
+
+    /// The story: a frame came right after a ramp of a second, and `list` and `show` of the run had
+    /// 16,084 IOPS, "536 % of a limit of 3,000 IOPS", until the next frame; for ever, where the run was
+    /// killed before it.
+    #[test]
+    fn a_moment_after_the_ramp_is_no_rate() {
+        let mut measurement = Measurement {
+            jobs: vec![job(300_000), job(100_000_000)],
+            ..Measurement::default()
+        };
+        omit_moments(&mut measurement);
+        let [moment, measured] = &measurement.jobs[..] else {
+            panic!("two jobs")
+        };
+        assert!(moment.directions.is_empty());
+        assert_eq!(moment.accounting.completed_in_ramp, 5);
+        assert_eq!(measured.directions.len(), 1);
+        assert_eq!(measured.accounting.completed_in_ramp, 0);
+    }
 }

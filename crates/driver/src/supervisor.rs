@@ -7,7 +7,7 @@ use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
 use blocklab_workload::Engine;
 
-use super::results::{Frame, so_far};
+use super::results::{Frame, omit_moments, so_far};
 use super::threads::Threads;
 use super::usage::{self, Usage, Used};
 use super::watch::{ClockKind, Seen, Watch};
@@ -153,6 +153,7 @@ impl<'a> Supervisor<'a> {
             return;
         };
         let mut measured = self.so_far(threads, now);
+        omit_moments(&mut measured);
         let series = &self.watch.seen.series;
         measured.series = series[held..].to_vec();
         let missed = now.since(due).0 / FRAME.0;
