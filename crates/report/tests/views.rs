@@ -388,6 +388,16 @@ fn what_was_not_measured_is_not_called_measured() {
     assert!(shown.contains("! The run was interrupted. What was measured until then is shown."));
 }
 
+/// The story: "The run was interrupted: the run is still running."
+#[test]
+fn a_run_that_goes_on_is_not_called_interrupted() {
+    let (mut record, assessment) = quick();
+    record.status = Status::Interrupted;
+    record.failure = Some("the run is still running".to_owned());
+    let shown = printed(&views::summary(&record, &assessment));
+    assert!(shown.contains("! The run is still running. What was measured until then is shown."));
+}
+
 #[test]
 fn colours_come_only_when_asked_for() {
     let (record, assessment) = quick();

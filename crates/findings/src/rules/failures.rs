@@ -50,7 +50,8 @@ pub(super) fn failed(cases: &Cases<'_>) -> Vec<Finding> {
     )]
 }
 
-/// The run was stopped by a signal.
+/// The run was stopped by a signal, or has no end yet: the store then gives the reason, "the run is
+/// still running" or "the run was killed before its end".
 pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
     let measurements = &cases.record.measurements;
     let taken = measurements.len();
@@ -67,16 +68,23 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
     if !is_by_signal || cases.record.status == Status::Incomplete {
         return Vec::new();
     }
+    let failure = cases.record.failure.as_deref().unwrap_or_default();
+    let state = failure
+        .strip_prefix("the run ")
+        .unwrap_or("was stopped by a signal");
     let hit = warning(
-        "The run was stopped by a signal {}; what was planned beyond that is missing",
-        [word(match (taken, cut) {
-            (1, 1) => "in its first measurement".to_owned(),
-            (_, 0) => format!("after {}", plural(taken, "measurement")),
-            _ => format!(
-                "after {}, {cut} of them cut short",
-                plural(taken, "measurement")
-            ),
-        })],
+        "The run {} {}; what was planned beyond that is missing",
+        [
+            word(state),
+            word(match (taken, cut) {
+                (1, 1) => "in its first measurement".to_owned(),
+                (_, 0) => format!("after {}", plural(taken, "measurement")),
+                _ => format!(
+                    "after {}, {cut} of them cut short",
+                    plural(taken, "measurement")
+                ),
+            }),
+        ],
     )
     .with("measurements taken", taken as f64, "")
     .with("cut short", cut as f64, "");
@@ -269,6 +277,23 @@ mod tests {
             first.contains("signal in its first measurement;"),
             "{first}"
         );
+    }
+
+    /// The story: `diagnose` called a run that still went on, and one that the kernel killed for its
+    /// memory, "stopped by a signal".
+    #[test]
+    fn a_run_without_an_end_is_called_what_it_is() {
+        let mut record = record(&[Sketch::default()]);
+        record.status = Status::Interrupted;
+        for state in ["is still running", "was killed before its end"] {
+            record.failure = Some(format!("the run {state}"));
+            assert_eq!(
+                the(&record, "interrupted").statement,
+                format!(
+                    "The run {state} after 3 measurements; what was planned beyond that is missing."
+                )
+            );
+        }
     }
 
     #[test]

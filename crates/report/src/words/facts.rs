@@ -97,6 +97,13 @@ pub fn ending(record: &Record) -> Option<String> {
     };
     let failure = record.failure.as_deref().unwrap_or_default();
     let reason = failure.trim_end_matches('.');
+    // A run without an end is not interrupted: it may still go on.
+    let state = reason.strip_prefix("the run ");
+    if let Some(state) = state.filter(|_| record.status == Status::Interrupted) {
+        return Some(format!(
+            "The run {state}. What was measured until then is shown."
+        ));
+    }
     let colon = if reason.is_empty() { "" } else { ": " };
     Some(format!(
         "{opening}{colon}{reason}. What was measured until then is shown."
