@@ -4,7 +4,7 @@ use blocklab_compare::compare::{
     Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
 };
 use blocklab_record::Record;
-use blocklab_units::{Ink, latency, plural, rate};
+use blocklab_units::{Ink, latency, plural, rate, significant};
 
 use crate::words::facts;
 
@@ -157,9 +157,11 @@ fn change(pair: &Pair) -> f64 {
     }
 }
 
-/// A ratio with three decimals below 10: `0.997`, `2.006`, `14.3`.
+/// A ratio with three decimals below 10, a small one with two significant digits: `0.997`, `2.006`,
+/// `14.3`, `0.00024`.
 pub fn times(ratio: f64) -> String {
     match ratio {
+        r if r > 0.0 && r < 0.01 => significant(r, 2),
         r if r < 9.9995 => format!("{r:.3}"),
         r => rate(r),
     }
@@ -272,9 +274,20 @@ pub fn legend(comparison: &Comparison) -> String {
 mod tests {
     use super::*;
 
+    /// The story: a disk of 14 ms beside one of 30 µs had the ratio 0.002, and beside one without
+    /// latency 0.000, in an interval from 0.000 to 0.000.
     #[test]
     fn ratios_have_the_figures_that_they_deserve() {
-        for (ratio, expected) in [(0.99721, "0.997"), (2.0061, "2.006"), (14.31, "14.3")] {
+        let cases = [
+            (0.99721, "0.997"),
+            (2.0061, "2.006"),
+            (14.31, "14.3"),
+            (0.01, "0.010"),
+            (0.002_14, "0.0021"),
+            (0.000_131, "0.00013"),
+            (0.0, "0.000"),
+        ];
+        for (ratio, expected) in cases {
             assert_eq!(times(ratio), expected);
         }
     }
