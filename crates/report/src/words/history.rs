@@ -7,7 +7,7 @@ use blocklab_compare::compare::Quantity;
 use blocklab_compare::history::{
     ByHand, ChangePoint, Changed, Conditions, History, Point, Series, SeriesVerdict, Suspected,
 };
-use blocklab_units::{Ink, count, latency, plural};
+use blocklab_units::{Ink, count, latency, plural, significant};
 
 use crate::words::answer::Tone;
 use crate::words::facts::word;
@@ -176,9 +176,14 @@ pub fn size(of: &ChangePoint) -> String {
     format!("{}{interval}", percent(of.change_percent))
 }
 
-/// A change in per cent, with a proper minus sign: `−12.5 %`.
+/// A change in per cent, with a proper minus sign: `−12.5 %`; a tiny one has a digit that is not 0:
+/// `+0.003 %`.
 pub fn percent(value: f64) -> String {
-    format!("{value:+.1} %").replace('-', "−")
+    let sign = if value < 0.0 { '−' } else { '+' };
+    match value.abs() {
+        tiny if tiny > 0.0 && tiny < 0.05 => format!("{sign}{} %", significant(tiny, 1)),
+        other => format!("{sign}{other:.1} %"),
+    }
 }
 
 /// In how many tries chance does this once: `5,000 tries`, `2 million tries`.
@@ -324,9 +329,19 @@ mod tests {
     fn chances_and_shares_in_words() {
         assert_eq!(percent(-12.54), "−12.5 %");
         assert_eq!(percent(3.0), "+3.0 %");
+        assert_eq!(percent(0.0), "+0.0 %");
         assert_eq!(tries(2e-4), "5,000 tries");
         assert_eq!(tries(5e-7), "2 million tries");
         assert_eq!(tries(0.0), "more than a billion tries");
+    }
+
+    /// The story: a simulation, whose figures are compared exactly, was "improved, −0.0 %".
+    #[test]
+    fn a_tiny_change_is_not_zero() {
+        assert_eq!(percent(0.003_08), "+0.003 %");
+        assert_eq!(percent(-0.003_08), "−0.003 %");
+        assert_eq!(percent(-0.049), "−0.05 %");
+        assert_eq!(percent(0.05), "+0.1 %");
     }
 
     #[test]
