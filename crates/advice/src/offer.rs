@@ -210,6 +210,16 @@ mod tests {
         assert_eq!(hdd.found, Err("536 IOPS at most".to_owned()));
     }
 
+    /// The story: for 1 GiB with a throughput that no gp3 has, `price` gave "gp3: 64 TiB at most", the
+    /// size at which that many operations could be bought.
+    #[test]
+    fn what_is_lacking_is_not_the_size_that_was_met() {
+        for one in offers("1GiB,999999999MB/s") {
+            let lack = one.found.expect_err("too much");
+            assert!(!lack.contains("TiB at most"), "{}: {lack}", one.kind);
+        }
+    }
+
     /// What is found does what is needed, and one GiB, operation or byte less does not.
     #[test]
     fn the_least_is_enough_and_no_more() {

@@ -59,10 +59,12 @@ impl Kind {
             _ => 0,
         };
         let smallest = value("size_min").unwrap_or(1.0) as u64;
-        let smallest = each.gib.max(smallest).max(for_iops);
+        let smallest = each.gib.max(smallest);
         if smallest > largest {
             return Err(format!("{} at most", Bytes(largest << 30)));
         }
+        // Operations that no size allows are refused as such: the size is not what is lacking.
+        let smallest = smallest.max(for_iops).min(largest);
         let judged = |gib| {
             let (iops, throughput) = bought(gib);
             judge(gib, iops, throughput)
