@@ -8,9 +8,9 @@ use crate::embedded::DELIVERED;
 use crate::table::{Row, Table};
 
 /// Sets the limiters of a volume type, or of an `instance`, to what they were seen to deliver.
-pub(crate) fn deliver(of: &str, as_of: Option<Date>, caps: &mut [Cap], credits: &mut [Credit]) {
+pub(crate) fn deliver(owner: &str, as_of: Option<Date>, caps: &mut [Cap], credits: &mut [Credit]) {
     let day = as_of.unwrap_or(Date::MAX);
-    for row in Table::embedded(DELIVERED).rows_of(of) {
+    for row in Table::embedded(DELIVERED).rows_of(owner) {
         let early = row.get("from").is_some_and(|from: Date| day < from);
         let late = row.get("to").is_some_and(|to: Date| to <= day);
         if early || late {

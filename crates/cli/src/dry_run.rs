@@ -134,13 +134,13 @@ fn forecast_of(
     }
 }
 
-fn target(of: TargetForecast) -> TargetLine {
+fn target(forecast: TargetForecast) -> TargetLine {
     TargetLine {
-        path: of.facts.path,
-        kind: of.facts.kind,
-        size_bytes: of.facts.size_bytes.0,
-        laid_out_bytes: of.laid_out.0,
-        is_written: of.is_written,
+        path: forecast.facts.path,
+        kind: forecast.facts.kind,
+        size_bytes: forecast.facts.size_bytes.0,
+        laid_out_bytes: forecast.laid_out.0,
+        is_written: forecast.is_written,
     }
 }
 

@@ -277,12 +277,18 @@ impl Owner<'_> {
         }
     }
 
-    pub(crate) fn limit(self, kind: LimitKind, value: f64, unit: LimitUnit, of: &Origin) -> Limit {
+    pub(crate) fn limit(
+        self,
+        kind: LimitKind,
+        value: f64,
+        unit: LimitUnit,
+        origin: &Origin,
+    ) -> Limit {
         Limit {
             name: self.has(kind),
             value,
             unit,
-            origin: of.clone(),
+            origin: origin.clone(),
         }
     }
 }

@@ -39,13 +39,13 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
 }
 
 fn moved(interval: &Interval, direction: Direction) -> Option<u64> {
-    let of: &IntervalDirection = match direction {
+    let served: &IntervalDirection = match direction {
         Direction::Read => &interval.read,
         Direction::Write => &interval.write,
         Direction::Trim => &interval.trim,
         Direction::Sync => return None,
     };
-    Some(of.ios)
+    Some(served.ios)
 }
 
 #[cfg(test)]

@@ -86,9 +86,9 @@ fn common_seed(plan: &Plan) -> Option<u64> {
     seeds.all(|seed| seed == first).then_some(first)
 }
 
-fn lines<T>(keys: &[Key<T>], of: &T) -> String {
+fn lines<T>(keys: &[Key<T>], settings: &T) -> String {
     keys.iter()
-        .filter_map(|key| Some(format!("{} = {}\n", key.name, (key.show)(of)?)))
+        .filter_map(|key| Some(format!("{} = {}\n", key.name, (key.show)(settings)?)))
         .collect()
 }
 

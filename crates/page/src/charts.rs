@@ -193,9 +193,9 @@ fn quantity(unit: &str) -> Option<&'static str> {
 }
 
 /// The directions of all figures of a unit.
-fn directions(table: &Table, of: &str, runs: &StudyRuns<'_>) -> Vec<&'static str> {
+fn directions(table: &Table, unit: &str, runs: &StudyRuns<'_>) -> Vec<&'static str> {
     let entries = table.cells.iter().flatten().flatten();
-    runs.directions(entries.filter(|entry| entry.unit == of))
+    runs.directions(entries.filter(|entry| entry.unit == unit))
 }
 
 /// The chart of a table whose rows are numbers: for each column a line of our figures and one of
@@ -258,11 +258,11 @@ fn lines<'a>(
 }
 
 /// The chart of a table with a row of bars for each of its rows, of the columns with this unit.
-fn bars<'a>(table: &'a Table, of: &'a str, runs: &StudyRuns<'_>) -> BarChart<'a> {
+fn bars<'a>(table: &'a Table, bar_unit: &'a str, runs: &StudyRuns<'_>) -> BarChart<'a> {
     let mut rows = Vec::new();
     for (label, cells) in table.rows.iter().zip(&table.cells) {
         // A chart of one unit counts its own colours, as it has a legend of its own.
-        let drawn = drawn_columns(table).filter(|column| unit(table, *column) == of);
+        let drawn = drawn_columns(table).filter(|column| unit(table, *column) == bar_unit);
         let bars = drawn.enumerate().filter_map(|(color, column)| {
             let entry = cells[column].as_ref()?;
             let published = entry
@@ -282,7 +282,7 @@ fn bars<'a>(table: &'a Table, of: &'a str, runs: &StudyRuns<'_>) -> BarChart<'a>
                     .filter_map(|(name, text)| Some((name, text?)))
                     .collect(),
                 record: runs.record(&entry.system),
-                size: (of == "IOPS").then(|| runs.size(entry)).flatten(),
+                size: (bar_unit == "IOPS").then(|| runs.size(entry)).flatten(),
             })
         });
         rows.push(BarRow {
@@ -291,9 +291,9 @@ fn bars<'a>(table: &'a Table, of: &'a str, runs: &StudyRuns<'_>) -> BarChart<'a>
         });
     }
     BarChart {
-        unit: of,
-        quantity: quantity(of),
-        directions: directions(table, of, runs),
+        unit: bar_unit,
+        quantity: quantity(bar_unit),
+        directions: directions(table, bar_unit, runs),
         rows,
     }
 }

@@ -84,35 +84,44 @@ fn slices(record: &Record) -> usize {
 }
 
 /// The data of a direction of a case.
-fn row_data(row: &Row, of: &RowDirection, room: usize) -> impl Serialize + use<> {
+fn row_data(row: &Row, row_direction: &RowDirection, room: usize) -> impl Serialize + use<> {
     fields! {
         case: row.case.clone(),
         // Rows of a family share a colour.
-        family: family(&row.case, of.direction.name()),
-        label: facts::label(row, of),
-        direction: of.direction,
+        family: family(&row.case, row_direction.direction.name()),
+        label: facts::label(row, row_direction),
+        direction: row_direction.direction,
         what: row.what.clone(),
-        iops: estimate(&of.iops, &of.each_iops, 1.0),
-        mbps: estimate(&of.bytes_per_s, &of.each_bytes_per_s, 1e-6),
-        p50: of.knows(0.5).then(|| of.service_ns.at("p50")),
-        p99: of.knows(0.99).then(|| of.service_ns.at("p99")),
+        iops: estimate(&row_direction.iops, &row_direction.each_iops, 1.0),
+        mbps: estimate(&row_direction.bytes_per_s, &row_direction.each_bytes_per_s, 1e-6),
+        p50: row_direction.knows(0.5).then(|| row_direction.service_ns.at("p50")),
+        p99: row_direction.knows(0.99).then(|| row_direction.service_ns.at("p99")),
         #[serde(flatten)]
-        service: distribution(of.ios, &of.curve, &of.bins, room),
-        response: response(of, room),
+        service: distribution(row_direction.ios, &row_direction.curve, &row_direction.bins, room),
+        response: response(row_direction, room),
     }
 }
 
 /// The response time; `None` without one. If no operation waited, it is the word `same`, since its
 /// curve is that of the service time.
-fn response(of: &RowDirection, room: usize) -> Option<Response<impl Serialize + use<>>> {
-    if of.response_bins.is_empty() {
+fn response(direction: &RowDirection, room: usize) -> Option<Response<impl Serialize + use<>>> {
+    if direction.response_bins.is_empty() {
         return None;
     }
-    if of.response_bins == of.bins && of.response_curve == of.curve {
+    if direction.response_bins == direction.bins && direction.response_curve == direction.curve {
         return Some(Response::Same("same"));
     }
-    let ios = of.response_bins.iter().map(|(_, _, count)| count).sum();
-    let own = distribution(ios, &of.response_curve, &of.response_bins, room);
+    let ios = direction
+        .response_bins
+        .iter()
+        .map(|(_, _, count)| count)
+        .sum();
+    let own = distribution(
+        ios,
+        &direction.response_curve,
+        &direction.response_bins,
+        room,
+    );
     Some(Response::Own(own))
 }
 
@@ -146,13 +155,13 @@ fn family(case: &str, direction: &str) -> String {
 }
 
 /// A figure with its interval and its passes, in the unit that `scale` gives.
-fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
+fn estimate(estimate: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
     let scaled = |value: f64| six_figures(value * scale);
     fields! {
-        value: scaled(of.value),
-        low: of.low.map(scaled),
-        high: of.high.map(scaled),
-        cv: six_figures(of.cv_percent),
+        value: scaled(estimate.value),
+        low: estimate.low.map(scaled),
+        high: estimate.high.map(scaled),
+        cv: six_figures(estimate.cv_percent),
         // Each pass that counts, in order.
         each: each.iter().copied().map(scaled).collect::<Vec<_>>(),
     }
@@ -247,18 +256,19 @@ fn without_remainder(series: &[Interval]) -> &[Interval] {
 
 /// The series of a direction. A slice has the rate over all of its intervals, and the worst of
 /// their percentiles, which cannot be averaged.
-fn series_of<F>(slices: &[&[Interval]], of: F) -> impl Serialize + use<F>
+fn series_of<F>(slices: &[&[Interval]], direction_of: F) -> impl Serialize + use<F>
 where
     F: Fn(&Interval) -> IntervalDirection,
 {
     let rates = |what: fn(IntervalDirection) -> u64, scale: f64| -> Vec<Figure> {
-        let of_slice =
-            |slice: &&[Interval]| Figure(six_figures(rate(slice, |i| what(of(i))) / scale));
+        let of_slice = |slice: &&[Interval]| {
+            Figure(six_figures(rate(slice, |i| what(direction_of(i))) / scale))
+        };
         slices.iter().map(of_slice).collect()
     };
     let worst = |statistic, what: fn(IntervalDirection) -> u64| -> Vec<Option<u64>> {
         let of_slices = slices.iter().map(|slice| {
-            let served = slice.iter().map(&of);
+            let served = slice.iter().map(&direction_of);
             let known = served.filter(|served| served.ios > 0 && !served.unknown.has(statistic));
             known.map(what).max()
         });

@@ -153,8 +153,8 @@ fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
 }
 
 /// The evidence of a finding.
-fn figures(of: &Finding, side: &Side<'_>) -> Markup {
-    let grid = Grid::new(of);
+fn figures(finding: &Finding, side: &Side<'_>) -> Markup {
+    let grid = Grid::new(finding);
     let cases = grid.names_cases().then_some("case");
     let titles = cases.into_iter().chain(grid.titles.iter().copied());
     let titles: Vec<_> = titles.map(|title| (title, "")).collect();
@@ -166,10 +166,10 @@ fn figures(of: &Finding, side: &Side<'_>) -> Markup {
             }
         }
     };
-    let case = of.subject.first().map_or("all cases", String::as_str);
-    let label = side.own(&format!("Evidence: {}, {case}", of.rule));
+    let case = finding.subject.first().map_or("all cases", String::as_str);
+    let label = side.own(&format!("Evidence: {}, {case}", finding.rule));
     html! {
-        @let (line, others) = (grid.line(), grid.other_cases(of, side.assessment.rows.len()));
+        @let (line, others) = (grid.line(), grid.other_cases(finding, side.assessment.rows.len()));
         @if !line.is_empty() { p { (line) } }
         @if !grid.titles.is_empty() { (scrolling(&label, "", heads(&titles), rows)) }
         @if !others.is_empty() { p { "Cases: " (others) } }

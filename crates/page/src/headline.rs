@@ -294,7 +294,7 @@ fn figures<'a>(
         .iter()
         .filter_map(|side| Some((side, best(side, direction, tile)?)));
     let mut own: Vec<_> = own.collect();
-    let rank = |of: &Found<'_>| (tile.rank)(of.1).unwrap_or(f64::NEG_INFINITY);
+    let rank = |found: &Found<'_>| (tile.rank)(found.1).unwrap_or(f64::NEG_INFINITY);
     if side::is_many(sides.len()) {
         own.sort_by(|a, b| rank(&b.1).total_cmp(&rank(&a.1)));
         // The best and the worst stay.

@@ -165,34 +165,40 @@ fn device_facts(device: &BlockDevice) -> Facts {
 }
 
 /// The facts about the health of a disk, as far as it reports them.
-fn health_facts(of: &DeviceHealth) -> Facts {
+fn health_facts(health: &DeviceHealth) -> Facts {
     let number = |n: u64| count(n as f64);
-    let warned = (of.critical_warning > 0).then(|| facts::device_warnings(of.critical_warning));
+    let warned =
+        (health.critical_warning > 0).then(|| facts::device_warnings(health.critical_warning));
     known(vec![
         (
             "Temperature",
-            of.temperature_celsius
+            health
+                .temperature_celsius
                 .map(|celsius| format!("{celsius} °C at the start")),
         ),
         (
             "Wear",
-            of.wear_percent
+            health
+                .wear_percent
                 .map(|percent| format!("{percent} % of its rated writes used")),
         ),
         (
             "Spare blocks",
-            of.spare_percent.map(|percent| format!("{percent} % left")),
+            health
+                .spare_percent
+                .map(|percent| format!("{percent} % left")),
         ),
         (
             "Written",
-            of.written_bytes.map(|bytes| Bytes(bytes).to_string()),
+            health.written_bytes.map(|bytes| Bytes(bytes).to_string()),
         ),
         (
             "Powered",
-            of.power_on_hours
+            health
+                .power_on_hours
                 .map(|hours| format!("{} h", number(hours))),
         ),
-        ("Media errors", of.media_errors.map(number)),
+        ("Media errors", health.media_errors.map(number)),
         ("It warns", warned),
     ])
 }

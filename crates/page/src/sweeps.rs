@@ -77,8 +77,10 @@ fn certain(text: String, estimate: &Estimate) -> String {
 }
 
 /// A quantile of the service time, in nanoseconds.
-fn quantile(of: &RowDirection, share: f64, name: &str) -> Option<f64> {
-    of.knows(share).then(|| of.service_ns.at(name) as f64)
+fn quantile(direction: &RowDirection, share: f64, name: &str) -> Option<f64> {
+    direction
+        .knows(share)
+        .then(|| direction.service_ns.at(name) as f64)
 }
 
 /// The sweeps of a run; empty for a system of a study, whose tables show them already.

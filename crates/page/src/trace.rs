@@ -17,7 +17,7 @@ const MIB: f64 = 1_048_576.0;
 /// The whole page. `begins`: when the load began, in nanoseconds since 1970, if that is known.
 pub fn page(
     document: &Document,
-    of: &Character,
+    character: &Character,
     begins: Option<u64>,
     beside: Option<&Beside>,
 ) -> Markup {
@@ -51,8 +51,8 @@ pub fn page(
         main id="main" class="document" {
             (parts(headings, &document.name))
             (without_script())
-            (over_time(of, begins))
-            (maps(&of.map, begins))
+            (over_time(character, begins))
+            (maps(&character.map, begins))
             @if let Some(beside) = beside { (arrivals(beside)) }
             div id="figures" { (parts(rest, &document.name)) }
         }
@@ -63,7 +63,7 @@ pub fn page(
 }
 
 /// The charts of rate and throughput over time.
-fn over_time(of: &Character, begins: Option<u64>) -> Markup {
+fn over_time(character: &Character, begins: Option<u64>) -> Markup {
     let iops: [Figure<'_>; 2] = [
         ("mean", |slot| slot.iops),
         ("busiest 1 s", |slot| slot.iops_max as f64),
@@ -72,8 +72,8 @@ fn over_time(of: &Character, begins: Option<u64>) -> Markup {
     html! {
         section id="rate" {
             h2 { "Rate over time" }
-            (line_card("IOPS", &iops, &of.profile, begins))
-            (line_card("MiB/s", &bytes, &of.profile, begins))
+            (line_card("IOPS", &iops, &character.profile, begins))
+            (line_card("MiB/s", &bytes, &character.profile, begins))
         }
     }
 }

@@ -74,11 +74,11 @@ impl Unknown {
 impl Latency {
     /// A percentile: as it is kept, or from the histogram. `None` where it is not known, or where
     /// the histogram that holds it cannot be read.
-    pub fn percentile(&self, of: &Percentile) -> Option<u64> {
-        if !self.unknown.knows(of.share) {
+    pub fn percentile(&self, percentile: &Percentile) -> Option<u64> {
+        if !self.unknown.knows(percentile.share) {
             return None;
         }
-        match of.kept {
+        match percentile.kept {
             Some(Statistic::P50) => Some(self.p50_ns),
             Some(Statistic::P90) => Some(self.p90_ns),
             Some(Statistic::P99) => Some(self.p99_ns),
@@ -88,7 +88,11 @@ impl Latency {
                 let histogram = self.histogram().ok()?;
                 // A damaged record may have a least above its greatest.
                 let least = self.min_ns.min(self.max_ns);
-                Some(histogram.quantile(of.share).clamp(least, self.max_ns))
+                Some(
+                    histogram
+                        .quantile(percentile.share)
+                        .clamp(least, self.max_ns),
+                )
             }
         }
     }

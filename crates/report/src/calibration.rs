@@ -145,8 +145,12 @@ fn figures_of(cell: &Residual) -> Vec<String> {
     [&[name(cell)], &all.concat()[..]].concat()
 }
 
-fn compared_cells(of: Compared, show: fn(f64) -> String) -> [String; 3] {
-    [show(of.measured), show(of.simulated), off(of.error_percent)]
+fn compared_cells(compared: Compared, show: fn(f64) -> String) -> [String; 3] {
+    [
+        show(compared.measured),
+        show(compared.simulated),
+        off(compared.error_percent),
+    ]
 }
 
 /// An error with its sign; large ones need no decimal: `-3.2 %`, `+250 %`.

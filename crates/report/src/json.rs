@@ -30,8 +30,8 @@ pub fn line(kind: &str, object: &str) -> String {
 }
 
 /// The line of a measurement that has just ended. `system`: its system, in a study of several.
-pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
-    let jobs = of.jobs.iter().map(|job| {
+pub fn measured(run: &str, system: Option<&str>, measurement: &Measurement) -> String {
+    let jobs = measurement.jobs.iter().map(|job| {
         let seconds = job.elapsed_ns as f64 / 1e9;
         let directions = job.directions.iter().map(|(direction, result)| {
             let percentiles = PERCENTILES.iter().map(|percentile| {
@@ -63,9 +63,9 @@ pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
         &object(&fields! {
             run: run,
             system: system,
-            case: &of.case,
-            pass: of.pass,
-            elapsed_ns: of.elapsed_ns,
+            case: &measurement.case,
+            pass: measurement.pass,
+            elapsed_ns: measurement.elapsed_ns,
             jobs: jobs.collect::<Vec<_>>(),
         }),
     )
@@ -138,43 +138,43 @@ fn host_rows(record: &Record, assessment: &Assessment) -> Vec<impl Serialize> {
 }
 
 /// One direction of a case. A figure that another program did not report is `null`.
-fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
-    let known = |statistic| !of.unknown.has(statistic);
-    let percentiles = of.service_ns.iter().map(|(percentile, ns)| {
-        let known = of.knows(percentile.share);
+fn direction(row: &Row, row_direction: &RowDirection) -> impl Serialize {
+    let known = |statistic| !row_direction.unknown.has(statistic);
+    let percentiles = row_direction.service_ns.iter().map(|(percentile, ns)| {
+        let known = row_direction.knows(percentile.share);
         (field("service", percentile), known.then_some(ns))
     });
     fields! {
         case: &row.case,
-        direction: of.direction,
+        direction: row_direction.direction,
         what: &row.what,
         // `null` where sizes differ.
         block_bytes: row.only_job.as_ref().and_then(|job| job.block_bytes),
         settings: &row.settings,
-        iops: of.iops,
-        bytes_per_s: of.bytes_per_s,
-        service_mean_ns: known(Statistic::Mean).then_some(of.mean_ns),
-        service_min_ns: known(Statistic::Min).then_some(of.min_ns),
+        iops: row_direction.iops,
+        bytes_per_s: row_direction.bytes_per_s,
+        service_mean_ns: known(Statistic::Mean).then_some(row_direction.mean_ns),
+        service_min_ns: known(Statistic::Min).then_some(row_direction.min_ns),
         #[serde(flatten)]
         service: Named(percentiles.collect()),
-        service_max_ns: known(Statistic::Max).then_some(of.max_ns),
-        response: of.response_ns.map(response),
-        ios: of.ios,
+        service_max_ns: known(Statistic::Max).then_some(row_direction.max_ns),
+        response: row_direction.response_ns.map(response),
+        ios: row_direction.ios,
         // The highest quantile with at least ten operations beyond it.
-        quantile_supported_max: of.highest_quantile(),
+        quantile_supported_max: row_direction.highest_quantile(),
         // All directions of the case together.
         case_errors: row.errors,
         case_cpu_ns_per_io: row.cpu_ns_per_io,
     }
 }
 
-fn response(of: ResponseNs) -> impl Serialize {
-    let percentiles = of.percentiles.iter();
+fn response(response: ResponseNs) -> impl Serialize {
+    let percentiles = response.percentiles.iter();
     let named = percentiles.map(|(percentile, ns)| (field("response", percentile), Some(ns)));
     fields! {
         #[serde(flatten)]
         percentiles: Named(named.collect()),
-        response_max_ns: of.max,
+        response_max_ns: response.max,
     }
 }
 
@@ -193,8 +193,8 @@ impl Serialize for Named {
 }
 
 /// A target. Its limits are in words, as this form has always had them.
-fn target(of: &TargetFacts) -> impl Serialize {
-    let limits = of.limits.iter().map(|limit| {
+fn target(target: &TargetFacts) -> impl Serialize {
+    let limits = target.limits.iter().map(|limit| {
         fields! {
             name: limit.name.to_string(),
             value: limit.value,
@@ -204,18 +204,18 @@ fn target(of: &TargetFacts) -> impl Serialize {
         }
     });
     fields! {
-        path: &of.path,
+        path: &target.path,
         // Only where it was kept.
         #[serde(flatten)]
-        address: of.address.as_ref().map(|address| fields! { address: address }),
-        kind: of.kind,
-        size_bytes: of.size_bytes,
-        file_system: &of.file_system,
-        devices: &of.devices,
-        direct_memory_align: of.direct_memory_align,
-        direct_offset_align: of.direct_offset_align,
+        address: target.address.as_ref().map(|address| fields! { address: address }),
+        kind: target.kind,
+        size_bytes: target.size_bytes,
+        file_system: &target.file_system,
+        devices: &target.devices,
+        direct_memory_align: target.direct_memory_align,
+        direct_offset_align: target.direct_offset_align,
         limits: limits.collect::<Vec<_>>(),
-        assumptions: &of.assumptions,
+        assumptions: &target.assumptions,
     }
 }
 

@@ -155,15 +155,15 @@ pub fn device_json(volume: &str, device: &str) -> String {
 /// The state as an object on one line.
 pub fn json_line(now: &Now<'_>) -> String {
     let seconds = now.slice.length_ns.max(1) as f64 / 1e9;
-    let direction = |of: IntervalDirection| {
+    let direction = |direction: IntervalDirection| {
         // Without an operation there is no latency, and a 0 would look like one.
-        let known = |value: u64| (of.ios > 0).then_some(value);
+        let known = |value: u64| (direction.ios > 0).then_some(value);
         json!({
-            "iops": of.ios as f64 / seconds,
-            "bytes_per_s": of.bytes as f64 / seconds,
-            "p50_ns": known(of.p50_ns),
-            "p99_ns": known(of.p99_ns),
-            "max_ns": known(of.max_ns),
+            "iops": direction.ios as f64 / seconds,
+            "bytes_per_s": direction.bytes as f64 / seconds,
+            "p50_ns": known(direction.p50_ns),
+            "p99_ns": known(direction.p99_ns),
+            "max_ns": known(direction.max_ns),
         })
     };
     let waits = now

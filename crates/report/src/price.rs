@@ -230,22 +230,22 @@ fn when(priced: &Priced) -> String {
 }
 
 /// `0.0512 USD per IOPS and month = 307.16 USD a month / 6,000 IOPS (documented …)`.
-fn quotient(of: &UnitPrice, money: Money<'_>) -> String {
-    let by_use = if of.by_use_usd > 0.0 {
-        format!(" + {} by use", money.amount(of.by_use_usd))
+fn quotient(price: &UnitPrice, money: Money<'_>) -> String {
+    let by_use = if price.by_use_usd > 0.0 {
+        format!(" + {} by use", money.amount(price.by_use_usd))
     } else {
         String::new()
     };
     format!(
         "{} per {} = {} {} {} / {} {}{by_use} ({})",
-        money.amount(of.usd),
-        of.unit.text(),
-        money.amount(of.paid_usd),
-        if of.paid_for == "hour" { "an" } else { "a" },
-        of.paid_for,
-        significant(of.delivered, 6),
-        of.delivered_unit,
-        of.delivered_by
+        money.amount(price.usd),
+        price.unit.text(),
+        money.amount(price.paid_usd),
+        if price.paid_for == "hour" { "an" } else { "a" },
+        price.paid_for,
+        significant(price.delivered, 6),
+        price.delivered_unit,
+        price.delivered_by
     )
 }
 

@@ -155,8 +155,8 @@ const FIGURES: [Figure; 8] = [
 ];
 
 /// A latency in seconds, unless another program measured and did not report it.
-fn known_seconds(of: &RowDirection, statistic: Statistic, ns: f64) -> Option<f64> {
-    (!of.unknown.has(statistic)).then(|| seconds(ns))
+fn known_seconds(direction: &RowDirection, statistic: Statistic, ns: f64) -> Option<f64> {
+    (!direction.unknown.has(statistic)).then(|| seconds(ns))
 }
 
 fn seconds(ns: f64) -> f64 {
@@ -188,21 +188,25 @@ fn figures(assessment: &Assessment) -> Vec<Family> {
 }
 
 /// The labels of a direction of a case.
-fn load(case: &str, of: &RowDirection) -> Labels {
+fn load(case: &str, direction: &RowDirection) -> Labels {
     vec![
         ("case", case.to_owned()),
-        ("direction", of.direction.name().to_owned()),
+        ("direction", direction.direction.name().to_owned()),
     ]
 }
 
 /// Those percentiles that enough operations support: on others, a single operation would raise an
 /// alarm.
-fn quantiles(case: &str, of: &RowDirection, percentiles: &Percentiles) -> Vec<(Labels, f64)> {
+fn quantiles(
+    case: &str,
+    direction: &RowDirection,
+    percentiles: &Percentiles,
+) -> Vec<(Labels, f64)> {
     let supported = percentiles
         .iter()
-        .filter(|(percentile, _)| of.supports(percentile.share));
+        .filter(|(percentile, _)| direction.supports(percentile.share));
     let samples = supported.map(|(percentile, ns)| {
-        let mut labels = load(case, of);
+        let mut labels = load(case, direction);
         labels.push(("quantile", percentile.share.to_string()));
         (labels, seconds(ns as f64))
     });

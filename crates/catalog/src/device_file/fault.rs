@@ -52,18 +52,18 @@ impl Table for FaultSpec {
         }
     }
 
-    fn write(of: &Self, out: &mut Writer) {
+    fn write(event: &Self, out: &mut Writer) {
         let (mut state, mut latency, mut error) = (None, None, None);
-        let place = match of.kind {
+        let place = match event.kind {
             FaultKind::Stall | FaultKind::Detach => &mut state,
             FaultKind::Latency { .. } => &mut latency,
             FaultKind::Error { .. } => &mut error,
         };
-        *place = Some(of.kind.clone());
+        *place = Some(event.kind.clone());
         let written = WrittenFault {
-            from: of.from,
-            until: of.until,
-            volume: of.volume,
+            from: event.from,
+            until: event.until,
+            volume: event.volume,
             state,
             latency,
             error,

@@ -44,8 +44,8 @@ macro_rules! tables {
 
             // A variant may be another one; a struct is always itself.
             #[allow(irrefutable_let_patterns)]
-            fn write(of: &Self::Of, out: &mut Writer) {
-                if let named!(fields $table $($of::$variant)? { $($field),* }) = of {
+            fn write(value: &Self::Of, out: &mut Writer) {
+                if let named!(fields $table $($of::$variant)? { $($field),* }) = value {
                     $(<$form as Form>::put($field, $name, out);)*
                 }
             }

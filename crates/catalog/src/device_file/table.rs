@@ -54,7 +54,7 @@ pub(super) trait Table: Sized {
     /// Its keys.
     fn rows() -> Vec<Row>;
     fn read(fields: &Fields<'_>) -> Read<Self::Of>;
-    fn write(of: &Self::Of, out: &mut Writer);
+    fn write(value: &Self::Of, out: &mut Writer);
 }
 
 /// How a table is written.

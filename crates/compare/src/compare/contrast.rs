@@ -53,10 +53,10 @@ pub enum Quantity {
 
 impl Quantity {
     /// The mean, and the percentiles that short tables show.
-    fn latencies(of: Clocked) -> impl Iterator<Item = Self> {
+    fn latencies(clock: Clocked) -> impl Iterator<Item = Self> {
         let percentiles =
-            Percentile::brief().map(move |percentile| Self::Percentile(of, percentile));
-        [Self::Mean(of)].into_iter().chain(percentiles)
+            Percentile::brief().map(move |percentile| Self::Percentile(clock, percentile));
+        [Self::Mean(clock)].into_iter().chain(percentiles)
     }
 
     /// With its unit, as in JSON: `service_p99_ns`.
@@ -300,12 +300,12 @@ fn mean(parts: &[&Latency]) -> Option<f64> {
 }
 
 /// The percentile of all parts together, in nanoseconds; `None` where a histogram cannot be read.
-fn percentile(parts: &[&Latency], of: &Percentile) -> Option<f64> {
+fn percentile(parts: &[&Latency], percentile: &Percentile) -> Option<f64> {
     if let [latency] = parts {
         // A stored percentile is better than one from the histogram, and imported results may have
         // only the former. A zero has no logarithm, and every ratio is made of logarithms.
         return latency
-            .percentile(of)
+            .percentile(percentile)
             .filter(|ns| *ns > 0)
             .map(|ns| ns as f64);
     }
@@ -313,5 +313,5 @@ fn percentile(parts: &[&Latency], of: &Percentile) -> Option<f64> {
     for latency in parts {
         all.merge(&latency.histogram().ok()?);
     }
-    (all.count() > 0).then(|| all.quantile(of.share) as f64)
+    (all.count() > 0).then(|| all.quantile(percentile.share) as f64)
 }

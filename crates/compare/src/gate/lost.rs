@@ -102,9 +102,9 @@ impl Change {
 
 /// The ratio beyond which more than the allowed share is lost. The share is no smaller than what
 /// the quantity can resolve.
-pub(super) fn bound(of: Quantity, percent: f64) -> f64 {
-    let share = (percent / 100.0).max(of.resolution());
-    if of.is_latency() {
+pub(super) fn bound(quantity: Quantity, percent: f64) -> f64 {
+    let share = (percent / 100.0).max(quantity.resolution());
+    if quantity.is_latency() {
         1.0 + share
     } else {
         1.0 - share

@@ -25,11 +25,11 @@ pub(super) fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
 }
 
 /// Judges a limit by its state, which has considered the interval already.
-fn limit(run: usize, of: &LimitCheck) -> Judged {
+fn limit(run: usize, check: &LimitCheck) -> Judged {
     // The share that counts as reached in tables and pages, too.
-    let bound = of.value * (1.0 - NEAR);
-    let ends = of.delivered_ci95_low.zip(of.delivered_ci95_high);
-    let answer = match of.state {
+    let bound = check.value * (1.0 - NEAR);
+    let ends = check.delivered_ci95_low.zip(check.delivered_ci95_high);
+    let answer = match check.state {
         State::Exceeded | State::Met => Answer::Pass,
         State::Missed => Answer::Fail,
         // A pause says nothing of the limit: another run may reach it.
@@ -39,16 +39,16 @@ fn limit(run: usize, of: &LimitCheck) -> Judged {
         Some((low, high)) => format!("({} to {})", stated(low.round()), stated(high.round())),
         None => "in one pass".to_owned(),
     };
-    let delivered = of.delivered.unwrap_or_default();
-    let case = of.case.as_deref().unwrap_or_default();
-    let delivered = format!("{} {}", stated(delivered.round()), of.unit);
+    let delivered = check.delivered.unwrap_or_default();
+    let case = check.case.as_deref().unwrap_or_default();
+    let delivered = format!("{} {}", stated(delivered.round()), check.unit);
     let needed = stated(bound.round());
     let why = format!("{case} delivered {delivered} {range}; {needed} are needed");
-    let subject = match &of.target {
-        Some(target) => format!("{} of {target}", of.limit),
-        None => of.limit.clone(),
+    let subject = match &check.target {
+        Some(target) => format!("{} of {target}", check.limit),
+        None => check.limit.clone(),
     };
-    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(of, bound))
+    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(check, bound))
 }
 
 /// How many passes would bring the interval clear of the bound. A limit has no scatter of its own.

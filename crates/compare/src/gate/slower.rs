@@ -82,10 +82,10 @@ fn change(pair: &Pair) -> Option<Change> {
 }
 
 /// Passes on each side after which the interval is narrow enough for all of these.
-fn passes(of: &Contrast, deciding: Vec<(f64, f64)>) -> Option<u32> {
+fn passes(contrast: &Contrast, deciding: Vec<(f64, f64)>) -> Option<u32> {
     let all = deciding
         .into_iter()
-        .map(|(half, level)| of.passes_for(half, level));
+        .map(|(half, level)| contrast.passes_for(half, level));
     let all: Option<Vec<u32>> = all.collect();
     all?.into_iter().max()
 }

@@ -211,22 +211,23 @@ fn or_none(aspect: &str) -> &str {
 }
 
 /// Why no earlier run has the same conditions: how those of the newest run with this case differ.
-fn why_none(of: &Conditions, earlier: &[HistoryRun]) -> String {
+fn why_none(conditions: &Conditions, earlier: &[HistoryRun]) -> String {
     let newest = earlier.iter().rev().find_map(|run| {
         let mut loads = run.digest.loads.iter();
-        let load = loads.find(|load| load.case == of.case && load.direction == of.direction)?;
+        let load = loads
+            .find(|load| load.case == conditions.case && load.direction == conditions.direction)?;
         Some((run, Conditions::new(&run.digest, load)))
     });
     let Some((run, theirs)) = newest else {
         return "no earlier run has this case".to_owned();
     };
-    let seeds = [&theirs, of].map(|of| of.seed.clone().unwrap_or_default());
+    let seeds = [&theirs, conditions].map(|either| either.seed.clone().unwrap_or_default());
     let aspects = [
-        ("study", &*theirs.study, &*of.study),
-        ("load", &theirs.what, &of.what),
-        ("target", &theirs.target, &of.target),
-        ("machine", &theirs.machine, &of.machine),
-        ("origin", theirs.origin, of.origin),
+        ("study", &*theirs.study, &*conditions.study),
+        ("load", &theirs.what, &conditions.what),
+        ("target", &theirs.target, &conditions.target),
+        ("machine", &theirs.machine, &conditions.machine),
+        ("origin", theirs.origin, conditions.origin),
         ("seed", &seeds[0], &seeds[1]),
     ];
     let differing = aspects.iter().filter(|(_, a, b)| a != b);

@@ -37,8 +37,8 @@ pub struct Judged {
 }
 
 /// Tests a conclusion, and gives the same test on the published figures.
-pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
-    let tested: Vec<Tested> = of
+pub(super) fn judge(conclusion: &Conclusion, sources: &Sources<'_>) -> Judged {
+    let tested: Vec<Tested> = conclusion
         .checks
         .iter()
         .map(|check| Tested::new(check, sources))
@@ -48,7 +48,7 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
         // One figure outside is enough, whatever else is missing.
         all if all.iter().any(|check| check.ours == Some(false)) => Verdict::Contradicted,
         all if all.iter().all(|check| check.ours == Some(true)) => {
-            if of.promised && !sources.any_measured(of) {
+            if conclusion.promised && !sources.any_measured(conclusion) {
                 Verdict::TrueByConstruction
             } else {
                 Verdict::Confirmed
@@ -58,13 +58,13 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
     };
     let published: Option<Vec<bool>> = tested.iter().map(|check| check.published).collect();
     Judged {
-        text: of.text.clone(),
+        text: conclusion.text.clone(),
         verdict,
         by_published: published
             .filter(|all| !all.is_empty())
             .map(|all| all.into_iter().all(|holds| holds)),
         reasons: tested.into_iter().map(|check| check.reason).collect(),
-        because: of.because.clone(),
+        because: conclusion.because.clone(),
     }
 }
 

@@ -12,9 +12,9 @@ const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
 
 /// A figure of the system itself, as a list of instances has it, else as documents and prices of
 /// its address give it; `None`: unknown.
-pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
-    let from_list = of.listed.and_then(|list| listed(list, figure));
-    let value = from_list.or_else(|| of_address(of, of.bought?, figure));
+pub(super) fn figure(outcome: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
+    let from_list = outcome.listed.and_then(|list| listed(list, figure));
+    let value = from_list.or_else(|| of_address(outcome, outcome.bought?, figure));
     value.map(Value::exact)
 }
 
@@ -33,9 +33,9 @@ fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
 }
 
 /// A figure by the documents and prices of the system's address.
-fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Option<f64> {
+fn of_address(outcome: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Option<f64> {
     // Some figures are computed from other figures of the same system.
-    let again = |other| Some(self::figure(of, other)?.value);
+    let again = |other| Some(self::figure(outcome, other)?.value);
     match figure {
         Figure::DocumentedReadIops => bound(bought, "reads of 4 KiB, all disks", LimitUnit::Iops)
             .or_else(|| rate(bought, "volume IOPS", LimitUnit::Iops)),
@@ -58,7 +58,7 @@ fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Opti
         Figure::ConsoleBaseMibPerS => by_size(bought, "base MiB/s per TiB").map(f64::ceil),
         Figure::UsdPerHour => hour(bought),
         Figure::UsdPerMonth => {
-            let billed = of.system.billed_iops.unwrap_or(0.0);
+            let billed = outcome.system.billed_iops.unwrap_or(0.0);
             Some(month(bought)? + usd_for_use(bought, billed))
         }
         Figure::UsdPerTbMonth => Some(month(bought)? / again(Figure::CapacityGb)? * 1000.0),

@@ -39,8 +39,8 @@ impl<'a> Sources<'a> {
     }
 
     /// Whether any system that a conclusion speaks of was measured, and not modelled.
-    pub fn any_measured(&self, of: &Conclusion) -> bool {
-        let cells = of.checks.iter().flat_map(|check| &check.cells);
+    pub fn any_measured(&self, conclusion: &Conclusion) -> bool {
+        let cells = conclusion.checks.iter().flat_map(|check| &check.cells);
         let mut named = cells.flat_map(|cell| [Some(&cell.system), cell.over.as_ref()]);
         named.any(|name| {
             let run = name.and_then(|name| self.systems.get(&**name)?.run);

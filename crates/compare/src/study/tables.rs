@@ -56,8 +56,8 @@ pub struct Entry {
 }
 
 /// Fills a table of the author.
-pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
-    let cells: Vec<Vec<Option<Entry>>> = of
+pub(super) fn table(published: &publication::Table, sources: &Sources<'_>) -> Table {
+    let cells: Vec<Vec<Option<Entry>>> = published
         .cells
         .iter()
         .map(|row| {
@@ -66,27 +66,30 @@ pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
                 .collect()
         })
         .collect();
-    let places: Option<Vec<f64>> = of.rows.iter().map(|row| number(row)).collect();
-    let ratios: Vec<bool> = (0..of.columns.len())
+    let places: Option<Vec<f64>> = published.rows.iter().map(|row| number(row)).collect();
+    let ratios: Vec<bool> = (0..published.columns.len())
         .map(|column| {
-            let mut rows = of.cells.iter().filter_map(|row| row[column].as_ref());
+            let mut rows = published
+                .cells
+                .iter()
+                .filter_map(|row| row[column].as_ref());
             rows.any(Cell::is_ratio)
         })
         .collect();
     // Only over rows that are numbers, and so drawn as lines, can a rate saturate; a ratio never does.
-    let drawn_rates = of.drawn == Drawn::Lines;
-    let saturations = (0..of.columns.len()).map(|column| match (&places, drawn_rates) {
+    let drawn_rates = published.drawn == Drawn::Lines;
+    let saturations = (0..published.columns.len()).map(|column| match (&places, drawn_rates) {
         (Some(places), true) if !ratios[column] => saturations(places, &cells, column),
         _ => [None, None],
     });
     Table {
-        title: of.title.clone(),
-        note: of.note.clone(),
-        corner: of.corner.clone(),
-        rows: of.rows.clone(),
-        columns: of.columns.clone(),
+        title: published.title.clone(),
+        note: published.note.clone(),
+        corner: published.corner.clone(),
+        rows: published.rows.clone(),
+        columns: published.columns.clone(),
         saturations: saturations.collect(),
-        drawing: of.drawn,
+        drawing: published.drawn,
         places,
         ratios,
         cells,
@@ -227,44 +230,44 @@ impl Point {
 }
 
 /// Fills a curve of the author, with a line for each system and sweep.
-pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
+pub(super) fn plot(curve: &Curve, sources: &Sources<'_>) -> Plot {
     let mut lines = Vec::new();
-    for system in &of.systems {
-        for family in &of.families {
-            lines.extend(line(of, system, family, sources));
+    for system in &curve.systems {
+        for family in &curve.families {
+            lines.extend(line(curve, system, family, sources));
         }
     }
     Plot {
-        title: of.title.clone(),
-        note: of.note.clone(),
-        x: of.x.quantity(),
-        y: vertical(of.y),
-        bound: of.bound,
+        title: curve.title.clone(),
+        note: curve.note.clone(),
+        x: curve.x.quantity(),
+        y: vertical(curve.y),
+        bound: curve.bound,
         lines,
     }
 }
 
 /// The quantity of the vertical axis. It says which latency it is, as a page may draw response
 /// times of the same load elsewhere.
-fn vertical(of: Figure) -> Quantity {
-    let mut quantity = of.quantity();
-    if of == Figure::MeanUs {
+fn vertical(figure: Figure) -> Quantity {
+    let mut quantity = figure.quantity();
+    if figure == Figure::MeanUs {
         quantity.what = "mean service time".into();
     }
     quantity
 }
 
 /// The line of a system and sweep, by our figures; `None` if we have none.
-fn line(of: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Option<Line> {
+fn line(curve: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Option<Line> {
     let family_by_load = sources.publication.family_by_load(family)?;
     let cases = family_by_load.cases.iter();
     let (x, y): (Vec<f64>, Vec<f64>) = cases
         .filter_map(|(_, case)| {
-            let x = sources.case(system, case, of.x)?.value;
-            Some((x, sources.case(system, case, of.y)?.value))
+            let x = sources.case(system, case, curve.x)?.value;
+            Some((x, sources.case(system, case, curve.y)?.value))
         })
         .unzip();
-    (!x.is_empty()).then(|| Line::through((system, family), (&x, &y), of.bound))
+    (!x.is_empty()).then(|| Line::through((system, family), (&x, &y), curve.bound))
 }
 
 #[cfg(test)]

@@ -101,16 +101,16 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     percent < 0.0 && (waits || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
 
-fn by_law(hit: Hit, of: &CaseView<'_>) -> Hit {
-    hit.with_of(of.name, "IOPS", of.iops(), "IOPS")
-        .with_of(of.name, "mean latency", of.latency_ns(), "ns")
+fn by_law(hit: Hit, other: &CaseView<'_>) -> Hit {
+    hit.with_of(other.name, "IOPS", other.iops(), "IOPS")
+        .with_of(other.name, "mean latency", other.latency_ns(), "ns")
         .with_of(
-            of.name,
+            other.name,
             "in flight, by Little's law",
-            of.mean_in_flight(),
+            other.mean_in_flight(),
             "",
         )
-        .with_of(of.name, "in flight", of.slots() as f64, "")
+        .with_of(other.name, "in flight", other.slots() as f64, "")
 }
 
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for

@@ -103,8 +103,9 @@ fn text_or_empty(value: Option<Value<'_>>) -> Result<String, Complaint> {
     Ok(text.unwrap_or_default().to_owned())
 }
 
-fn missing(of: Value<'_>, what: &str, example: &str) -> Complaint {
-    of.complaint(format!("this section needs {what}"))
+fn missing(section: Value<'_>, what: &str, example: &str) -> Complaint {
+    section
+        .complaint(format!("this section needs {what}"))
         .hint(format!("example: {example}"))
 }
 

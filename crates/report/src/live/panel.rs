@@ -155,14 +155,14 @@ fn block(value: f64, most: f64) -> char {
     BLOCKS[(eighths as usize).min(8)]
 }
 
-fn figures(name: &str, of: IntervalDirection, length_ns: u64) -> String {
+fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
     format!(
         "{name:<6} {:>10} IOPS {:>8} MB/s  p50 {:<8} p99 {:<8} max {}",
-        count(per_second(of.ios, length_ns)),
-        rate(per_second(of.bytes, length_ns) / 1e6),
-        latency(of.p50_ns as f64),
-        latency(of.p99_ns as f64),
-        latency(of.max_ns as f64),
+        count(per_second(direction.ios, length_ns)),
+        rate(per_second(direction.bytes, length_ns) / 1e6),
+        latency(direction.p50_ns as f64),
+        latency(direction.p99_ns as f64),
+        latency(direction.max_ns as f64),
     )
 }
 

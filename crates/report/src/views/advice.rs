@@ -202,8 +202,8 @@ fn bound(bound: &Bound) -> String {
 
 /// A value of one part of a need, in its unit. Rounded down, so that a limit never looks higher
 /// than it is.
-fn quantity(of: &str, value: f64) -> String {
-    match of {
+fn quantity(part: &str, value: f64) -> String {
+    match part {
         "capacity" => format!("{} GiB", count((value / Bytes::GIB.as_f64()).floor())),
         "iops" => format!("{} IOPS", count(value.floor())),
         "throughput" => format!("{} MB/s", trimmed(value / 1e6, 1)),

@@ -65,20 +65,20 @@ pub fn shown(value: f64, quantity: Quantity) -> String {
 }
 
 /// A table for operations and one for bytes.
-pub fn arrivals(of: &Beside) -> Part {
+pub fn arrivals(arrivals: &Beside) -> Part {
     let text = "The most that comes within any window, a second, and what each volume lets pass in it \
                 after a rest: where the load is above a volume, operations wait there. Operations count \
                 as recorded; a volume may merge or split them.";
     let mut parts = vec![Part::Prose(text.to_owned())];
     for (quantity, title) in Beside::QUANTITIES {
         let mut columns = vec!["WINDOW", title];
-        columns.extend(of.volumes.iter().map(|volume| &*volume.address));
-        let rows = of.windows.iter().enumerate().map(|(index, window)| {
+        columns.extend(arrivals.volumes.iter().map(|volume| &*volume.address));
+        let rows = arrivals.windows.iter().enumerate().map(|(index, window)| {
             let mut row = vec![
                 latency(window.window_ns as f64),
                 shown(Beside::load(window, quantity), quantity),
             ];
-            row.extend(of.volumes.iter().map(|volume| {
+            row.extend(arrivals.volumes.iter().map(|volume| {
                 let passed = volume.rate(window, index, quantity);
                 passed.map_or_else(|| "-".to_owned(), |passed| shown(passed, quantity))
             }));

@@ -107,18 +107,18 @@ fn asides(lines: &[String]) -> Part {
 }
 
 /// The table of evidence; empty if the line before it has all figures.
-fn table(of: &Grid<'_>) -> Part {
-    let rows = of
+fn table(grid: &Grid<'_>) -> Part {
+    let rows = grid
         .rows
         .iter()
-        .filter(|_| !of.titles.is_empty())
+        .filter(|_| !grid.titles.is_empty())
         .map(|(case, cells)| {
             let cells = cells.iter().map(|cell| cell.clone().unwrap_or_default());
             let name = case.unwrap_or("all").to_owned();
             Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
         });
     Part::Table(Table {
-        columns: Column::named("", of.titles.iter().copied()),
+        columns: Column::named("", grid.titles.iter().copied()),
         rows: rows.collect(),
         layout: Layout::Blocks {
             margin: INDENT,

@@ -70,12 +70,13 @@ fn hosts_of(record: &Record, fleet: &Fleet, case: &str) -> Vec<Row> {
     rows
 }
 
-fn figures(of: &RowDirection) -> [String; 5] {
-    let at = |name: &str, share: f64| facts::quantile(of, share, of.service_ns.at(name));
+fn figures(direction: &RowDirection) -> [String; 5] {
+    let at =
+        |name: &str, share: f64| facts::quantile(direction, share, direction.service_ns.at(name));
     [
-        rate(of.bytes_per_s.value / 1e6),
-        rate(of.iops.value),
-        facts::mean(of),
+        rate(direction.bytes_per_s.value / 1e6),
+        rate(direction.iops.value),
+        facts::mean(direction),
         at("p50", 0.5),
         at("p99", 0.99),
     ]

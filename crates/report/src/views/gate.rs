@@ -62,20 +62,20 @@ fn counts(check: &Check) -> String {
     }
 }
 
-fn line(of: &Judged, is_of_several: bool) -> String {
+fn line(judged: &Judged, is_of_several: bool) -> String {
     let run = if is_of_several {
-        format!("{}, ", letter(of.run))
+        format!("{}, ", letter(judged.run))
     } else {
         String::new()
     };
-    let open = match (of.answer, of.passes_to_decide) {
+    let open = match (judged.answer, judged.passes_to_decide) {
         (Answer::Undecided, Some(passes)) => {
             format!(" (undecided: about {passes} passes would decide)")
         }
         (Answer::Undecided, None) => " (undecided)".to_owned(),
         _ => String::new(),
     };
-    format!("{run}{}: {}{open}", of.subject, of.why)
+    format!("{run}{}: {}{open}", judged.subject, judged.why)
 }
 
 #[cfg(test)]

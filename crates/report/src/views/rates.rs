@@ -12,21 +12,24 @@ const SLOTS: usize = 24;
 const SECOND: f64 = 1e9;
 
 /// The document of a table of rates.
-pub fn rates(name: &str, of: &RateTable) -> Document {
+pub fn rates(name: &str, rates: &RateTable) -> Document {
     let heading = format!(
         "{name}: {} intervals of {} s",
-        count(of.intervals.len() as f64),
-        trimmed(of.interval_ns as f64 / SECOND, 1)
+        count(rates.intervals.len() as f64),
+        trimmed(rates.interval_ns as f64 / SECOND, 1)
     );
     let inside = "How operations came within an interval is not in a table of rates. In recordings \
                   of four servers, the busiest second had 5 to 16 times the rate of the busiest \
                   minute.";
-    let remarks = of.remarks.iter().map(|remark| Entry::listed("-", remark));
+    let remarks = rates
+        .remarks
+        .iter()
+        .map(|remark| Entry::listed("-", remark));
     let parts = vec![
         Part::Heading(heading),
-        Part::Entries(Entry::pairs(&facts(of), 0)),
+        Part::Entries(Entry::pairs(&facts(rates), 0)),
         Part::Prose(inside.to_owned()),
-        Part::section("Over time", vec![profile(of)]),
+        Part::section("Over time", vec![profile(rates)]),
         Part::section("About the table", vec![Part::Entries(remarks.collect())]),
     ];
     Document {
@@ -36,14 +39,14 @@ pub fn rates(name: &str, of: &RateTable) -> Document {
 }
 
 /// The mean of a figure over the intervals that have it.
-fn mean(of: &[RateInterval], figure: fn(&RateInterval) -> Option<f64>) -> Option<f64> {
-    let known: Vec<f64> = of.iter().filter_map(figure).collect();
+fn mean(intervals: &[RateInterval], figure: fn(&RateInterval) -> Option<f64>) -> Option<f64> {
+    let known: Vec<f64> = intervals.iter().filter_map(figure).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 /// The largest value of a figure, and when its interval begins, in nanoseconds.
-fn peak(of: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64, u64)> {
-    let known = of
+fn peak(table: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64, u64)> {
+    let known = table
         .intervals
         .iter()
         .filter_map(|interval| Some((figure(interval)?, interval.from_ns)));
@@ -51,15 +54,15 @@ fn peak(of: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64
 }
 
 /// Mean and peak of each figure, and the lowest balance, by name.
-fn facts(of: &RateTable) -> Vec<(&'static str, String)> {
+fn facts(table: &RateTable) -> Vec<(&'static str, String)> {
     let shown = |figure: fn(&RateInterval) -> Option<f64>, text: fn(f64) -> String| {
-        let (mean, peak) = (mean(&of.intervals, figure), peak(of, figure));
+        let (mean, peak) = (mean(&table.intervals, figure), peak(table, figure));
         mean.zip(peak).map(|(mean, (most, from))| {
             format!(
                 "{} in the mean, {} in the busiest interval, from {}",
                 text(mean),
                 text(most),
-                moment(of.begins_ns, from)
+                moment(table.begins_ns, from)
             )
         })
     };
@@ -69,7 +72,7 @@ fn facts(of: &RateTable) -> Vec<(&'static str, String)> {
         ("writes", shown(|interval| interval.write_iops, rate)),
         ("MiB/s", shown(RateInterval::bytes_per_s, throughput)),
     ];
-    let lowest = of
+    let lowest = table
         .intervals
         .iter()
         .filter_map(|interval| Some((interval.balance_percent?, interval.from_ns)))
@@ -77,7 +80,7 @@ fn facts(of: &RateTable) -> Vec<(&'static str, String)> {
     facts.push((
         "balance",
         lowest.map(|(left, from)| {
-            let at = moment(of.begins_ns, from);
+            let at = moment(table.begins_ns, from);
             format!("{} % at the lowest, at {at}", fixed(left, 1))
         }),
     ));
@@ -88,18 +91,21 @@ fn facts(of: &RateTable) -> Vec<(&'static str, String)> {
 }
 
 /// The course of the rates in at most [`SLOTS`] rows.
-fn profile(of: &RateTable) -> Part {
-    let slot = of.intervals.len().div_ceil(SLOTS).max(1);
+fn profile(rates: &RateTable) -> Part {
+    let slot = rates.intervals.len().div_ceil(SLOTS).max(1);
     let text =
         |value: Option<f64>, text: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), text);
-    let rows = of
+    let rows = rates
         .intervals
         .chunks(slot)
         .map(|part| {
             let most = part.iter().filter_map(|interval| interval.iops);
             let left = part.iter().filter_map(|interval| interval.balance_percent);
             vec![
-                moment(of.begins_ns, part.first().map_or(0, |first| first.from_ns)),
+                moment(
+                    rates.begins_ns,
+                    part.first().map_or(0, |first| first.from_ns),
+                ),
                 text(mean(part, |interval| interval.iops), rate),
                 text(most.reduce(f64::max), rate),
                 text(mean(part, RateInterval::bytes_per_s), throughput),

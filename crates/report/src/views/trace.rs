@@ -11,22 +11,28 @@ const MIB: f64 = 1_048_576.0;
 const SECOND: f64 = 1e9;
 
 /// The document of a trace. `begins`: when it began, in nanoseconds since 1970, if that is known.
-pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
+pub fn trace(name: &str, character: &Character, begins: Option<u64>) -> Document {
     let heading = format!(
         "{name}: {} operations in {} s",
-        count(of.operations as f64),
-        fixed(of.duration_ns as f64 / SECOND, 1)
+        count(character.operations as f64),
+        fixed(character.duration_ns as f64 / SECOND, 1)
     );
     let mut parts = vec![Part::Heading(heading)];
-    parts.push(Part::Entries(Entry::pairs(&facts(of, begins), 0)));
-    parts.push(Part::section("Operations", vec![mix(of)]));
-    parts.push(Part::section("Busiest windows", vec![peaks(of, begins)]));
-    parts.extend(of.reuse.as_ref().map(reuse));
-    parts.push(Part::section("Over time", vec![profile(of, begins)]));
-    if of.devices.len() > 1 {
-        parts.push(Part::section("Devices", vec![devices(of)]));
+    parts.push(Part::Entries(Entry::pairs(&facts(character, begins), 0)));
+    parts.push(Part::section("Operations", vec![mix(character)]));
+    parts.push(Part::section(
+        "Busiest windows",
+        vec![peaks(character, begins)],
+    ));
+    parts.extend(character.reuse.as_ref().map(reuse));
+    parts.push(Part::section("Over time", vec![profile(character, begins)]));
+    if character.devices.len() > 1 {
+        parts.push(Part::section("Devices", vec![devices(character)]));
     }
-    let remarks = of.remarks.iter().map(|remark| Entry::listed("-", remark));
+    let remarks = character
+        .remarks
+        .iter()
+        .map(|remark| Entry::listed("-", remark));
     let remarks = Part::Entries(remarks.collect());
     parts.push(Part::section("About the recording", vec![remarks]));
     Document {
@@ -36,10 +42,10 @@ pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
 }
 
 /// The facts about the whole trace, by name.
-fn facts(of: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
+fn facts(character: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
     let percent =
         |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{} %", fixed(share, 0)));
-    let mean = match (of.iops_mean, of.bytes_per_s_mean) {
+    let mean = match (character.iops_mean, character.bytes_per_s_mean) {
         (Some(iops), Some(bytes)) => {
             format!("{} IOPS, {} MiB/s", rate(iops), throughput(bytes))
         }
@@ -51,36 +57,36 @@ fn facts(of: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
             "working set",
             format!(
                 "{} touched, {} written, the farthest byte at {}",
-                size(of.working_set_bytes),
-                size(of.written_set_bytes),
-                size(of.end_bytes)
+                size(character.working_set_bytes),
+                size(character.written_set_bytes),
+                size(character.end_bytes)
             ),
         ),
         (
             "rewritten",
             format!(
                 "{} of the written pages had been written before",
-                percent(of.rewritten_percent)
+                percent(character.rewritten_percent)
             ),
         ),
         (
             "sequential",
             format!(
                 "{} begin where one of the last {STREAMS} ended",
-                percent(of.sequential_percent)
+                percent(character.sequential_percent)
             ),
         ),
         (
             "unaligned",
             format!(
                 "{} do not keep to blocks of 4 KiB",
-                percent(of.unaligned_percent)
+                percent(character.unaligned_percent)
             ),
         ),
-        ("in flight", in_flight(of.in_flight.as_ref())),
-        ("pauses", pauses(of, begins)),
+        ("in flight", in_flight(character.in_flight.as_ref())),
+        ("pauses", pauses(character, begins)),
     ];
-    if let Some(cv) = of.interarrival_cv {
+    if let Some(cv) = character.interarrival_cv {
         let text = format!(
             "coefficient of variation {} between operations (1: at random)",
             fixed(cv, 1)
@@ -94,11 +100,11 @@ fn facts(of: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
 }
 
 /// How many operations were in flight, and how long one took.
-fn in_flight(of: Option<&InFlight>) -> String {
-    let Some(of) = of else {
+fn in_flight(in_flight: Option<&InFlight>) -> String {
+    let Some(in_flight) = in_flight else {
         return "not known: the trace has no completions".to_owned();
     };
-    let share = match of.known_percent {
+    let share = match in_flight.known_percent {
         // Rounds to all of them.
         all if all > 99.95 => String::new(),
         part => format!("; completions of {} % are known", fixed(part, 0)),
@@ -106,17 +112,17 @@ fn in_flight(of: Option<&InFlight>) -> String {
     format!(
         "{} in the mean, {} or fewer for 99 % of the time, {} at most; an operation took {} in the \
          mean, {} at most{share}",
-        fixed(of.mean, 1),
-        of.p99,
-        of.max,
-        latency(of.latency_mean_ns),
-        latency(of.latency_max_ns as f64)
+        fixed(in_flight.mean, 1),
+        in_flight.p99,
+        in_flight.max,
+        latency(in_flight.latency_mean_ns),
+        latency(in_flight.latency_max_ns as f64)
     )
 }
 
 /// The pauses of a second or longer: how many, how long together, and the longest.
-fn pauses(of: &Character, begins: Option<u64>) -> String {
-    let idle = &of.idle;
+fn pauses(character: &Character, begins: Option<u64>) -> String {
+    let idle = &character.idle;
     if idle.gaps == 0 {
         return "none of a second or longer".to_owned();
     }
@@ -142,9 +148,9 @@ pub(super) fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> P
 }
 
 /// Operations, bytes and sizes by direction, and of all directions together if there are several.
-fn mix(of: &Character) -> Part {
+fn mix(character: &Character) -> Part {
     let mut rows = Vec::new();
-    for mix in &of.directions {
+    for mix in &character.directions {
         let mut row = vec![
             mix.direction.to_owned(),
             count(mix.operations as f64),
@@ -154,14 +160,14 @@ fn mix(of: &Character) -> Part {
         row.extend(sizes(mix.sizes));
         rows.push(row);
     }
-    if of.directions.len() > 1 {
+    if character.directions.len() > 1 {
         let mut all = vec![
             "all".to_owned(),
-            count(of.operations as f64),
+            count(character.operations as f64),
             String::new(),
-            size(of.bytes),
+            size(character.bytes),
         ];
-        all.extend(sizes(of.sizes));
+        all.extend(sizes(character.sizes));
         rows.push(all);
     }
     table(
@@ -172,8 +178,8 @@ fn mix(of: &Character) -> Part {
 }
 
 /// The median, the 90th percentile and the maximum, in KiB.
-fn sizes(of: Option<Sizes>) -> [String; 3] {
-    match of {
+fn sizes(sizes: Option<Sizes>) -> [String; 3] {
+    match sizes {
         Some(sizes) => [sizes.p50_bytes, sizes.p90_bytes, sizes.max_bytes]
             .map(|bytes| trimmed(bytes as f64 / 1024.0, 1)),
         None => ["-", "-", "-"].map(str::to_owned),
@@ -181,9 +187,9 @@ fn sizes(of: Option<Sizes>) -> [String; 3] {
 }
 
 /// For each length of a window, the busiest one.
-fn peaks(of: &Character, begins: Option<u64>) -> Part {
-    let rows = of.peaks.iter().map(|peak| {
-        let times = of.iops_mean.map(|mean| peak.iops_max / mean);
+fn peaks(character: &Character, begins: Option<u64>) -> Part {
+    let rows = character.peaks.iter().map(|peak| {
+        let times = character.iops_mean.map(|mean| peak.iops_max / mean);
         vec![
             format!("{} s", trimmed(peak.window_ns as f64 / SECOND, 1)),
             trimmed(peak.iops_max, 1),
@@ -202,25 +208,25 @@ fn peaks(of: &Character, begins: Option<u64>) -> Part {
 }
 
 /// Which share of accesses a cache of each size would hit.
-fn reuse(of: &Reuse) -> Part {
-    let rows = of.hits.iter().map(|hit| {
+fn reuse(reuse: &Reuse) -> Part {
+    let rows = reuse.hits.iter().map(|hit| {
         vec![
             size(hit.cache_bytes),
             format!("{} %", fixed(hit.hit_percent, 1)),
         ]
     });
-    let exactness = match of.sampled_one_in {
+    let exactness = match reuse.sampled_one_in {
         1 => "every page is counted".to_owned(),
         many => format!(
             "one page in {} is counted, so shares are off by about {} points",
             count(many as f64),
-            fixed(of.error_points, 1)
+            fixed(reuse.error_points, 1)
         ),
     };
     let text = format!(
         "What a cache that keeps what was used last would hit: {exactness}. {} % of the accesses \
          are the first to their page, and no cache hits them.",
-        fixed(of.first_percent, 1)
+        fixed(reuse.first_percent, 1)
     );
     let parts = vec![
         Part::Prose(text),
@@ -230,8 +236,8 @@ fn reuse(of: &Reuse) -> Part {
 }
 
 /// The course of the load, slot by slot.
-fn profile(of: &Character, begins: Option<u64>) -> Part {
-    let rows = of.profile.iter().map(|slot| {
+fn profile(character: &Character, begins: Option<u64>) -> Part {
+    let rows = character.profile.iter().map(|slot| {
         vec![
             moment(begins, slot.from_ns),
             rate(slot.iops),
@@ -251,8 +257,8 @@ fn profile(of: &Character, begins: Option<u64>) -> Part {
 const MOST_DEVICES: usize = 40;
 
 /// The busiest devices, by operations.
-fn devices(of: &Character) -> Part {
-    let mut devices: Vec<_> = of.devices.iter().collect();
+fn devices(character: &Character) -> Part {
+    let mut devices: Vec<_> = character.devices.iter().collect();
     devices.sort_by_key(|device| std::cmp::Reverse(device.operations));
     let rows = devices
         .iter()

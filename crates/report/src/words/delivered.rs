@@ -19,20 +19,23 @@ pub const LIMIT_TITLES: [&str; 4] = ["documented", "delivered", "share", "verdic
 pub const CASE_TITLES: [&str; 4] = ["delivered IOPS", "expected IOPS", "share", "it is"];
 
 /// A cell for each of [`LIMIT_TITLES`].
-pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
-    let share = of.delivered.map(|delivered| delivered / of.value * 100.0);
+pub fn limit_cells(check: &LimitCheck) -> [String; 4] {
+    let share = check
+        .delivered
+        .map(|delivered| delivered / check.value * 100.0);
     [
-        format!("{} {}", stated(of.value), of.unit),
-        of.delivered
-            .map_or_else(dash, |delivered| format!("{} {}", rate(delivered), of.unit)),
+        format!("{} {}", stated(check.value), check.unit),
+        check.delivered.map_or_else(dash, |delivered| {
+            format!("{} {}", rate(delivered), check.unit)
+        }),
         share.map_or_else(dash, |share| format!("{} %", count(share))),
-        facts::word(of.state),
+        facts::word(check.state),
     ]
 }
 
 /// The case that reached the limit, or the load that would; empty if neither is known.
-pub fn limit_how(of: &LimitCheck) -> String {
-    match (&of.how_to_test, &of.case) {
+pub fn limit_how(check: &LimitCheck) -> String {
+    match (&check.how_to_test, &check.case) {
         (Some(HowToTest::Not(why)), _) => why.clone(),
         (Some(HowToTest::By(how)), _) => format!("to test it: {how}"),
         (None, Some(case)) => format!("by {case}"),
@@ -41,12 +44,12 @@ pub fn limit_how(of: &LimitCheck) -> String {
 }
 
 /// What [`limit_how`] says, and the source of the limit.
-pub fn limit_words(of: &LimitCheck) -> String {
-    let how = limit_how(of);
+pub fn limit_words(check: &LimitCheck) -> String {
+    let how = limit_how(check);
     if how.is_empty() {
-        of.origin.clone()
+        check.origin.clone()
     } else {
-        format!("{how}; {}", of.origin)
+        format!("{how}; {}", check.origin)
     }
 }
 
@@ -55,28 +58,30 @@ pub fn limit_words(of: &LimitCheck) -> String {
 const LEAST: f64 = 95.0;
 
 /// A cell for each of [`CASE_TITLES`].
-pub fn case_cells(of: &CaseCheck) -> [String; 4] {
-    let share = of.expected_iops.map(|expected| of.iops / expected * 100.0);
+pub fn case_cells(check: &CaseCheck) -> [String; 4] {
+    let share = check
+        .expected_iops
+        .map(|expected| check.iops / expected * 100.0);
     // As expected, but by the rate that remains without credits.
     let why = match share {
-        Some(share) if share < LEAST && of.why == Why::AsExpected => {
-            let binding = of.binding.as_deref().unwrap_or_default();
+        Some(share) if share < LEAST && check.why == Why::AsExpected => {
+            let binding = check.binding.as_deref().unwrap_or_default();
             format!("less than a rested device: as from empty credits, or bound by {binding}")
         }
-        _ => why(of),
+        _ => why(check),
     };
     [
-        count(of.iops),
-        of.expected_iops.map_or_else(dash, count),
+        count(check.iops),
+        check.expected_iops.map_or_else(dash, count),
         share.map_or_else(dash, |share| format!("{} %", count(share))),
         why,
     ]
 }
 
 /// Why the case delivered its rate, in a few words.
-fn why(of: &CaseCheck) -> String {
-    let binding = of.binding.as_deref().unwrap_or_default();
-    match &of.why {
+fn why(check: &CaseCheck) -> String {
+    let binding = check.binding.as_deref().unwrap_or_default();
+    match &check.why {
         Why::AsExpected => format!("as expected, bound by {binding}"),
         Why::SharedInstance => "as expected, the instance holds its volumes together".to_owned(),
         Why::DefaultSettings => "as by default: settings not in effect".to_owned(),

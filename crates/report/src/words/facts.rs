@@ -26,8 +26,8 @@ pub fn cite(records: &[&Record]) -> String {
     let [first, rest @ ..] = records else {
         return String::new();
     };
-    let joined = |of: &dyn Fn(&Record) -> String| {
-        let unique: BTreeSet<String> = records.iter().map(|record| of(record)).collect();
+    let joined = |text: &dyn Fn(&Record) -> String| {
+        let unique: BTreeSet<String> = records.iter().map(|record| text(record)).collect();
         unique.into_iter().collect::<Vec<_>>().join(" and ")
     };
     let Some(last) = rest.last() else {
@@ -274,8 +274,8 @@ fn engines(record: &Record) -> String {
 }
 
 /// The kind and the mount point of a target's file system.
-fn mount(of: &TargetFacts) -> Option<(&str, &str)> {
-    let system = of.file_system.as_ref()?;
+fn mount(target: &TargetFacts) -> Option<(&str, &str)> {
+    let system = target.file_system.as_ref()?;
     Some((&system.kind, &system.mount_point))
 }
 

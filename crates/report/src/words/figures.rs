@@ -74,14 +74,15 @@ pub fn response() -> Vec<Column> {
 }
 
 /// A percentile of the response latency; `None`: its maximum.
-fn response_column(of: Option<&'static Percentile>) -> Column {
-    let ns =
-        move |all: ResponseNs| of.map_or(all.max, |percentile| all.percentiles.at(percentile.name));
+fn response_column(percentile_or_max: Option<&'static Percentile>) -> Column {
+    let ns = move |all: ResponseNs| {
+        percentile_or_max.map_or(all.max, |percentile| all.percentiles.at(percentile.name))
+    };
     Column {
-        is_brief: of.is_none_or(|percentile| percentile.brief),
+        is_brief: percentile_or_max.is_none_or(|percentile| percentile.brief),
         ..column(
-            of.map_or("max", |percentile| percentile.title),
-            move |d| match (d.response_ns, of) {
+            percentile_or_max.map_or("max", |percentile| percentile.title),
+            move |d| match (d.response_ns, percentile_or_max) {
                 (None, _) => "–".to_owned(),
                 (Some(all), Some(percentile)) => facts::quantile(d, percentile.share, ns(all)),
                 (Some(all), None) => latency(ns(all) as f64),

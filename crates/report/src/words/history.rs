@@ -107,14 +107,19 @@ pub fn value(quantity: Quantity, value: f64) -> String {
 }
 
 /// The load of a series: `rand4k-q32-read read on nvme0n1`.
-pub fn title(of: &Conditions) -> String {
-    format!("{} {} on {}", of.case, of.direction, of.target)
+pub fn title(conditions: &Conditions) -> String {
+    format!(
+        "{} {} on {}",
+        conditions.case, conditions.direction, conditions.target
+    )
 }
 
 /// The conditions of a series: study, load, origin and machine.
-pub fn conditions(of: &Conditions) -> String {
-    let machine = [of.origin, &*of.machine];
-    let parts = [&*of.study, &*of.what].into_iter().chain(machine);
+pub fn conditions(conditions: &Conditions) -> String {
+    let machine = [conditions.origin, &*conditions.machine];
+    let parts = [&*conditions.study, &*conditions.what]
+        .into_iter()
+        .chain(machine);
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
 }
@@ -130,8 +135,8 @@ pub fn verdict(series: &Series) -> String {
 }
 
 /// The tone of a verdict.
-pub const fn tone(of: SeriesVerdict) -> Tone {
-    match of {
+pub const fn tone(verdict: SeriesVerdict) -> Tone {
+    match verdict {
         SeriesVerdict::Regressed => Tone::Bad,
         SeriesVerdict::Improved => Tone::Good,
         SeriesVerdict::Suspected => Tone::Doubt,
@@ -140,8 +145,8 @@ pub const fn tone(of: SeriesVerdict) -> Tone {
 }
 
 /// The colour of a verdict on a terminal. Most loads of a store do not change, so theirs is faint.
-pub const fn ink(of: SeriesVerdict) -> Ink {
-    match tone(of) {
+pub const fn ink(verdict: SeriesVerdict) -> Ink {
+    match tone(verdict) {
         Tone::Plain => Ink::Dim,
         tone => tone.ink(),
     }
@@ -149,31 +154,31 @@ pub const fn ink(of: SeriesVerdict) -> Ink {
 
 /// `regressed, −12.5 % (−12.9 % to −12.1 %), since 20261120-190142-k3f (12 runs): from 798 IOPS to
 /// 700 IOPS in the median; chance does that once in 5,000 tries`.
-fn change(quantity: Quantity, of: &ChangePoint) -> String {
-    let chance = match of.probability {
+fn change(quantity: Quantity, point: &ChangePoint) -> String {
+    let chance = match point.probability {
         Some(probability) => format!("chance does that once in {}", tries(probability)),
         None => "simulated, so chance has no part in it".to_owned(),
     };
     format!(
         "{}, {}, since {} ({}): from {} to {} in the median; {chance}",
-        word(of.verdict),
-        size(of),
-        of.run,
-        plural(of.runs[1], "run"),
-        value(quantity, of.before),
-        value(quantity, of.after),
+        word(point.verdict),
+        size(point),
+        point.run,
+        plural(point.runs[1], "run"),
+        value(quantity, point.before),
+        value(quantity, point.after),
     )
 }
 
 /// The size of a change, with its interval: `−12.5 % (−12.9 % to −12.1 %)`.
-pub fn size(of: &ChangePoint) -> String {
-    let interval = of
+pub fn size(point: &ChangePoint) -> String {
+    let interval = point
         .ci95_low_percent
-        .zip(of.ci95_high_percent)
+        .zip(point.ci95_high_percent)
         .map_or_else(String::new, |(low, high)| {
             format!(" ({} to {})", percent(low), percent(high))
         });
-    format!("{}{interval}", percent(of.change_percent))
+    format!("{}{interval}", percent(point.change_percent))
 }
 
 /// A change in per cent, with a proper minus sign: `−12.5 %`; a tiny one has a digit that is not 0:
@@ -209,13 +214,13 @@ pub fn changed(all: &[Changed]) -> String {
 
 /// `suspected, regressed since 20261120-190142-k3f: from 798 IOPS to 700 IOPS in the median; two
 /// more runs will tell`.
-fn suspicion_of(quantity: Quantity, of: &Suspected) -> String {
+fn suspicion_of(quantity: Quantity, suspected: &Suspected) -> String {
     format!(
         "suspected, {} since {}: from {} to {} in the median; two more runs will tell",
-        word(of.verdict),
-        of.run,
-        value(quantity, of.before),
-        value(quantity, of.after),
+        word(suspected.verdict),
+        suspected.run,
+        value(quantity, suspected.before),
+        value(quantity, suspected.after),
     )
 }
 

@@ -78,9 +78,9 @@ pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
 }
 
 /// The burst limit of a limiter, which holds while its bucket lasts.
-fn burst<'a>(target: &'a TargetFacts, of: &LimitName, limiter: &str) -> Option<&'a Limit> {
+fn burst<'a>(target: &'a TargetFacts, name: &LimitName, limiter: &str) -> Option<&'a Limit> {
     target.limits.iter().find(|other| {
-        let same = other.name.owner == of.owner && other.name.volumes == of.volumes;
+        let same = other.name.owner == name.owner && other.name.volumes == name.volumes;
         same && matches!(&other.name.kind, LimitKind::Burst { limiter: other } if other == limiter)
     })
 }

@@ -101,8 +101,8 @@ pub fn certainty(entry: &Entry) -> String {
 }
 
 /// Whether the published figures support a conclusion; empty if they do not tell.
-pub fn by_published(of: &Judged) -> &'static str {
-    match (of.verdict, of.by_published) {
+pub fn by_published(judged: &Judged) -> &'static str {
+    match (judged.verdict, judged.by_published) {
         (_, None) => "",
         (Verdict::Confirmed, Some(true)) => "The published figures agree.",
         (Verdict::Contradicted, Some(false)) => "The published figures do not support it either.",
@@ -160,15 +160,15 @@ pub fn saturation(table: &Table, column: usize) -> Option<String> {
 }
 
 /// `53 (between 32 and 64)`, as only these two were measured.
-fn place(of: &Saturation) -> String {
-    match of.after {
+fn place(saturation: &Saturation) -> String {
+    match saturation.after {
         Some(after) => format!(
             "{} (between {} and {})",
-            rounded(of.at),
+            rounded(saturation.at),
             stated(after),
-            stated(of.by)
+            stated(saturation.by)
         ),
-        None => format!("{} or less", stated(of.by)),
+        None => format!("{} or less", stated(saturation.by)),
     }
 }
 
@@ -230,14 +230,14 @@ pub fn line(plot: &Plot, line: &Line) -> String {
 }
 
 /// How far our figures are from the published ones.
-pub fn nearness(of: &Nearness) -> String {
+pub fn nearness(nearness: &Nearness) -> String {
     format!(
         "Of {} published figures on which no constant of the model rests, half lie within {} of ours, nine tenths within {}; the farthest \
          is {} off.",
-        of.figures,
-        facts::percent(of.median_percent),
-        facts::percent(of.p90_percent),
-        facts::percent(of.worst_percent)
+        nearness.figures,
+        facts::percent(nearness.median_percent),
+        facts::percent(nearness.p90_percent),
+        facts::percent(nearness.worst_percent)
     )
 }
 

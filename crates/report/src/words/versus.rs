@@ -49,8 +49,8 @@ pub fn subject(record: &Record) -> String {
 
 /// What differs between the runs: `origin differs: measured | simulated: predictions are compared
 /// with measurements …`
-pub fn difference(of: &Difference) -> String {
-    let values: Vec<&str> = of
+pub fn difference(difference: &Difference) -> String {
+    let values: Vec<&str> = difference
         .values
         .iter()
         .map(|value| match value.as_str() {
@@ -58,8 +58,8 @@ pub fn difference(of: &Difference) -> String {
             known => known,
         })
         .collect();
-    let text = format!("{} differs: {}", of.what, values.join(" | "));
-    match of.warning {
+    let text = format!("{} differs: {}", difference.what, values.join(" | "));
+    match difference.warning {
         Some(warning) => format!("{text}: {warning}"),
         None => text,
     }
@@ -99,39 +99,39 @@ pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
 const WIDER_THAN_RATIO: &str = "over ± 100 %";
 
 /// A cell for each of [`titles`].
-pub fn cells(of: &Contrast) -> [String; 5] {
+pub fn cells(contrast: &Contrast) -> [String; 5] {
     let figure = |value: f64| {
-        if of.quantity.is_latency() {
+        if contrast.quantity.is_latency() {
             latency(value)
         } else {
             rate(value)
         }
     };
-    let ratio = of.ratio.map_or_else(|| "–".to_owned(), times);
-    let interval = match (of.ci95_low, of.ci95_high) {
-        _ if tells_nothing(of) => WIDER_THAN_RATIO.to_owned(),
+    let ratio = contrast.ratio.map_or_else(|| "–".to_owned(), times);
+    let interval = match (contrast.ci95_low, contrast.ci95_high) {
+        _ if tells_nothing(contrast) => WIDER_THAN_RATIO.to_owned(),
         (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
-        _ => passes(of).to_owned(),
+        _ => passes(contrast).to_owned(),
     };
     [
-        figure(of.baseline),
-        figure(of.other),
+        figure(contrast.baseline),
+        figure(contrast.other),
         ratio,
         interval,
-        verdict(of.verdict).to_owned(),
+        verdict(contrast.verdict).to_owned(),
     ]
 }
 
 /// Whether the interval holds 1 and is wider than the ratio itself.
-fn tells_nothing(of: &Contrast) -> bool {
-    let known = (of.ci95_low, of.ci95_high, of.ratio);
+fn tells_nothing(contrast: &Contrast) -> bool {
+    let known = (contrast.ci95_low, contrast.ci95_high, contrast.ratio);
     matches!(known, (Some(low), Some(high), Some(ratio)) if (high - low) / 2.0 > ratio)
-        && of.verdict == Verdict::NoDifference
+        && contrast.verdict == Verdict::NoDifference
 }
 
 /// Why there is no interval.
-const fn passes(of: &Contrast) -> &'static str {
-    match of.passes {
+const fn passes(contrast: &Contrast) -> &'static str {
+    match contrast.passes {
         [1, 1] => "one pass each",
         [0, _] | [_, 0] => "nothing moved",
         _ => "one pass",

@@ -82,8 +82,8 @@ pub fn compared(trace: &Character, model: &Character) -> Vec<Compared> {
 }
 
 /// Share of a direction in per cent of the operations; 0 if it does not occur.
-fn share(of: &Character, direction: &str) -> Option<f64> {
-    let mut mixes = of.directions.iter();
+fn share(character: &Character, direction: &str) -> Option<f64> {
+    let mut mixes = character.directions.iter();
     let found = mixes.find(|mix| mix.direction == direction);
     Some(found.map_or(0.0, |mix: &Mix| mix.operations_percent))
 }

@@ -326,7 +326,7 @@ impl ModelJob {
 }
 
 /// What a study cannot describe of a trace. `lone_syncs`: it has flushes and no writes.
-fn left_out(of: &Character, lone_syncs: bool) -> Vec<String> {
+fn left_out(character: &Character, lone_syncs: bool) -> Vec<String> {
     let mut left = vec![
         "the moments of the operations: in a phase they come at random, in bursts evenly spaced and \
          all at once"
@@ -335,18 +335,21 @@ fn left_out(of: &Character, lone_syncs: bool) -> Vec<String> {
          time, not in turns"
             .to_owned(),
     ];
-    let unaligned = of.unaligned_percent.unwrap_or(0.0);
+    let unaligned = character.unaligned_percent.unwrap_or(0.0);
     if unaligned > 0.5 && unaligned < 99.5 {
         left.push(format!(
             "{unaligned:.0} % of the operations do not keep to blocks of 4 KiB: a study has one alignment \
              for all"
         ));
     }
-    if of.in_flight.is_some() {
+    if character.in_flight.is_some() {
         left.push("think times: operations do not wait for earlier ones".to_owned());
     }
-    if of.devices.len() > 1 {
-        left.push(format!("the {} devices: all is one", of.devices.len()));
+    if character.devices.len() > 1 {
+        left.push(format!(
+            "the {} devices: all is one",
+            character.devices.len()
+        ));
     }
     if lone_syncs {
         left.push("flushes: a study counts them by writes, and there are none".to_owned());
