@@ -155,7 +155,8 @@ impl<'c> Market<'c> {
         let found = Rc::new(offers_side_by_side(
             self.catalog,
             &asked.need,
-            (&seller.vendor, &seller.region),
+            &seller.vendor,
+            &seller.region,
             asked.volumes.clone(),
             asked.class.as_ref(),
         ));

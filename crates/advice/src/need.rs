@@ -169,12 +169,12 @@ impl Need {
         let mut margins = Vec::new();
         if self.iops > 0.0 {
             let loads = self.random();
-            margins.extend(self.granted(spec, Wanted::Iops, &loads, (1.0, self.iops)));
+            margins.extend(self.granted(spec, Wanted::Iops, &loads, 1.0, self.iops));
         }
         if self.bytes_per_s > 0.0 {
             let (loads, each) = (self.streams(), LARGE.as_f64());
-            let needs = (each, self.bytes_per_s);
-            margins.extend(self.granted(spec, Wanted::Throughput, &loads, needs));
+            let needs = self.bytes_per_s;
+            margins.extend(self.granted(spec, Wanted::Throughput, &loads, each, needs));
         }
         margins
     }
@@ -187,7 +187,8 @@ impl Need {
         spec: &DeviceSpec,
         wanted: Wanted,
         loads: &[Load],
-        (each, needs): (f64, f64),
+        each: f64,
+        needs: f64,
     ) -> Vec<Margin> {
         let margin = |limit, has| Margin {
             wanted,

@@ -82,7 +82,8 @@ pub fn offers(catalog: &Catalog, need: &Need, place: &Place) -> Vec<Offered> {
 pub fn offers_side_by_side(
     catalog: &Catalog,
     need: &Need,
-    (vendor, region): (&str, &str),
+    vendor: &str,
+    region: &str,
     volumes: RangeInclusive<u32>,
     class: Option<&HostClass>,
 ) -> Vec<Offered> {

@@ -36,7 +36,8 @@ impl Burst {
     /// `medium` is what a load would reach without caps, in operations a second.
     pub(super) fn seen_in(
         starts: &[Start],
-        (covers, rate): (Covers, Rate),
+        covers: Covers,
+        rate: Rate,
         accounting: Accounting,
         medium: impl Fn(Load) -> f64,
     ) -> Self {
@@ -116,8 +117,8 @@ mod tests {
         };
         let starts: Vec<Start> = starts.iter().map(start).collect();
         let of = |covers, medium| {
-            let cap = (covers, Rate::Iops(1000.0));
-            Burst::seen_in(&starts, cap, Accounting::Plain, |_| medium)
+            let rate = Rate::Iops(1000.0);
+            Burst::seen_in(&starts, covers, rate, Accounting::Plain, |_| medium)
         };
         let bucket = Nanos::from_millis(bucket_ms);
         assert_eq!(of(Covers::Writes, 1e6), Burst { bucket, peak });

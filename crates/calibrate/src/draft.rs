@@ -131,7 +131,7 @@ impl Draft<'_> {
     fn cap(&self, name: &str, covers: Covers, value: f64, shown: &str, measured: bool) -> Cap {
         let origin = self.origin(&format!("flat at {shown}"), measured);
         let limit = rate(name, value);
-        let burst = Burst::seen_in(self.starts, (covers, limit), self.accounting, |load| {
+        let burst = Burst::seen_in(self.starts, covers, limit, self.accounting, |load| {
             self.medium(load)
         });
         Cap {

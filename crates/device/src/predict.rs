@@ -386,7 +386,7 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
     for (volume, owner) in spec.distinct_volumes() {
         let count = counted(spec, volume.accounting, load);
         let (caps, credits) = (&volume.caps, &volume.credits);
-        found.extend(limiters(owner, caps, credits, (load, missed), |rate| {
+        found.extend(limiters(owner, caps, credits, load, missed, |rate| {
             if rate.counts_bytes() {
                 count.charged / volumes
             } else {
@@ -404,16 +404,10 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
             }
         };
         let (owner, caps) = (instance.owner(), &instance.caps);
-        found.extend(limiters(
-            owner,
-            caps,
-            &instance.credits,
-            (load, missed),
-            each,
-        ));
+        found.extend(limiters(owner, caps, &instance.credits, load, missed, each));
         if let Some(cache) = &instance.cache {
             let (caps, credits) = (&cache.caps, &cache.credits);
-            found.extend(limiters(owner, caps, credits, (load, 1.0), each));
+            found.extend(limiters(owner, caps, credits, load, 1.0, each));
         }
     }
     found
@@ -424,7 +418,8 @@ fn limiters(
     owner: Owner<'_>,
     caps: &[Cap],
     credits: &[Credit],
-    (load, missed): (Load, f64),
+    load: Load,
+    missed: f64,
     each: impl Fn(Rate) -> f64,
 ) -> Vec<Metered> {
     let covered = caps

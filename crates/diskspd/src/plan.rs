@@ -179,8 +179,8 @@ impl Maker<'_> {
                 all => all,
             };
             for number in 0..threads {
-                let numbers = (first + number, number);
-                paired.push(self.pair(span, target, path, index, numbers)?);
+                let thread = first + number;
+                paired.push(self.pair(span, target, path, index, thread, number)?);
             }
             // Threads of its own are numbered on; common ones work on every target.
             first += if span.thread_count == 0 { threads } else { 0 };
@@ -195,7 +195,8 @@ impl Maker<'_> {
         target: &Target,
         path: &str,
         index: usize,
-        (thread, number): (u32, u32),
+        thread: u32,
+        number: u32,
     ) -> Result<Paired, Mistake> {
         let name = format!("thread{thread}-target{index}");
         let job = Job {

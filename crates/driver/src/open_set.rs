@@ -57,7 +57,8 @@ impl OpenSet {
     pub(crate) fn new(
         inner: Box<dyn Target>,
         opener: Opener,
-        (most, files): (usize, usize),
+        most: usize,
+        files: usize,
         depth: u32,
     ) -> io::Result<Self> {
         Ok(Self {

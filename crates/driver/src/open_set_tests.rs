@@ -76,7 +76,7 @@ fn a_file_is_opened_where_nothing_is_in_flight_and_in_order() {
         opened.borrow_mut().push(format!("open {file}"));
         OpenFile::vacant()
     };
-    let mut set = OpenSet::new(Box::new(slow), Box::new(opener), (1, 2), 4).unwrap();
+    let mut set = OpenSet::new(Box::new(slow), Box::new(opener), 1, 2, 4).unwrap();
     let mut done = Vec::new();
     for (slot, file) in [0, 0, 1, 0].into_iter().enumerate() {
         set.submit(&write(slot as u32, file));
@@ -138,7 +138,7 @@ fn reopened_after(folder: &Path, swap: impl FnOnce(&Path)) -> io::Result<()> {
     };
     let inner = setup.build(ToDrive).unwrap();
     let opener = move |file: usize| files[file].open(opening);
-    let mut set = OpenSet::new(inner, Box::new(opener), (1, 2), 1).unwrap();
+    let mut set = OpenSet::new(inner, Box::new(opener), 1, 2, 1).unwrap();
     let mut done = Vec::new();
     for file in [0, 1] {
         set.submit(&write(0, file));

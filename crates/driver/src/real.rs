@@ -206,7 +206,7 @@ impl BufferFiller {
             self.content.refresh(buffer);
         }
         let generation = worker.generation(&io.slot);
-        check.fill(buffer, (io.file, io.offset), generation, micros);
+        check.fill(buffer, io.file, io.offset, generation, micros);
     }
 
     #[inline(never)]

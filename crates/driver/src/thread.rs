@@ -340,7 +340,7 @@ impl ThreadSpec {
             return Ok(target);
         };
         let (job, entry, files) = (self.job.clone(), self.entry, self.files.clone());
-        let counts = (most, files.len());
+        let count = files.len();
         let set = OpenSet::new(
             target,
             Box::new(move |file| {
@@ -348,7 +348,8 @@ impl ThreadSpec {
                 // `interface_failed` takes the cause out again.
                 opened.map_err(io::Error::other)
             }),
-            counts,
+            most,
+            count,
             self.job.effective_depth(),
         );
         let set = set.map_err(|cause| self.engine_error(cause, hint(self.job.engine)))?;

@@ -77,7 +77,7 @@ impl Threads {
             endings,
         };
         let failure =
-            threads.spawn_groups((run, control), keys, journals, (&ready_sender, &end_sender));
+            threads.spawn_groups(run, control, keys, journals, &ready_sender, &end_sender);
         // With the threads' copies alone left, a channel closes when all of them are gone.
         drop((ready_sender, end_sender));
         threads.gather(&ready, failure.err())
@@ -85,10 +85,12 @@ impl Threads {
 
     fn spawn_groups(
         &mut self,
-        (run, control): (Run<'_>, Control<'_>),
+        run: Run<'_>,
+        control: Control<'_>,
         keys: &RunKeys,
         journals: &Journals,
-        (ready, ends): (&Sender<Ready>, &Sender<Ended>),
+        ready: &Sender<Ready>,
+        ends: &Sender<Ended>,
     ) -> Result<(), Error> {
         let jobs = &run.workload.jobs;
         let total: u32 = jobs.iter().map(|job| job.threads).sum();

@@ -159,10 +159,9 @@ fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
         let name = format!("{name}{}", fixed.collect::<String>());
         add(&mut parts, name, point);
     }
-    let places = (across, by);
     parts
         .iter()
-        .flat_map(|(name, points)| laid_out(name, points, &axes, places))
+        .flat_map(|(name, points)| laid_out(name, points, &axes, across, by))
         .collect()
 }
 
@@ -171,7 +170,8 @@ fn laid_out<'a>(
     name: &str,
     points: &[&Point<'a>],
     axes: &[Axis],
-    (across, by): (usize, Option<usize>),
+    across: usize,
+    by: Option<usize>,
 ) -> Vec<Sweep<'a>> {
     let mut directions: Vec<Direction> = Vec::new();
     for direction in points.iter().flat_map(|point| point.row.moved()) {

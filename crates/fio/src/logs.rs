@@ -232,7 +232,8 @@ impl LogRule {
         &self,
         epoch_ms: u64,
         logged: Logged,
-        (value, largest): (u64, Option<u64>),
+        value: u64,
+        largest: Option<u64>,
     ) -> Sample {
         let priority = match logged.priority {
             // The operation has none of its own: that of its job.
@@ -259,10 +260,11 @@ impl LogRule {
     pub fn histogram_line(
         &self,
         epoch_ms: u64,
-        (at, direction): (Nanos, Direction),
+        at: Nanos,
+        direction: Direction,
         histogram: &Histogram,
     ) -> Option<String> {
-        if at.0 % self.histogram.0 != 0 {
+        if !at.0.is_multiple_of(self.histogram.0) {
             return None;
         }
         // Each step of coarseness joins two buckets that lie side by side.
@@ -322,7 +324,7 @@ mod tests {
     #[test]
     fn lines_are_those_of_fio() {
         let mut rule = LogRule::default();
-        let line = |rule: &LogRule, ms| rule.sample(ms, logged(), (7, Some(9))).to_string();
+        let line = |rule: &LogRule, ms| rule.sample(ms, logged(), 7, Some(9)).to_string();
         assert_eq!(line(&rule, 0), "12, 7, 1, 4096, 0");
         rule.window = WindowValue::Largest;
         assert_eq!(line(&rule, 0), "12, 9, 1, 4096, 0");
@@ -343,7 +345,7 @@ mod tests {
                 priority,
                 ..logged()
             };
-            rule.sample(0, logged, (7, None)).to_string()
+            rule.sample(0, logged, 7, None).to_string()
         };
         assert_eq!(carried(Some(0x6001)), "12, 7, 1, 4096, 8192, 0x6001");
         assert_eq!(carried(None), "12, 7, 1, 4096, 8192, 0x0000");
@@ -388,9 +390,9 @@ mod tests {
         };
         let mut histogram = Histogram::new();
         histogram.record(5);
-        let at = (Nanos::from_millis(100), Direction::Read);
+        let at = Nanos::from_millis(100);
         let line = rule
-            .histogram_line(0, at, &histogram)
+            .histogram_line(0, at, Direction::Read, &histogram)
             .expect("a whole span");
         assert_eq!(line.split(", ").count(), 1859);
         assert!(
@@ -399,11 +401,14 @@ mod tests {
         );
         rule.coarseness = 6;
         let line = rule
-            .histogram_line(0, at, &histogram)
+            .histogram_line(0, at, Direction::Read, &histogram)
             .expect("a whole span");
         assert_eq!(line.split(", ").count(), 32);
-        let rest = (Nanos::from_millis(130), Direction::Read);
-        assert_eq!(rule.histogram_line(0, rest, &histogram), None);
+        let rest = Nanos::from_millis(130);
+        assert_eq!(
+            rule.histogram_line(0, rest, Direction::Read, &histogram),
+            None
+        );
     }
 
     #[test]

@@ -217,7 +217,7 @@ pub(super) fn pattern(
     let once = keeps_a_map(options, rw, sizes);
     let distribution = match options.random_distribution.strip_prefix("sequence:") {
         Some(list) => listed(list, options.random_sequence_stride),
-        None => distribution(&options.random_distribution, once, (space, options.scale())),
+        None => distribution(&options.random_distribution, once, space, options.scale()),
     }
     .map_err(|why| spec.mistake("random_distribution", why))?;
     Ok(match percent {
@@ -326,7 +326,8 @@ fn listed(text: &str, moves_on: bool) -> Result<Pattern, String> {
 fn distribution(
     text: &str,
     every_block_once: bool,
-    (space, scale): (u64, Scale),
+    space: u64,
+    scale: Scale,
 ) -> Result<Pattern, String> {
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
     let first = rest.split(':').next().unwrap_or_default();

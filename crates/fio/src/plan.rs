@@ -271,7 +271,7 @@ impl PlanBuilder<'_> {
             return Ok(());
         }
         let only_durable = spec.options.verify_policy == "fsynced";
-        let loaded = state::load(job, (self.seed(), only_durable), state, self.context);
+        let loaded = state::load(job, self.seed(), only_durable, state, self.context);
         loaded.map_err(|why| {
             let why = spec.mistake("verify_state_load", format!("{state}: {why}"));
             Fault::of_job(0, why)

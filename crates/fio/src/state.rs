@@ -136,7 +136,8 @@ pub(super) fn path(aux: Option<&str>, name: &str, thread: usize) -> String {
 /// Makes the job check no more than what an earlier run had written, or had made durable.
 pub(super) fn load(
     job: &mut Job,
-    (seed, only_durable): (u64, bool),
+    seed: u64,
+    only_durable: bool,
     path: &str,
     context: &PlanContext<'_>,
 ) -> Result<(), String> {

@@ -144,7 +144,7 @@ impl Coordinator {
                 number,
                 monotonic_ns,
                 unix_ns,
-            } => self.pong(rank, number, (monotonic_ns, unix_ns), now),
+            } => self.pong(rank, number, monotonic_ns, unix_ns, now),
             FromHost::Ended(ended) => self.ended(rank, &ended, now),
         }
     }
@@ -324,7 +324,8 @@ impl Coordinator {
         self.hosts[rank].pinged_ns = now.monotonic_ns;
     }
 
-    fn pong(&mut self, rank: usize, number: u32, theirs: (i64, i64), now: Now) {
+    /// Takes in the answer of a host to a ping: what its own two clocks showed then.
+    fn pong(&mut self, rank: usize, number: u32, theirs_ns: i64, theirs_unix_ns: i64, now: Now) {
         let Phase::Comparing(current, is_after) = self.phase else {
             return;
         };
@@ -340,8 +341,8 @@ impl Coordinator {
         }
         pings.add(Sample {
             sent_ns: host.pinged_ns,
-            theirs_ns: theirs.0,
-            theirs_unix_ns: theirs.1,
+            theirs_ns,
+            theirs_unix_ns,
             received_ns: now.monotonic_ns,
         });
         if number < Pings::COUNT {

@@ -43,7 +43,8 @@ pub(crate) enum Use {
 pub(crate) fn check_device(
     machine: &Machine,
     node: &Node,
-    (path, shown): (&Path, &Path),
+    path: &Path,
+    shown: &Path,
     others: Use,
 ) -> Reasons {
     let look = Look::new(machine, node, path.to_owned(), shown);
@@ -282,7 +283,7 @@ mod tests {
         let machine = tree.machine();
         let node = machine.node(name).unwrap();
         let path = machine.open_path(name);
-        let found = check_device(&machine, node, (&path, &path), Use::Unknown);
+        let found = check_device(&machine, node, &path, &path, Use::Unknown);
         let texts = |reasons: &[Reason]| -> Vec<String> {
             reasons.iter().map(ToString::to_string).collect()
         };

@@ -54,7 +54,7 @@ fn is_there(node: &Node) -> bool {
 fn device(machine: &Machine, node: &Node, memory: Option<&Memory>) -> Device {
     let name = &node.facts.name;
     let path = machine.open_path(name);
-    let found_reasons = check_device(machine, node, (&path, &path), Use::Unknown);
+    let found_reasons = check_device(machine, node, &path, &path, Use::Unknown);
     let reasons = found_reasons.own.iter().chain(&found_reasons.around);
     let mut reasons: Vec<String> = reasons.map(ToString::to_string).collect();
     if found_reasons.own.is_empty()

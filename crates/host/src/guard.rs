@@ -241,7 +241,7 @@ impl Guard {
             Claim::Taken => Use::Taken(users(metadata.rdev())),
             _ => Use::Free,
         };
-        let found_reasons = check_device(&machine, node, (&handle.reopen_path(), &found), others);
+        let found_reasons = check_device(&machine, node, &handle.reopen_path(), &found, others);
         let mut own = Named {
             name: node.facts.name.clone(),
             given_up: names_device(&machine, node, &self.names),

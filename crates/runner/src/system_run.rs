@@ -227,7 +227,7 @@ impl<'a> SystemRun<'a> {
             steps: self.steps.len(),
             so_far: &self.record,
         });
-        self.goes_on = match self.measure(&case, (step, pass), observer) {
+        self.goes_on = match self.measure(&case, step, pass, observer) {
             Ok(go_on) => go_on,
             // Before the first figure the request is invalid; later the target has changed, and
             // what was measured is kept.
@@ -346,7 +346,8 @@ impl<'a> SystemRun<'a> {
     fn measure(
         &mut self,
         case: &Case,
-        (step, pass): (usize, u32),
+        step: usize,
+        pass: u32,
         observer: &mut dyn Observer,
     ) -> Result<bool, blocklab_driver::Error> {
         let jobs = &case.workload.jobs;

@@ -286,11 +286,11 @@ const fn is_covered(covers: Covers, direction: Direction) -> bool {
 fn limiters(spec: &DeviceSpec) -> Vec<Limiter> {
     let mut all = Vec::new();
     for volume in &spec.volumes {
-        let own = (&volume.caps[..], &volume.credits[..]);
-        add(&mut all, &volume.kind, own, (volume, Work::Charged));
+        let (caps, credits) = (&volume.caps, &volume.credits);
+        add(&mut all, &volume.kind, caps, credits, volume, Work::Charged);
         if let Some(instance) = &spec.instance {
-            let own = (&instance.caps[..], &instance.credits[..]);
-            add(&mut all, &instance.name, own, (volume, Work::Moved));
+            let (caps, credits) = (&instance.caps, &instance.credits);
+            add(&mut all, &instance.name, caps, credits, volume, Work::Moved);
         }
     }
     all
@@ -299,8 +299,10 @@ fn limiters(spec: &DeviceSpec) -> Vec<Limiter> {
 fn add(
     all: &mut Vec<Limiter>,
     owner: &str,
-    (caps, credits): (&[Cap], &[Credit]),
-    (volume, bytes): (&VolumeSpec, Work),
+    caps: &[Cap],
+    credits: &[Credit],
+    volume: &VolumeSpec,
+    bytes: Work,
 ) {
     let mut push = |name: &str, covers, rate: Rate, bucket, is_credit| {
         all.push(Limiter {

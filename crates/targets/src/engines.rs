@@ -91,7 +91,8 @@ impl EngineSetup<'_> {
             Engine::IoUring(options) => visitor.visit(UringTarget::new(
                 clock,
                 depth,
-                (options, requested(flags)),
+                options,
+                requested(flags),
                 files,
                 self.buffers,
             )?),

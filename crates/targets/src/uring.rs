@@ -86,7 +86,8 @@ impl UringTarget {
     pub fn new(
         clock: Clock,
         depth: u32,
-        (options, flags): (UringOptions, [i32; 4]),
+        options: UringOptions,
+        flags: [i32; 4],
         files: Vec<OpenFile>,
         buffers: &Buffers,
     ) -> io::Result<Self> {

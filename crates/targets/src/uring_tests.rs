@@ -46,7 +46,7 @@ impl Hanging {
         };
         let clock = Clock::start();
         let mut target =
-            UringTarget::new(clock, DEPTH, (options, [0; 4]), vec![file], &buffers).unwrap();
+            UringTarget::new(clock, DEPTH, options, [0; 4], vec![file], &buffers).unwrap();
         for (number, slot) in slots.into_iter().enumerate() {
             let request = Request {
                 target: 0,

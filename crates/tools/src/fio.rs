@@ -161,7 +161,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     };
     let interrupted = listen()?;
     let aux = general.aux_path.as_deref();
-    let prepare = || environment::prepare(&resolved, &name, (aux, None), presence);
+    let prepare = || environment::prepare(&resolved, &name, aux, None, presence);
     let mut prepared = prepare()?;
     if general.read_only && prepared.plan.writes() {
         return Err(anyhow!(WRITES_IN_READ_ONLY));
@@ -184,8 +184,15 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
         debug,
         opening: &opening,
     };
-    let prepared = (&mut prepared, &prepare as &dyn Fn() -> Result<Prepared>);
-    measure(prepared, general, &own, store, debugging, &interrupted)
+    measure(
+        &mut prepared,
+        &prepare,
+        general,
+        &own,
+        store,
+        debugging,
+        &interrupted,
+    )
 }
 
 /// The name of the run in the store: of the first job file, else of the first job, else `fio`.
@@ -244,10 +251,11 @@ struct Debugging<'a> {
     opening: &'a str,
 }
 
-/// Runs the jobs and gives fio's exit code. `again` makes the plan anew, for jobs that depend on what
+/// Runs the jobs and gives fio's exit code. `replan` makes the plan anew, for jobs that depend on what
 /// earlier ones have written.
 fn measure(
-    (prepared, again): (&mut Prepared, &dyn Fn() -> Result<Prepared>),
+    prepared: &mut Prepared,
+    replan: &dyn Fn() -> Result<Prepared>,
     general: &General,
     own: &OwnOptions,
     store: &Store,
@@ -277,12 +285,12 @@ fn measure(
     let kept = (!own.no_save).then_some(store);
     let mut watcher = Watcher::new(prepared, general, kept, &out);
     watcher.debug = debugging.debug;
-    watcher.again = Some(again);
+    watcher.replan = Some(replan);
     watcher.requested = requested;
     watcher.trigger = Trigger::new(general, interrupted);
     watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
-    let record = run_plan(prepared, &guard, interrupted, store, (None, &mut watcher));
+    let record = run_plan(prepared, &guard, interrupted, store, None, &mut watcher);
     watcher.finished();
     // The state files are written by now; the command of a trigger may switch the machine off.
     let trigger = watcher.trigger.take().filter(Trigger::is_pulled);
@@ -342,7 +350,8 @@ fn run_plan(
     guard: &Guard,
     interrupted: &AtomicBool,
     store: &Store,
-    (id, observer): (Option<String>, &mut dyn Observer),
+    id: Option<String>,
+    observer: &mut dyn Observer,
 ) -> Result<Option<Record>> {
     let mut plan = prepared.plan.clone();
     for case in &mut plan.cases {
@@ -440,7 +449,7 @@ fn failed_jobs(record: &Record) -> u8 {
 pub fn prepared(path: &str) -> Result<Prepared> {
     let inputs = [Input::File(path.to_owned())];
     let resolved: Resolved = dialect::resolve(&sections(&inputs, &mut Texts::default())?, &[])?;
-    let prepared = environment::prepare(&resolved, &name(&inputs), (None, None), Presence::Looked)?;
+    let prepared = environment::prepare(&resolved, &name(&inputs), None, None, Presence::Looked)?;
     Ok(prepared.whole()?)
 }
 
@@ -492,8 +501,8 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     }
     let kept = (!file.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
-    watcher.again = Some(&plan);
-    let record = run_plan(&prepared, &guard, &interrupted, store, (None, &mut watcher));
+    watcher.replan = Some(&plan);
+    let record = run_plan(&prepared, &guard, &interrupted, store, None, &mut watcher);
     watcher.finished();
     files::remove(&prepared, &guard);
     record

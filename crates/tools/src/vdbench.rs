@@ -87,7 +87,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
             files: &command.files,
             text: &read,
         };
-        return many::measure(file, &own, (&folder, store), hosts, &read);
+        return many::measure(file, &own, &folder, store, hosts, &read);
     }
     measure(&command, file, &own, &folder, store)
 }

@@ -163,7 +163,7 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
         let offset = record.sector.saturating_mul(SECTOR);
         let len = u64::from(record.bytes);
         trace
-            .add(at, target, (direction, offset, len))
+            .add(at, target, direction, offset, len)
             .map_err(|why| TraceError::Byte(place, why))?;
     }
     trace.operations.sort_by_key(|operation| operation.at);

@@ -210,7 +210,7 @@ impl Reading {
             ),
         };
         let target = self.target(name)?;
-        self.trace.add(self.now, target, (direction, offset, len))
+        self.trace.add(self.now, target, direction, offset, len)
     }
 
     /// Adds a file; a repeated one is ignored, as each job that appends to a trace adds its files.

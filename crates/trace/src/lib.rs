@@ -138,8 +138,13 @@ fn read_stored(bytes: &[u8]) -> Result<Trace, TraceError> {
     let mut reader = stored::Reader::new(bytes)?;
     let mut trace = Trace::default();
     while let Some(operation) = reader.next()? {
-        let what = (operation.direction, operation.offset, operation.len.into());
-        let added = trace.add(operation.at, operation.target, what);
+        let added = trace.add(
+            operation.at,
+            operation.target,
+            operation.direction,
+            operation.offset,
+            operation.len.into(),
+        );
         added.map_err(TraceError::Ask)?;
     }
     trace.files = reader.targets().to_vec();
@@ -185,7 +190,7 @@ impl Trace {
         }
     }
 
-    /// Adds an operation, given as direction, offset and length in bytes.
+    /// Adds an operation; offset and length are in bytes.
     ///
     /// # Errors
     /// When its length or end is impossible, or the trace has too many operations.
@@ -193,7 +198,9 @@ impl Trace {
         &mut self,
         at: Nanos,
         target: u32,
-        (direction, offset, len): (Direction, u64, u64),
+        direction: Direction,
+        offset: u64,
+        len: u64,
     ) -> Result<(), String> {
         // A flush is of the whole device, whatever numbers the trace has for it.
         let (offset, len) = match direction {

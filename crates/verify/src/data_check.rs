@@ -30,7 +30,8 @@ impl DataCheck {
     pub fn fill(
         &mut self,
         buffer: &mut [u8],
-        (target, offset): (u32, u64),
+        target: u32,
+        offset: u64,
         generation: u64,
         micros: u64,
     ) {

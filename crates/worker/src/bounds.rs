@@ -114,7 +114,7 @@ pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid
         let is_of_another =
             job.target_order == TargetOrder::PerThread && thread as usize % sizes.len() != index;
         if !is_of_another {
-            let extent = Extent::for_thread(job.region, *size, (thread, job.threads), block)?;
+            let extent = Extent::for_thread(job.region, *size, thread, job.threads, block)?;
             pass += extent.len / block * block;
         }
     }

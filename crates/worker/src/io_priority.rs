@@ -19,7 +19,7 @@ pub(crate) struct IoPriorityDraw {
 }
 
 impl IoPriorityDraw {
-    pub(crate) fn for_job(job: &Job, (seed, thread): (u64, u32)) -> Option<Box<Self>> {
+    pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Box<Self>> {
         if job.priority_shares.is_empty() {
             return None;
         }
@@ -159,7 +159,7 @@ mod tests {
 
     /// How many of 1000 operations of this size carry each priority.
     fn drawn(job: &Job, direction: Direction, len: u32) -> Vec<(u16, u32)> {
-        let mut io_priority = IoPriorityDraw::for_job(job, (1, 0)).expect("there are shares");
+        let mut io_priority = IoPriorityDraw::for_job(job, 1, 0).expect("there are shares");
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..1000 {
             *counts.entry(io_priority.draw(direction, len)).or_default() += 1;

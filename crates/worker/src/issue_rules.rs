@@ -103,7 +103,8 @@ impl IssueRules {
     /// [`Invalid`] when a replay does not fit the targets of these sizes.
     pub(crate) fn new(
         job: &Job,
-        (seed, thread): (u64, u32),
+        seed: u64,
+        thread: u32,
         sizes: &[u64],
         flows: &Flows,
     ) -> Result<Option<Box<Self>>, Invalid> {

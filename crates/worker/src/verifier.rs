@@ -116,11 +116,7 @@ impl Recent {
 }
 
 impl Verifier {
-    pub(crate) fn for_job(
-        job: &Job,
-        depth: usize,
-        (seed, thread): (u64, u32),
-    ) -> Option<Box<Self>> {
+    pub(crate) fn for_job(job: &Job, depth: usize, seed: u64, thread: u32) -> Option<Box<Self>> {
         let verify = job.verify.as_ref()?;
         Some(Box::new(Self {
             when: verify.when,

@@ -150,12 +150,12 @@ impl Worker {
                 .map(|(rule, keys)| KeySteps::new(rule, keys, depth, parts.shared.epoch_micros));
             worker.key_steps = steps.map(Box::new);
         } else {
-            let draws = (seed, thread);
             worker.flush = Flusher::new(lead.flush, parts.sizes.len() as u32);
             worker.submit_times = SubmitTimes::for_recorder(&worker.first.recorder, depth);
-            worker.verifier = Verifier::for_job(&lead, depth, draws);
-            worker.issue_rules = IssueRules::new(&lead, draws, parts.sizes, &parts.shared.flows)?;
-            worker.io_priority = IoPriorityDraw::for_job(&lead, draws);
+            worker.verifier = Verifier::for_job(&lead, depth, seed, thread);
+            worker.issue_rules =
+                IssueRules::new(&lead, seed, thread, parts.sizes, &parts.shared.flows)?;
+            worker.io_priority = IoPriorityDraw::for_job(&lead, seed, thread);
             worker.is_unruled = worker.counts_bytes
                 && worker.verifier.is_none()
                 && worker.issue_rules.is_none()

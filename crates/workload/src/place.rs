@@ -28,7 +28,8 @@ impl Extent {
     pub fn for_thread(
         region: Region,
         size: u64,
-        (thread, threads): (u32, u32),
+        thread: u32,
+        threads: u32,
         block: u64,
     ) -> Result<Self, Invalid> {
         let rest = size.saturating_sub(region.offset.0);
@@ -124,7 +125,9 @@ impl Places {
     pub fn new(
         pattern: &Pattern,
         extent: Extent,
-        (grain, smallest, block): (u64, u64, u64),
+        grain: u64,
+        smallest: u64,
+        block: u64,
         start: f64,
         chance: &mut Stream,
     ) -> Self {

@@ -11,7 +11,7 @@ const EXTENT: Extent = Extent {
 
 fn offsets(pattern: &Pattern, n: usize) -> Vec<u64> {
     let mut chance = Stream::new(1, "places", 0);
-    let mut places = Places::new(pattern, EXTENT, (4096, 4096, 4096), 0.0, &mut chance);
+    let mut places = Places::new(pattern, EXTENT, 4096, 4096, 4096, 0.0, &mut chance);
     (0..n)
         .map(|_| (places.next(4096, &mut chance) - EXTENT.offset) / 4096)
         .collect()
@@ -143,7 +143,7 @@ fn every_law_stays_inside_with_mixed_sizes() {
             offset: 512,
             len: 100_000,
         };
-        let mut places = Places::new(&pattern, extent, (512, 512, 65536), 0.4, &mut chance);
+        let mut places = Places::new(&pattern, extent, 512, 512, 65536, 0.4, &mut chance);
         for turn in 0..10_000 {
             let len = if turn % 3 == 0 { 65536 } else { 512 };
             let (offset, len) = places.fit(len, 512, &mut chance);
@@ -161,7 +161,7 @@ fn slices_and_increments_share_the_target() {
             size,
             spread,
         };
-        Extent::for_thread(region, 1 << 20, (thread, 4), 4096)
+        Extent::for_thread(region, 1 << 20, thread, 4, 4096)
     };
     assert_eq!(
         part(Spread::Sliced, None, 3),

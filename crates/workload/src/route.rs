@@ -90,16 +90,17 @@ impl Route {
     pub(crate) fn next(
         &mut self,
         places: &mut Places,
-        (direction, len): (Direction, u64),
+        direction: Direction,
+        len: u64,
         chance: &mut Stream,
     ) -> (u64, u64) {
-        self.move_window(places, (direction, len), chance);
+        self.move_window(places, direction, len, chance);
         let base = self.window.map_or(0, |walk| walk.base);
         let (offset, len) = match self.follow_on(len, base) {
             Some(offset) => (offset, len),
             None => {
                 self.left = self.runs.map_or(0, |runs| runs.length - 1);
-                let (offset, len) = self.draw(places, (direction, len), chance);
+                let (offset, len) = self.draw(places, direction, len, chance);
                 (base + offset, len)
             }
         };
@@ -127,7 +128,8 @@ impl Route {
     fn draw(
         &mut self,
         places: &mut Places,
-        (direction, len): (Direction, u64),
+        direction: Direction,
+        len: u64,
         chance: &mut Stream,
     ) -> (u64, u64) {
         let which = direction as usize;
@@ -160,7 +162,8 @@ impl Route {
     fn move_window(
         &mut self,
         places: &mut Places,
-        (direction, len): (Direction, u64),
+        direction: Direction,
+        len: u64,
         chance: &mut Stream,
     ) {
         let Some(walk) = &mut self.window else { return };

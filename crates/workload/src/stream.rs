@@ -120,21 +120,29 @@ impl Requests {
         let index = u64::from(thread);
         let mut where_to = job.chance(seed, "offsets", index);
         let room = job.least_room().0;
-        let blocks = blocks(job);
+        let (grain, smallest, block) = blocks(job);
         let start = match job.region.spread {
             Spread::Staggered => f64::from(thread) / f64::from(job.threads),
             _ => 0.0,
         };
         let extents = targets
             .iter()
-            .map(|size| Extent::for_thread(job.region, *size, (thread, job.threads), room))
+            .map(|size| Extent::for_thread(job.region, *size, thread, job.threads, room))
             .collect::<Result<Vec<_>, Invalid>>()?;
         let (mut places, mut routes) = (Vec::new(), Vec::new());
         for extent in &extents {
             let inner = Route::inner(job, *extent)?;
             check_pieces(job, inner)?;
-            let made =
-                Places::new(&job.pattern, inner, blocks, start, &mut where_to).centered(job.center);
+            let made = Places::new(
+                &job.pattern,
+                inner,
+                grain,
+                smallest,
+                block,
+                start,
+                &mut where_to,
+            )
+            .centered(job.center);
             if Route::is_requested(job) {
                 routes.push(Route::new(job, &made, *extent));
             }
@@ -332,7 +340,7 @@ impl Requests {
         refined.last = direction;
         let (places, chance) = (&mut self.places[target], &mut self.where_to);
         let (offset, bytes) = match refined.routes.get_mut(target) {
-            Some(route) => route.next(places, (direction, bytes), chance),
+            Some(route) => route.next(places, direction, bytes, chance),
             None => places.fit(bytes, refined.units[direction as usize], chance),
         };
         let request = Request {

@@ -168,8 +168,10 @@ fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<
         })
         .unzip();
     Some(Line::through(
-        (family, ""),
-        (&rates, &latencies),
+        family,
+        "",
+        &rates,
+        &latencies,
         Some(BOUND_US),
     ))
 }

@@ -192,8 +192,10 @@ pub struct Line {
 impl Line {
     /// A line through the points of a sweep, which are given in the order of the requested load.
     pub(super) fn through(
-        (system, family): (&str, &str),
-        (x, y): (&[f64], &[f64]),
+        system: &str,
+        family: &str,
+        x: &[f64],
+        y: &[f64],
         bound: Option<f64>,
     ) -> Self {
         let (points, upto) = ordered(x, y);
@@ -267,7 +269,7 @@ fn line(curve: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Opt
             Some((x, sources.case(system, case, curve.y)?.value))
         })
         .unzip();
-    (!x.is_empty()).then(|| Line::through((system, family), (&x, &y), curve.bound))
+    (!x.is_empty()).then(|| Line::through(system, family, &x, &y, curve.bound))
 }
 
 #[cfg(test)]
@@ -280,7 +282,7 @@ mod tests {
     fn overload_is_no_part_of_the_line() {
         let rates = [50.0, 100.0, 98.5, 98.0];
         let waited = [400.0, 500.0, 9000.0, 20_000.0];
-        let line = Line::through(("disk", ""), (&rates, &waited), Some(1000.0));
+        let line = Line::through("disk", "", &rates, &waited, Some(1000.0));
         let found: Vec<_> = line
             .points
             .iter()

@@ -19,8 +19,8 @@ impl Maker<'_> {
                     requests: span.request_count,
                     ..span.targets[*index].clone()
                 };
-                let numbers = (thread, thread);
-                let (pair, mut jobs) = self.pair(span, &target, &paths[*index], *index, numbers)?;
+                let (pair, mut jobs) =
+                    self.pair(span, &target, &paths[*index], *index, thread, thread)?;
                 let share = (!even).then_some(Share {
                     group: thread,
                     weight: *weight,

@@ -43,9 +43,11 @@ fn sums(rates: impl Iterator<Item = [Option<Rate>; 3]>) -> (f64, f64) {
 /// At the beginning of a run it ends before the second colon.
 /// `rates`: those of [`eta_rates`]. `total`: the planned time; zero where it is unknown.
 pub fn eta_line(
-    (clones, rates): (&[&CloneFacts], &str),
+    clones: &[&CloneFacts],
+    rates: &str,
     interval: &Interval,
-    (elapsed, total): (Nanos, Nanos),
+    elapsed: Nanos,
+    total: Nanos,
 ) -> String {
     let files: usize = clones.iter().map(|clone| clone.file_count).sum();
     let mut line = format!("Jobs: {} (f={files}){rates}", clones.len());
@@ -157,13 +159,13 @@ mod tests {
             ..Interval::default()
         };
         let elapsed = Nanos::from_secs(3);
-        let line = eta_line((&[], ""), &interval, (elapsed, Nanos::from_secs(4)));
+        let line = eta_line(&[], "", &interval, elapsed, Nanos::from_secs(4));
         let expected = "Jobs: 0 (f=0): [][75.0%][r=97.3MiB/s][r=24.9k IOPS][eta 00m:01s]";
         assert_eq!(line, expected);
-        let line = eta_line((&[], ""), &Interval::default(), (elapsed, Nanos::ZERO));
+        let line = eta_line(&[], "", &Interval::default(), elapsed, Nanos::ZERO);
         assert_eq!(line, "Jobs: 0 (f=0): [][-.-%][eta 00m:00s]");
-        let young = (Nanos::from_secs(2), Nanos::from_secs(4));
-        let line = eta_line((&[], ", 0-1000 IOPS"), &interval, young);
+        let (young, total) = (Nanos::from_secs(2), Nanos::from_secs(4));
+        let line = eta_line(&[], ", 0-1000 IOPS", &interval, young, total);
         assert_eq!(line, "Jobs: 0 (f=0), 0-1000 IOPS");
         assert_eq!(clock(3_725), "01h:02m:05s");
         assert_eq!(clock(90_061), "01d:01h:01m:01s");

@@ -188,7 +188,7 @@ fn fill(
     let rule = &clone.logs;
     if kind == LogKind::Histogram {
         for (at, direction, histogram) in &log.histograms {
-            if let Some(line) = rule.histogram_line(epoch_ms, (*at, *direction), histogram) {
+            if let Some(line) = rule.histogram_line(epoch_ms, *at, *direction, histogram) {
                 out.write_all(line.as_bytes())?;
             }
         }
@@ -234,7 +234,7 @@ fn samples(
             },
             priority: Some(entry.priority),
         };
-        put(rule.sample(epoch_ms, logged, (entry_value(entry, kind), None)))?;
+        put(rule.sample(epoch_ms, logged, entry_value(entry, kind), None))?;
     }
     for span in &log.spans {
         if span.direction == Direction::Sync || is_tail(span, rule) {
@@ -251,7 +251,7 @@ fn samples(
             issued: Nanos::ZERO,
             priority: None,
         };
-        put(rule.sample(epoch_ms, logged, (mean, Some(largest))))?;
+        put(rule.sample(epoch_ms, logged, mean, Some(largest)))?;
     }
     Ok(())
 }

@@ -93,7 +93,7 @@ fn parts(command: &Command) -> Result<Vec<Part>> {
         let name = name(&client.inputs);
         for host in host_names {
             let prepared =
-                environment::prepare(&resolved, &name, (None, Some(&host)), Presence::Supposed)?;
+                environment::prepare(&resolved, &name, None, Some(&host), Presence::Supposed)?;
             parts.push(Part {
                 host,
                 share: Share {

@@ -95,7 +95,8 @@ pub enum Presence {
 pub fn prepare(
     resolved: &Resolved,
     name: &str,
-    (aux, client): (Option<&str>, Option<&str>),
+    aux: Option<&str>,
+    client: Option<&str>,
     presence: Presence,
 ) -> Result<Prepared> {
     let supposed = (presence == Presence::Supposed).then_some(SUPPOSED);

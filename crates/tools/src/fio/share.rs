@@ -36,8 +36,8 @@ pub(crate) fn run(
     let sections = sections(&command.inputs, &mut share.texts)?;
     let resolved = dialect::resolve(&sections, &general.sections)?;
     let name = name(&command.inputs);
-    let of_host = (general.aux_path.as_deref(), Some(host.name));
-    let prepare = || environment::prepare(&resolved, &name, of_host, Presence::Looked);
+    let (aux, client) = (general.aux_path.as_deref(), Some(host.name));
+    let prepare = || environment::prepare(&resolved, &name, aux, client, Presence::Looked);
     let mut prepared = prepare()?.whole()?;
     if prepared.plan.cases.is_empty() {
         return Err(anyhow!("No job(s) defined"));
@@ -54,7 +54,7 @@ pub(crate) fn run(
         return Ok(None);
     }
     let mut watcher = Watcher::shown(&prepared, None, false);
-    watcher.again = Some(&prepare);
+    watcher.replan = Some(&prepare);
     let mut both = Joined {
         tool: &mut watcher,
         fleet: observer,
@@ -65,7 +65,8 @@ pub(crate) fn run(
         &guard,
         host.interrupted,
         host.store,
-        (id, &mut both),
+        id,
+        &mut both,
     );
     watcher.finished();
     files::remove(&prepared, &guard);

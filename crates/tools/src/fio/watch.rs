@@ -39,7 +39,7 @@ pub struct Watcher<'a> {
     /// The settings of `--debug`.
     pub debug: Debug,
     /// Makes the plan anew, with the files that earlier jobs have written by then.
-    pub again: Option<&'a dyn Fn() -> Result<Prepared>>,
+    pub replan: Option<&'a dyn Fn() -> Result<Prepared>>,
     /// Number of jobs whose trace, written by an earlier job, could not be replayed.
     pub failed_late: u8,
     /// The files of `--bandwidth-log`.
@@ -97,7 +97,7 @@ impl<'a> Watcher<'a> {
             eta: None,
             planned: Nanos::ZERO,
             debug: Debug::default(),
-            again: None,
+            replan: None,
             failed_late: 0,
             out: None,
             aggregate: None,
@@ -128,10 +128,10 @@ impl<'a> Watcher<'a> {
     /// Plans a case anew that replays a trace which an earlier case has written. A job whose trace
     /// cannot be used fails alone.
     fn plan_anew(&mut self, step: usize, case: &mut Case) -> Result<()> {
-        let Some(again) = self.again else {
+        let Some(replan) = self.replan else {
             return Ok(());
         };
-        let mut prepared = again()?;
+        let mut prepared = replan()?;
         self.debug.prepare(&mut prepared.plan);
         if step < prepared.plan.cases.len() {
             case.workload = prepared.plan.cases.swap_remove(step).workload;
@@ -171,8 +171,7 @@ impl<'a> Watcher<'a> {
         };
         self.eta_due = self.eta_due + self.eta_every;
         let clones: Vec<_> = self.prepared.clones_of(self.current).collect();
-        let times = (elapsed, self.planned);
-        let line = eta_line((&clones, &self.rates), interval, times);
+        let line = eta_line(&clones, &self.rates, interval, elapsed, self.planned);
         let mut out = io::stdout();
         // A closed pipe must not end the jobs because of a progress line.
         let _ = write!(out, "{line}{end}").and_then(|()| out.flush());

@@ -33,7 +33,8 @@ pub(super) struct Read<'a> {
 pub(super) fn measure(
     mut file: ParameterFile,
     own: &OwnOptions,
-    (folder, store): (&Folder, &Store),
+    folder: &Folder,
+    store: &Store,
     hosts: &dyn ManyHosts,
     read: &Read<'_>,
 ) -> Result<u8> {

@@ -170,7 +170,7 @@ fn lines(text: &str) -> Result<(Vec<Row>, bool), String> {
                 last_clock = clock;
                 at_ns = Some((midnights * 86_400 + clock) * SECOND);
             }
-            rows.push(row(titles, &words, (*device, number), (at_ns, report))?);
+            rows.push(row(titles, &words, *device, number, at_ns, report)?);
         }
     }
     Ok((rows, has_dates))
@@ -179,8 +179,10 @@ fn lines(text: &str) -> Result<(Vec<Row>, bool), String> {
 fn row(
     titles: &[&str],
     words: &[&str],
-    (device, number): (usize, usize),
-    (at_ns, report): (Option<u64>, u64),
+    device: usize,
+    number: usize,
+    at_ns: Option<u64>,
+    report: u64,
 ) -> Result<Row, String> {
     let mut figures = Vec::new();
     for (title, word) in titles.iter().zip(words) {
