@@ -165,7 +165,7 @@ pub(super) enum Order {
         range: Option<(u64, u64)>,
         lasts: Option<Nanos>,
     },
-    Course(&'static Template),
+    Template(&'static Template),
     Detach,
     PowerCut(Loss),
     Stop,
@@ -322,7 +322,9 @@ impl FaultVerb {
                 scope,
             } => return scope.inject(Action::Latency, FaultKind::Latency(added), share),
             Self::List(volumes) => return (None, volumes, Order::Status),
-            Self::Template { course, volumes } => (Action::Latency, volumes, Order::Course(course)),
+            Self::Template { course, volumes } => {
+                (Action::Latency, volumes, Order::Template(course))
+            }
             Self::Stall { lasts, volumes } => {
                 let order = Order::Inject {
                     kind: FaultKind::Stall,

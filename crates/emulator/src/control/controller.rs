@@ -174,7 +174,7 @@ impl Controller {
             Order::Status => {}
             Order::Set(pairs) => self.set(&selected, pairs, settings)?,
             Order::Credits(share) => self.credits(&selected, command, *share)?,
-            order @ (Order::Inject { .. } | Order::Course(_)) => {
+            order @ (Order::Inject { .. } | Order::Template(_)) => {
                 event.fault = Some(number);
                 event.until = self.inject(&selected, now, number, order);
             }
@@ -270,6 +270,8 @@ impl Controller {
         Ok(modified)
     }
 
+    /// Sets the burst buckets of the selected volumes, and of their instance, to `share` (0 to 1) of
+    /// what they hold.
     fn credits(&self, selected: &[usize], command: &Command, share: f64) -> Result<(), String> {
         let mut found = 0;
         for (nth, index) in selected.iter().enumerate() {
@@ -277,7 +279,8 @@ impl Controller {
                 continue;
             };
             found += instance.set_credits(Some(part), share);
-            // What all volumes share is set once, and not for one of several.
+            // The buckets of the instance are those of all its volumes: a command for one volume leaves
+            // them, and a command for all sets them once.
             if nth == 0 && command.volume.is_none() {
                 found += instance.set_credits(None, share);
             }
@@ -307,7 +310,7 @@ impl Controller {
     /// Returns when the fault is over.
     fn inject(&self, selected: &[usize], now: Nanos, number: u64, order: &Order) -> Option<Nanos> {
         let faults = match order {
-            Order::Course(template) => course(template, now, number),
+            Order::Template(template) => template_faults(template, now, number),
             Order::Inject {
                 kind,
                 percents,
@@ -334,11 +337,12 @@ impl Controller {
         until.filter(|until| *until < Nanos::MAX)
     }
 
+    /// Ends the fault of this number, or all faults, on the selected volumes.
     fn clear(
         &self,
         selected: &[usize],
         now: Nanos,
-        which: Option<u64>,
+        number: Option<u64>,
         events: &mut [Event],
     ) -> Result<(), String> {
         let lasting: Vec<u64> = selected
@@ -346,17 +350,17 @@ impl Controller {
             .flat_map(|index| self.volume(*index).faults_now())
             .map(|(fault, _)| fault.number)
             .collect();
-        if let Some(number) = which.filter(|number| !lasting.contains(number)) {
+        if let Some(number) = number.filter(|number| !lasting.contains(number)) {
             return Err(format!(
                 "no fault of the number {number} lasts; `fault list` shows those that do"
             ));
         }
         for index in selected {
-            self.volume(*index).clear(which);
+            self.volume(*index).clear(number);
         }
         for event in events {
-            let number = event.fault.filter(|fault| lasting.contains(fault));
-            if number.is_some_and(|number| which.is_none_or(|which| which == number)) {
+            let ended = event.fault.filter(|fault| lasting.contains(fault));
+            if ended.is_some_and(|fault| number.is_none_or(|number| number == fault)) {
                 event.until = Some(now);
             }
         }
@@ -387,6 +391,7 @@ impl Controller {
         Ok(sum)
     }
 
+    /// Attaches the selected volumes that are gone, and ends the events that took them away.
     fn attach(&self, selected: &[usize], now: Nanos, events: &mut [Event]) -> Result<(), String> {
         let selection = selected.iter().copied();
         let gone: Vec<usize> = selection
@@ -494,20 +499,26 @@ impl Controller {
     }
 }
 
-/// The faults of a template that begins now; pauses leave gaps.
-fn course(template: &Template, now: Nanos, number: u64) -> Vec<Fault> {
+/// The faults of a template that begins now, one for each step that adds latency; a step without is a
+/// pause.
+fn template_faults(template: &Template, now: Nanos, number: u64) -> Vec<Fault> {
     let mut from = now;
     let mut faults = Vec::new();
     for step in template.steps {
         let until = from.saturating_add(step.lasts);
         if step.added > Nanos::ZERO {
-            let (reads, writes) = (step.read_percent, step.write_percent);
             faults.push(Fault {
                 number,
                 from,
                 until,
                 kind: FaultKind::Latency(step.added),
-                percents: [reads, writes, writes, writes],
+                // By direction: trims and flushes are hit as writes are.
+                percents: [
+                    step.read_percent,
+                    step.write_percent,
+                    step.write_percent,
+                    step.write_percent,
+                ],
                 range: None,
             });
         }

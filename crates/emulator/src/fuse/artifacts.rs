@@ -84,7 +84,7 @@ impl Artifacts {
     /// # Errors
     /// When there is no place for notes that is ours alone.
     pub fn new() -> io::Result<(Self, Vec<Leftover>)> {
-        let folder = place()?;
+        let folder = notes_folder()?;
         let found = clean(&folder);
         let pid = std::process::id();
         let name = format!("{pid}-{}", start_time(pid).unwrap_or_default());
@@ -175,8 +175,12 @@ impl Drop for Artifacts {
     }
 }
 
-/// Where notes are: a folder of this user alone, which is empty after the machine was started.
-fn place() -> io::Result<PathBuf> {
+/// The folder of notes: of this user alone, and empty after the machine was started. It is made if it
+/// is not there.
+///
+/// # Errors
+/// When it cannot be made, or others can use it.
+fn notes_folder() -> io::Result<PathBuf> {
     let uid = geteuid().as_raw();
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let folder = match (uid, own.filter(|path| path.is_absolute())) {

@@ -122,7 +122,7 @@ impl BlockDevice {
                 return Err(BlockError::NoNode(path(number)));
             }
             match configure(number, &opened, file, read_only) {
-                Ok(()) => return Self::configured(number, file),
+                Ok(()) => return Self::checked(number, file),
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => last = Some(error),
                 Err(error) => return Err(system(error)),
             }
@@ -130,7 +130,9 @@ impl BlockDevice {
         Err(system(last.unwrap_or_else(io::Error::last_os_error)))
     }
 
-    fn configured(number: u32, file: &Path) -> Result<Self, BlockError> {
+    /// The device `number` with this file behind it, which is released again if the kernel does no
+    /// direct I/O on the file.
+    fn checked(number: u32, file: &Path) -> Result<Self, BlockError> {
         let device = Self {
             number,
             sequence: sequence(number),
