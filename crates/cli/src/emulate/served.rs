@@ -84,7 +84,7 @@ impl Served {
     /// Number of clients that are connected or have a file open.
     pub(super) fn clients(&self) -> usize {
         let nbd = self.nbd.as_ref().map_or(0, Server::clients);
-        let files = self.files.as_ref().map_or(0, |files| files.clients().0);
+        let files = self.files.as_ref().map_or(0, |files| files.clients());
         nbd + files as usize
     }
 
@@ -102,11 +102,11 @@ impl Served {
     pub(super) fn stop(&mut self) -> bool {
         if let Some(nbd) = &mut self.nbd {
             nbd.stop();
-            self.visits += nbd.visits().0;
+            self.visits += nbd.visits();
         }
         let is_free = self.artifacts.as_mut().is_none_or(release);
         if let Some(files) = self.files.take() {
-            self.visits += files.clients().1;
+            self.visits += files.visits();
             files.join();
         }
         is_free

@@ -12,8 +12,11 @@ use crate::Volume;
 #[derive(Debug)]
 pub(super) struct Folder {
     files: Vec<(String, Arc<Volume>)>,
+    /// User and group of the server.
     owner: (u32, u32),
+    /// How often a file is open now.
     open: AtomicU64,
+    /// How often a file was opened so far.
     opened: AtomicU64,
 }
 
@@ -21,6 +24,7 @@ pub(super) struct Folder {
 const FIRST: u64 = ROOT + 1;
 
 impl Folder {
+    /// The file of a single volume is `volume`; those of several are `volume1`, `volume2` and so on.
     pub(super) fn new(volumes: &[Arc<Volume>]) -> Self {
         let files = volumes.iter().enumerate().map(|(index, volume)| {
             let name = match volumes.len() {
@@ -50,12 +54,14 @@ impl Folder {
         self.files.get(index).map(|(_, volume)| volume)
     }
 
-    /// How often a file is open now, and was opened so far.
-    pub(super) fn opens(&self) -> (u64, u64) {
-        (
-            self.open.load(Ordering::Relaxed),
-            self.opened.load(Ordering::Relaxed),
-        )
+    /// How often a file is open now.
+    pub(super) fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// How often a file was opened so far.
+    pub(super) fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
     }
 
     /// What a lookup tells of a file or of the folder, or `ENOENT`.

@@ -118,9 +118,14 @@ impl FuseServer {
         &self.devices
     }
 
-    /// How often a file is open now, and was opened so far; a block device is one client.
-    pub fn clients(&self) -> (u64, u64) {
-        self.folder.opens()
+    /// How often a file is open now; a block device counts once.
+    pub fn clients(&self) -> u64 {
+        self.folder.open()
+    }
+
+    /// How often a file was opened so far; a block device counts once.
+    pub fn visits(&self) -> u64 {
+        self.folder.opened()
     }
 
     /// When the mount is gone, waits until all requests in flight are settled.

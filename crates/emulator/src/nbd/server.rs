@@ -31,7 +31,6 @@ struct Clients {
     list: Mutex<Vec<Client>>,
     gone: Condvar,
     served: AtomicU64,
-    turned_away: AtomicU64,
 }
 
 impl Clients {
@@ -89,8 +88,8 @@ impl Clients {
             let oldest = list
                 .iter()
                 .position(|client| !client.entered.load(Ordering::Relaxed));
+            // All have passed their handshakes: the new one is turned away.
             let Some(oldest) = oldest else {
-                self.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             };
             // One that is gone already needs no shutdown.
@@ -173,12 +172,9 @@ impl Server {
         self.clients.list().len()
     }
 
-    /// Clients that came, and those of them that were turned away because there were too many.
-    pub fn visits(&self) -> (u64, u64) {
-        (
-            self.clients.served.load(Ordering::Relaxed),
-            self.clients.turned_away.load(Ordering::Relaxed),
-        )
+    /// Clients that came so far.
+    pub fn visits(&self) -> u64 {
+        self.clients.served.load(Ordering::Relaxed)
     }
 
     /// Accepts no more clients, answers what is in flight, and closes the connections.
