@@ -88,7 +88,7 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
         no_save: args.no_save,
         quiet: args.quiet,
     };
-    match fio::study(&file, store)? {
+    match fio::run_job_file(&file, store)? {
         Some(mut record) => conclude_run(&mut record, &wanted, store),
         None => Ok(INTERRUPTED),
     }

@@ -89,20 +89,21 @@ impl OwnOptions {
 
     /// Adds the devices that the environment variable names, separated by commas.
     ///
-    /// A variable may stay set for days, so a name such as `/dev/sdb`, which another disk can have
-    /// after a reboot, is refused: it takes a serial number or a name under /dev/disk/by-id.
+    /// A variable may stay set for days, so it takes only serial numbers and names under
+    /// /dev/disk/by-id. A name such as `/dev/sdb`, which another disk can have after a reboot, is
+    /// refused.
     fn add_from_environment(&mut self, text: Option<&str>) -> Result<()> {
         let names = text.unwrap_or_default().split(',').map(str::trim);
         for name in names.filter(|name| !name.is_empty()) {
-            let own = name.strip_prefix("/dev/disk/by-id/").unwrap_or(name);
-            if own.contains('/') || Path::new("/sys/class/block").join(own).exists() {
+            let id = name.strip_prefix("/dev/disk/by-id/").unwrap_or(name);
+            if id.contains('/') || Path::new("/sys/class/block").join(id).exists() {
                 return Err(anyhow!(
                     "{DESTROY_DATA_VARIABLE}={name}: it names a disk by its serial number or by its name under \
                      /dev/disk/by-id; {name} may be another disk tomorrow"
                 ));
             }
-            self.destroy.push(own.to_owned());
-            self.by_environment.push(own.to_owned());
+            self.destroy.push(id.to_owned());
+            self.by_environment.push(id.to_owned());
         }
         Ok(())
     }
@@ -472,15 +473,15 @@ pub struct JobFile<'a> {
 
 /// `blocklab run JOB.fio`: runs a job file and gives its Record, which blocklab's own report shows;
 /// `None` if a signal came before the first measurement.
-pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
+pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     if file.is_reshaped {
         let words = "a job file of fio has its own target, size and time: \
                      filename=, size=, runtime= and ramp_time= in its [global] section would change \
                      it";
         return Err(Mistake::here(&Place::COMMAND_LINE, words).into());
     }
-    let plan = || prepared(file.path);
-    let mut prepared = plan()?;
+    let prepare = || prepared(file.path);
+    let mut prepared = prepare()?;
     if prepared.plan.cases.is_empty() {
         return Err(anyhow!("{}: No job(s) defined", file.path));
     }
@@ -501,7 +502,7 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     }
     let kept = (!file.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
-    watcher.replan = Some(&plan);
+    watcher.replan = Some(&prepare);
     let record = run_plan(&prepared, &guard, &interrupted, store, None, &mut watcher);
     watcher.finished();
     files::remove(&prepared, &guard);

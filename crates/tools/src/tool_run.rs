@@ -30,7 +30,7 @@ pub struct ToolRun<'a> {
     pub id: Option<String>,
 }
 
-/// The requested seed, or a random one of 32 bits.
+/// The requested seed, or a random one of 32 bits, which every format can hold and a person can copy.
 pub fn seed(requested: Option<u64>) -> Result<u64> {
     match requested {
         Some(seed) => Ok(seed),

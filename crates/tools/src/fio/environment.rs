@@ -11,9 +11,10 @@ use blocklab_host::{
     LARGEST_REPORT, LARGEST_SCRIPT, environment, mounts, read_at_most, read_input, target_facts,
 };
 
-use blocklab_console::chance;
 use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
+
+use crate::tool_run::seed;
 
 /// Reads job files, their includes and environment variables, and remembers what it read. Another host
 /// gets that memory, so that it plans the same jobs.
@@ -115,7 +116,7 @@ pub fn prepare(
         aux,
         client,
         only_parsed: presence == Presence::Supposed,
-        seed: chance()? & 0xffff_ffff,
+        seed: seed(None)?,
     };
     let mut prepared = plan(resolved, name, &context)?;
     for group in &mut prepared.control_groups {

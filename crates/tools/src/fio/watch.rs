@@ -125,8 +125,8 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Plans a case anew that replays a trace which an earlier case has written. A job whose trace
-    /// cannot be used fails alone.
+    /// Plans a case anew before it begins: the trace that it replays may have been written by an earlier
+    /// case. A job whose trace cannot be used fails alone.
     fn plan_anew(&mut self, step: usize, case: &mut Case) -> Result<()> {
         let Some(replan) = self.replan else {
             return Ok(());
