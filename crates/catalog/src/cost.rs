@@ -170,6 +170,8 @@ impl Bill {
         }
     }
 
+    /// Adds what is switched on for each volume, such as bursts at a price of their own. `above` is what
+    /// a price by use counts, of all volumes together.
     fn switched_on(
         &mut self,
         catalog: &Catalog,
@@ -186,13 +188,12 @@ impl Bill {
                 .push(format!("no price of {kind} in {region} is known"));
         }
         for price in prices {
+            // A price for each disk has the quantity 1; any other is a price by use, without one.
             let each = (price.per == Per::DiskMonth).then_some(1.0);
             self.item(&price, each, volumes);
-            // The item that was just added, if it is billed by use.
-            if let Some(cost) = self
-                .costs
-                .last_mut()
-                .filter(|cost| cost.usd_per_month.is_none())
+            // A price by use has no monthly sum; the item that was just added says what it counts.
+            if let Some(cost) = self.costs.last_mut()
+                && cost.usd_per_month.is_none()
             {
                 cost.above = Some(above);
             }

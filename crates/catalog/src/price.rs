@@ -308,8 +308,10 @@ impl Catalog {
             .any(|row| row.text("type") == kind)
     }
 
+    /// Whether the vendor of this name has a price list of this region.
+    ///
     /// # Errors
-    /// When the vendor of this name has no price list of this region; which region may be meant.
+    /// A message for the user if it has none, with the region that may be meant.
     pub fn known_region(&self, name: &str, region: &str) -> Result<(), String> {
         let mut lists = self.lists_of(name);
         if lists.any(|list| list.place(region).is_some()) {

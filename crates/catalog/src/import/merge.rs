@@ -49,9 +49,9 @@ pub(super) fn merge(
         String::new(),
     ];
     put_rows(catalog, Section::Sources, &[source.to_vec()], 1);
-    instances(catalog, &found.instances, &key);
-    hours(catalog, &found.hours, date, &key);
-    volumes(catalog, &found.volumes, date, &key);
+    put_instances(catalog, &found.instances, &key);
+    put_hours(catalog, &found.hours, date, &key);
+    put_volumes(catalog, &found.volumes, date, &key);
     // What cannot be loaded again must not be kept.
     let again = User::parse(&catalog.user.render());
     again.map_err(|(_, problem)| format!("a row of it cannot be kept: {problem}"))?;
@@ -161,7 +161,7 @@ fn put_rows(catalog: &mut Catalog, section: Section, rows: &[Vec<String>], named
     *table = format!("{}\n{body}", section.head());
 }
 
-fn instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
+fn put_instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
     if rows.is_empty() {
         return;
     }
@@ -202,7 +202,8 @@ fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String
     cells.collect()
 }
 
-fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str) {
+/// Puts the prices of volumes among those that the user's catalog has already.
+fn put_volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, source: &str) {
     if prices.is_empty() {
         return;
     }
@@ -217,7 +218,7 @@ fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str)
             price.usd.to_string(),
             date.to_string(),
             String::new(),
-            key.to_owned(),
+            source.to_owned(),
         ]
     });
     put_rows(catalog, Section::VolumePrices, &rows.collect::<Vec<_>>(), 4);
@@ -226,7 +227,9 @@ fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str)
 /// Prices of a region on a day: by type, Linux and Windows.
 type PriceLists = BTreeMap<(String, String, String), BTreeMap<String, [String; 3]>>;
 
-fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
+/// Sets the hourly prices among those that the user's catalog has already. `source` is the key of the
+/// import in the section of sources.
+fn put_hours(catalog: &mut Catalog, hours: &[Hour], date: Date, source: &str) {
     let mut kept: PriceLists = BTreeMap::new();
     for list in lists(catalog.user.text(Section::OnDemand)) {
         let name = (
@@ -238,12 +241,12 @@ fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
         for line in list.rows.lines() {
             let mut cells = line.split(',').map(str::to_owned);
             let name = cells.next().unwrap_or_default();
-            let prices = [(); 3].map(|()| cells.next().unwrap_or_default());
+            let prices = std::array::from_fn(|_| cells.next().unwrap_or_default());
             rows.insert(name, prices);
         }
     }
     for hour in hours {
-        let list = (hour.region.clone(), date.to_string(), key.to_owned());
+        let list = (hour.region.clone(), date.to_string(), source.to_owned());
         let row = kept
             .entry(list)
             .or_default()
