@@ -101,6 +101,8 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     percent < 0.0 && (waits || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
 
+/// Adds the figures of the other case that Little's law relates: rate, latency and operations in
+/// flight.
 fn by_law(hit: Hit, other: &CaseView<'_>) -> Hit {
     hit.with_of(other.name, "IOPS", other.iops(), "IOPS")
         .with_of(other.name, "mean latency", other.latency_ns(), "ns")

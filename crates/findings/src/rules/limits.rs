@@ -232,6 +232,7 @@ fn changed_under_way(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'
     }
 }
 
+/// Whether both are levels of the same limiter: what lasts, and the burst above it.
 fn is_baseline_of(baseline: &LimitName, burst: &LimitName) -> bool {
     use blocklab_device::LimitKind::{Baseline, Burst};
     match (&baseline.kind, &burst.kind) {
@@ -261,6 +262,7 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
+/// The finding about a pass whose credits were used up at its moment `at`.
 fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at: Nanos) -> Hit {
     let [left, how, name] = named(limit);
     let before = rate_between(pass, Nanos::ZERO, at);
@@ -286,6 +288,7 @@ fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at
         .with("times", times, "")
 }
 
+/// The finding about a pass that began without credits, because earlier ones had used them up.
 fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement) -> Hit {
     let [left, how, name] = named(limit);
     let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
@@ -341,6 +344,7 @@ fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     limit.share() > SPOILED && limit.share() <= most
 }
 
+/// Mean length of a pass in seconds.
 fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
     case.measured_ns() as f64 / case.passes.len() as f64 / 1e9
 }

@@ -36,7 +36,8 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     Some(of_run("sound", None, hit))
 }
 
-/// The largest spread of the passes of a case: the largest less the smallest, of their mean.
+/// How well the passes of each case agree, in words, and the largest spread in per cent: the largest
+/// less the smallest, of their mean. With one pass, no spread is known.
 fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
     let passes = list.iter().map(|case| case.pass_iops.len());
     let (fewest, most) = (passes.clone().min(), passes.max());
