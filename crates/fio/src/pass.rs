@@ -19,7 +19,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// `job` has its pattern, its mix and its sizes.
+    /// Of `job`, only the pattern, the mix and the sizes need to be set.
     pub(super) const fn new(
         spec: &'a Spec,
         rw: ReadWrite,

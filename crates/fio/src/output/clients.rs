@@ -8,7 +8,7 @@ use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
-use super::figures::{Figures, all};
+use super::figures::{Figures, report_entries};
 use super::tree::{Members, Tree, members};
 use super::{Moment, disks, json, normal};
 
@@ -40,7 +40,7 @@ pub fn json_of_clients(clients: &[ClientResult<'_>], moment: &Moment, bins: bool
     let mut stats = Vec::new();
     let mut used = Vec::new();
     for client in clients {
-        for figures in all(&client.prepared.clones, client.measurements) {
+        for figures in report_entries(&client.prepared.clones, client.measurements) {
             stats.push(on_host(json::job(&figures, moment, bins), client.host));
         }
         for disk in disks(client.measurements, client.prepared) {
@@ -98,7 +98,7 @@ fn together<'a>(clone: &'a CloneFacts, clients: &[ClientResult<'_>]) -> Figures<
     let mut sum = Figures::of_none(clone);
     sum.members = 0;
     for client in clients {
-        for figures in all(&client.prepared.clones, client.measurements) {
+        for figures in report_entries(&client.prepared.clones, client.measurements) {
             sum.add(&figures);
         }
     }

@@ -53,7 +53,10 @@ pub(super) struct Figures<'a> {
 
 /// All entries of a report. With `group_reporting` a clone goes into the entry before it, where
 /// that is of the same group.
-pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) -> Vec<Figures<'a>> {
+pub(super) fn report_entries<'a>(
+    clones: &'a [CloneFacts],
+    measurements: &[Measurement],
+) -> Vec<Figures<'a>> {
     let mut entries: Vec<Figures<'a>> = Vec::new();
     for clone in clones.iter().filter(|clone| clone.style.shown) {
         let of_case = measurements

@@ -4,7 +4,7 @@ use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
-use super::figures::{BATCHES, DEPTHS, EDGES, Figures, all, shares};
+use super::figures::{BATCHES, DEPTHS, EDGES, Figures, report_entries, shares};
 use super::flow::{Flow, Spread};
 use super::percentiles::{middle, percentiles};
 use super::steady;
@@ -28,7 +28,7 @@ pub fn json(
     if !prepared.globals.is_empty() {
         members.extend(members! { "global options": options(&prepared.globals) });
     }
-    let entries = all(&prepared.clones, measurements);
+    let entries = report_entries(&prepared.clones, measurements);
     let jobs = entries
         .iter()
         .map(|entry| Tree::from(job(entry, moment, bins)));

@@ -6,7 +6,7 @@ use blocklab_workload::errno;
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
 use super::amount::{Base, short};
-use super::figures::{BATCHES, DEPTHS, EDGES, Figures, all, shares};
+use super::figures::{BATCHES, DEPTHS, EDGES, Figures, report_entries, shares};
 use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
 use super::steady;
@@ -86,7 +86,7 @@ fn introduction(clone: &CloneFacts) -> String {
 
 /// The whole output of `--output-format=normal`.
 pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment) -> String {
-    let entries = all(&prepared.clones, measurements);
+    let entries = report_entries(&prepared.clones, measurements);
     let mut text = String::from("\n");
     for entry in &entries {
         // As with fio, a job that did not begin, or whose files were only made, has no paragraph.

@@ -5,7 +5,7 @@ use blocklab_record::Measurement;
 use super::super::VERSION;
 use super::super::plan::Prepared;
 use super::Disk;
-use super::figures::{Figures, all, shares};
+use super::figures::{Figures, report_entries, shares};
 use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
 use super::style::{Style, Unified};
@@ -16,7 +16,7 @@ const PERCENTILES: usize = 20;
 /// The report.
 pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> String {
     let mut text = String::new();
-    for entry in all(&prepared.clones, measurements) {
+    for entry in report_entries(&prepared.clones, measurements) {
         let mut fields = line(&entry, version);
         if version > 2 {
             let disks = super::disks(measurements, prepared);
