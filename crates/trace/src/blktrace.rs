@@ -96,7 +96,7 @@ struct Record {
     category: u32,
     device: u32,
     /// Length of the data that follows the record.
-    behind: u16,
+    data_len: u16,
 }
 
 impl Record {
@@ -110,7 +110,7 @@ impl Record {
             action: category_and_action & 0xffff,
             category: category_and_action >> 16,
             device: order.u32(record, 36),
-            behind: order.u16(record, 46),
+            data_len: order.u16(record, 46),
         }
     }
 
@@ -212,14 +212,14 @@ impl<R: BufRead> Records<R> {
         }
         // The data behind a record is skipped piece by piece. Where it is cut off, no record follows,
         // which the next call finds out.
-        let mut behind = [0; 256];
-        let mut left = usize::from(record.behind);
+        let mut skipped = [0; 256];
+        let mut left = usize::from(record.data_len);
         while left > 0 {
-            let part = left.min(behind.len());
-            let read = fill(&mut self.input, &mut behind[..part])?;
+            let part = left.min(skipped.len());
+            let read = fill(&mut self.input, &mut skipped[..part])?;
             left = if read < part { 0 } else { left - part };
         }
-        self.place += RECORD + usize::from(record.behind);
+        self.place += RECORD + usize::from(record.data_len);
         Ok(Some((place, record)))
     }
 }

@@ -147,23 +147,24 @@ fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
             notes.push(("seekpct=seqnz", "it begins at the start of the range"));
             Pattern::Sequential
         }
-        Seek::Poisson(middle) => {
+        Seek::Poisson(midpoint) => {
             notes.push((
                 "seekpct=poisson",
                 "the range is cut into parts, four times as many as the midpoint, hit by Poisson's law",
             ));
-            Pattern::Zones(poisson(middle))
+            Pattern::Zones(poisson(midpoint))
         }
     }
 }
 
-/// Shares of the parts by Poisson's law with this mean.
-fn poisson(middle: f64) -> Vec<Zone> {
-    let parts = ((middle * 4.0).ceil() as usize).clamp(2, 64);
-    // Each is the one before it times mean / k; the scale falls out below.
+/// Parts of equal size, hit by Poisson's law with the midpoint as its mean.
+fn poisson(midpoint: f64) -> Vec<Zone> {
+    let parts = ((midpoint * 4.0).ceil() as usize).clamp(2, 64);
+    // The law by its recursion, p(k) = p(k - 1) · mean / k. The common factor e^-mean is left out: the
+    // division by the sum makes up for it.
     let mut masses = vec![1.0_f64];
     for k in 1..parts {
-        masses.push(masses[k - 1] * middle / k as f64);
+        masses.push(masses[k - 1] * midpoint / k as f64);
     }
     let all: f64 = masses.iter().sum();
     let space_percent = 100.0 / parts as f64;

@@ -303,8 +303,10 @@ impl Argument<'_> {
             seek = Some(match (seek_word(&word.to_lowercase()), seek) {
                 (Some(seek), _) => seek,
                 (None, before) => match (word.parse::<f64>(), before) {
-                    (Ok(middle), Some(Seek::Poisson(_))) if middle > 0.0 && middle < 1000.0 => {
-                        Seek::Poisson(middle)
+                    (Ok(midpoint), Some(Seek::Poisson(_)))
+                        if midpoint > 0.0 && midpoint < 1000.0 =>
+                    {
+                        Seek::Poisson(midpoint)
                     }
                     (Ok(number), _) => self.seek_number(number)?,
                     _ => return Err(self.no_seek(&word.to_lowercase())),
