@@ -128,6 +128,8 @@ impl Draft<'_> {
         caps
     }
 
+    /// The cap of one quantity at `value`, with the burst above it that the starts of the runs show.
+    /// `shown` is the level as its origin states it.
     fn cap(&self, name: &str, covers: Covers, value: f64, shown: &str, measured: bool) -> Cap {
         let origin = self.origin(&format!("flat at {shown}"), measured);
         let limit = rate(name, value);

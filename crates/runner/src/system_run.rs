@@ -603,6 +603,7 @@ fn requested(plan: &Plan) -> Requested {
         Aggregate::Best => "best",
     };
     // A run that is killed is read like any other, so its record holds the whole plan from the start.
+    // Validated data lives on from run to run and is in no plan, so such a run is not repeated.
     let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     let is_kept = !jobs.any(|job| matches!(&job.pool, Some(pool) if pool.validation.is_some()));
     Requested {

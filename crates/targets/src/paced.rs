@@ -17,7 +17,8 @@ pub struct ModelTarget {
     models: Vec<Model>,
     /// Moment, number, slot and result; the number keeps the order of those due at the same moment.
     pending: BinaryHeap<Reverse<(Nanos, u64, u32, i32)>>,
-    made: u64,
+    /// Operations submitted so far; each takes its number from here.
+    submitted: u64,
     /// How long before a completion the sleep ends and a busy-wait begins. A sleep ends some 50
     /// microseconds late on a virtual machine; a busy-wait costs a processor, so it is zero where none
     /// is to spare.
@@ -35,7 +36,7 @@ impl ModelTarget {
             clock,
             models,
             pending,
-            made: 0,
+            submitted: 0,
             busy_wait,
         }
     }
@@ -66,13 +67,16 @@ impl ModelTarget {
 
 impl Target for ModelTarget {
     fn submit(&mut self, io: &Io) {
-        let (at, answer) = self.models[io.file as usize].arrive(&self.clock, io);
-        debug_assert!(answer.at >= at, "the device's own promise");
-        self.made += 1;
+        let (arrived, answer) = self.models[io.file as usize].arrive(&self.clock, io);
+        debug_assert!(
+            answer.at >= arrived,
+            "a model completes no operation before it arrives"
+        );
+        self.submitted += 1;
         let result = kernel_result(answer, io.len);
         self.pending.push(Reverse((
             answer.at,
-            self.made,
+            self.submitted,
             io.slot.index() as u32,
             result,
         )));

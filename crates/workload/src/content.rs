@@ -14,6 +14,8 @@ pub struct ContentMaker {
     label: String,
     chance: Stream,
     seed: u64,
+    /// The number of the last sector or write; its content depends on it. Threads count from numbers
+    /// 2^40 apart, so that no two of them use the same one.
     written: u64,
     /// Granularity of compression and repetition.
     unit: usize,
