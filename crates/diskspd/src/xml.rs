@@ -78,13 +78,13 @@ fn topology(sheet: &mut Sheet, processors: &[Processor]) {
 /// The different values, each with the mask of its processors.
 fn masks(
     processors: &[Processor],
-    of: fn(&Processor) -> (u32, u32),
+    value_of: fn(&Processor) -> (u32, u32),
 ) -> impl Iterator<Item = ((u32, u32), String)> {
-    let values = distinct(processors, of).into_iter();
+    let values = distinct(processors, value_of).into_iter();
     values.map(move |value| {
         (
             value,
-            mask(processors.iter().filter(|cpu| of(cpu) == value)),
+            mask(processors.iter().filter(|cpu| value_of(cpu) == value)),
         )
     })
 }

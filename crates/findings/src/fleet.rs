@@ -71,8 +71,8 @@ pub(crate) fn alone(record: &Record, host: &str) -> Option<Record> {
         let mut machines = fleet
             .passes
             .iter()
-            .filter(|of| of.case == pass.case && of.pass == pass.pass)
-            .flat_map(|of| &of.machines);
+            .filter(|hosts| hosts.case == pass.case && hosts.pass == pass.pass)
+            .flat_map(|hosts| &hosts.machines);
         let machine = machines.find(|machine| machine.host as usize == place);
         let own = with_machine(only(pass, host), machine);
         (!own.jobs.is_empty()).then_some(own)

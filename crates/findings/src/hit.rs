@@ -215,16 +215,16 @@ fn worst(hits: &[Hit]) -> Option<usize> {
     (grades.len() == hits.len() && most > least).then_some(place)
 }
 
-/// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of `of` cases. Two long names
+/// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of `total` cases. Two long names
 /// would leave no room on the line for what is said of them.
-fn opening(names: &[&str], of: usize) -> String {
+fn opening(names: &[&str], total: usize) -> String {
     let length: usize = names.iter().map(|name| name.chars().count()).sum();
     match names.len() {
         0 | 1 => format!("{}:", listed(names, "and")),
         2..=NAMES if length <= LONGEST => format!("{}:", listed(names, "and")),
-        2 if of == 2 => "In both cases,".to_owned(),
-        n if n == of => format!("In all {n} cases,"),
-        n => format!("In {n} of {of} cases,"),
+        2 if total == 2 => "In both cases,".to_owned(),
+        n if n == total => format!("In all {n} cases,"),
+        n => format!("In {n} of {total} cases,"),
     }
 }
 

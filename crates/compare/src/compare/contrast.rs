@@ -78,7 +78,7 @@ impl Quantity {
         let latencies = clocks.flat_map(|clocked| {
             let percentiles = PERCENTILES
                 .iter()
-                .map(move |of| Self::Percentile(clocked, of));
+                .map(move |percentile| Self::Percentile(clocked, percentile));
             [Self::Mean(clocked)].into_iter().chain(percentiles)
         });
         [Self::Iops]

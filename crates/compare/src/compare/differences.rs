@@ -179,12 +179,12 @@ fn per_pass(ns: f64) -> String {
     }
 }
 
-/// What `of` gives for each target, joined by commas; targets in a row with the same text share it.
+/// The text of each target, joined by commas; targets in a row with the same text share it.
 pub(crate) fn each(
     record: &Record,
-    of: impl Fn(&blocklab_record::TargetFacts) -> String,
+    text: impl Fn(&blocklab_record::TargetFacts) -> String,
 ) -> String {
-    let mut values: Vec<String> = record.targets.iter().map(of).collect();
+    let mut values: Vec<String> = record.targets.iter().map(text).collect();
     values.dedup();
     values.join(", ")
 }

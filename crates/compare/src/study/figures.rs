@@ -178,11 +178,14 @@ fn is_unknown(row: &Row, figure: Figure) -> bool {
 
 /// The value of a cell: a figure, its ratio to another system, or the ratio of that to another
 /// case.
-fn cell_value(cell: &Cell, of: impl Fn(&str, Option<&str>) -> Option<Value>) -> Option<Value> {
-    let above = system_ratio(cell, cell.case.as_deref(), &of)?;
+fn cell_value(
+    cell: &Cell,
+    value_of: impl Fn(&str, Option<&str>) -> Option<Value>,
+) -> Option<Value> {
+    let above = system_ratio(cell, cell.case.as_deref(), &value_of)?;
     match &cell.than {
         None => Some(above),
-        than => quotient(above, system_ratio(cell, than.as_deref(), &of)?),
+        than => quotient(above, system_ratio(cell, than.as_deref(), &value_of)?),
     }
 }
 
@@ -190,12 +193,12 @@ fn cell_value(cell: &Cell, of: impl Fn(&str, Option<&str>) -> Option<Value>) -> 
 fn system_ratio(
     cell: &Cell,
     case: Option<&str>,
-    of: impl Fn(&str, Option<&str>) -> Option<Value>,
+    value_of: impl Fn(&str, Option<&str>) -> Option<Value>,
 ) -> Option<Value> {
-    let above = of(&cell.system, case)?;
+    let above = value_of(&cell.system, case)?;
     match &cell.over {
         None => Some(above),
-        Some(below) => quotient(above, of(below, case)?),
+        Some(below) => quotient(above, value_of(below, case)?),
     }
 }
 

@@ -48,9 +48,9 @@ pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64>
 }
 
 /// The sum over all jobs of these passes; `None` if a job was not counted.
-fn threads_sum(passes: &[&Measurement], of: fn(&ThreadUse) -> u64) -> Option<f64> {
+fn threads_sum(passes: &[&Measurement], counted: fn(&ThreadUse) -> u64) -> Option<f64> {
     let jobs = passes.iter().flat_map(|pass| &pass.jobs);
-    let each = jobs.map(|job| Some(of(job.threads_use.as_ref()?)));
+    let each = jobs.map(|job| Some(counted(job.threads_use.as_ref()?)));
     Some(each.sum::<Option<u64>>()? as f64)
 }
 

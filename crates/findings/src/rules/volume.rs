@@ -48,12 +48,12 @@ pub(super) fn volume_statistics(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 /// Share of a case's time, of the volume that exceeded it longest.
-fn share(case: &CaseView<'_>, of: fn(&Exceeded) -> u64) -> f64 {
+fn share(case: &CaseView<'_>, exceeded_us_of: fn(&Exceeded) -> u64) -> f64 {
     let time: u64 = case.passes.iter().map(|pass| pass.elapsed_ns).sum();
     let mut exceeded_us = 0;
     for pass in &case.passes {
         let disks = pass.disks.iter().filter_map(|disk| disk.exceeded.as_ref());
-        exceeded_us += disks.map(of).max().unwrap_or(0);
+        exceeded_us += disks.map(exceeded_us_of).max().unwrap_or(0);
     }
     (exceeded_us as f64 * 1e3 / time.max(1) as f64).min(1.0)
 }

@@ -89,7 +89,7 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
     spread(&flow.clat, with_clat, fields);
     // One list for both: that of the total latency wins, as in fio.
     let with_percentiles = style.percentiles_of[1] || style.percentiles_of[2];
-    let of = if style.percentiles_of[2] {
+    let latency = if style.percentiles_of[2] {
         &flow.lat
     } else {
         &flow.clat
@@ -99,7 +99,7 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
     } else {
         &[]
     };
-    let found = percentiles(&of.histogram, wanted);
+    let found = percentiles(&latency.histogram, wanted);
     for index in 0..PERCENTILES {
         fields.push(match found.get(index) {
             Some((percent, ns)) => format!("{percent:.6}%={}", ns / 1000),
