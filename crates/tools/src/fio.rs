@@ -129,13 +129,8 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     own.add_from_environment(env::var(DESTROY_DATA_VARIABLE).ok().as_deref())?;
     let command = dialect::parse_command(&own.rest)?;
     let general = &command.general;
-    if let Some(text) = help::requested(general)? {
+    if let Some(text) = told(general)? {
         terminal::print(text)?;
-        return Ok(status::DONE);
-    }
-    if general.idle == Some(Profiled::Calibration) {
-        let idleness = Profiler::start(Profiled::Calibration).finish();
-        terminal::print(idleness.normal())?;
         return Ok(status::DONE);
     }
     if let Some(path) = &general.inflate_log {
@@ -194,6 +189,15 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
         debugging,
         &interrupted,
     )
+}
+
+/// What a command line is answered with that asks for no run: help, or how fast the processor idles.
+fn told(general: &General) -> Result<Option<String>> {
+    if let Some(text) = help::requested(general)? {
+        return Ok(Some(text));
+    }
+    let is_calibration = general.idle == Some(Profiled::Calibration);
+    Ok(is_calibration.then(|| Profiler::start(Profiled::Calibration).finish().normal()))
 }
 
 /// The name of the run in the store: of the first job file, else of the first job, else `fio`.
