@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cpu, DiskUse, Environment, Interval, IntervalDirection, JobResult, Measurement, ModelUse,
-    Record, Statistic, Status, Unknown,
+    Cpu, DiskUse, Environment, Interval, IntervalDirection, JobResult, Measurement, ModelUse, Note,
+    NoteLevel, Record, Statistic, Status, Unknown,
 };
 
 /// What several hosts measured together.
@@ -238,12 +238,14 @@ pub fn merge_parts(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFlee
         environment: run.record.environment.clone(),
         clock: run.clock.clone(),
     });
-    let mut passes = Vec::new();
-    let mut measurements = Vec::new();
-    for parts in by_pass(runs) {
-        passes.push(pass(&parts));
-        measurements.push(together(&parts, &names));
-    }
+    let by_pass = by_pass(runs);
+    let passes: Vec<FleetPass> = by_pass.iter().map(|parts| pass(parts)).collect();
+    // A pass that some hosts did not come to has their rates missing: beside whole ones it would
+    // pull the mean of the case down.
+    let (whole, cut): (Vec<_>, Vec<_>) = by_pass
+        .iter()
+        .partition(|parts| parts.len() == most_hosts(&by_pass, case_of(parts)));
+    let measurements = whole.iter().map(|parts| together(parts, &names)).collect();
     let mut merged = Record {
         started_at: records
             .iter()
@@ -267,6 +269,16 @@ pub fn merge_parts(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFlee
         note: None,
         ..first.clone()
     };
+    for parts in cut {
+        let hosts = most_hosts(&by_pass, case_of(parts));
+        let why = format!(
+            "pass {} was measured by {} of {hosts} hosts, so it is in no figure",
+            parts[0].measured.pass,
+            parts.len()
+        );
+        let note = Note::new(NoteLevel::Ignored, case_of(parts), why);
+        note.add_to(&mut merged.notes);
+    }
     // The plan names the targets of one host: it cannot be run again for all.
     (merged.requested.plan, merged.requested.plan_format) = (None, None);
     for record in &records[1..] {
@@ -394,6 +406,16 @@ fn by_pass(runs: &[HostRun]) -> Vec<Vec<Part<'_>>> {
         }
     }
     order
+}
+
+fn case_of<'a>(pass: &[Part<'a>]) -> &'a str {
+    &pass[0].measured.case
+}
+
+/// The hosts that took part in the pass of this case to which the most came.
+fn most_hosts(passes: &[Vec<Part<'_>>], case: &str) -> usize {
+    let passes = passes.iter().filter(|parts| case_of(parts) == case);
+    passes.map(Vec::len).max().unwrap_or(0)
 }
 
 /// When a measurement began and ended, and when its ramp was over: nanoseconds since 1970, by the
