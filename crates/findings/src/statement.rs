@@ -163,6 +163,13 @@ mod tests {
         busy(&[97.2, 96.9], "it was 97 % busy");
         let took = [[delay(950e3)], [delay(1.2e6)]];
         check("took {} each", &took, "took 950 µs to 1.20 ms each");
+        for (measured, expected) in [
+            (49_000_000, "49.0 ms"),
+            (50_000_000, "0.1 s"),
+            (6_000_000_000, "6.0 s"),
+        ] {
+            check("{}", &[[time(Nanos(measured))]], expected);
+        }
     }
 
     #[test]
