@@ -80,3 +80,23 @@ fn a_moment_that_is_over_is_refused() {
     let several = lab.blocklab(line.split(' '));
     assert_eq!(several.code, Some(2), "{}", several.err);
 }
+
+/// The story: runs one after the other, of one pass and of three, were merged into three passes, two
+/// of them with the rate of one host, "in which all had" that rate.
+#[test]
+fn a_pass_of_one_host_is_no_figure_of_two() {
+    let lab = Lab::new();
+    for (name, passes) in [("a", "1"), ("b", "3")] {
+        let line = "run -q --rw randread --target null --runtime 100ms --ramp 0s --repeat";
+        good(lab.blocklab(line.split(' ').chain([passes, "--name", name])));
+    }
+    let merged = good(lab.blocklab("merge a b".split(' ')));
+    for pass in [2, 3] {
+        let note = format!("pass {pass} was measured by 1 of 2 hosts");
+        assert!(merged.contains(&note), "{merged}");
+    }
+    assert!(merged.contains("together for 0"), "{merged}");
+    assert!(!merged.contains("in which all had"), "{merged}");
+    let record = lab.store().load("latest").expect("the merged run").record;
+    assert_eq!(record.measurements.len(), 1);
+}

@@ -25,6 +25,16 @@ pub struct Fleet {
     pub lost: Vec<LostHost>,
 }
 
+impl Fleet {
+    /// The passes of a case to which the most hosts came. The others have the rates of some hosts
+    /// missing, and are in no figure.
+    pub fn whole_passes(&self, case: &str) -> impl Iterator<Item = &FleetPass> + Clone {
+        let passes = self.passes.iter().filter(move |pass| pass.case == case);
+        let most = passes.clone().map(|pass| pass.hosts).max();
+        passes.filter(move |pass| Some(pass.hosts) == most)
+    }
+}
+
 /// A host whose share is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostHost {
@@ -239,13 +249,12 @@ pub fn merge_parts(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFlee
         clock: run.clock.clone(),
     });
     let by_pass = by_pass(runs);
-    let passes: Vec<FleetPass> = by_pass.iter().map(|parts| pass(parts)).collect();
-    // A pass that some hosts did not come to has their rates missing: beside whole ones it would
-    // pull the mean of the case down.
-    let (whole, cut): (Vec<_>, Vec<_>) = by_pass
-        .iter()
-        .partition(|parts| parts.len() == most_hosts(&by_pass, case_of(parts)));
-    let measurements = whole.iter().map(|parts| together(parts, &names)).collect();
+    let fleet = Fleet {
+        hosts: hosts.collect(),
+        passes: by_pass.iter().map(|parts| pass(parts)).collect(),
+        lost: lost.to_vec(),
+    };
+    let (measurements, left_out) = measurements(&by_pass, &fleet, &names);
     let mut merged = Record {
         started_at: records
             .iter()
@@ -260,23 +269,12 @@ pub fn merge_parts(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFlee
         status: status(&records, lost),
         failure: failure(&records, &names, lost),
         targets: targets(&records, &names),
-        fleet: Some(Box::new(Fleet {
-            hosts: hosts.collect(),
-            passes,
-            lost: lost.to_vec(),
-        })),
+        fleet: Some(Box::new(fleet)),
         measurements,
         note: None,
         ..first.clone()
     };
-    for parts in cut {
-        let hosts = most_hosts(&by_pass, case_of(parts));
-        let why = format!(
-            "pass {} was measured by {} of {hosts} hosts, so it is in no figure",
-            parts[0].measured.pass,
-            parts.len()
-        );
-        let note = Note::new(NoteLevel::Ignored, case_of(parts), why);
+    for note in left_out {
         note.add_to(&mut merged.notes);
     }
     // The plan names the targets of one host: it cannot be run again for all.
@@ -287,6 +285,33 @@ pub fn merge_parts(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFlee
         }
     }
     Ok(merged)
+}
+
+/// The passes that all hosts of a case came to, and a note on each of the others: beside whole ones,
+/// a pass in which the rates of some hosts are missing would pull the mean of the case down.
+fn measurements(
+    by_pass: &[Vec<Part<'_>>],
+    fleet: &Fleet,
+    names: &[String],
+) -> (Vec<Measurement>, Vec<Note>) {
+    let (mut measurements, mut left_out) = (Vec::new(), Vec::new());
+    for (parts, pass) in by_pass.iter().zip(&fleet.passes) {
+        let most = fleet
+            .whole_passes(&pass.case)
+            .map(|whole| whole.hosts)
+            .max();
+        match most.filter(|most| pass.hosts < *most) {
+            None => measurements.push(together(parts, names)),
+            Some(most) => {
+                let why = format!(
+                    "pass {} was measured by {} of {most} hosts, so it is in no figure",
+                    pass.pass, pass.hosts
+                );
+                left_out.push(Note::new(NoteLevel::Ignored, &*pass.case, why));
+            }
+        }
+    }
+    (measurements, left_out)
 }
 
 fn check(records: &[&Record], lost: &[LostHost]) -> Result<(), NoFleet> {
@@ -406,16 +431,6 @@ fn by_pass(runs: &[HostRun]) -> Vec<Vec<Part<'_>>> {
         }
     }
     order
-}
-
-fn case_of<'a>(pass: &[Part<'a>]) -> &'a str {
-    &pass[0].measured.case
-}
-
-/// The hosts that took part in the pass of this case to which the most came.
-fn most_hosts(passes: &[Vec<Part<'_>>], case: &str) -> usize {
-    let passes = passes.iter().filter(|parts| case_of(parts) == case);
-    passes.map(Vec::len).max().unwrap_or(0)
 }
 
 /// When a measurement began and ended, and when its ramp was over: nanoseconds since 1970, by the

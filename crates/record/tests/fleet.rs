@@ -96,6 +96,11 @@ fn a_host_that_broke_off_is_named_and_its_figures_stay() {
     let fleet = merged.fleet.expect("hosts");
     let hosts: Vec<u32> = fleet.passes.iter().map(|pass| pass.hosts).collect();
     assert_eq!(hosts, [2, 1]);
+    // The second one has no rate "in which all had" it.
+    let whole: Vec<u32> = (fleet.whole_passes(&fleet.passes[0].case))
+        .map(|pass| pass.pass)
+        .collect();
+    assert_eq!(whole, [fleet.passes[0].pass]);
     // The second pass would have the rate of one host beside a first one with that of both.
     assert_eq!(merged.measurements.len(), 1);
     let note = merged.notes.last().expect("a note");

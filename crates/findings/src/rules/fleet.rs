@@ -37,7 +37,7 @@ pub(super) fn common_window(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Start the hosts at one moment (`run --start-at`), with clocks that are kept in \
                   step, and give all of them the same time.";
     per_case(cases, "common-window", Some(advice), |case| {
-        let passes = fleet.passes.iter().filter(|pass| pass.case == case.name);
+        let passes = fleet.whole_passes(case.name);
         let shares = passes.filter_map(|pass: &FleetPass| pass.window_percent);
         let least = shares.reduce(f64::min)?;
         (least < TOGETHER_PERCENT).then(|| {

@@ -84,20 +84,26 @@ fn figures(direction: &RowDirection) -> [String; 5] {
 
 /// How far the hosts ran a case at the same time, in the worst pass; `None` if no times are known.
 fn together(fleet: &Fleet, case: &str) -> Option<String> {
-    let passes = || fleet.passes.iter().filter(|pass| pass.case == case);
-    let worst = |skew: fn(&FleetPass) -> Option<u64>| passes().filter_map(skew).max();
+    let passes = fleet.whole_passes(case);
+    let worst = |skew: fn(&FleetPass) -> Option<u64>| passes.clone().filter_map(skew).max();
     let start = Nanos(worst(|pass| pass.start_skew_ns)?);
     let end = Nanos(worst(|pass| pass.end_skew_ns)?);
-    let window = passes()
+    let window = passes
+        .clone()
         .filter_map(|pass| pass.window_percent)
         .reduce(f64::min)?;
-    let rates: Vec<f64> = passes().filter_map(|pass| pass.iops).collect();
-    let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    let rates: Vec<f64> = passes.filter_map(|pass| pass.iops).collect();
+    // Hosts that were never measured at once had no rate at once.
+    let had = match rates.len() {
+        0 => String::new(),
+        known => {
+            let mean = rates.iter().sum::<f64>() / known as f64;
+            format!(", in which all had {} IOPS", count(mean))
+        }
+    };
     Some(format!(
-        "together for {} of the time, in which all had {} IOPS; the starts lie {start} apart at \
-         most, the ends {end}",
-        facts::percent(window),
-        count(mean)
+        "together for {} of the time{had}; the starts lie {start} apart at most, the ends {end}",
+        facts::percent(window)
     ))
 }
 
