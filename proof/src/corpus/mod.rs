@@ -271,7 +271,7 @@ pub fn page(verdicts: &[Verdict]) -> String {
         .iter()
         .filter(|verdict| verdict.found != in_order(&verdict.scenario.labels))
         .collect();
-    page.push_str("\n## Where a label and a finding part\n\n");
+    page.push_str("\n## Where label and finding differ\n\n");
     if wrong.is_empty() {
         page.push_str("Nowhere.\n");
     }

@@ -114,7 +114,7 @@ pub const RULES: [(&str, &str); 70] = [
     ),
     (
         "bucket-amortised",
-        "seconds on a rested volume, held against documents",
+        "seconds on a rested volume, compared with documents",
     ),
     ("separate-budgets", "half writes, at the limit of writes"),
     (
@@ -128,7 +128,7 @@ pub const RULES: [(&str, &str); 70] = [
     ("under-delivery", "a volume of 94 to 96 % of what was sold"),
     (
         "limit-of-another-date",
-        "the limits of 2017, held against those of today",
+        "the limits of 2017, compared with those of today",
     ),
     (
         "physical-not-contractual",
