@@ -1,7 +1,7 @@
 //! In: the words of a command line.
 //! Out: the parsed arguments of every command; help texts, from which manual pages and completions are
 //! generated.
-//! Never: carries anything out, reads a file, or asks the environment.
+//! Never: carries anything out or reads a file.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -9,9 +9,9 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_compare::gate::percent;
+use blocklab_console::terminal;
 use blocklab_report::document::Form;
 use blocklab_tools::args::{CdmArgs, DiskspdArgs, FioArgs, VdbenchArgs};
-use blocklab_units::Style;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
@@ -271,7 +271,7 @@ pub struct ShowArgs {
     pub form: FormArgs,
 }
 
-/// How a result is printed.
+/// The values of `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum View {
     /// For a terminal
@@ -296,15 +296,24 @@ pub struct FormArgs {
     format: View,
 }
 
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// As JSON.
+    Json,
+    /// As a document in this form.
+    Document(Form),
+}
+
 impl FormArgs {
-    /// The form of a document; `None`: JSON.
-    pub fn form(self, style: Style) -> Option<Form> {
+    /// How the result is printed; text in the style of the terminal at standard output.
+    pub fn output(self) -> Output {
         match self.format {
-            _ if self.json => None,
-            View::Text => Some(Form::Text(style)),
-            View::Markdown => Some(Form::Markdown),
-            View::Html => Some(Form::Html),
-            View::Json => None,
+            _ if self.json => Output::Json,
+            View::Text => Output::Document(Form::Text(terminal::style())),
+            View::Markdown => Output::Document(Form::Markdown),
+            View::Html => Output::Document(Form::Html),
+            View::Json => Output::Json,
         }
     }
 }

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use blocklab_compare::gate::Asked;
-use blocklab_console::terminal;
 use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
 use clap::{Args, ValueHint};
 
 use super::run::run_name;
-use super::{FormArgs, GateArgs};
+use super::{FormArgs, GateArgs, Output};
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
@@ -54,9 +53,12 @@ pub struct MergeArgs {
 impl MergeArgs {
     /// Where and in which form the merged run is shown and kept, and by which conditions it is judged.
     pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
-        let form = self.form.form(terminal::style());
+        let form = match self.form.output() {
+            Output::Json => Form::Json,
+            Output::Document(form) => Form::Words(form),
+        };
         Wanted {
-            form: form.map_or(Form::Json, Form::Words),
+            form,
             page: self.html.clone(),
             junit: self.gate.junit.clone(),
             over: Over::forced(self.force),

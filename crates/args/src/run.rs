@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_compare::gate::Asked;
-use blocklab_console::terminal;
 use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
 use blocklab_store::is_id;
@@ -14,7 +13,7 @@ use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
-use super::{FormArgs, GateArgs, ReplayArgs, at_least_one, share, written};
+use super::{FormArgs, GateArgs, Output, ReplayArgs, at_least_one, share, written};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -168,10 +167,10 @@ pub struct RunArgs {
 impl RunArgs {
     /// Where and in which form the run is shown and kept, and by which conditions it is judged.
     pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
-        let form = match self.form.form(terminal::style()) {
+        let form = match self.form.output() {
             _ if self.json_lines => Form::JsonLines,
-            None => Form::Json,
-            Some(form) => Form::Words(form),
+            Output::Json => Form::Json,
+            Output::Document(form) => Form::Words(form),
         };
         Wanted {
             form,

@@ -29,7 +29,7 @@ use blocklab_workload::Address;
 
 use crate::trace::fit::Load;
 use crate::{answer, chosen};
-use blocklab_args::AdviseArgs;
+use blocklab_args::{AdviseArgs, Output};
 use measured::Taken;
 use recorded::Recorded;
 
@@ -66,7 +66,7 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn print(args: &AdviseArgs, answer: &Advice) -> Result<()> {
-    if let Some(Form::Html) = args.form.form(terminal::style()) {
+    if args.form.output() == Output::Document(Form::Html) {
         return terminal::print_styled(blocklab_page::advice(answer));
     }
     let form = form::advice(answer);

@@ -18,7 +18,7 @@ use blocklab_store::Store;
 use serde::Serialize;
 
 use crate::{answer as form, chosen};
-use blocklab_args::CompareArgs;
+use blocklab_args::{CompareArgs, Output};
 
 /// The JSON output.
 #[derive(Serialize)]
@@ -44,9 +44,11 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
         against: &against,
         gate: gate.as_ref(),
     };
-    match args.form.form(terminal::style()) {
-        None => terminal::print_styled(form::json(("history_comparison_format", 1), &fields)?)?,
-        Some(form) => {
+    match args.form.output() {
+        Output::Json => {
+            terminal::print_styled(form::json(("history_comparison_format", 1), &fields)?)?
+        }
+        Output::Document(form) => {
             let words = views::against_history(&against).print(form);
             let answers = match form {
                 blocklab_report::document::Form::Html => {

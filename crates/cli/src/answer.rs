@@ -7,40 +7,40 @@ use blocklab_console::terminal;
 use blocklab_report::document::Document;
 use serde::Serialize;
 
-use blocklab_args::FormArgs;
+use blocklab_args::{FormArgs, Output};
 
 #[derive(Serialize)]
 struct Envelope<'a, T> {
     #[serde(flatten)]
-    form: BTreeMap<&'static str, u32>,
+    format: BTreeMap<&'static str, u32>,
     #[serde(flatten)]
     fields: &'a T,
 }
 
 /// One indented JSON object with a newline at the end. Its first field is the name of the format with
 /// its version, which changes when the meaning of a field does, and not when one is added.
-pub fn json(form: (&'static str, u32), fields: &impl Serialize) -> Result<String> {
+pub fn json(name_and_version: (&'static str, u32), fields: &impl Serialize) -> Result<String> {
     let whole = Envelope {
-        form: BTreeMap::from([form]),
+        format: BTreeMap::from([name_and_version]),
         fields,
     };
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }
 
 /// The fields of a format that has only one.
-pub fn only<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static str, &'a T> {
+pub fn one_field<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static str, &'a T> {
     BTreeMap::from([(key, value)])
 }
 
 /// Prints a view as JSON fields or as a document, as the options request.
 pub fn print(
-    how: FormArgs,
-    form: (&'static str, u32),
+    form: FormArgs,
+    name_and_version: (&'static str, u32),
     fields: &impl Serialize,
     document: impl FnOnce() -> Document,
 ) -> Result<()> {
-    terminal::print_styled(match how.form(terminal::style()) {
-        None => json(form, fields)?,
-        Some(form) => document().print(form),
+    terminal::print_styled(match form.output() {
+        Output::Json => json(name_and_version, fields)?,
+        Output::Document(form) => document().print(form),
     })
 }

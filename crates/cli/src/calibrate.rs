@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::again::plan_of;
 use crate::answer;
 use crate::chosen;
-use blocklab_args::CalibrateArgs;
+use blocklab_args::{CalibrateArgs, Output};
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_results::output::{self, Over};
 
@@ -49,9 +49,9 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     }
     let mut document = calibration(&fitted, &residuals);
     document.parts.push(closing(args));
-    terminal::print_styled(match args.form.form(terminal::style()) {
-        None => json(args, &fitted, &residuals)?,
-        Some(form) => document.print(form),
+    terminal::print_styled(match args.form.output() {
+        Output::Json => json(args, &fitted, &residuals)?,
+        Output::Document(form) => document.print(form),
     })?;
     Ok(ExitCode::SUCCESS)
 }

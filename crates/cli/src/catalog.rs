@@ -11,10 +11,10 @@ use blocklab_workload::Date;
 
 use crate::answer;
 use blocklab_args::{
-    CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
+    CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs, Output,
 };
 use blocklab_console::{place, terminal};
-use blocklab_report::document::{Column, Document, Form, Part, Table};
+use blocklab_report::document::{Column, Document, Part, Table};
 
 mod sheet;
 
@@ -37,7 +37,7 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
     let (sheets, refused): (Vec<_>, Vec<_>) = described.partition(Result::is_ok);
     let sheets: Vec<Sheet> = sheets.into_iter().flatten().collect();
     if !sheets.is_empty() {
-        terminal::print_styled(sheets_in(args.form.form(terminal::style()), &sheets)?)?;
+        terminal::print_styled(printed(&sheets, args.form.output())?)?;
     }
     let refused = refused.into_iter().filter_map(Result::err);
     let refused: Vec<String> = refused.map(|error| readable(error).to_string()).collect();
@@ -47,9 +47,9 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
     bail!(refused.join("\n"))
 }
 
-/// Prints sheets in a format: in JSON as one object after another; `None` is JSON.
-fn sheets_in(form: Option<Form>, sheets: &[Sheet]) -> Result<String> {
-    let Some(form) = form else {
+/// The text of sheets; in JSON as one object after another.
+fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
+    let Output::Document(form) = output else {
         let objects = sheets
             .iter()
             .map(|sheet| answer::json(("catalog_show_format", 1), sheet));
@@ -108,10 +108,10 @@ fn list(args: &CatalogListArgs) -> Result<()> {
     let known = catalog.known_region(&name, &region);
     known.map_err(|problem| anyhow::anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
-    if listed.is_empty() && args.form.form(terminal::style()).is_some() {
+    if listed.is_empty() && args.form.output() != Output::Json {
         explain_nothing(&catalog, args)?;
     }
-    let fields = answer::only("types", &listed);
+    let fields = answer::one_field("types", &listed);
     answer::print(args.form, ("catalog_list_format", 1), &fields, || {
         document(&listed, currency_of(&region), args.vendor.is_some())
     })
@@ -221,7 +221,10 @@ fn import_files(args: &CatalogImportArgs) -> Result<()> {
     }
     let done = import(&files, &folder)?;
     terminal::print(if args.json {
-        answer::json(("catalog_import_format", 1), &answer::only("files", &done))?
+        answer::json(
+            ("catalog_import_format", 1),
+            &answer::one_field("files", &done),
+        )?
     } else {
         done.iter().map(summary).collect()
     })
@@ -278,6 +281,7 @@ fn summary(done: &Imported) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_report::document::Form;
     use blocklab_units::Style;
 
     use super::*;

@@ -15,7 +15,7 @@ use blocklab_store::Store;
 
 use crate::gate::{self as gate_args, Asking};
 use crate::{against, chosen};
-use blocklab_args::CompareArgs;
+use blocklab_args::{CompareArgs, Output};
 use blocklab_console::terminal;
 use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
@@ -115,17 +115,17 @@ fn show(
         output::write(path, page(all, comparison), Over::forced(args.force))?;
     }
     let is_page_printed = args.html.as_deref() == Some(Path::new("-"));
-    match args.form.form(terminal::style()) {
-        None => terminal::print_styled(json::comparison(all, comparison, gate)),
-        Some(_) if is_page_printed => {
+    match args.form.output() {
+        Output::Json => terminal::print_styled(json::comparison(all, comparison, gate)),
+        Output::Document(_) if is_page_printed => {
             gate::print_aside(gate);
             Ok(())
         }
-        Some(Form::Html) => {
+        Output::Document(Form::Html) => {
             gate::print_aside(gate);
             terminal::print_data(page(all, comparison))
         }
-        Some(form) => {
+        Output::Document(form) => {
             let words = views::comparison(all, comparison).print(form);
             let written = match &args.html {
                 Some(path) if form != Form::Markdown => format!("\nReport  {}\n", path.display()),

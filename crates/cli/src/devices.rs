@@ -13,7 +13,7 @@ use blocklab_report::document::{Column, Document, Entry, Part, Table};
 pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
-    let fields = answer::only("devices", &devices);
+    let fields = answer::one_field("devices", &devices);
     answer::print(args.form, ("devices_format", 1), &fields, || {
         document(&devices)
     })

@@ -19,7 +19,7 @@ use blocklab_workload::Address;
 
 use crate::chosen;
 use crate::gate::{self as gate_args, Asking};
-use blocklab_args::DiagnoseArgs;
+use blocklab_args::{DiagnoseArgs, Output};
 use blocklab_console::terminal;
 use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
@@ -56,13 +56,11 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.html.as_deref() == Some(Path::new("-")) {
         gate::print_aside(worst)
     } else {
-        terminal::print_styled(
-            match (&pages[..], args.form.form(terminal::style()).is_none()) {
-                ([only], _) => only.clone(),
-                (_, true) => format!("[{}]\n", pages.join(",")),
-                (_, false) => pages.join("\n"),
-            },
-        )?
+        terminal::print_styled(match (&pages[..], args.form.output() == Output::Json) {
+            ([only], _) => only.clone(),
+            (_, true) => format!("[{}]\n", pages.join(",")),
+            (_, false) => pages.join("\n"),
+        })?
     }
     let answered = gates.iter().filter_map(|(record, gate)| {
         let runs = vec![record];
@@ -117,13 +115,13 @@ fn one(
         ..Evidence::default()
     };
     let gate = answer(asked, evidence);
-    let text = match args.form.form(terminal::style()) {
-        None => json::diagnosis(record, &diagnosis, gate.as_ref()),
-        Some(Form::Html) => {
+    let text = match args.form.output() {
+        Output::Json => json::diagnosis(record, &diagnosis, gate.as_ref()),
+        Output::Document(Form::Html) => {
             gate::print_aside(gate.as_ref());
             blocklab_page::diagnosis(record, &diagnosis)
         }
-        Some(form) => {
+        Output::Document(form) => {
             let words = views::diagnosis(record, &diagnosis).print(form);
             let file = args.html.as_ref();
             let page = file.map(|path| format!("\nReport  {}\n", path.display()));

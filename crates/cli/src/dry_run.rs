@@ -88,7 +88,7 @@ pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<
             ..forecast_of(system, plan, found, setting.catalog)
         });
     }
-    let fields = answer::only("systems", &systems);
+    let fields = answer::one_field("systems", &systems);
     answer::print(form, ("dry_run_format", 1), &fields, || {
         document(request, &systems, setting.store)
     })

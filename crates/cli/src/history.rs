@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::answer;
 use crate::list::{is_wanted, warn_of};
-use blocklab_args::HistoryArgs;
+use blocklab_args::{HistoryArgs, Output};
 
 /// The JSON output.
 #[derive(Serialize)]
@@ -31,10 +31,10 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     let index = store.index(&DERIVATION);
     warn_of(&index.damaged, store);
     let (runs, found) = found(args, store, &index)?;
-    terminal::print_styled(match args.form.form(terminal::style()) {
-        None => answer::json(FORM, &Fields::new(runs, &found))?,
-        Some(Form::Html) => page::history(&found),
-        Some(form) => views::history(&found).print(form),
+    terminal::print_styled(match args.form.output() {
+        Output::Json => answer::json(FORM, &Fields::new(runs, &found))?,
+        Output::Document(Form::Html) => page::history(&found),
+        Output::Document(form) => views::history(&found).print(form),
     })
 }
 

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::answer;
-use blocklab_args::{Ended, FilterArgs, ListArgs};
+use blocklab_args::{Ended, FilterArgs, ListArgs, Output};
 
 /// A run and what it is known by.
 #[derive(Serialize)]
@@ -57,10 +57,9 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         runs: &lines,
         damaged: &listing.damaged,
     };
-    let style = terminal::style();
     // Only a terminal has no room for all of it.
-    let width = match args.form.form(style) {
-        Some(Form::Text(style)) => style.width.map(usize::from),
+    let width = match args.form.output() {
+        Output::Document(Form::Text(style)) => style.width.map(usize::from),
         _ => None,
     };
     answer::print(args.form, ("list_format", 1), &fields, || {

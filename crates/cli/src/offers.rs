@@ -16,7 +16,7 @@ pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let place = place(catalog, &args.place)?;
     let offered = least_of_each(catalog, need, &place);
     let rows: Vec<OfferRow<'_>> = offered.iter().map(OfferRow::new).collect();
-    let fields = answer::only("offers", &rows);
+    let fields = answer::one_field("offers", &rows);
     answer::print(args.form, ("offers_format", 1), &fields, || {
         document(need, &place, &offered)
     })

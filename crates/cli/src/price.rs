@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::{chosen, offers};
-use blocklab_args::{PriceArgs, PriceBy};
+use blocklab_args::{Output, PriceArgs, PriceBy};
 use blocklab_console::terminal;
 
 /// Prints what runs and addresses cost, cheapest first.
@@ -41,9 +41,9 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     sort(&mut all, by);
     let currency = args.currency.as_ref();
     let today = today();
-    terminal::print_styled(match args.form.form(terminal::style()) {
-        None => json::prices(&all, by, currency, today),
-        Some(form) => prices(&all, by, currency, today).print(form),
+    terminal::print_styled(match args.form.output() {
+        Output::Json => json::prices(&all, by, currency, today),
+        Output::Document(form) => prices(&all, by, currency, today).print(form),
     })
 }
 

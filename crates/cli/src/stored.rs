@@ -19,26 +19,28 @@ use blocklab_units::did_you_mean;
 use clap::ValueEnum;
 
 use crate::{chosen, load};
-use blocklab_args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs};
+use blocklab_args::{ExportArgs, Format, Output, ReportArgs, RmArgs, ShowArgs};
 
 /// Prints the result of a stored run.
 pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     let mut record = chosen::record(&args.run, store)?;
     let mut assessment = assess(&record);
     if !args.case.is_empty() {
-        only(&args.case, &mut record, &mut assessment)?;
+        keep_cases(&args.case, &mut record, &mut assessment)?;
     }
-    terminal::print_styled(match args.form.form(terminal::style()) {
-        None => json::summary(&record, &assessment, None),
-        Some(form) if args.findings => views::evidence(&record, &assessment).print(form),
-        Some(Form::Html) => blocklab_page::runs(&[(&record, &assessment)]),
-        Some(form) => views::summary(&record, &assessment).print(form),
+    terminal::print_styled(match args.form.output() {
+        Output::Json => json::summary(&record, &assessment, None),
+        Output::Document(form) if args.findings => {
+            views::evidence(&record, &assessment).print(form)
+        }
+        Output::Document(Form::Html) => blocklab_page::runs(&[(&record, &assessment)]),
+        Output::Document(form) => views::summary(&record, &assessment).print(form),
     })
 }
 
 /// Drops all cases but those of these names, and the findings about the others. The findings are made
 /// before, because some compare a case with the rest of the run.
-fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> Result<()> {
+fn keep_cases(names: &[String], record: &mut Record, assessment: &mut Assessment) -> Result<()> {
     let known: Vec<&str> = assessment.rows.iter().map(|row| &*row.case).collect();
     for name in names {
         if !known.contains(&&**name) {

@@ -7,7 +7,7 @@ use blocklab_findings::assess;
 use blocklab_record::Record;
 use blocklab_report::views;
 
-use blocklab_args::FormArgs;
+use blocklab_args::{FormArgs, Output};
 
 /// The points so far, case by case.
 #[derive(Debug, Default)]
@@ -33,14 +33,14 @@ impl Curves {
     }
 
     /// Prints the curves that have at least two points.
-    pub(super) fn print(self, name: &str, how: FormArgs) -> Result<()> {
+    pub(super) fn print(self, name: &str, form: FormArgs) -> Result<()> {
         let curves = self.cases.into_iter().filter_map(|(case, points)| {
             let scaling = Scaling::new(points)?;
             Some((case, scaling))
         });
         let curves: Vec<(String, Scaling)> = curves.collect();
         // In JSON, only the runs of the launches are printed, one after the other.
-        let Some(form) = how.form(terminal::style()) else {
+        let Output::Document(form) = form.output() else {
             return Ok(());
         };
         let curve = views::scaling(name, &curves).print(form);

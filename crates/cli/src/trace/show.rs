@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::opened::Opened;
 use super::{fit, opened, rates};
 use crate::answer;
-use blocklab_args::TraceShowArgs;
+use blocklab_args::{Output, TraceShowArgs};
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -45,7 +45,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
     let beside = windows.map(|windows| beside(windows, &volumes));
     let begins = opened.source.begins();
     let document = || document(&opened.name, &character, begins, beside.as_ref());
-    if args.form.form(terminal::style()) == Some(Form::Html) {
+    if args.form.output() == Output::Document(Form::Html) {
         let page = page::trace(&document(), &character, begins, beside.as_ref());
         return terminal::print(page + "\n");
     }
