@@ -14,7 +14,7 @@ use blocklab_args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs, Output,
 };
 use blocklab_console::{place, terminal};
-use blocklab_report::document::{Column, Document, Part, Table};
+use blocklab_report::document::{Column, Document, Part};
 
 mod sheet;
 
@@ -129,36 +129,25 @@ fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
     }
 }
 
-/// Titles of the columns. The last one is the price, whose currency is that of the region.
-const HEADS: [&str; 11] = [
-    "TYPE",
-    "vCPU",
-    "GiB",
-    "EBS MB/s",
-    "UP TO",
-    "EBS IOPS",
-    "UP TO",
-    "OWN DISKS",
-    "READ IOPS",
-    "WRITE IOPS",
-    "",
-];
-
 fn document(listed: &[Listed], currency: &str, is_foreign: bool) -> Document {
-    let columns = HEADS.iter().map(|title| match *title {
-        "EBS MB/s" if is_foreign => Column::figure("MB/s"),
-        "EBS IOPS" if is_foreign => Column::figure("IOPS"),
-        "TYPE" | "OWN DISKS" => Column::words(*title),
-        "" => Column::figure(format!("{currency}/h")),
-        title => Column::figure(title),
-    });
+    // Only AWS calls its volumes EBS.
+    let ebs = if is_foreign { "" } else { "EBS " };
+    let columns = [
+        Column::words("TYPE"),
+        Column::figure("vCPU"),
+        Column::figure("GiB"),
+        Column::figure(format!("{ebs}MB/s")),
+        Column::figure("UP TO"),
+        Column::figure(format!("{ebs}IOPS")),
+        Column::figure("UP TO"),
+        Column::words("OWN DISKS"),
+        Column::figure("READ IOPS"),
+        Column::figure("WRITE IOPS"),
+        Column::figure(format!("{currency}/h")),
+    ];
     Document {
         name: "Instance types".to_owned(),
-        parts: vec![Part::Table(Table {
-            columns: columns.collect(),
-            rows: listed.iter().map(|one| row(one).into()).collect(),
-            ..Table::wide(0)
-        })],
+        parts: vec![Part::table(columns, listed.iter().map(row))],
     }
 }
 

@@ -7,7 +7,7 @@ use blocklab_store::Store;
 use crate::answer;
 use blocklab_args::DevicesArgs;
 use blocklab_console::place;
-use blocklab_report::document::{Column, Document, Entry, Part, Table};
+use blocklab_report::document::{Column, Document, Part};
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
 pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
@@ -19,18 +19,6 @@ pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     })
 }
 
-const TITLES: [&str; 9] = [
-    "NAME",
-    "SIZE",
-    "MODEL",
-    "TYPE",
-    "ROTATIONAL",
-    "SCHED",
-    "LOG/PHYS",
-    "FS/MOUNT",
-    "WRITE?",
-];
-
 fn document(devices: &[Device]) -> Document {
     let mut parts = Vec::new();
     if devices.is_empty() {
@@ -38,23 +26,22 @@ fn document(devices: &[Device]) -> Document {
             "This machine shows no block devices.".to_owned(),
         ));
     }
-    let columns = TITLES.iter().map(|title| match *title {
-        "SIZE" => Column::figure(*title),
-        title => Column::words(title),
-    });
-    parts.push(Part::Table(Table {
-        columns: columns.collect(),
-        rows: devices.iter().map(|device| row(device).into()).collect(),
-        ..Table::wide(0)
-    }));
+    let columns = [
+        Column::words("NAME"),
+        Column::figure("SIZE"),
+        Column::words("MODEL"),
+        Column::words("TYPE"),
+        Column::words("ROTATIONAL"),
+        Column::words("SCHED"),
+        Column::words("LOG/PHYS"),
+        Column::words("FS/MOUNT"),
+        Column::words("WRITE?"),
+    ];
+    parts.push(Part::table(columns, devices.iter().map(row)));
     let refused = devices.iter().filter(|device| !device.verdict.writes);
     for device in refused.clone() {
-        let reasons = device.verdict.reasons.iter();
-        let entries = reasons.map(|reason| Entry::listed("-", reason));
-        parts.push(Part::section(
-            format!("{} is not written to:", device.node.facts.name),
-            vec![Part::Entries(entries.collect())],
-        ));
+        let title = format!("{} is not written to:", device.node.facts.name);
+        parts.push(Part::lines(title, &device.verdict.reasons));
     }
     if refused.count() > 0 {
         let way_out = "Reading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a \

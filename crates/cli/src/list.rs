@@ -7,7 +7,7 @@ use blocklab_compare::gate::fits;
 use blocklab_compare::history::Fastest;
 use blocklab_console::terminal;
 use blocklab_record::Status;
-use blocklab_report::document::{Column, Document, Form, Part, Row, Table};
+use blocklab_report::document::{Column, Document, Form, Part, Row};
 use blocklab_results::history::DERIVATION;
 use blocklab_store::{Damaged, Listed, Store};
 use blocklab_units::{count, plural};
@@ -189,11 +189,7 @@ fn document(lines: &[Line], width: Option<usize>) -> Document {
     });
     Document {
         name: NAME_OF_VIEW.to_owned(),
-        parts: vec![Part::Table(Table {
-            columns: columns.collect(),
-            rows: rows.collect(),
-            ..Table::wide(0)
-        })],
+        parts: vec![Part::table(columns.collect::<Vec<_>>(), rows)],
     }
 }
 

@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 use blocklab_advice::{Fitting, Need, Offered, offers as least_of_each};
 use blocklab_catalog::{Catalog, Place};
-use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
+use blocklab_report::document::{Column, Document, Part};
 use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
 
@@ -83,18 +83,13 @@ fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
     let title = format!("What does {need}");
     let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
     let fitting: Vec<&Fitting> = fitting.collect();
-    let rows: Vec<Row> = fitting.iter().map(|one| row(one).into()).collect();
-    let columns = vec![
+    let rows = fitting.iter().map(|one| row(one));
+    let columns = [
         Column::words("ADDRESS"),
         Column::figure("A MONTH"),
         Column::figure("IOPS"),
         Column::figure("MB/s"),
     ];
-    let table = Table {
-        columns,
-        rows,
-        ..Table::wide(2)
-    };
     let lacking = offered.iter().filter_map(|one| {
         let why = one.found.as_ref().err()?;
         Some(format!("{}: {why}", one.kind))
@@ -105,16 +100,18 @@ fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
         "A month has 730 hours. A machine is not part of it; what is billed by use neither.";
     let sustained = "Rates are those that the limits allow for ever, at random and in large operations; \
                      bursts do not count.";
-    let notes = [prices.to_owned(), sustained.to_owned()];
+    let assumed = fitting
+        .iter()
+        .flat_map(|one| &one.resolved.cost_assumptions);
     Document {
         name: title.clone(),
         parts: vec![
-            Part::section(&title, vec![Part::Table(table)]),
-            list("Nothing of these types does", lacking.collect()),
-            list("Whose prices", regions.collect()),
-            list("Without a price", unpriced(&fitting)),
-            list("Assumed of prices", assumed(&fitting)),
-            list("Notes", notes.into()),
+            Part::table_section(&title, columns, rows),
+            Part::lines("Nothing of these types does", lacking),
+            Part::lines("Whose prices", regions),
+            Part::lines("Without a price", unpriced(&fitting)),
+            Part::lines("Assumed of prices", assumed),
+            Part::lines("Notes", [prices, sustained]),
         ],
     }
 }
@@ -145,18 +142,4 @@ fn unpriced(fitting: &[&Fitting]) -> Vec<String> {
         .filter(|note| note.starts_with("no price"))
         .cloned()
         .collect()
-}
-
-fn assumed(fitting: &[&Fitting]) -> Vec<String> {
-    let assumptions = fitting
-        .iter()
-        .flat_map(|one| &one.resolved.cost_assumptions);
-    assumptions.cloned().collect()
-}
-
-fn list(title: &str, sentences: Vec<String>) -> Part {
-    let entries = sentences
-        .iter()
-        .map(|sentence| Entry::listed("-", sentence));
-    Part::section(title, vec![Part::Entries(entries.collect())])
 }

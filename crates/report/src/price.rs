@@ -105,7 +105,7 @@ fn ages(priced: &[Priced], today: Date) -> Vec<Entry> {
             plural(list.years as usize, "year"),
             list.names.join(" and ")
         );
-        Entry::new(Ink::Yellow, "!", 2, text)
+        Entry::item(Ink::Yellow, "!", text)
     });
     findings.collect()
 }

@@ -5,7 +5,7 @@ use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
-use blocklab_report::document::{Column, Document, Entry, Part, Row, Table, cited};
+use blocklab_report::document::{Column, Document, Entry, Part, cited};
 
 /// The sheet as a document: first what the device delivers, last the evidence for it.
 pub fn document(sheet: &Sheet) -> Document {
@@ -27,25 +27,11 @@ pub fn document(sheet: &Sheet) -> Document {
             ratios(&sheet.ratios, sheet.currency),
             limits,
             prices,
-            list("Sources", sources.collect()),
-            list("Assumed", dashed(&sheet.assumed)),
-            list("Notes", dashed(&sheet.notes)),
+            Part::section("Sources", vec![Part::Entries(sources.collect())]),
+            Part::lines("Assumed", &sheet.assumed),
+            Part::lines("Notes", &sheet.notes),
         ],
     }
-}
-
-/// A section with a table.
-fn table<const N: usize>(
-    title: &str,
-    columns: [Column; N],
-    rows: impl Iterator<Item = [String; N]>,
-) -> Part {
-    let table = Table {
-        columns: columns.to_vec(),
-        rows: rows.map(Row::from).collect(),
-        ..Table::wide(2)
-    };
-    Part::section(title, vec![Part::Table(table)])
 }
 
 fn reaches(reaches: &[Reach]) -> Part {
@@ -84,7 +70,7 @@ fn reaches(reaches: &[Reach]) -> Part {
         Column::words("BOUND BY"),
         Column::words("THEN"),
     ];
-    table(&title, columns, rows)
+    Part::table_section(title, columns, rows)
 }
 
 fn reach_row(name: String, reach: &Reach) -> [String; 6] {
@@ -126,7 +112,7 @@ fn endurance(endurance: Option<&Endurance>) -> Part {
         Column::figure("MiB/s"),
         Column::words("BOUND BY"),
     ];
-    table(&asked(endured), columns, rows)
+    Part::table_section(asked(endured), columns, rows)
 }
 
 /// `At 600 IOPS of 16 KiB, random, 30 % writes`.
@@ -162,7 +148,7 @@ fn buckets(endurance: Option<&Endurance>) -> Part {
         Column::words("LASTS"),
         Column::figure("THEN, IOPS"),
     ];
-    table("Burst credits at this load, each by itself", columns, rows)
+    Part::table_section("Burst credits at this load, each by itself", columns, rows)
 }
 
 /// What a month of the load costs in charges for use.
@@ -181,7 +167,7 @@ fn by_use(endurance: Option<&Endurance>) -> Part {
         Column::figure("OPERATIONS"),
         Column::figure("A MONTH"),
     ];
-    table(
+    Part::table_section(
         "Billed by use at this load, if it never ends",
         columns,
         rows,
@@ -225,7 +211,7 @@ fn bursts(bursts: &[Burst]) -> Part {
         Column::words(""),
         Column::words("FULL AGAIN"),
     ];
-    table(title, columns, rows)
+    Part::table_section(title, columns, rows)
 }
 
 fn month(sheet: &Sheet) -> Part {
@@ -250,7 +236,7 @@ fn month(sheet: &Sheet) -> Part {
         Column::words(""),
         Column::figure(""),
     ];
-    table("Monthly cost", columns, rows.into_iter())
+    Part::table_section("Monthly cost", columns, rows)
 }
 
 fn cost(cost: &Cost) -> [String; 4] {
@@ -286,7 +272,7 @@ fn ratios(ratios: &[Ratio], currency: &str) -> Part {
         [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
     });
     let columns = [Column::words(""), Column::figure(""), Column::words("")];
-    table("What a delivered unit costs", columns, rows)
+    Part::table_section("What a delivered unit costs", columns, rows)
 }
 
 fn limits(limits: &[Figure], sources: &mut Vec<String>) -> Part {
@@ -316,7 +302,7 @@ fn limits(limits: &[Figure], sources: &mut Vec<String>) -> Part {
         Column::words("DATE"),
         Column::words(""),
     ];
-    table("Limits", columns, rows)
+    Part::table_section("Limits", columns, rows)
 }
 
 fn prices(prices: &[Price], sources: &mut Vec<String>) -> Part {
@@ -343,16 +329,5 @@ fn prices(prices: &[Price], sources: &mut Vec<String>) -> Part {
         Column::words("DATE"),
         Column::words(""),
     ];
-    table("Prices", columns, rows)
-}
-
-fn dashed(sentences: &[String]) -> Vec<Entry> {
-    let sentences = sentences.iter();
-    sentences
-        .map(|sentence| Entry::listed("-", sentence))
-        .collect()
-}
-
-fn list(title: &str, entries: Vec<Entry>) -> Part {
-    Part::section(title, vec![Part::Entries(entries)])
+    Part::table_section("Prices", columns, rows)
 }

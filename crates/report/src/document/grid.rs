@@ -185,7 +185,7 @@ fn titles(heads: &[Head], at: usize, height: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Column, Row};
+    use super::super::{Column, Layout, Row};
     use super::*;
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
                 Row::from(["deep", "12,000", "1.20 ms", "7"]),
                 Row::from(["flat", "900", "", "12"]),
             ],
-            ..Table::wide(0)
+            layout: Layout::Wide { margin: 0 },
         };
         let style = |width| Style {
             color: false,

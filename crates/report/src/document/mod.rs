@@ -144,12 +144,16 @@ impl Entry {
         }
     }
 
+    /// An entry whose text begins one blank behind its head: an item of a list behind its sign.
+    pub fn item(ink: Ink, head: &str, text: impl Into<String>) -> Self {
+        Self::new(ink, head, width(head) + 1, text)
+    }
+
     /// An item of a list that stays on one line.
-    pub fn listed(head: &str, text: impl Into<String>) -> Self {
-        let head = format!("  {head}");
+    pub fn listed(sign: &str, text: impl Into<String>) -> Self {
         Self {
             fit: Fit::Whole,
-            ..Self::new(Ink::Dim, &head, head.chars().count() + 1, text)
+            ..Self::item(Ink::Dim, &format!("  {sign}"), text)
         }
     }
 
@@ -307,15 +311,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table that a terminal lays out at its full width.
-    pub const fn wide(margin: usize) -> Self {
-        Self {
-            columns: Vec::new(),
-            rows: Vec::new(),
-            layout: Layout::Wide { margin },
-        }
-    }
-
     /// Whether any column has a title.
     fn has_titles(&self) -> bool {
         self.columns.iter().any(|column| !column.title.is_empty())
@@ -331,10 +326,57 @@ impl Part {
         }
     }
 
+    /// A table that a terminal lays out at its full width.
+    pub fn table(
+        columns: impl Into<Vec<Column>>,
+        rows: impl IntoIterator<Item: Into<Row>>,
+    ) -> Self {
+        Self::wide_table(columns.into(), rows, 0)
+    }
+
+    /// The same behind a margin, for a section.
+    pub fn indented_table(
+        columns: impl Into<Vec<Column>>,
+        rows: impl IntoIterator<Item: Into<Row>>,
+    ) -> Self {
+        Self::wide_table(columns.into(), rows, 2)
+    }
+
+    fn wide_table(
+        columns: Vec<Column>,
+        rows: impl IntoIterator<Item: Into<Row>>,
+        margin: usize,
+    ) -> Self {
+        Self::Table(Table {
+            columns,
+            rows: rows.into_iter().map(Into::into).collect(),
+            layout: Layout::Wide { margin },
+        })
+    }
+
+    /// A section with nothing but a table.
+    pub fn table_section(
+        title: impl Into<String>,
+        columns: impl Into<Vec<Column>>,
+        rows: impl IntoIterator<Item: Into<Row>>,
+    ) -> Self {
+        Self::section(title, vec![Self::indented_table(columns, rows)])
+    }
+
     /// Sentences in a faint list under a title.
     pub fn list(title: impl Into<String>, sentences: impl IntoIterator<Item = String>) -> Self {
         let sentences = sentences.into_iter();
-        let entries = sentences.map(|text| Entry::new(Ink::Dim, "  -", 4, text));
+        let entries = sentences.map(|text| Entry::item(Ink::Dim, "  -", text));
+        Self::section(title, vec![Self::Entries(entries.collect())])
+    }
+
+    /// The same, but each sentence stays on one line, so that it can be copied.
+    pub fn lines(
+        title: impl Into<String>,
+        sentences: impl IntoIterator<Item: Into<String>>,
+    ) -> Self {
+        let sentences = sentences.into_iter();
+        let entries = sentences.map(|text| Entry::listed("-", text));
         Self::section(title, vec![Self::Entries(entries.collect())])
     }
 
@@ -371,11 +413,9 @@ pub fn cited(sources: &mut Vec<String>, source: &str) -> String {
 
 /// The list of sources that [`cited`] refers to, under a title.
 pub fn numbered(title: &str, sources: &[String]) -> Part {
-    let entries = sources.iter().enumerate().map(|(at, text)| {
-        let head = format!("  [{}]", at + 1);
-        let indent = head.len() + 1;
-        Entry::new(Ink::Dim, &head, indent, text)
-    });
+    let entries = sources.iter().zip(1..);
+    let entries =
+        entries.map(|(text, number)| Entry::item(Ink::Dim, &format!("  [{number}]"), text));
     Part::section(title, vec![Part::Entries(entries.collect())])
 }
 
@@ -393,7 +433,7 @@ mod tests {
                 },
                 Row::from(["a|b <i>", "7"]),
             ],
-            ..Table::wide(2)
+            layout: Layout::Wide { margin: 2 },
         };
         let source = Entry::listed("[1]", "https://example.org");
         Document {

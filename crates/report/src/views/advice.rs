@@ -7,7 +7,7 @@ use blocklab_advice::{
 };
 use blocklab_units::{Bytes, Nanos, count, latency, plural, trimmed};
 
-use crate::document::{Column, Document, Part, Row, Table};
+use crate::document::{Column, Document, Part, Row};
 use crate::words::facts::cents;
 
 /// The answer in one sentence.
@@ -103,15 +103,12 @@ const fn terms(choice: Choice) -> &'static str {
 /// A row for each choice, with what it rests on below.
 fn choices(advice: &Advice) -> Part {
     let rows = advice.chosen.iter().map(|chosen| choice(chosen, advice));
-    Part::Table(Table {
-        columns: vec![
-            Column::words(""),
-            Column::figure("A MONTH"),
-            Column::words("ADDRESS"),
-        ],
-        rows: rows.collect(),
-        ..Table::wide(0)
-    })
+    let columns = [
+        Column::words(""),
+        Column::figure("A MONTH"),
+        Column::words("ADDRESS"),
+    ];
+    Part::table(columns, rows)
 }
 
 /// The row of a choice. Below it: what binds, how long it lasts, what a simulation showed, and what
@@ -248,7 +245,7 @@ fn neighbours(advice: &Advice) -> Part {
         ])
     });
     let columns = [Column::words("ADDRESS"), Column::figure("A MONTH")];
-    section("Next in price", columns, rows)
+    Part::table_section("Next in price", columns, rows)
 }
 
 /// Configurations that are cheaper and were refused, by reason.
@@ -269,7 +266,7 @@ fn refused(advice: &Advice) -> Part {
         Column::words("SUCH AS"),
         Column::figure("A MONTH"),
     ];
-    section("Refused although cheaper", columns, rows)
+    Part::table_section("Refused although cheaper", columns, rows)
 }
 
 /// A reason in words, and the noun for what was refused by it.
@@ -312,7 +309,7 @@ fn more(advice: &Advice) -> Part {
         Column::figure("MORE A MONTH"),
         Column::words("ADDRESS"),
     ];
-    section("Ten per cent more of", columns, rows)
+    Part::table_section("Ten per cent more of", columns, rows)
 }
 
 /// The configurations of which none is both cheaper and quicker than another.
@@ -335,7 +332,7 @@ fn front(advice: &Advice) -> Part {
         Column::words("ENOUGH"),
         Column::words("ADDRESS"),
     ];
-    section("Price against latency", columns, rows)
+    Part::table_section("Price against latency", columns, rows)
 }
 
 /// For a need that nothing carries: how far each part must give way.
@@ -360,7 +357,7 @@ fn impossible(impossible: &Impossible) -> Part {
         Column::figure("A MONTH"),
         Column::words("ADDRESS"),
     ];
-    let parts = vec![Part::Prose(alone), table(columns, rows)];
+    let parts = vec![Part::Prose(alone), Part::indented_table(columns, rows)];
     Part::section("The nearest that is possible", parts)
 }
 
@@ -391,7 +388,7 @@ fn migration(migration: &Migration) -> Part {
         Column::figure("A MONTH"),
         Column::figure("SAVES"),
     ];
-    section(title, columns, rows)
+    Part::table_section(title, columns, rows)
 }
 
 /// What gets worse, or better: `Gets worse: p99 1.00 ms to 1.20 ms.`
@@ -509,21 +506,4 @@ fn notes(advice: &Advice) -> Vec<String> {
 
 fn currency(advice: &Advice) -> &'static str {
     best(advice).map_or("USD", |best| best.candidate.currency)
-}
-
-/// A table behind a margin, under a title.
-fn section<const N: usize>(
-    title: impl Into<String>,
-    columns: [Column; N],
-    rows: impl Iterator<Item = Row>,
-) -> Part {
-    Part::section(title, vec![table(columns, rows)])
-}
-
-fn table<const N: usize>(columns: [Column; N], rows: impl Iterator<Item = Row>) -> Part {
-    Part::Table(Table {
-        columns: columns.to_vec(),
-        rows: rows.collect(),
-        ..Table::wide(2)
-    })
 }

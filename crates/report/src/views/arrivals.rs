@@ -5,8 +5,8 @@ use blocklab_sizing::{Quantity, Window};
 use blocklab_units::{latency, rate};
 use serde::Serialize;
 
-use super::trace::{table, throughput};
-use crate::document::Part;
+use super::trace::throughput;
+use crate::document::{Column, Part};
 
 /// The arrivals of a load next to what volumes let pass, window by window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,8 +71,9 @@ pub fn arrivals(arrivals: &Beside) -> Part {
                 as recorded; a volume may merge or split them.";
     let mut parts = vec![Part::Prose(text.to_owned())];
     for (quantity, title) in Beside::QUANTITIES {
-        let mut columns = vec!["WINDOW", title];
-        columns.extend(arrivals.volumes.iter().map(|volume| &*volume.address));
+        let mut columns = vec![Column::figure("WINDOW"), Column::figure(title)];
+        let volumes = arrivals.volumes.iter();
+        columns.extend(volumes.map(|volume| Column::figure(&volume.address)));
         let rows = arrivals.windows.iter().enumerate().map(|(index, window)| {
             let mut row = vec![
                 latency(window.window_ns as f64),
@@ -84,7 +85,7 @@ pub fn arrivals(arrivals: &Beside) -> Part {
             }));
             row
         });
-        parts.push(table(&columns, 0, rows.collect()));
+        parts.push(Part::indented_table(columns, rows));
     }
     Part::section("Arrivals", parts)
 }

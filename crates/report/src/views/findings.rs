@@ -81,7 +81,7 @@ fn statement(finding: &Finding) -> Entry {
 fn advice(finding: &Finding) -> Option<Entry> {
     let arrow = format!("{}→", " ".repeat(INDENT));
     let advice = finding.advice.as_ref();
-    advice.map(|text| Entry::new(Ink::Blue, &arrow, INDENT + 2, text))
+    advice.map(|text| Entry::item(Ink::Blue, &arrow, text))
 }
 
 /// The figures that all rows share, the table, the cases that neither names, and then the
@@ -163,7 +163,7 @@ pub fn errors(record: &Record) -> Part {
             Nanos(error.first_at_ns),
             Bytes(error.first_offset),
         );
-        Entry::new(Ink::Red, "  -", 4, text)
+        Entry::item(Ink::Red, "  -", text)
     });
     Part::section("Errors", vec![Part::Entries(errors.collect())])
 }

@@ -32,8 +32,7 @@ fn check(check: &Check) -> Vec<Entry> {
         Answer::Fail => Ink::Red,
     };
     let head = format!("  {}: {}", check.condition, facts::word(check.answer));
-    let indent = head.chars().count() + 1;
-    let mut entries = vec![Entry::new(ink, &head, indent, counts(check))];
+    let mut entries = vec![Entry::item(ink, &head, counts(check))];
     // What fails comes before what is undecided.
     let mut open: Vec<&Judged> = check.judged.iter().collect();
     open.retain(|judged| judged.answer != Answer::Pass);
@@ -50,7 +49,7 @@ fn check(check: &Check) -> Vec<Entry> {
 }
 
 fn item(text: String) -> Entry {
-    Entry::new(Ink::Dim, "    -", 6, text)
+    Entry::item(Ink::Dim, "    -", text)
 }
 
 /// How many have which answer: `(1 fail, 2 undecided, 5 pass)`; empty if all have the same.

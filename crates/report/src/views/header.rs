@@ -21,7 +21,7 @@ pub fn header(record: &Record) -> Vec<Part> {
         .map(|(name, text)| Entry::new(Ink::Dim, name, INDENT, text));
     let ending = facts::ending(record)
         .into_iter()
-        .map(|text| Entry::new(Ink::Red, "!", 2, text));
+        .map(|text| Entry::item(Ink::Red, "!", text));
     vec![
         Part::Heading(title),
         Part::Entries(lines.collect()),

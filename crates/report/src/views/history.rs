@@ -17,7 +17,7 @@ pub fn history(history: &History) -> Document {
     let left = shown
         .left
         .into_iter()
-        .map(|text| Entry::new(Ink::Dim, "-", 2, text));
+        .map(|text| Entry::item(Ink::Dim, "-", text));
     let mut parts = vec![Part::Entries(vec![answered(&answer::history(history))])];
     parts.extend(shown.loads.iter().map(|load| section(load)));
     parts.push(Part::Entries(left.collect()));
@@ -45,15 +45,10 @@ fn lines(series: &Series) -> Vec<Entry> {
     let head = format!("  {}", words::verdict(series));
     let first = Entry {
         fit: Fit::Whole,
-        ..Entry::new(
-            words::ink(series.verdict),
-            &head,
-            head.chars().count() + 1,
-            words::sparkline(series),
-        )
+        ..Entry::item(words::ink(series.verdict), &head, words::sparkline(series))
     };
     let items = words::items(series)
         .into_iter()
-        .map(|text| Entry::new(Ink::Dim, "    -", 6, text));
+        .map(|text| Entry::item(Ink::Dim, "    -", text));
     [first].into_iter().chain(items).collect()
 }

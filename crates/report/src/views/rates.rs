@@ -3,8 +3,8 @@
 use blocklab_trace::rates::{RateInterval, RateTable};
 use blocklab_units::{count, rate, trimmed};
 
-use super::trace::{moment, table, throughput};
-use crate::document::{Document, Entry, Part};
+use super::trace::{moment, throughput};
+use crate::document::{Column, Document, Entry, Part};
 use crate::words::shown::fixed;
 
 /// The most rows of the profile.
@@ -21,16 +21,12 @@ pub fn rates(name: &str, rates: &RateTable) -> Document {
     let inside = "How operations came within an interval is not in a table of rates. In recordings \
                   of four servers, the busiest second had 5 to 16 times the rate of the busiest \
                   minute.";
-    let remarks = rates
-        .remarks
-        .iter()
-        .map(|remark| Entry::listed("-", remark));
     let parts = vec![
         Part::Heading(heading),
         Part::Entries(Entry::pairs(&facts(rates), 0)),
         Part::Prose(inside.to_owned()),
-        Part::section("Over time", vec![profile(rates)]),
-        Part::section("About the table", vec![Part::Entries(remarks.collect())]),
+        profile(rates),
+        Part::lines("About the table", &rates.remarks),
     ];
     Document {
         name: name.to_owned(),
@@ -95,27 +91,20 @@ fn profile(rates: &RateTable) -> Part {
     let slot = rates.intervals.len().div_ceil(SLOTS).max(1);
     let text =
         |value: Option<f64>, text: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), text);
-    let rows = rates
-        .intervals
-        .chunks(slot)
-        .map(|part| {
-            let most = part.iter().filter_map(|interval| interval.iops);
-            let left = part.iter().filter_map(|interval| interval.balance_percent);
-            vec![
-                moment(
-                    rates.begins_ns,
-                    part.first().map_or(0, |first| first.from_ns),
-                ),
-                text(mean(part, |interval| interval.iops), rate),
-                text(most.reduce(f64::max), rate),
-                text(mean(part, RateInterval::bytes_per_s), throughput),
-                text(left.reduce(f64::min), |left| fixed(left, 1)),
-            ]
-        })
-        .collect();
-    table(
-        &["FROM", "IOPS", "BUSIEST INTERVAL", "MiB/s", "BALANCE %"],
-        1,
-        rows,
-    )
+    let rows = rates.intervals.chunks(slot).map(|part| {
+        let most = part.iter().filter_map(|interval| interval.iops);
+        let left = part.iter().filter_map(|interval| interval.balance_percent);
+        vec![
+            moment(
+                rates.begins_ns,
+                part.first().map_or(0, |first| first.from_ns),
+            ),
+            text(mean(part, |interval| interval.iops), rate),
+            text(most.reduce(f64::max), rate),
+            text(mean(part, RateInterval::bytes_per_s), throughput),
+            text(left.reduce(f64::min), |left| fixed(left, 1)),
+        ]
+    });
+    let titles = ["IOPS", "BUSIEST INTERVAL", "MiB/s", "BALANCE %"];
+    Part::table_section("Over time", Column::named("FROM", titles), rows)
 }

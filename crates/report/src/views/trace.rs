@@ -4,7 +4,7 @@
 use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
 use blocklab_units::{count, latency, rate, significant, trimmed};
 
-use crate::document::{Column, Document, Entry, Part, Table};
+use crate::document::{Column, Document, Entry, Part};
 use crate::words::shown::fixed;
 
 const MIB: f64 = 1_048_576.0;
@@ -19,22 +19,14 @@ pub fn trace(name: &str, character: &Character, begins: Option<u64>) -> Document
     );
     let mut parts = vec![Part::Heading(heading)];
     parts.push(Part::Entries(Entry::pairs(&facts(character, begins), 0)));
-    parts.push(Part::section("Operations", vec![mix(character)]));
-    parts.push(Part::section(
-        "Busiest windows",
-        vec![peaks(character, begins)],
-    ));
+    parts.push(mix(character));
+    parts.push(peaks(character, begins));
     parts.extend(character.reuse.as_ref().map(reuse));
-    parts.push(Part::section("Over time", vec![profile(character, begins)]));
+    parts.push(profile(character, begins));
     if character.devices.len() > 1 {
-        parts.push(Part::section("Devices", vec![devices(character)]));
+        parts.push(devices(character));
     }
-    let remarks = character
-        .remarks
-        .iter()
-        .map(|remark| Entry::listed("-", remark));
-    let remarks = Part::Entries(remarks.collect());
-    parts.push(Part::section("About the recording", vec![remarks]));
+    parts.push(Part::lines("About the recording", &character.remarks));
     Document {
         name: name.to_owned(),
         parts,
@@ -135,18 +127,6 @@ fn pauses(character: &Character, begins: Option<u64>) -> String {
     )
 }
 
-/// A table whose first `words` columns hold words and whose others hold figures.
-pub(super) fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> Part {
-    let (words, figures) = columns.split_at(words);
-    let words = words.iter().map(|title| Column::words(*title));
-    let figures = figures.iter().map(|title| Column::figure(*title));
-    Part::Table(Table {
-        columns: words.chain(figures).collect(),
-        rows: rows.into_iter().map(Into::into).collect(),
-        ..Table::wide(2)
-    })
-}
-
 /// Operations, bytes and sizes by direction, and of all directions together if there are several.
 fn mix(character: &Character) -> Part {
     let mut rows = Vec::new();
@@ -170,11 +150,8 @@ fn mix(character: &Character) -> Part {
         all.extend(sizes(character.sizes));
         rows.push(all);
     }
-    table(
-        &["", "COUNT", "SHARE", "BYTES", "KiB P50", "P90", "MAX"],
-        1,
-        rows,
-    )
+    let titles = ["COUNT", "SHARE", "BYTES", "KiB P50", "P90", "MAX"];
+    Part::table_section("Operations", Column::named("", titles), rows)
 }
 
 /// The median, the 90th percentile and the maximum, in KiB.
@@ -200,11 +177,8 @@ fn peaks(character: &Character, begins: Option<u64>) -> Part {
                 .map_or_else(|| "-".to_owned(), |value| fixed(value, 1)),
         ]
     });
-    table(
-        &["WINDOW", "IOPS", "AT", "x MEAN", "MiB/s", "DISPERSION"],
-        1,
-        rows.collect(),
-    )
+    let titles = ["IOPS", "AT", "x MEAN", "MiB/s", "DISPERSION"];
+    Part::table_section("Busiest windows", Column::named("WINDOW", titles), rows)
 }
 
 /// Which share of accesses a cache of each size would hit.
@@ -230,7 +204,7 @@ fn reuse(reuse: &Reuse) -> Part {
     );
     let parts = vec![
         Part::Prose(text),
-        table(&["CACHE", "HITS"], 1, rows.collect()),
+        Part::indented_table(Column::named("CACHE", ["HITS"]), rows),
     ];
     Part::section("Reuse", parts)
 }
@@ -246,11 +220,8 @@ fn profile(character: &Character, begins: Option<u64>) -> Part {
             size(slot.working_set_bytes),
         ]
     });
-    table(
-        &["FROM", "IOPS", "BUSIEST 1 s", "MiB/s", "WORKING SET"],
-        1,
-        rows.collect(),
-    )
+    let titles = ["IOPS", "BUSIEST 1 s", "MiB/s", "WORKING SET"];
+    Part::table_section("Over time", Column::named("FROM", titles), rows)
 }
 
 /// The most devices that are listed.
@@ -264,7 +235,7 @@ fn devices(character: &Character) -> Part {
         .iter()
         .take(MOST_DEVICES)
         .map(|device| vec![device.name.clone(), count(device.operations as f64)]);
-    table(&["NAME", "OPERATIONS"], 1, rows.collect())
+    Part::table_section("Devices", Column::named("NAME", ["OPERATIONS"]), rows)
 }
 
 /// A throughput in MiB per second, with up to two decimals; a small one with two significant

@@ -1,7 +1,7 @@
 //! `blocklab trace fit` of a table of rates: bounds of the time that operations would have waited.
 
 use anyhow::{Context, Result, bail};
-use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
+use blocklab_report::document::{Column, Document, Part, Row};
 use blocklab_report::views::moment;
 use blocklab_sizing::{DISPERSION, RatesOutcome, operations_in, play_rates};
 use blocklab_trace::rates::RateTable;
@@ -105,18 +105,13 @@ fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result
 
 fn document(fit: &Fit, table: &RateTable) -> Document {
     let rows = fit.answers.iter().map(|answer| row(answer, table));
-    let columns = vec![
+    let columns = [
         Column::words("VOLUME"),
         Column::figure("LONGEST WAIT, EVEN"),
         Column::figure("IN BURSTS"),
         Column::figure("A MONTH"),
         Column::words(""),
     ];
-    let answers = Table {
-        columns,
-        rows: rows.collect(),
-        ..Table::wide(0)
-    };
     let rule = format!(
         "A table of rates does not say how operations came within its intervals, so there are two \
          figures: spread evenly, and in bursts as dense as in recordings of servers (index of \
@@ -126,9 +121,7 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
         Nanos(fit.tolerated_wait_ns)
     );
     let assumptions = fit.answers.iter().flat_map(|answer| &answer.assumptions);
-    let about = distinct(fit.remarks.iter().chain(assumptions))
-        .into_iter()
-        .map(|text| Entry::listed("-", text.as_str()));
+    let about = distinct(fit.remarks.iter().chain(assumptions));
     let heading = format!(
         "{}: {} intervals of {} s",
         fit.name,
@@ -139,9 +132,9 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
         name: fit.name.clone(),
         parts: vec![
             Part::Heading(heading),
-            Part::Table(answers),
+            Part::table(columns, rows),
             Part::Prose(rule),
-            Part::section("Assumed", vec![Part::Entries(about.collect())]),
+            Part::lines("Assumed", about),
         ],
     }
 }

@@ -1,6 +1,6 @@
 //! In: the answers. Out: a document: a row for each volume, and below it what holds the load back.
 
-use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
+use blocklab_report::document::{Column, Document, Part, Row};
 use blocklab_report::views::moment;
 use blocklab_units::{Bytes, Ink, Nanos, count, latency, trimmed};
 
@@ -16,23 +16,12 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
         Column::words(""),
     ];
     let rows = fit.answers.iter().map(|answer| row(answer, begins, fit));
-    let table = Table {
-        columns: columns.to_vec(),
-        rows: rows.collect(),
-        ..Table::wide(0)
-    };
     let rule = format!(
         "A volume fits if no operation waits more than {} for its limits (--max-wait). Operations come \
          when they came in the trace, whatever is in flight.",
         Nanos(fit.tolerated_wait_ns)
     );
     let assumptions = distinct(fit.answers.iter().flat_map(|answer| &answer.assumptions));
-    let remarks: Vec<&String> = fit.remarks.iter().collect();
-    let lists = [("Assumed", assumptions), ("About the recording", remarks)];
-    let [assumed, about] = lists.map(|(title, texts)| {
-        let entries = texts.iter().map(|text| Entry::listed("-", text.as_str()));
-        Part::section(title, vec![Part::Entries(entries.collect())])
-    });
     Document {
         name: format!("What would carry {}", fit.name),
         parts: vec![
@@ -42,10 +31,10 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
                 count(fit.operations as f64),
                 Bytes(fit.end_bytes)
             )),
-            Part::Table(table),
+            Part::table(columns, rows),
             Part::Prose(rule),
-            assumed,
-            about,
+            Part::lines("Assumed", assumptions),
+            Part::lines("About the recording", &fit.remarks),
         ],
     }
 }
