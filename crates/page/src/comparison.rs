@@ -7,7 +7,8 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::charts;
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::Column;
+use blocklab_report::document::tables::card;
 use blocklab_report::fields;
 use blocklab_report::words::versus;
 
@@ -112,11 +113,8 @@ fn forest(comparison: &Comparison, against: &Against) -> Markup {
 /// The table of all figures of all loads.
 fn table(comparison: &Comparison, against: &Against) -> Markup {
     let titles = versus::titles(comparison, against);
-    let figures = titles.iter().map(|title| (title.as_str(), "number"));
-    let titles: Vec<_> = [("load", ""), ("figure", "")]
-        .into_iter()
-        .chain(figures)
-        .collect();
+    let mut columns = vec![Column::words("load"), Column::words("figure")];
+    columns.extend(titles.map(Column::figure));
     let rows = html! {
         @for pair in versus::changed_first(against) {
             @for (index, contrast) in pair.contrasts.iter().enumerate() {
@@ -124,12 +122,7 @@ fn table(comparison: &Comparison, against: &Against) -> Markup {
             }
         }
     };
-    card(
-        &versus::title(comparison, against),
-        "",
-        heads(&titles),
-        rows,
-    )
+    card(&versus::title(comparison, against), &columns, rows)
 }
 
 /// A row for a figure. The first one of a load has the heading of all its rows.

@@ -8,7 +8,8 @@ use maud::{Markup, html};
 
 use super::charts::{self, Bar, BarChart, BarRow};
 use super::side::Side;
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::Column;
+use blocklab_report::document::tables::card;
 use blocklab_report::words::facts;
 
 /// More bars than this could not be read.
@@ -45,7 +46,7 @@ pub fn section(side: &Side<'_>) -> Markup {
         directions: Vec::new(),
         rows: rows.collect(),
     };
-    let titles = [("case", ""), ("% of the time", "number")];
+    let columns = Column::named("case", ["% of the time"]);
     let rows = html! {
         @for (label, share) in &known {
             tr { th scope="row" { (label) } td class="number" { (format!("{share:.1}")) } }
@@ -65,7 +66,7 @@ pub fn section(side: &Side<'_>) -> Markup {
                 (charts::card(&title, &chart))
                 details class="points" {
                     summary { "As a table" }
-                    (card(&title, "", heads(&titles), rows))
+                    (card(&title, &columns, rows))
                 }
             }
         }

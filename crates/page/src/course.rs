@@ -6,9 +6,10 @@ use blocklab_units::{Nanos, count, latency};
 use maud::{Markup, html};
 
 use super::origin::{Facts, known, list};
-use super::side::{self, Side, alike, whose};
+use super::side::{self, Side, by_key, names_unless_all};
+use blocklab_report::document::Column;
 use blocklab_report::document::html::prose;
-use blocklab_report::document::tables::{card, heads, scrolling};
+use blocklab_report::document::tables::{card, scrolling};
 use blocklab_report::words::facts;
 
 /// The section. Many runs share tables, and few have one after the other.
@@ -108,8 +109,9 @@ fn notes(record: &Record) -> Markup {
 /// The table of failed operations; empty if none failed.
 fn errors(side: &Side<'_>) -> Markup {
     let failures = facts::failures(side.record);
-    let texts = ["case", "error", "direction"].map(|title| (title, ""));
-    let numbers = ["count", "first after", "first at offset"].map(|title| (title, "number"));
+    let words = ["case", "error", "direction"].map(Column::words);
+    let figures = ["count", "first after", "first at offset"].map(Column::figure);
+    let columns = [words, figures].concat();
     let rows = html! {
         @for failure in &failures {
             tr {
@@ -125,7 +127,7 @@ fn errors(side: &Side<'_>) -> Markup {
     html! {
         @if !failures.is_empty() {
             div class="card flush bad" {
-                (scrolling(&side.own("Errors"), "", heads(&[texts, numbers].concat()), rows))
+                (scrolling(&side.unique_name("Errors"), &columns, rows))
             }
         }
     }
@@ -137,9 +139,8 @@ fn number_or_dash(n: Option<u64>) -> String {
 
 /// All runs together: their errors one by one, then a table of a row for each, and each note once.
 fn of_many(sides: &[Side<'_>]) -> Markup {
-    let texts = ["system", "finished"].map(|title| (title, "")).into_iter();
-    let numbers = ["issued", "completed", "failed"].map(|title| (title, "number"));
-    let titles: Vec<_> = texts.chain(numbers).collect();
+    let mut columns = vec![Column::words("system"), Column::words("finished")];
+    columns.extend(["issued", "completed", "failed"].map(Column::figure));
     let rows = html! {
         @for side in sides {
             @let all = facts::accounting(side.record).known(side.record.origin);
@@ -163,14 +164,14 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
         }
         details class="infos" {
             summary { "Operations and notes of every run" }
-            (card("Operations", "", heads(&titles), rows))
-            @let notes = alike(notes);
+            (card("Operations", &columns, rows))
+            @let notes = by_key(notes);
             @if !notes.is_empty() {
                 ul class="card assumptions" {
                     @for ((level, subject, text), members) in &notes {
                         li {
                             b { (subject) } " " span class="level" { (facts::word(level)) } ": "
-                            (prose(text)) (whose(members, sides.len()))
+                            (prose(text)) (names_unless_all(members, sides.len()))
                         }
                     }
                 }

@@ -3,7 +3,8 @@
 use blocklab_compare::expect::{Compared, LimitCheck, State};
 use maud::{Markup, html};
 
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::Column;
+use blocklab_report::document::tables::card;
 use blocklab_report::words::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, limit_words, outcome, row_name,
 };
@@ -12,12 +13,20 @@ use blocklab_report::words::delivered::{
 pub fn section(compared: &Compared) -> Markup {
     let limits = html! {
         @for limit in &compared.limits {
-            (row(&row_name(&limit.limit, limit.target.as_ref()), &limit_cells(limit), class(limit.state), Some(limit_words(limit))))
+            @let name = row_name(&limit.limit, limit.target.as_ref());
+            tr {
+                (cells(&name, &limit_cells(limit), class(limit.state)))
+                td class="wrap" { (limit_words(limit)) }
+            }
         }
     };
     let cases = html! {
-        @for case in &compared.cases { (row(&row_name(&case.case, case.target.as_ref()), &case_cells(case), "", None)) }
+        @for case in &compared.cases {
+            tr { (cells(&row_name(&case.case, case.target.as_ref()), &case_cells(case), "")) }
+        }
     };
+    let mut limit_columns = Column::named("limit", LIMIT_TITLES);
+    limit_columns.push(Column::words("how, and by whom"));
     html! {
         section id="documented" {
             h2 class="unseen" { "Delivered against documented" }
@@ -25,9 +34,9 @@ pub fn section(compared: &Compared) -> Markup {
             p class="lead" { (outcome(compared)) }
             details class="infos" {
                 summary { "Figures and sources of the limits" }
-                (card("Limits", "", titles("limit", LIMIT_TITLES, Some("how, and by whom")), limits))
+                (card("Limits", &limit_columns, limits))
             }
-            (card("Cases", "", titles("case", CASE_TITLES, None), cases))
+            (card("Cases", &Column::named("case", CASE_TITLES), cases))
         }
     }
 }
@@ -83,32 +92,13 @@ fn bullet(limit: &LimitCheck) -> Markup {
     }
 }
 
-fn titles(first: &str, figures: [&str; 4], last: Option<&str>) -> Markup {
-    let figures = figures.into_iter().map(|title| (title, "number"));
-    let last = last.into_iter().map(|title| (title, ""));
-    heads(
-        &[(first, "")]
-            .into_iter()
-            .chain(figures)
-            .chain(last)
-            .collect::<Vec<_>>(),
-    )
-}
-
-/// A row of either table; the last of its cells is the verdict.
-fn row(
-    name: &str,
-    [a, b, share, verdict]: &[String; 4],
-    class: &str,
-    words: Option<String>,
-) -> Markup {
+/// The cells of a row of either table: its name, figures, and the verdict with its style class.
+fn cells(name: &str, cells: &[String; 4], class: &str) -> Markup {
+    let (verdict, figures) = cells.split_last().expect("four cells");
     html! {
-        tr {
-            th scope="row" { (name) }
-            @for figure in [a, b, share] { td class="number" { (figure) } }
-            td class=(["number", class].join(" ").trim_end()) { (verdict) }
-            @if let Some(words) = words { td class="wrap" { (words) } }
-        }
+        th scope="row" { (name) }
+        @for figure in figures { td class="number" { (figure) } }
+        td class=(["number", class].join(" ").trim_end()) { (verdict) }
     }
 }
 

@@ -6,9 +6,10 @@ use blocklab_findings::{Finding, Severity};
 use blocklab_units::plural;
 use maud::{Markup, html};
 
-use super::side::{self, Side, alike, whose};
+use super::side::{self, Side, by_key, names_unless_all};
+use blocklab_report::document::Column;
 use blocklab_report::document::html::prose;
-use blocklab_report::document::tables::{heads, scrolling};
+use blocklab_report::document::tables::scrolling;
 use blocklab_report::words::evidence::Grid;
 use blocklab_report::words::facts;
 
@@ -58,7 +59,7 @@ fn by_rule(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> {
         let findings = side.assessment.findings.iter();
         findings.map(move |finding| ((finding.severity, finding.rule), (finding, side)))
     });
-    let mut groups = alike(all.filter(|((severity, _), _)| wanted(*severity)));
+    let mut groups = by_key(all.filter(|((severity, _), _)| wanted(*severity)));
     groups.sort_by_key(|((severity, _), _)| Reverse(*severity));
     groups
         .iter()
@@ -70,7 +71,7 @@ fn by_rule(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> {
 /// example.
 fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
     let (first, side) = members[0];
-    let statements = alike(
+    let statements = by_key(
         members
             .iter()
             .map(|(finding, side)| (finding.statement.as_str(), *side)),
@@ -87,7 +88,7 @@ fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
                 summary { "In " (systems.len()) " of " (all) " systems" }
                 ul {
                     @for (statement, members) in &statements {
-                        li { (prose(statement)) (whose(members, all)) }
+                        li { (prose(statement)) (names_unless_all(members, all)) }
                     }
                 }
             }
@@ -99,7 +100,7 @@ fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
     } else {
         &systems[..]
     };
-    entry(first, side, &whose(example, all), &more)
+    entry(first, side, &names_unless_all(example, all), &more)
 }
 
 /// Whether the section has any finding.
@@ -157,7 +158,7 @@ fn figures(finding: &Finding, side: &Side<'_>) -> Markup {
     let grid = Grid::new(finding);
     let cases = grid.names_cases().then_some("case");
     let titles = cases.into_iter().chain(grid.titles.iter().copied());
-    let titles: Vec<_> = titles.map(|title| (title, "")).collect();
+    let columns: Vec<Column> = titles.map(Column::words).collect();
     let rows = html! {
         @for (case, cells) in &grid.rows {
             tr {
@@ -167,11 +168,11 @@ fn figures(finding: &Finding, side: &Side<'_>) -> Markup {
         }
     };
     let case = finding.subject.first().map_or("all cases", String::as_str);
-    let label = side.own(&format!("Evidence: {}, {case}", finding.rule));
+    let label = side.unique_name(&format!("Evidence: {}, {case}", finding.rule));
     html! {
         @let (line, others) = (grid.line(), grid.other_cases(finding, side.assessment.rows.len()));
         @if !line.is_empty() { p { (line) } }
-        @if !grid.titles.is_empty() { (scrolling(&label, "", heads(&titles), rows)) }
+        @if !grid.titles.is_empty() { (scrolling(&label, &columns, rows)) }
         @if !others.is_empty() { p { "Cases: " (others) } }
     }
 }

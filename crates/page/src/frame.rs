@@ -8,7 +8,7 @@ use blocklab_record::{Origin, Record};
 use maud::{Markup, PreEscaped, html};
 
 use super::limits::{self, Drawn};
-use super::side::{self, Side};
+use super::side::{self, Side, StudyPart};
 use super::{
     consistency, course, data, findings, headline, hosts, model, numbers, origin, study, sweeps,
     systems,
@@ -106,7 +106,7 @@ pub fn page(
             assessment,
             // In tables of many systems, the name alone has to do.
             label: match parts.get(index) {
-                Some((_, system)) if side::is_many(records.len()) => (*system).to_owned(),
+                Some(part) if side::is_many(records.len()) => part.system.to_owned(),
                 part => label(record, part),
             },
             index,
@@ -131,15 +131,18 @@ pub fn page(
     head::page(&title(&sides), STYLE, &body)
 }
 
-/// Study and system of each run, if all are systems of one study with different names; else empty.
-fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
+/// Each run as a part of a study, if all are systems of one study with different names; else empty.
+fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<StudyPart<'a>> {
     let asked = records.iter().map(|(record, _)| &record.requested);
-    let parts: Option<Vec<_>> = asked
-        .map(|asked| Some((asked.study(), asked.system.as_deref()?)))
-        .collect();
-    let parts = parts.unwrap_or_default();
-    let one_study = parts.iter().all(|(study, _)| *study == parts[0].0);
-    let systems: BTreeSet<_> = parts.iter().map(|(_, system)| system).collect();
+    let parts = asked.map(|asked| {
+        Some(StudyPart {
+            study: asked.study(),
+            system: asked.system.as_deref()?,
+        })
+    });
+    let parts: Vec<StudyPart<'_>> = parts.collect::<Option<_>>().unwrap_or_default();
+    let one_study = parts.iter().all(|part| part.study == parts[0].study);
+    let systems: BTreeSet<_> = parts.iter().map(|part| part.system).collect();
     if parts.len() > 1 && one_study && systems.len() == parts.len() {
         parts
     } else {
@@ -149,9 +152,9 @@ fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
 
 /// The label of a run: its name and id, or its system in a study; and its origin unless it was
 /// measured.
-fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
+fn label(record: &Record, part: Option<&StudyPart<'_>>) -> String {
     let name = match part {
-        Some((_, system)) => (*system).to_owned(),
+        Some(part) => part.system.to_owned(),
         None => format!("{} {}", record.requested.name, record.id),
     };
     match record.origin {
@@ -162,8 +165,8 @@ fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
 
 /// The title of the browser window.
 fn title(sides: &[Side<'_>]) -> String {
-    if let Some((study, _)) = sides.first().and_then(|side| side.part) {
-        return format!("{study} – blocklab");
+    if let Some(part) = sides.first().and_then(|side| side.part) {
+        return format!("{} – blocklab", part.study);
     }
     let labels: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
     format!("{} – blocklab", labels.join(" | "))

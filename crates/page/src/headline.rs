@@ -6,7 +6,7 @@ use blocklab_record::{Origin, Status};
 use blocklab_units::{count, latency_and_unit, plural, rate};
 use maud::{Markup, html};
 
-use super::side::{self, Side, alike, whose};
+use super::side::{self, Side, by_key, names_unless_all};
 use blocklab_report::words::answer::{self, Answer};
 use blocklab_report::words::facts;
 use blocklab_report::words::versus;
@@ -27,8 +27,8 @@ pub fn top(sides: &[Side<'_>], title: &str, answer: Option<&Answer>) -> Markup {
 
 /// The title of a page: the study, or what was run on what.
 pub fn title(sides: &[Side<'_>]) -> String {
-    if let Some((study, _)) = sides.first().and_then(|side| side.part) {
-        return study.to_owned();
+    if let Some(part) = sides.first().and_then(|side| side.part) {
+        return part.study.to_owned();
     }
     match sides {
         [side] => name(side),
@@ -97,10 +97,10 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
         .iter()
         .filter_map(|side| Some((unmeasured(side.record.origin)?, side)));
     html! {
-        @for (text, members) in alike(sentences) {
+        @for (text, members) in by_key(sentences) {
             p class="unmeasured" {
                 (text) " " a href="#model" { "What the model rests on" }
-                (whose(&members, sides.len()))
+                (names_unless_all(&members, sides.len()))
             }
         }
         @for side in sides {
@@ -221,6 +221,11 @@ pub struct Shown {
 }
 
 impl Shown {
+    /// Its title in a table: `read MB/s`.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.direction, self.tile.brief)
+    }
+
     /// The best figure of a run, as a table shows it. The unit is left out if it is the title.
     pub fn text(&self, side: &Side<'_>) -> String {
         let best = best(side, self.direction, self.tile);
@@ -233,16 +238,15 @@ impl Shown {
     }
 }
 
-/// The tiles for which any run has a figure, each with its title in a table: `read MB/s`.
-pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
+/// The tiles for which any run has a figure.
+pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<Shown> {
     let directions = ["read", "write", "trim"].into_iter();
     let all = directions.flat_map(|direction| TILES.iter().map(move |tile| (direction, tile)));
     let mut shown = Vec::new();
     for (direction, tile) in all {
         let mut best = sides.iter().filter_map(|side| best(side, direction, tile));
         if best.next().is_some() {
-            let title = format!("{direction} {}", tile.brief);
-            shown.push((Shown { tile, direction }, title));
+            shown.push(Shown { tile, direction });
         }
     }
     shown
@@ -253,7 +257,7 @@ pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
 pub fn tiles(sides: &[Side<'_>]) -> Markup {
     html! {
         div class="tiles" {
-            @for (Shown { tile, direction }, _) in tiles_shown(sides) {
+            @for Shown { tile, direction } in tiles_shown(sides) {
                 div class="tile" {
                     h2 { (capital(direction)) " " (tile.what) }
                     @for (side, (row, direction)) in figures(sides, direction, tile) {

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use blocklab_compare::history::{History, Point, Series, SeriesVerdict};
+use blocklab_report::document::Column;
 use blocklab_report::document::head;
 use blocklab_report::document::html::prose;
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::tables::card;
 use blocklab_report::fields;
 use blocklab_report::words::{answer, facts, history as words};
 use maud::{Markup, PreEscaped, html};
@@ -230,23 +231,13 @@ fn interval(series: &Series, point: &Point) -> Option<String> {
 
 /// The table of a load: a row for each run, the newest first.
 fn table(load: &Load<'_>, title: &str) -> Markup {
-    let figures = load.figures.iter().flat_map(|series| {
+    let mut columns = vec![Column::words("run"), Column::words("began")];
+    for series in load.figures {
         let label = series.quantity.label();
-        [
-            (label.to_owned(), "number"),
-            (format!("{label}, 95 % interval"), "number"),
-        ]
-    });
-    let titles: Vec<(String, &str)> = [("run", ""), ("began", "")]
-        .map(|(name, class)| (name.to_owned(), class))
-        .into_iter()
-        .chain(figures)
-        .chain([("left out; what changed".to_owned(), "")])
-        .collect();
-    let titles: Vec<(&str, &str)> = titles
-        .iter()
-        .map(|(name, class)| (&**name, *class))
-        .collect();
+        columns.push(Column::figure(&label));
+        columns.push(Column::figure(format!("{label}, 95 % interval")));
+    }
+    columns.push(Column::words("left out; what changed"));
     // The points of each figure by run, since a run may lack a figure.
     let points: Vec<BTreeMap<&str, &Point>> = load
         .figures
@@ -275,5 +266,5 @@ fn table(load: &Load<'_>, title: &str) -> Markup {
             }
         }
     };
-    card(title, "", heads(&titles), rows)
+    card(title, &columns, rows)
 }

@@ -10,7 +10,7 @@ use blocklab_record::Record;
 use blocklab_units::stated;
 use serde::Serialize;
 
-use super::side::{Side, alike};
+use super::side::{Side, by_key};
 
 /// A limit as charts draw it. The same limit of several targets or runs is one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,8 +29,8 @@ pub struct Drawn {
     #[serde(skip_serializing_if = "String::is_empty")]
     whose: String,
     /// Indexes of the runs that it holds for; empty: all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    of: Vec<usize>,
+    #[serde(rename = "of", skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<usize>,
 }
 
 /// The limits in force in any run of the page. One that not all runs have says whose it is.
@@ -39,7 +39,7 @@ pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
         let own = of_record(side.record).into_iter();
         own.map(move |limit| (limit, side))
     });
-    let named = alike(all).into_iter().map(|(limit, members)| {
+    let named = by_key(all).into_iter().map(|(limit, members)| {
         if members.len() == sides.len() {
             return limit;
         }
@@ -52,7 +52,7 @@ pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
         let is_named = limit.label.starts_with(&format!("{whose}: "));
         Drawn {
             whose: if is_named { String::new() } else { whose },
-            of: members.iter().map(|side| side.index).collect(),
+            runs: members.iter().map(|side| side.index).collect(),
             ..limit
         }
     });
@@ -78,7 +78,7 @@ fn of_targets<'a>(all: impl Iterator<Item = (&'a Limit, &'a str)>, targets: usiz
         let is_shared = limit.name.volumes.is_none();
         Some(((drawn(limit)?, is_shared), name))
     });
-    let named = alike(known)
+    let named = by_key(known)
         .into_iter()
         .map(|((limit, is_shared), members)| {
             let whose = match members[..] {
@@ -161,6 +161,6 @@ fn in_chart_units(
         is_burst,
         only,
         whose: String::new(),
-        of: Vec::new(),
+        runs: Vec::new(),
     })
 }

@@ -4,9 +4,10 @@ use blocklab_device::Limit;
 use blocklab_record::TargetFacts;
 use maud::{Markup, html};
 
-use super::side::{self, Side, alike, whose};
+use super::side::{self, Side, by_key, names_unless_all};
+use blocklab_report::document::Column;
 use blocklab_report::document::html::prose;
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::tables::{card_of_class, heads};
 use blocklab_report::words::model;
 
 /// Whether any run has a modelled device.
@@ -39,7 +40,7 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
 
 /// A modelled device: its assumptions, its limits, and, folded, the bounds of what may be bought.
 fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
-    let named = |what: &str| side.own(&format!("{what} of {}", target.path));
+    let named = |what: &str| side.unique_name(&format!("{what} of {}", target.path));
     let (bounds, limits): (Vec<&Limit>, Vec<&Limit>) =
         target.limits.iter().partition(|limit| limit.is_bound());
     html! {
@@ -68,14 +69,14 @@ fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
 }
 
 fn table(name: &str, limits: &[&Limit]) -> Markup {
-    let titles = [
-        ("limit", ""),
-        ("value", "number"),
-        ("how it is known", ""),
-        ("date", ""),
+    let columns = [
+        Column::words("limit"),
+        Column::figure("value"),
+        Column::words("how it is known"),
+        Column::words("date"),
     ];
     let rows = html! { @for limit in limits { (row(limit)) } };
-    card(name, "limits", heads(&titles), rows)
+    card_of_class(name, "limits", heads(&columns), rows)
 }
 
 fn row(limit: &Limit) -> Markup {
@@ -98,7 +99,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
         let all = sides.iter();
         all.flat_map(|side| model::targets(side.record).map(move |target| (target, side)))
     };
-    let meanings = alike(targets().map(|(_, side)| (model::meaning(side.record.origin), side)));
+    let meanings = by_key(targets().map(|(_, side)| (model::meaning(side.record.origin), side)));
     let assumed = targets().flat_map(|(target, side)| {
         let all = target.assumptions.iter();
         all.map(move |sentence| (model::assumption(sentence), side))
@@ -107,18 +108,18 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
         let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {
             target.limits.iter().map(move |limit| (limit, side))
         });
-        alike(all.filter(|(limit, _)| limit.is_bound() == bound))
+        by_key(all.filter(|(limit, _)| limit.is_bound() == bound))
     };
     let all = sides.len();
     html! {
-        @for (text, members) in &meanings { p class="lead" { (text) (whose(members, all)) } }
+        @for (text, members) in &meanings { p class="lead" { (text) (names_unless_all(members, all)) } }
         details class="infos" {
             summary { "What was assumed, and which limits were in force" }
             ul class="card assumptions" {
-                @for (sentence, members) in alike(assumed) {
+                @for (sentence, members) in by_key(assumed) {
                     li {
                         span class="badge assumed" { "assumed" } " "
-                        (prose(&sentence)) (whose(&members, all))
+                        (prose(&sentence)) (names_unless_all(&members, all))
                     }
                 }
             }
@@ -135,8 +136,12 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
 
 /// A table of limits, each with the systems that have it.
 fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], all: usize) -> Markup {
-    let titles = ["limit", "value", "how it is known", "systems"]
-        .map(|title| (title, if title == "value" { "number" } else { "" }));
+    let columns = [
+        Column::words("limit"),
+        Column::figure("value"),
+        Column::words("how it is known"),
+        Column::words("systems"),
+    ];
     let rows = html! {
         @for (limit, members) in limits {
             @let (how, (what, date)) = (limit.origin.how(), model::source(limit));
@@ -148,10 +153,10 @@ fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], all: usize) -> M
                     @if let Some(date) = date { ", " (date) }
                 }
                 td class="source-text" {
-                    @if members.len() == all { "all" } @else { (whose(members, all)) }
+                    @if members.len() == all { "all" } @else { (names_unless_all(members, all)) }
                 }
             }
         }
     };
-    card(name, "limits", heads(&titles), rows)
+    card_of_class(name, "limits", heads(&columns), rows)
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::headline;
 use super::side::Side;
-use blocklab_report::document::tables::card;
+use blocklab_report::document::tables::card_of_class;
 use blocklab_report::words::facts;
 use blocklab_report::words::figures::{self, Column};
 
@@ -72,9 +72,9 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
             @if rows().count() > MOST_ROWS {
                 details class="infos" {
                     summary { (rows().count()) " rows" }
-                    (card("All numbers", class, heads, body))
+                    (card_of_class("All numbers", class, heads, body))
                 }
-            } @else { (card("All numbers", class, heads, body)) }
+            } @else { (card_of_class("All numbers", class, heads, body)) }
         }
     }
 }

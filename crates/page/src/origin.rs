@@ -8,7 +8,7 @@ use blocklab_workload::Direction;
 use maud::{Markup, html};
 
 use super::model;
-use super::side::{self, Side, alike, whose};
+use super::side::{self, Side, by_key, names_unless_all};
 use blocklab_report::words::facts;
 
 /// Facts by name, in the order in which they are shown.
@@ -248,7 +248,7 @@ fn plans(sides: &[Side<'_>]) -> Markup {
     let name = |side: &Side<'_>| {
         let own = &side.record.requested.name;
         side.part
-            .map_or_else(|| own.clone(), |(study, _)| study.to_owned())
+            .map_or_else(|| own.clone(), |part| part.study.to_owned())
     };
     // The plan with that name in its `name` line.
     let renamed = |side: &Side<'_>| {
@@ -256,12 +256,12 @@ fn plans(sides: &[Side<'_>]) -> Markup {
         let native = &side.record.requested.native;
         native.replacen(&line(&side.record.requested.name), &line(&name(side)), 1)
     };
-    let plans = alike(sides.iter().map(|side| (renamed(side), side)));
+    let plans = by_key(sides.iter().map(|side| (renamed(side), side)));
     html! {
         @for (plan, members) in &plans {
             @let commands = members.iter().map(|side| command(side.record, &file(&name(side))));
             details class="infos long" {
-                summary { "The plan" (whose(members, sides.len())) }
+                summary { "The plan" (names_unless_all(members, sides.len())) }
                 div class="card flush" {
                     (copyable(&commands.collect::<Vec<_>>().join("\n"), "command"))
                     (copyable(plan, "workload"))

@@ -23,8 +23,17 @@ pub struct Side<'a> {
     pub has_color: bool,
     /// The sweeps that its cases make.
     pub sweeps: Vec<Sweep<'a>>,
-    /// Its study and its system in that study, if the page is about one study.
-    pub part: Option<(&'a str, &'a str)>,
+    /// What it is a part of, if the page is about one study.
+    pub part: Option<StudyPart<'a>>,
+}
+
+/// The run of a system as a part of a study.
+#[derive(Clone, Copy)]
+pub struct StudyPart<'a> {
+    /// Name of the study.
+    pub study: &'a str,
+    /// Name of the system.
+    pub system: &'a str,
 }
 
 impl Side<'_> {
@@ -39,20 +48,21 @@ impl Side<'_> {
 
     /// Its name on the page: its system in a study, else its label.
     pub fn name(&self) -> &str {
-        self.part.map_or(&self.label, |(_, system)| system)
+        self.part.map_or(&self.label, |part| part.system)
     }
 
     /// Its name in a narrow column: its letter in a comparison, else its name.
     pub fn brief(&self) -> String {
-        match (self.part, self.has_color) {
-            (None, true) => versus::letter(self.index),
-            _ => self.name().to_owned(),
+        if self.part.is_none() && self.has_color {
+            versus::letter(self.index)
+        } else {
+            self.name().to_owned()
         }
     }
 
     /// A name for something that every run of the page has. It is unique on the page, as names of
     /// landmarks and of files must be.
-    pub fn own(&self, what: &str) -> String {
+    pub fn unique_name(&self, what: &str) -> String {
         if self.alone {
             what.to_owned()
         } else {
@@ -83,7 +93,7 @@ pub const fn is_many(records: usize) -> bool {
 }
 
 /// Groups values by key, in the order in which keys first occur.
-pub fn alike<K: PartialEq, T>(all: impl Iterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+pub fn by_key<K: PartialEq, T>(all: impl Iterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for (key, one) in all {
         match groups.iter_mut().find(|(known, _)| *known == key) {
@@ -95,7 +105,7 @@ pub fn alike<K: PartialEq, T>(all: impl Iterator<Item = (K, T)>) -> Vec<(K, Vec<
 }
 
 /// The names of the runs that something holds for; empty if it holds for all of them.
-pub fn whose(members: &[&Side<'_>], all: usize) -> Markup {
+pub fn names_unless_all(members: &[&Side<'_>], all: usize) -> Markup {
     // One more takes no more room than the words "and 1 more".
     let shown = NAMES + usize::from(members.len() == NAMES + 1);
     html! {

@@ -6,7 +6,8 @@ use maud::{Markup, html};
 use super::side::{self, Side};
 use super::study_runs::StudyRuns;
 use super::{charts, headline, systems};
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::Column;
+use blocklab_report::document::tables::{card, card_of_class, head};
 use blocklab_report::words::facts;
 use blocklab_report::words::shown::{self, columns, fixed};
 
@@ -77,9 +78,9 @@ fn first_chart(runs: &StudyRuns<'_>) -> Markup {
 
 /// The table of systems: what stood for each, and its price.
 fn parties(outcome: &Outcome) -> Markup {
-    let titles = ["system", "played by", "run", "price"].map(|title| (title, ""));
+    let columns = ["system", "played by", "run", "price"].map(Column::words);
     let rows = html! { @for party in &outcome.systems { (system(party)) } };
-    card("What played each system", "", heads(&titles), rows)
+    card("What played each system", &columns, rows)
 }
 
 /// A row of that table.
@@ -160,10 +161,10 @@ const fn class(is_ours: bool) -> &'static str {
 /// The table itself.
 fn figures(table: &Table) -> Markup {
     let columns = columns(table);
-    let titles = columns
-        .iter()
-        .map(|column| (column.title, class(column.is_ours)));
-    let titles: Vec<_> = [(&*table.corner, "")].into_iter().chain(titles).collect();
+    let titles = html! {
+        (head(&table.corner, ""))
+        @for column in &columns { (head(column.title, class(column.is_ours))) }
+    };
     let rows = html! {
         @for (name, cells) in table.rows.iter().zip(&table.cells) {
             tr {
@@ -176,8 +177,10 @@ fn figures(table: &Table) -> Markup {
             }
         }
     };
-    let class = if titles.len() > WIDE { "wide" } else { "" };
-    card(&table.title, class, heads(&titles), rows)
+    // The column of names counts, too.
+    let is_wide = columns.len() + 1 > WIDE;
+    let class = if is_wide { "wide" } else { "" };
+    card_of_class(&table.title, class, titles, rows)
 }
 
 /// The section of the curves of runs, outside of a study.
@@ -200,12 +203,11 @@ fn plotted(
     rank: &dyn Fn(&str) -> Option<f64>,
     record: &dyn Fn(&str) -> Option<usize>,
 ) -> Markup {
-    let (x, y) = (plot.x.to_string(), plot.y.to_string());
-    let titles = [
-        ("curve", ""),
-        (&*x, "number"),
-        (&*y, "number"),
-        ("beyond the peak", ""),
+    let columns = [
+        Column::words("curve"),
+        Column::figure(plot.x.to_string()),
+        Column::figure(plot.y.to_string()),
+        Column::words("beyond the peak"),
     ];
     let rows = html! {
         @for line in &plot.lines {
@@ -225,7 +227,7 @@ fn plotted(
         details class="points" {
             summary { "Peaks, knees and points" }
             @for line in &plot.lines { p class="hint" { (shown::line(plot, line)) } }
-            (card(&plot.title, "", heads(&titles), rows))
+            (card(&plot.title, &columns, rows))
         }
     }
 }

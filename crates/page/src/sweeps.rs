@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::charts::{self, DrawnLine, DrawnPoint, LineChart, six_figures};
 use super::side::Side;
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::Column;
+use blocklab_report::document::tables::card;
 use blocklab_report::fields;
 use blocklab_report::words::facts;
 
@@ -194,7 +195,7 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
 
 /// A sweep: its charts, and folded its tables.
 fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
-    let title = side.own(&format!("{}, {}", sweep.name, sweep.direction));
+    let title = side.unique_name(&format!("{}, {}", sweep.name, sweep.direction));
     let figures = FIGURES.iter().map(|figure| {
         fields! { name: figure.name, chart: chart(side.index, sweep, figure) }
     });
@@ -289,12 +290,7 @@ fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
         Some(by) => format!("{}: {} by {}", figure.name, words(by), words(&sweep.across)),
         None => format!("{} by {}", figure.name, words(&sweep.across)),
     };
-    let columns = sweep
-        .across
-        .values
-        .iter()
-        .map(|value| (value.as_str(), "number"));
-    let titles: Vec<_> = [(corner.as_str(), "")].into_iter().chain(columns).collect();
+    let columns = Column::named(corner, &sweep.across.values);
     let rows = html! {
         @for (index, cells) in sweep.cells.iter().enumerate() {
             tr {
@@ -313,10 +309,5 @@ fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
             }
         }
     };
-    card(
-        &format!("{title}: {}", figure.title),
-        "",
-        heads(&titles),
-        rows,
-    )
+    card(&format!("{title}: {}", figure.title), &columns, rows)
 }

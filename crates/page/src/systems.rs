@@ -5,9 +5,10 @@ use blocklab_findings::Severity;
 use blocklab_units::plural;
 use maud::{Markup, html};
 
-use super::headline;
+use super::headline::{self, Shown};
 use super::side::Side;
-use blocklab_report::document::tables::{card, heads};
+use blocklab_report::document::Column;
+use blocklab_report::document::tables::{card_of_class, heads};
 use blocklab_report::words::shown;
 
 /// A row for each system: its best figures, its price, its findings, its run. `outcome`: the study
@@ -18,18 +19,14 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
         .unwrap_or_default();
     let priced = parties.iter().any(|party| party.usd_per_hour.is_some());
     let tiles = headline::tiles_shown(sides);
-    let figures = tiles.iter().map(|tile| (tile.1.as_str(), "number"));
-    let titles: Vec<_> = [("system", "")]
-        .into_iter()
-        .chain(figures)
-        .chain(priced.then_some(("USD an hour", "number")))
-        .chain([("found", ""), ("run", "")])
-        .collect();
+    let mut columns = Column::named("system", tiles.iter().map(Shown::title));
+    columns.extend(priced.then(|| Column::figure("USD an hour")));
+    columns.extend(["found", "run"].map(Column::words));
     let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
         html! {
             tr {
                 th scope="row" { @if let Some(side) = side { (side.swatch()) } (name) }
-                @for (tile, _) in &tiles {
+                @for tile in &tiles {
                     td class="number" { (side.map_or_else(|| "–".to_owned(), |figure| tile.text(figure))) }
                 }
                 @if priced { td class="number" { (usd_per_hour(party)) } }
@@ -51,7 +48,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
         @let title = format!("{} systems, the best figure of each", sides.len());
         // The section of a study has a heading already.
         @if outcome.is_some() { h3 { (title) } } @else { h2 { (title) } }
-        (card("Systems", "brief", heads(&titles), rows))
+        (card_of_class("Systems", "brief", heads(&columns), rows))
     }
 }
 

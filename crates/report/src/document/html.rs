@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::tables::{card, heads};
-use super::{Column, Document, Entry, Kind, Part, Table, head};
+use super::tables::{card, class};
+use super::{Document, Entry, Part, Table, head};
 
 /// The whole page.
 pub(super) fn print(document: &Document) -> String {
@@ -83,20 +83,8 @@ fn item(entry: &Entry) -> Markup {
 /// Row names of more bytes than this may wrap on a telephone, where they would fill the screen.
 const LONG: usize = 24;
 
-const fn class(column: &Column) -> &'static str {
-    match column.kind {
-        Kind::Words => "",
-        Kind::Figure => "number",
-    }
-}
-
 /// A table as a card. `title`: its name for screen readers.
 fn table_of(table: &Table, title: &str) -> Markup {
-    let titles: Vec<(&str, &str)> = table
-        .columns
-        .iter()
-        .map(|column| (&*column.title, class(column)))
-        .collect();
     let rows = html! {
         @for row in &table.rows {
             @if let Some(group) = &row.group {
@@ -128,10 +116,10 @@ fn table_of(table: &Table, title: &str) -> Markup {
             }
         }
     };
-    let titles = if table.has_titles() {
-        heads(&titles)
+    let titled = if table.has_titles() {
+        &table.columns[..]
     } else {
-        Markup::default()
+        &[]
     };
-    card(title, "", titles, rows)
+    card(title, titled, rows)
 }
