@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use blocklab_console::terminal;
 use blocklab_store::Store;
-use blocklab_web::{ENTER, Server, Token};
+use blocklab_web::{ENTER_PATH, Server, Token};
 
 use blocklab_args::ServeArgs;
 
@@ -32,15 +32,18 @@ pub fn serve(args: &ServeArgs, store: Store) -> Result<()> {
     // the file.
     let shown = match &args.token_file {
         Some(path) => format!(
-            "http://{at}{ENTER}#t=… with the token in {}",
+            "http://{at}{ENTER_PATH}#t=… with the token in {}",
             path.display()
         ),
-        None => format!("http://{at}{ENTER}#t={}", server.token()),
+        None => format!("http://{at}{ENTER_PATH}#t={}", server.token()),
     };
     terminal::print(format!("{shown}\n"))?;
     terminal::inform("Ctrl-C ends it.");
     if args.open {
-        open(&format!("http://{at}{ENTER}#t={}", server.once()?));
+        open(&format!(
+            "http://{at}{ENTER_PATH}#t={}",
+            server.one_time_token()?
+        ));
     }
     server
         .serve(views::more())

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tower::ServiceExt;
 
-use crate::entrance::{ENTER, Entrance, Refusal, SESSION};
+use crate::entrance::{ENTER_PATH, Entrance, Refusal, SESSION_PATH};
 use crate::pages::simulate::Simulator;
 use crate::pages::view::View;
 use crate::pages::{self, Page, PageError};
@@ -52,7 +52,8 @@ pub struct More {
 /// connections, so that the others stay free for pages.
 const FOLLOWERS: usize = 32;
 
-type QueryPairs = Query<Vec<(String, String)>>;
+/// The query of a URL: names and values in their order, decoded.
+type QueryPairs = Vec<(String, String)>;
 type Answer = Response<Body>;
 
 impl App {
@@ -67,22 +68,19 @@ impl App {
             simulation_slot: Arc::new(Semaphore::new(1)),
         };
         let mut router = Router::new();
+        router = with_query_page(router, "/", "/runs.json", runs);
+        router = with_query_page(router, "/compare", "/compare.json", compare);
+        router = with_query_page(router, "/studies", "/studies.json", studies);
         for view in more.views {
             router = with_view(router, view);
         }
         let router = router
-            .route("/", get(runs))
-            .route("/runs.json", get(runs_json))
             .route("/run/{id}", get(run))
-            .route("/compare", get(compare))
-            .route("/compare.json", get(compare_json))
             .route("/live/{id}", get(live))
             .route("/live/{id}/events", get(events))
-            .route("/studies", get(studies))
-            .route("/studies.json", get(studies_json))
             .route("/metrics", get(metrics))
-            .route(ENTER, get(enter))
-            .route(SESSION, get(session))
+            .route(ENTER_PATH, get(enter))
+            .route(SESSION_PATH, get(session))
             .fallback(not_found)
             .with_state(state);
         Self {
@@ -123,7 +121,7 @@ impl App {
 /// Whoever asks for data (JSON, events, metrics) gets the reason as text.
 fn refused(refusal: Refusal, path: &str) -> Answer {
     let is_page = !path.ends_with(".json") && !path.ends_with("/events") && path != "/metrics";
-    let mut response = if refusal == Refusal::Token && is_page && path != SESSION {
+    let mut response = if refusal == Refusal::Token && is_page && path != SESSION_PATH {
         html(refusal.status(), layout::entrance())
     } else {
         text(refusal.status(), format!("{refusal}\n"))
@@ -185,7 +183,22 @@ async fn render(
     }
 }
 
-async fn runs_as(state: AppState, query: Vec<(String, String)>, is_json: bool) -> Answer {
+/// Adds the two routes of a page that depends on the query: one for HTML and one for JSON.
+fn with_query_page<F: Future<Output = Answer> + Send>(
+    router: Router<AppState>,
+    html_path: &str,
+    json_path: &str,
+    answer: impl Fn(AppState, QueryPairs, bool) -> F + Clone + Send + Sync + 'static,
+) -> Router<AppState> {
+    let html = answer.clone();
+    let html = move |State(state), Query(query)| html(state, query, false);
+    let json = move |State(state), Query(query)| answer(state, query, true);
+    router
+        .route(html_path, get(html))
+        .route(json_path, get(json))
+}
+
+async fn runs(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     render(is_json, move || {
         let filter = pages::runs::Filter::new(&query);
         let runs = &state.runs;
@@ -194,14 +207,6 @@ async fn runs_as(state: AppState, query: Vec<(String, String)>, is_json: bool) -
         }))
     })
     .await
-}
-
-async fn runs(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
-    runs_as(state, query, false).await
-}
-
-async fn runs_json(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
-    runs_as(state, query, true).await
 }
 
 /// Splits the last part of a path into the id of a run and whether its JSON is asked for.
@@ -215,20 +220,12 @@ async fn run(State(state): State<AppState>, Path(name): Path<String>) -> Answer 
     render(is_json, move || Ok(pages::run::run(&state.runs.load(&id)?))).await
 }
 
-async fn compare_as(state: AppState, query: Vec<(String, String)>, is_json: bool) -> Answer {
+async fn compare(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     render(is_json, move || {
         let ids = pages::compare::ids(&query)?;
         pages::compare::compare(&state.runs, &ids)
     })
     .await
-}
-
-async fn compare(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
-    compare_as(state, query, false).await
-}
-
-async fn compare_json(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
-    compare_as(state, query, true).await
 }
 
 async fn live(State(state): State<AppState>, Path(name): Path<String>) -> Answer {
@@ -284,21 +281,20 @@ async fn events(
 
 /// Adds the routes of a view: its page and its JSON.
 fn with_view(router: Router<AppState>, view: View) -> Router<AppState> {
-    let answer = move |state: AppState, query: Vec<(String, String)>, is_json| {
-        render(is_json, move || {
-            pages::view::view(&view, state.runs.store(), &query, is_json)
-        })
-    };
-    let page =
-        move |State(state): State<AppState>, Query(query): QueryPairs| answer(state, query, false);
-    let json =
-        move |State(state): State<AppState>, Query(query): QueryPairs| answer(state, query, true);
-    router
-        .route(&format!("/{}", view.place), get(page))
-        .route(&format!("/{}.json", view.place), get(json))
+    let (html_path, json_path) = (format!("/{}", view.place), format!("/{}.json", view.place));
+    with_query_page(
+        router,
+        &html_path,
+        &json_path,
+        move |state, query, is_json| {
+            render(is_json, move || {
+                pages::view::view(&view, state.runs.store(), &query, is_json)
+            })
+        },
+    )
 }
 
-async fn studies_as(state: AppState, query: Vec<(String, String)>, is_json: bool) -> Answer {
+async fn studies(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     let simulator = state.simulator;
     let Some(asked) = pages::simulate::asked(&query) else {
         return render(is_json, move || {
@@ -313,7 +309,7 @@ async fn studies_as(state: AppState, query: Vec<(String, String)>, is_json: bool
         .await
         .expect("the semaphore is never closed");
     render(is_json, move || {
-        let simulated = pages::simulate::simulate(&simulator, &asked.0, &asked.1);
+        let simulated = pages::simulate::simulate(&simulator, &asked);
         drop(permit);
         match simulated {
             // The page shows the reason above the form, so that the user can correct the input.
@@ -326,14 +322,6 @@ async fn studies_as(state: AppState, query: Vec<(String, String)>, is_json: bool
         }
     })
     .await
-}
-
-async fn studies(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
-    studies_as(state, query, false).await
-}
-
-async fn studies_json(State(state): State<AppState>, Query(query): QueryPairs) -> Answer {
-    studies_as(state, query, true).await
 }
 
 async fn metrics(State(state): State<AppState>) -> Answer {

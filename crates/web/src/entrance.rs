@@ -21,7 +21,7 @@ pub struct Entrance {
     /// The value of the session cookie. It is valid until the process ends.
     pub session: Token,
     /// Opens one session in place of the token; `None` once it has been used.
-    pub once: Arc<Mutex<Option<Token>>>,
+    pub one_time_token: Arc<Mutex<Option<Token>>>,
 }
 
 /// Why a request is refused.
@@ -57,9 +57,9 @@ impl Refusal {
 }
 
 /// The page whose script opens a session. It shows nothing of the store.
-pub const ENTER: &str = "/enter";
+pub const ENTER_PATH: &str = "/enter";
 /// Where that script sends the token to get the session cookie.
-pub const SESSION: &str = "/session";
+pub const SESSION_PATH: &str = "/session";
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -93,9 +93,9 @@ impl Entrance {
             return Err(Refusal::Body);
         }
         // The one-time token opens a session and nothing else: it is good for one path.
-        let is_once = uri.path() == SESSION && self.has_once(headers);
-        let is_open = uri.path() == ENTER || is_once;
-        if is_open || self.has_session(headers) || self.has_token(headers) {
+        let opens_session = uri.path() == SESSION_PATH && self.has_one_time_token(headers);
+        let is_open = uri.path() == ENTER_PATH;
+        if is_open || opens_session || self.has_session(headers) || self.has_token(headers) {
             Ok(())
         } else {
             Err(Refusal::Token)
@@ -128,26 +128,36 @@ impl Entrance {
         bearer(headers).is_some_and(|token| self.token.is(token))
     }
 
-    /// The same for the one-time token.
-    fn has_once(&self, headers: &HeaderMap) -> bool {
-        let once = self.once.lock().expect("no panic under this lock");
-        once.as_ref()
+    /// Whether the request has the one-time token there.
+    fn has_one_time_token(&self, headers: &HeaderMap) -> bool {
+        let one_time = self
+            .one_time_token
+            .lock()
+            .expect("no panic under this lock");
+        one_time
+            .as_ref()
             .zip(bearer(headers))
-            .is_some_and(|(once, token)| once.is(token))
+            .is_some_and(|(known, shown)| known.is(shown))
     }
 
     /// Whether these headers open a session. The one-time token is used up by it.
     pub fn opens(&self, headers: &HeaderMap) -> bool {
-        if self.has_once(headers) {
-            *self.once.lock().expect("no panic under this lock") = None;
+        if self.has_one_time_token(headers) {
+            *self
+                .one_time_token
+                .lock()
+                .expect("no panic under this lock") = None;
             return true;
         }
         self.has_token(headers)
     }
 
-    /// Accepts `once` for one session, in place of an earlier one-time token.
-    pub fn allow_once(&self, once: Token) {
-        *self.once.lock().expect("no panic under this lock") = Some(once);
+    /// Accepts this token for one session, in place of an earlier one-time token.
+    pub fn allow_once(&self, token: Token) {
+        *self
+            .one_time_token
+            .lock()
+            .expect("no panic under this lock") = Some(token);
     }
 
     fn has_session(&self, headers: &HeaderMap) -> bool {
@@ -212,7 +222,7 @@ mod tests {
             address: address.parse().expect("an address"),
             token: token("0123456789abcdef0123456789abcdef"),
             session: token("fedcba9876543210fedcba9876543210"),
-            once: Arc::default(),
+            one_time_token: Arc::default(),
         }
     }
 
@@ -334,10 +344,10 @@ mod tests {
         let admit =
             |path: &'static str| entrance.admit(&Method::GET, &Uri::from_static(path), &headers);
         assert_eq!(admit("/runs.json"), Err(Refusal::Token));
-        assert_eq!(admit(SESSION), Ok(()));
+        assert_eq!(admit(SESSION_PATH), Ok(()));
         assert!(entrance.opens(&headers));
         assert!(!entrance.opens(&headers));
-        assert_eq!(admit(SESSION), Err(Refusal::Token));
+        assert_eq!(admit(SESSION_PATH), Err(Refusal::Token));
     }
 
     #[test]

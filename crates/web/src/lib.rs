@@ -22,7 +22,7 @@ use blocklab_store::Store;
 use tokio::runtime::Builder;
 
 pub use app::{App, More};
-pub use entrance::{ENTER, Entrance};
+pub use entrance::{ENTER_PATH, Entrance};
 pub use pages::simulate::Simulator;
 pub use pages::view::{Built, Field, Query, View};
 pub use stored_runs::StoredRuns;
@@ -63,7 +63,7 @@ impl Server {
                 address,
                 token,
                 session,
-                once: Arc::new(Mutex::new(None)),
+                one_time_token: Arc::new(Mutex::new(None)),
             },
         })
     }
@@ -83,10 +83,10 @@ impl Server {
     ///
     /// # Errors
     /// When the system gives no random bits.
-    pub fn once(&self) -> io::Result<String> {
-        let once = Token::draw().map_err(io::Error::other)?;
-        let text = once.text().to_owned();
-        self.entrance.allow_once(once);
+    pub fn one_time_token(&self) -> io::Result<String> {
+        let token = Token::draw().map_err(io::Error::other)?;
+        let text = token.text().to_owned();
+        self.entrance.allow_once(token);
         Ok(text)
     }
 

@@ -23,8 +23,10 @@ const EVERY: Duration = Duration::from_millis(500);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How long an event may wait for a client that reads nothing.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often, and with what pause, a run that has lost its spool is looked up in the store.
-const LOOKUPS: (u32, Duration) = (10, Duration::from_millis(100));
+/// How often a run that has lost its spool is looked up in the store.
+const LOOKUPS: u32 = 10;
+/// The pause between two of these lookups.
+const LOOKUP_PAUSE: Duration = Duration::from_millis(100);
 
 /// An event as text, in the form that a body's stream takes.
 type Event = Result<String, Infallible>;
@@ -97,14 +99,13 @@ async fn follow(
 /// Whether the store has the run. The Record may appear a moment after the spool has gone, so the
 /// answer is no only after a second.
 async fn is_kept(runs: &StoredRuns, id: &str) -> bool {
-    let (lookups, pause) = LOOKUPS;
-    for _ in 0..lookups {
+    for _ in 0..LOOKUPS {
         let (runs, id) = (runs.clone(), id.to_owned());
         let loaded = spawn_blocking(move || runs.load(&id).is_ok()).await;
         if loaded.unwrap_or_default() {
             return true;
         }
-        sleep(pause).await;
+        sleep(LOOKUP_PAUSE).await;
     }
     false
 }
@@ -113,11 +114,14 @@ async fn is_kept(runs: &StoredRuns, id: &str) -> bool {
 /// the begin of a measurement is news even without a frame.
 fn frame(state: &State, seen: &mut Option<Seen>) -> Option<String> {
     let last = state.frames.last().map(|frame| frame.number);
-    if last.is_none() && seen.is_some_and(|(step, _)| step == state.step) {
+    if last.is_none() && seen.is_some_and(|seen| seen.step == state.step) {
         return None;
     }
     let number = last.unwrap_or(0);
-    *seen = Some((state.step, number));
+    *seen = Some(Seen {
+        step: state.step,
+        frame: number,
+    });
     let data = serde_json::to_string(state).ok()?;
     Some(format!(
         "event: frame\nid: {}-{number}\ndata: {data}\n\n",
@@ -135,6 +139,9 @@ async fn send(sender: &Sender<Event>, text: String) -> Option<()> {
 
 /// Reads the id of an event, `measurement-frame`, as [`frame`] writes it.
 pub fn seen(last: &str) -> Option<Seen> {
-    let (step, number) = last.split_once('-')?;
-    Some((step.parse().ok()?, number.parse().ok()?))
+    let (step, frame) = last.split_once('-')?;
+    Some(Seen {
+        step: step.parse().ok()?,
+        frame: frame.parse().ok()?,
+    })
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use blocklab_compare::history::history;
 use blocklab_store::Store;
-use blocklab_web::{Built, ENTER, More, Server, Simulator, Token, View};
+use blocklab_web::{Built, ENTER_PATH, More, Server, Simulator, Token, View};
 use serde_json::{Value, json};
 use stored::{FIRST, GOES_ON, SECOND, begin, frame, run};
 use webdriver::Browser;
@@ -78,7 +78,7 @@ fn lab() -> Option<Lab> {
 impl Lab {
     /// Opens the address that `serve` prints, and waits for the session.
     fn enter(&self, browser: &Browser) {
-        browser.open(&format!("{}{ENTER}#t={}", self.base, self.token));
+        browser.open(&format!("{}{ENTER_PATH}#t={}", self.base, self.token));
         until(
             browser,
             "return location.pathname === '/' && document.querySelector('.runs') !== null",

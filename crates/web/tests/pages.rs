@@ -84,7 +84,7 @@ impl Lab {
             address: SocketAddr::from(([127, 0, 0, 1], 7411)),
             token: token(TOKEN),
             session: token("fedcba9876543210fedcba9876543210"),
-            once: std::sync::Arc::default(),
+            one_time_token: std::sync::Arc::default(),
         };
         Self {
             app: App::new(StoredRuns::new(store.clone()), entrance, more()),

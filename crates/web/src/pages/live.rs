@@ -51,8 +51,14 @@ pub struct Words {
     limit: String,
 }
 
-/// The last frame that a client has got: number of the measurement (from 0) and of the frame.
-pub type Seen = (usize, u64);
+/// The last frame that a client has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Number of the measurement, from 0.
+    pub step: usize,
+    /// Number of the frame in the measurement, from 1; 0: none of it yet.
+    pub frame: u64,
+}
 
 /// Reads the spool on and gives what comes after `seen`; `None`: the run has ended.
 ///
@@ -70,7 +76,7 @@ fn state(progress: &Progress, is_running: bool, seen: Option<Seen>) -> State {
     let current = progress.current();
     let step = current.map_or(0, |current| current.begun.step);
     // Frames are counted anew in each measurement: a number of an earlier one says nothing here.
-    let after = seen.filter(|(at, _)| *at == step).map(|(_, frame)| frame);
+    let after = seen.filter(|seen| seen.step == step).map(|seen| seen.frame);
     let frames = current.map_or(&[][..], |current| &current.frames);
     let new = frames
         .iter()

@@ -313,8 +313,10 @@ fn targets(all: &[String]) -> String {
     }
 }
 
-/// Width and height of the small line chart, in pixels.
-const SPARK: (f64, f64) = (132.0, 28.0);
+/// Width of the small line chart, in pixels.
+const SPARK_WIDTH: f64 = 132.0;
+/// Its height.
+const SPARK_HEIGHT: f64 = 28.0;
 
 /// The rate over time as a small line chart, whose axis begins at 0 IOPS; nothing for a single value,
 /// which makes no line.
@@ -322,12 +324,11 @@ fn spark(shown: &Shown<'_>) -> Markup {
     let course = &shown.course.course_iops;
     let most = course.iter().copied().fold(0.0, f64::max);
     let steps = course.len().saturating_sub(1).max(1) as f64;
-    let (width, height) = SPARK;
     // A margin keeps the line's full width inside the picture: 1 px at the sides, 2 px above and below.
     let points = course.iter().enumerate().map(|(at, iops)| {
         let letter = if at == 0 { 'M' } else { 'L' };
-        let x = 1.0 + at as f64 / steps * (width - 2.0);
-        let y = height - 2.0 - iops / most.max(1.0) * (height - 4.0);
+        let x = 1.0 + at as f64 / steps * (SPARK_WIDTH - 2.0);
+        let y = SPARK_HEIGHT - 2.0 - iops / most.max(1.0) * (SPARK_HEIGHT - 4.0);
         format!("{letter}{x:.1} {y:.1}")
     });
     let label = format!(
@@ -338,7 +339,7 @@ fn spark(shown: &Shown<'_>) -> Markup {
     );
     html! {
         @if course.len() > 1 {
-            svg class="spark" viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(label) {
+            svg class="spark" viewBox={ "0 0 " (SPARK_WIDTH) " " (SPARK_HEIGHT) } role="img" aria-label=(label) {
                 title { (label) }
                 path d=(points.collect::<String>()) {}
             }

@@ -18,21 +18,33 @@ pub struct Simulator {
     pub simulate: fn(&str, &str) -> Result<Record, String>,
 }
 
-/// The study and the volume address that the query names; `None` unless it has both.
-pub fn asked(query: &[(String, String)]) -> Option<(String, String)> {
+/// What is to be simulated.
+pub struct Asked {
+    /// The name of a built-in study.
+    study: String,
+    /// The address of a volume.
+    address: String,
+}
+
+/// What the query asks for; `None` unless it names both the study and the volume.
+pub fn asked(query: &[(String, String)]) -> Option<Asked> {
     let text = |name: &str| {
         let found = query
             .iter()
             .find(|(key, value)| key == name && !value.trim().is_empty());
         found.map(|(_, value)| value.trim().to_owned())
     };
-    text("study").zip(text("address"))
+    Some(Asked {
+        study: text("study")?,
+        address: text("address")?,
+    })
 }
 
 /// The page with the form. `asked`: what the form was sent with; `why`: the reason for which that
 /// cannot be simulated.
-pub fn form(simulator: &Simulator, asked: Option<&(String, String)>, why: Option<&str>) -> Page {
-    let (study, address) = asked.map_or(("quick", ""), |(study, address)| (study, address));
+pub fn form(simulator: &Simulator, asked: Option<&Asked>, why: Option<&str>) -> Page {
+    let study = asked.map_or("quick", |asked| &asked.study);
+    let address = asked.map_or("", |asked| &asked.address);
     let studies = (simulator.studies)();
     let main = html! {
         h1 { "Simulate a study" }
@@ -80,8 +92,8 @@ pub fn form(simulator: &Simulator, asked: Option<&(String, String)>, why: Option
 ///
 /// # Errors
 /// [`PageError`] when the simulation fails.
-pub fn simulate(simulator: &Simulator, study: &str, address: &str) -> Result<Page, PageError> {
-    let record = (simulator.simulate)(study, address).map_err(PageError::invalid)?;
+pub fn simulate(simulator: &Simulator, asked: &Asked) -> Result<Page, PageError> {
+    let record = (simulator.simulate)(&asked.study, &asked.address).map_err(PageError::invalid)?;
     let assessment = blocklab_findings::assess(&record);
     let navigation = run_navigation(&[("/studies".to_owned(), "Another")]);
     Ok(Page {
