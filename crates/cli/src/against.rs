@@ -9,7 +9,6 @@ use blocklab_compare::history::{AgainstHistory, HistoryRun, against_history};
 use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_record::Record;
-use blocklab_report::junit::Answered;
 use blocklab_report::views;
 use blocklab_results::gate;
 use blocklab_results::history::{DERIVATION, history_runs};
@@ -17,6 +16,7 @@ use blocklab_results::output::Over;
 use blocklab_store::Store;
 use serde::Serialize;
 
+use crate::gate::conclude;
 use crate::{answer as form, chosen};
 use blocklab_args::{CompareArgs, Output};
 
@@ -60,15 +60,8 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
             terminal::print_styled(format!("{words}{answers}"))?;
         }
     }
-    if let Some(gate) = &gate {
-        let answered = Answered {
-            runs: vec![&record],
-            gate,
-        };
-        let over = Over::forced(args.force);
-        gate::write(args.gate.junit.as_deref(), &[answered], over)?;
-    }
-    Ok(gate::status(gate.as_ref(), args.gate.strict).into())
+    let over = Over::forced(args.force);
+    conclude(&args.gate, vec![&record], gate.as_ref(), over)
 }
 
 /// The run, and the runs before it; with a tag, only those that have it.

@@ -87,25 +87,27 @@ fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
 fn list(args: &CatalogListArgs) -> Result<()> {
     let catalog = place::load_catalog()?;
     let vendor = args.vendor.as_deref();
-    let name = vendor.map_or(String::new(), |vendor| format!("{vendor}/"));
-    let usual = catalog.usual_region(&name);
+    let sellers = catalog.sellers_of_machines();
+    // The catalog finds a vendor by the beginning of its addresses; AWS has none.
+    let prefix = vendor.map_or(String::new(), |vendor| format!("{vendor}/"));
+    let usual = catalog.usual_region(&prefix);
     if usual.is_empty() {
-        let known = catalog.sellers_of_machines().join(", ");
         let vendor = vendor.unwrap_or_default();
-        bail!("--vendor: no vendor {vendor}; those with machines are {known}");
+        bail!(
+            "--vendor: no vendor {vendor}; those with machines are {}",
+            sellers.join(", ")
+        );
     }
     let region = args.region.clone().unwrap_or(usual);
     let filter = Filter {
-        vendor: args
-            .vendor
-            .clone()
-            .filter(|vendor| catalog.sellers_of_machines()[0] != *vendor),
+        // The first seller is the one whose machines are listed without a name.
+        vendor: args.vendor.clone().filter(|vendor| sellers[0] != *vendor),
         family: args.family.clone(),
         has_local: args.has_local,
         min_ebs_iops: args.min_ebs_iops,
         region: region.clone(),
     };
-    let known = catalog.known_region(&name, &region);
+    let known = catalog.known_region(&prefix, &region);
     known.map_err(|problem| anyhow::anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
     if listed.is_empty() && args.form.output() != Output::Json {

@@ -9,7 +9,6 @@ use blocklab_compare::gate::{Asked, Condition, Evidence, Gate, answer};
 use blocklab_findings::{Assessment, Finding, assess};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
-use blocklab_report::junit::Answered;
 use blocklab_report::{json, views};
 use blocklab_store::Store;
 
@@ -39,12 +38,7 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let comparison = compare_records(&all, baseline, margins(args, &asked));
     let gate = judge(&asked, &all, &comparison);
     show(args, &all, &comparison, gate.as_ref())?;
-    if let Some(gate) = &gate {
-        let answered = Answered { runs: all, gate };
-        let over = Over::forced(args.force);
-        gate::write(args.gate.junit.as_deref(), &[answered], over)?;
-    }
-    Ok(gate::status(gate.as_ref(), args.gate.strict).into())
+    gate_args::conclude(&args.gate, all, gate.as_ref(), Over::forced(args.force))
 }
 
 /// Refuses to compare a run with itself, which shows no difference whatever happened: a pipeline that

@@ -63,9 +63,9 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     let mut so_far = SeenSoFar::new((!args.no_save).then_some(store));
     control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
-        std::thread::sleep(control.time_to_next(model.clock.now(), LOOK));
+        std::thread::sleep(control.time_to_next(model.clock.now(), POLL_INTERVAL));
         control.run_due(model.clock.now());
-        if watch.look(&served)? && so_far.is_due(model.clock.now()) {
+        if watch.sample_if_due(&served)? && so_far.is_due(model.clock.now()) {
             record.measurements = watch.measurements(served.visits(), &control);
             so_far.keep(&record);
         }
@@ -84,7 +84,7 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
 }
 
 /// How often a signal is looked for.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What is served: a modelled device, or `null`, which delays nothing.
 struct Model {
@@ -343,12 +343,14 @@ struct Watch<'a> {
     began: Nanos,
     /// The end of the current interval.
     next: Nanos,
+    /// Whether progress is drawn on the terminal.
     draws: bool,
     /// Number of lines that are drawn.
     drawn: usize,
 }
 
-const SLICE: Nanos = Nanos::from_secs(1);
+/// Time between two samples.
+const INTERVAL: Nanos = Nanos::from_secs(1);
 
 impl<'a> Watch<'a> {
     fn new(args: &'a EmulateArgs, model: &'a Model, volumes: &'a [Arc<Volume>]) -> Self {
@@ -360,19 +362,19 @@ impl<'a> Watch<'a> {
             samplers: volumes.iter().map(|_| Sampler::begin(began)).collect(),
             waited: vec![Vec::new(); volumes.len()],
             began,
-            next: began + SLICE,
+            next: began + INTERVAL,
             draws: !args.quiet && !args.json && std::io::stderr().is_terminal(),
             drawn: 0,
         }
     }
 
-    /// Samples if an interval has ended; false, if not.
-    fn look(&mut self, served: &Served) -> Result<bool> {
+    /// Samples if an interval has ended, and returns whether one has.
+    fn sample_if_due(&mut self, served: &Served) -> Result<bool> {
         if self.model.clock.now() < self.next {
             return Ok(false);
         }
-        self.next = self.next + SLICE;
-        self.slice(Some(served.clients()))?;
+        self.next = self.next + INTERVAL;
+        self.sample(Some(served.clients()))?;
         Ok(true)
     }
 
@@ -380,10 +382,12 @@ impl<'a> Watch<'a> {
     fn close(&mut self) {
         self.draw(&[]);
         // Only printing can fail, and without clients nothing is printed.
-        let _ = self.slice(None);
+        let _ = self.sample(None);
     }
 
-    fn slice(&mut self, clients: Option<usize>) -> Result<()> {
+    /// Samples every volume and shows the samples. `clients`: how many are connected; `None` at the end,
+    /// when nothing is shown.
+    fn sample(&mut self, clients: Option<usize>) -> Result<()> {
         let now = self.model.clock.now();
         let mut lines = Vec::new();
         for (index, volume) in self.volumes.iter().enumerate() {
@@ -401,8 +405,8 @@ impl<'a> Watch<'a> {
                 slice: &slice,
                 in_flight: volume.in_flight(),
                 clients,
-                balances: observed::lasts(self.samplers[index].previous(), &balances, SLICE),
-                waits: observed::since(&before, &self.waited[index], SLICE),
+                balances: observed::lasts(self.samplers[index].previous(), &balances, INTERVAL),
+                waits: observed::since(&before, &self.waited[index], INTERVAL),
             };
             if self.args.json {
                 terminal::print(observed::json_line(&now))?

@@ -23,7 +23,7 @@ use crate::request::request;
 use blocklab_args::{FleetArgs, FleetCommand, FleetRunArgs};
 use hosts::Hosts;
 
-pub use tools::OfTools;
+pub use tools::ToolFleet;
 
 /// Runs the command. `given`: the store that the user named.
 pub fn fleet(args: &FleetArgs, store: &Store, given: Option<PathBuf>) -> Result<ExitCode> {

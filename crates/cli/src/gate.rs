@@ -2,10 +2,15 @@
 //! answer.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_compare::gate::{Asked, Condition, Loads, NoCondition};
+use blocklab_compare::gate::{Asked, Condition, Gate, Loads, NoCondition};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
+use blocklab_record::Record;
+use blocklab_report::junit::Answered;
+use blocklab_results::gate;
+use blocklab_results::output::Over;
 use blocklab_workload::Direction;
 use serde::Deserialize;
 
@@ -65,6 +70,19 @@ pub fn asked(args: &GateArgs, asking: Asking) -> Result<Vec<Asked>> {
         }
     }
     Ok(asked)
+}
+
+/// Writes the answers about these runs where `--junit` wants them, and gives the exit code.
+pub fn conclude(
+    args: &GateArgs,
+    runs: Vec<&Record>,
+    gate: Option<&Gate>,
+    over: Over,
+) -> Result<ExitCode> {
+    if let Some(gate) = gate {
+        gate::write(args.junit.as_deref(), &[Answered { runs, gate }], over)?;
+    }
+    Ok(gate::status(gate, args.strict).into())
 }
 
 /// A file of conditions.

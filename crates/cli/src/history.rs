@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::answer;
-use crate::list::{is_wanted, warn_of};
+use crate::list::{is_wanted, warn_of_damaged};
 use blocklab_args::{HistoryArgs, Output};
 
 /// The JSON output.
@@ -29,7 +29,7 @@ struct Fields<'a> {
 /// Prints the series of the selected loads, with their changes.
 pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     let index = store.index(&DERIVATION);
-    warn_of(&index.damaged, store);
+    warn_of_damaged(&index.damaged, store);
     let (runs, found) = found(args, store, &index)?;
     terminal::print_styled(match args.form.output() {
         Output::Json => answer::json(FORM, &Fields::new(runs, &found))?,

@@ -11,6 +11,7 @@ use blocklab_report::document::{Column, Document, Form, Part, Row};
 use blocklab_results::history::DERIVATION;
 use blocklab_store::{Damaged, Listed, Store};
 use blocklab_units::{count, plural};
+use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -36,7 +37,7 @@ struct Fields<'a> {
 /// Prints one line a run, and warns of folders that are no runs.
 pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     let listing = store.index(&DERIVATION);
-    warn_of(&listing.damaged, store);
+    warn_of_damaged(&listing.damaged, store);
     let all = listing.runs.len();
     let now = Timestamp::now();
     let runs = listing.runs.into_iter();
@@ -78,11 +79,11 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     })
 }
 
-/// So many folders that are no runs are named.
+/// The most folders that a warning names.
 const NAMED_FOLDERS: usize = 3;
 
 /// Warns of folders that are no runs, in one line.
-pub fn warn_of(damaged: &[Damaged], store: &Store) {
+pub fn warn_of_damaged(damaged: &[Damaged], store: &Store) {
     let Some(first) = damaged.first() else {
         return;
     };
@@ -157,17 +158,20 @@ const HEAD: [&str; 6] = [
     "NAME",
     "TARGET",
 ];
+/// The places of these columns.
 const STARTED: usize = 1;
 const STATUS: usize = 2;
-const NUMBER: usize = 3;
+const MOST_IOPS: usize = 3;
 const NAME: usize = 4;
 const TARGET: usize = 5;
 /// A narrower terminal does without the moment, which the id contains.
 const WIDE: usize = 110;
-/// This many targets are named in full.
-const NAMED: usize = 4;
-/// This many columns of a name and of a target stay, or the column goes.
+/// The most targets that are all named.
+const NAMED_TARGETS: usize = 4;
+/// A name or a target is cut to this width at most; with less room, its column goes.
 const LEAST: usize = 8;
+/// Blanks between two columns.
+const GAP: usize = 2;
 
 /// Cut to `width` columns where there is one: the target gives way first, then the name, and on a
 /// terminal that is too narrow for a word of each, whole columns.
@@ -175,11 +179,11 @@ fn document(lines: &[Line], width: Option<usize>) -> Document {
     let head = HEAD.map(str::to_owned).to_vec();
     let mut rows: Vec<Vec<String>> = iter::once(head).chain(lines.iter().map(row)).collect();
     let shown: Vec<usize> = match width {
-        Some(width) => fit(&mut rows, width),
+        Some(width) => cut_to_width(&mut rows, width),
         None => (0..HEAD.len()).collect(),
     };
     let columns = shown.iter().map(|column| match *column {
-        NUMBER => Column::figure(HEAD[NUMBER]),
+        MOST_IOPS => Column::figure(HEAD[MOST_IOPS]),
         column => Column::words(HEAD[column]),
     });
     let rows = rows.into_iter().skip(1).map(|row| {
@@ -198,8 +202,9 @@ fn widest(rows: &[Vec<String>], column: usize) -> usize {
     cells.max().unwrap_or(0)
 }
 
-/// Which columns `width` has room for; cuts name and target to what the others leave.
-fn fit(rows: &mut [Vec<String>], width: usize) -> Vec<usize> {
+/// Cuts names and targets to what the other columns leave of `width`. Returns the columns for which
+/// there is room.
+fn cut_to_width(rows: &mut [Vec<String>], width: usize) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..HEAD.len())
         .filter(|column| *column != STARTED || width >= WIDE)
         .collect();
@@ -208,17 +213,22 @@ fn fit(rows: &mut [Vec<String>], width: usize) -> Vec<usize> {
             NAME | TARGET => widest(rows, *column).min(LEAST),
             other => widest(rows, other),
         };
-        if shown.iter().map(|column| least(column) + 2).sum::<usize>() <= width + 2 {
+        if shown
+            .iter()
+            .map(|column| least(column) + GAP)
+            .sum::<usize>()
+            <= width + GAP
+        {
             break;
         }
         shown.retain(|column| *column != dispensable);
     }
     let fixed = shown.iter().filter(|column| **column < NAME);
-    let fixed: usize = fixed.map(|column| widest(rows, *column) + 2).sum();
+    let fixed: usize = fixed.map(|column| widest(rows, *column) + GAP).sum();
     let room = width.saturating_sub(fixed);
     let (name, target) = if shown.contains(&TARGET) {
-        let name = widest(rows, NAME).min((room.saturating_sub(2) / 2).max(LEAST));
-        (name, room.saturating_sub(name + 2).max(LEAST))
+        let name = widest(rows, NAME).min((room.saturating_sub(GAP) / 2).max(LEAST));
+        (name, room.saturating_sub(name + GAP).max(LEAST))
     } else {
         (room.max(LEAST), LEAST)
     };
@@ -252,18 +262,13 @@ fn cut_start(text: &str, width: usize) -> String {
 
 fn row(line: &Line) -> Vec<String> {
     let run = &line.run;
-    let status = match ended(run) {
-        Ended::Unfinished => "unfinished",
-        Ended::Complete => "complete",
-        Ended::Interrupted => "interrupted",
-        Ended::Failed => "failed",
-        Ended::Incomplete => "incomplete",
-    };
+    // The word by which `--status` selects it.
+    let status = ended(run).to_possible_value().expect("none is skipped");
     let fastest = line.fastest.as_ref();
     vec![
         run.id.clone(),
         moment(&run.started_at),
-        status.to_owned(),
+        status.get_name().to_owned(),
         fastest.map_or_else(|| "-".to_owned(), |load| count(load.iops)),
         run.name.clone(),
         named(&run.targets),
@@ -273,7 +278,9 @@ fn row(line: &Line) -> Vec<String> {
 /// The targets of a run; of many the first, and how many follow.
 fn named(targets: &[String]) -> String {
     match targets {
-        [first, rest @ ..] if rest.len() >= NAMED => format!("{first} and {} more", rest.len()),
+        [first, rest @ ..] if rest.len() >= NAMED_TARGETS => {
+            format!("{first} and {} more", rest.len())
+        }
         few => few.join(" "),
     }
 }

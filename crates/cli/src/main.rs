@@ -71,8 +71,8 @@ fn main() -> ExitCode {
 }
 
 /// How the imitated tools reach `fleet` when their arguments name several hosts.
-fn many_hosts<'a>(store: &'a Store, given: &Option<PathBuf>) -> fleet::OfTools<'a> {
-    fleet::OfTools {
+fn many_hosts<'a>(store: &'a Store, given: &Option<PathBuf>) -> fleet::ToolFleet<'a> {
+    fleet::ToolFleet {
         store,
         given: given.clone(),
     }

@@ -94,8 +94,9 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
     }
     let vendors = vendors(args, catalog)?;
     let sellers = vendors.into_iter().map(|vendor| {
-        let of_vendor = format!("{vendor}/");
-        let usual = catalog.usual_region(&of_vendor);
+        // The catalog finds a vendor by the beginning of its addresses.
+        let prefix = format!("{vendor}/");
+        let usual = catalog.usual_region(&prefix);
         let Some(region) = &args.region else {
             return Ok(Seller {
                 region: usual,
@@ -103,7 +104,7 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
                 is_named: false,
             });
         };
-        if let Err(message) = catalog.known_region(&of_vendor, region) {
+        if let Err(message) = catalog.known_region(&prefix, region) {
             bail!("--region: {message}");
         }
         Ok(Seller {

@@ -100,9 +100,7 @@ fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
         &asked,
         Evidence {
             runs: &[(record, &[])],
-            comparison: None,
-            history: None,
-            compared: None,
+            ..Evidence::default()
         },
     );
     let checks = gate.iter().flat_map(|gate| &gate.checks);
@@ -148,26 +146,35 @@ fn plan_cases(record: &Record) -> Vec<&str> {
 fn conditions(case: &str, need: &Need) -> Vec<Asked> {
     let mut bounds = Vec::new();
     if case.starts_with(RANDOM) {
-        bounds.push((Figure::Iops, false, need.iops * DELIVERED));
+        bounds.push(below(Figure::Iops, need.iops * DELIVERED));
         let known = PERCENTILES.iter().find(|known| known.title == "p99");
         if let (Some(p99), Some(known)) = (need.p99, known) {
-            bounds.push((Figure::Percentile(known), true, p99.0 as f64));
+            bounds.push(Bound {
+                figure: Figure::Percentile(known),
+                is_above: true,
+                value: p99.0 as f64,
+            });
         }
     } else {
-        bounds.push((Figure::MbPerS, false, need.bytes_per_s / 1e6 * DELIVERED));
+        bounds.push(below(Figure::MbPerS, need.bytes_per_s / 1e6 * DELIVERED));
     }
-    let asked = bounds.into_iter().map(|(figure, is_above, value)| Asked {
-        condition: Condition::Beyond(Bound {
-            figure,
-            is_above,
-            value,
-        }),
+    let asked = bounds.into_iter().map(|bound| Asked {
+        condition: Condition::Beyond(bound),
         loads: Loads {
             case: Some(case.to_owned()),
             ..Loads::default()
         },
     });
     asked.collect()
+}
+
+/// The bound that a figure breaks if it is less than this.
+const fn below(figure: Figure, value: f64) -> Bound {
+    Bound {
+        figure,
+        is_above: false,
+        value,
+    }
 }
 
 /// The loads of a need at its rates, evenly paced, whatever the device does.

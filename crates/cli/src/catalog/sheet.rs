@@ -6,6 +6,7 @@ use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
 use blocklab_report::document::{Column, Document, Entry, Part, cited};
+use blocklab_report::words::facts::cents;
 
 /// The sheet as a document: first what the device delivers, last the evidence for it.
 pub fn document(sheet: &Sheet) -> Document {
@@ -252,12 +253,7 @@ fn cost(cost: &Cost) -> [String; 4] {
 }
 
 fn money(amount: f64, currency: &str) -> String {
-    let cents = (amount * 100.0).round();
-    format!(
-        "{}.{:02} {currency}",
-        count((cents / 100.0).trunc()),
-        (cents % 100.0) as u32
-    )
+    format!("{} {currency}", cents(amount))
 }
 
 fn ratios(ratios: &[Ratio], currency: &str) -> Part {

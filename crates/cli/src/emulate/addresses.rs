@@ -28,6 +28,7 @@ pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
     }
     let mut found = found.ok_or_else(|| anyhow!("an address is missing"))?;
     found.spec.layout = Layout::Joined;
+    // The limits of the first address are not those of all volumes.
     if args.addresses.len() > 1 {
         found.limits = found.spec.limits();
     }

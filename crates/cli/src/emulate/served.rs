@@ -215,7 +215,8 @@ fn announce(
 
 /// How long users of a volume get to stop before they are cut off.
 const GRACE: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(50);
+/// How often it is looked whether they have stopped.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Unmounts and detaches everything; false, if users had to be cut off.
 fn release(artifacts: &mut Artifacts) -> bool {
@@ -238,7 +239,7 @@ fn release(artifacts: &mut Artifacts) -> bool {
                 reported.push(holder);
             }
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     for holder in artifacts.undo_by_force() {
         terminal::inform(&format!("Cut off: {}.", words(&holder)));

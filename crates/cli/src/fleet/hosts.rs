@@ -143,7 +143,7 @@ impl Hosts {
             .targets
             .iter()
             .filter_map(|text| match self.host_of(text) {
-                Some((of, target)) => (of == host).then_some(target),
+                Some((named, target)) => (named == host).then_some(target),
                 None => Some(&**text),
             });
         own.map(str::to_owned).collect()
@@ -152,8 +152,8 @@ impl Hosts {
     /// What a host may overwrite. A name without a host gives no permission.
     pub(super) fn destroy_data(&self, host: &str) -> Vec<String> {
         let own = self.destroy_data.iter().filter_map(|text| {
-            let (of, what) = self.host_of(text)?;
-            (of == host).then(|| what.to_owned())
+            let (named, what) = self.host_of(text)?;
+            (named == host).then(|| what.to_owned())
         });
         own.collect()
     }
@@ -166,24 +166,28 @@ impl Hosts {
         }
         let program = args.rank_program.clone().unwrap_or_else(program);
         let least = args.min_hosts.map(|least| least.get() as usize);
-        self.leave_out(&program, least)
+        self.leave_out_failing(&program, least)
     }
 
-    /// The same for any program; an error if fewer than `least` hosts are left (`None`: all of them).
-    pub(super) fn leave_out(
+    /// Starts a program on every host to see whether the host can be used, and leaves out the hosts on
+    /// which it fails, with a warning for each. Returns these hosts.
+    ///
+    /// # Errors
+    /// When fewer than `least` hosts are left; `None`: when one of them fails.
+    pub(super) fn leave_out_failing(
         &mut self,
         program: &str,
         least: Option<usize>,
     ) -> Result<Vec<LostHost>> {
-        let gone = probe(program, &self.names);
-        let names = self.names.iter().filter_map(|name| {
-            let found = gone.iter().find(|gone| gone.host == machine(name))?;
+        let failing = probe(program, &self.names);
+        let lost = self.names.iter().filter_map(|name| {
+            let found = failing.iter().find(|known| known.host == machine(name))?;
             Some(LostHost {
                 name: name.clone(),
                 why: found.why.clone(),
             })
         });
-        let lost: Vec<LostHost> = names.collect();
+        let lost: Vec<LostHost> = lost.collect();
         let left = self.names.len() - lost.len();
         let enough = least.unwrap_or(self.names.len());
         if left < enough.max(1) {

@@ -26,14 +26,14 @@ const PREPARE_WITHIN: Nanos = Nanos::from_secs(3600);
 
 /// Starts the loads of other tools with `mpirun`, like those of `fleet run`.
 #[derive(Debug)]
-pub struct OfTools<'a> {
+pub struct ToolFleet<'a> {
     /// The store of this machine.
     pub store: &'a Store,
     /// The store that the user named, for all hosts.
     pub given: Option<PathBuf>,
 }
 
-impl ManyHosts for OfTools<'_> {
+impl ManyHosts for ToolFleet<'_> {
     fn run(
         &self,
         load: &HostsLoad,
@@ -43,7 +43,7 @@ impl ManyHosts for OfTools<'_> {
         let mut hosts = Hosts::of_tool(&names, &load.destroy_data, self.given.clone())?;
         let program = program();
         let interrupted = listen()?;
-        hosts.leave_out(&program, None)?;
+        hosts.leave_out_failing(&program, None)?;
         let launching = Launching {
             launcher: Launcher::Mpirun,
             program,
@@ -68,7 +68,7 @@ impl ManyHosts for OfTools<'_> {
     }
 }
 
-impl OfTools<'_> {
+impl ToolFleet<'_> {
     fn plan(&self, load: &HostsLoad, hosts: &Hosts) -> Result<FleetPlan> {
         let mut id = self.store.new_id(Timestamp::now(), chance()?);
         let mut tasks = Vec::new();

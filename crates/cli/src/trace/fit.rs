@@ -120,6 +120,16 @@ struct Fit {
     remarks: Vec<String>,
 }
 
+/// What a volume must carry.
+#[derive(Debug, Clone, Copy)]
+struct Demand {
+    operations: u64,
+    /// End of the last byte of any operation.
+    end_bytes: u64,
+    /// The longest time that an operation may wait.
+    tolerated: Nanos,
+}
+
 /// Judges every volume of `--on`, and prints the verdicts.
 pub fn fit(args: &TraceFitArgs) -> Result<()> {
     if args.files.iter().any(|file| file.as_os_str() == "-") {
@@ -174,9 +184,13 @@ fn judge_all(
     let parts = load::in_parts(candidates.iter().map(|candidate| &candidate.spec));
     let gates = parts.iter().map(|specs| Gates::new(specs.iter().copied()));
     let read = load.feed(gates.collect(), Gates::add)?;
-    let (operations, end) = (read.operations, read.end);
+    let demand = Demand {
+        operations: read.operations,
+        end_bytes: read.end,
+        tolerated,
+    };
     let name = load.name();
-    if operations == 0 {
+    if demand.operations == 0 {
         bail!("{name}: no operations in it");
     }
     let bounds: Vec<Option<Bounds>> = candidates
@@ -186,7 +200,7 @@ fn judge_all(
             gates.find_map(|gates| gates.bounds(&candidate.spec))
         })
         .collect();
-    let simulate_all = operations * candidates.len() as u64 <= FEW_SIMULATED;
+    let simulate_all = demand.operations * candidates.len() as u64 <= FEW_SIMULATED;
     // Several volumes that share the load have no bounds, so they are always simulated.
     let is_open = bounds.iter().map(|bounds| match bounds {
         Some(bounds) if !simulate_all => bounds.least <= tolerated && bounds.most > tolerated,
@@ -200,17 +214,17 @@ fn judge_all(
     for ((candidate, bounds), is_open) in candidates.into_iter().zip(bounds).zip(is_open) {
         // There is one outcome for each open candidate, in their order.
         let outcome = if is_open { outcomes.next() } else { None };
-        let answer = judge(candidate, bounds.as_ref(), outcome, (end, tolerated));
+        let answer = judge(candidate, bounds.as_ref(), outcome, demand);
         answers.push(match (answer.verdict, args.no_search) {
             (Verdict::Fits, _) | (_, true) => answer,
-            _ => provision::searched(answer, load, (end, operations, tolerated), catalog)?,
+            _ => provision::searched(answer, load, demand, catalog)?,
         });
     }
     let fit = Fit {
         name,
         began_at: None,
-        operations,
-        end_bytes: end,
+        operations: demand.operations,
+        end_bytes: demand.end_bytes,
         tolerated_wait_ns: tolerated.0,
         answers,
         remarks: read.remarks,
@@ -232,11 +246,13 @@ pub fn simulate(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Res
     Ok(replays.into_iter().map(Replay::end).collect())
 }
 
+/// The answer about a volume. `bounds`: of its longest wait; `outcome`: of its simulation; `None` where
+/// the load has none, or the bounds were enough.
 fn judge(
     candidate: Candidate,
     bounds: Option<&Bounds>,
     outcome: Option<Outcome>,
-    (end, tolerated): (u64, Nanos),
+    demand: Demand,
 ) -> Answer {
     let capacity: u64 = candidate
         .spec
@@ -244,8 +260,9 @@ fn judge(
         .iter()
         .map(|volume| volume.capacity.0)
         .sum();
+    let tolerated = demand.tolerated;
     let verdict = match &outcome {
-        _ if end > capacity => Verdict::TooSmall,
+        _ if demand.end_bytes > capacity => Verdict::TooSmall,
         Some(outcome) if outcome.wait_max_ns <= tolerated.0 => Verdict::Fits,
         // `held` begins with the limit that caused the longest waits.
         Some(outcome) if outcome.held.first().is_some_and(|held| held.is_credit) => {

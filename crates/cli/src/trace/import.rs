@@ -11,7 +11,7 @@ use blocklab_trace::stored::Writer;
 use blocklab_units::{Bytes, Nanos, count, plural, trimmed};
 use serde::Serialize;
 
-use super::opened::{self, Opened};
+use super::opened::{self, Devices, Opened};
 use crate::answer;
 use blocklab_args::TraceImportArgs;
 
@@ -27,7 +27,7 @@ struct Imported {
 
 /// Converts a trace operation by operation, so that its length does not matter.
 pub fn import(args: &TraceImportArgs) -> Result<()> {
-    let mut opened = opened::open(&args.files, &args.read, false)?;
+    let mut opened = opened::open(&args.files, &args.read, Devices::Any)?;
     // Read before the output is created: a file that is not understood leaves no empty trace behind.
     let first = opened.source.next().map_err(|error| opened.named(error))?;
     let Some(first) = first else {
@@ -49,24 +49,29 @@ pub fn import(args: &TraceImportArgs) -> Result<()> {
         // A trace that ends early looks like a complete one to the next command.
         let _ = std::fs::remove_file(path);
     }
-    let done = written?;
+    let written = written?;
     // The trace itself goes to standard output, where a report would break it.
     if is_standard {
         return Ok(());
     }
     output::mark_path(path);
-    report(args, path, &opened, done)
+    report(args, path, &opened, written)
 }
 
-/// Operations, bytes, and the moment of the last operation.
-type Done = (u64, u64, Nanos);
+/// What was written.
+struct Written {
+    operations: u64,
+    bytes: u64,
+    /// The moment of the last operation.
+    last: Nanos,
+}
 
 fn write(
     opened: &mut Opened,
     first: blocklab_trace::Operation,
     file: impl Write,
     begins: Option<u64>,
-) -> Result<Done> {
+) -> Result<Written> {
     let cannot = "cannot write the trace";
     let mut writer = Writer::new(file, begins).context(cannot)?;
     let (mut next, mut last) = (Some(first), Nanos::ZERO);
@@ -80,11 +85,19 @@ fn write(
         writer.remark(&remark).context(cannot)?;
     }
     let (operations, bytes) = writer.end().context(cannot)?;
-    Ok((operations, bytes, last))
+    Ok(Written {
+        operations,
+        bytes,
+        last,
+    })
 }
 
-fn report(args: &TraceImportArgs, path: &Path, opened: &Opened, done: Done) -> Result<()> {
-    let (operations, bytes, last) = done;
+fn report(args: &TraceImportArgs, path: &Path, opened: &Opened, written: Written) -> Result<()> {
+    let Written {
+        operations,
+        bytes,
+        last,
+    } = written;
     let imported = Imported {
         output: path.display().to_string(),
         operations,

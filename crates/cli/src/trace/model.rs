@@ -21,7 +21,7 @@ use blocklab_units::{Bytes, Nanos, count};
 use blocklab_workload::{Log, Workload};
 use serde::Serialize;
 
-use super::opened;
+use super::opened::{self, Devices};
 use crate::answer;
 use blocklab_args::TraceModelArgs;
 
@@ -51,7 +51,7 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
              (`blocklab trace import - -o night.trace`)"
         );
     }
-    let mut opened = opened::open(&args.files, &args.read, false)?;
+    let mut opened = opened::open(&args.files, &args.read, Devices::Any)?;
     let survey = Survey::take(&mut opened.source).map_err(|error| opened.named(error))?;
     let operations = survey.character.operations;
     if operations == 0 {
@@ -66,7 +66,7 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
             count(MOST_OPERATIONS as f64)
         );
     }
-    let mut again = opened::open(&args.files, &args.read, false)?;
+    let mut again = opened::open(&args.files, &args.read, Devices::Any)?;
     let model = survey
         .model(&mut again.source)
         .map_err(|error| again.named(error))?;

@@ -28,8 +28,17 @@ impl Opened {
     }
 }
 
-/// Opens the files; `is_one`: operations of several devices are a mistake.
-pub fn open(files: &[PathBuf], wanted: &TraceInput, is_one: bool) -> Result<Opened> {
+/// Of how many devices the operations may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Devices {
+    /// Of one: those of several are an error.
+    One,
+    /// Of any number.
+    Any,
+}
+
+/// Opens the files as one source.
+pub fn open(files: &[PathBuf], wanted: &TraceInput, devices: Devices) -> Result<Opened> {
     let parsed = wanted.columns.as_deref().map(Columns::parse).transpose();
     let columns = parsed.map_err(|why| anyhow!("--columns: {why}"))?;
     let moment = match wanted.event {
@@ -58,7 +67,7 @@ pub fn open(files: &[PathBuf], wanted: &TraceInput, is_one: bool) -> Result<Open
         device: wanted.device.clone(),
         from,
         until,
-        is_one,
+        is_one: devices == Devices::One,
     };
     Ok(Opened {
         source: Selected::new(merged, selection),

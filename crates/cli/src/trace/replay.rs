@@ -19,7 +19,7 @@ use blocklab_workload::{
     TraceFile, Workload,
 };
 
-use super::opened;
+use super::opened::{self, Devices};
 use blocklab_args::{EventArg, ReplayArgs, ReplayPace, TraceInput};
 
 /// Default limit of operations in flight in virtual time, which needs no buffers: most traces never
@@ -48,7 +48,11 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
     let [target] = targets else {
         bail!("--trace replays the operations of one device on one --target");
     };
-    let (job, mut notes, name) = replayed(args, target)?;
+    let Replayed {
+        job,
+        mut notes,
+        name,
+    } = replayed(args, target)?;
     let case = Case {
         name: "trace".to_owned(),
         settings: Vec::new(),
@@ -95,16 +99,16 @@ pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Re
                 own.len()
             );
         };
-        let (replay, of_trace, _) = replayed(&arguments(wanted), target).context(of_case)?;
-        notes.extend(of_trace);
+        let replayed = replayed(&arguments(wanted), target).context(of_case)?;
+        notes.extend(replayed.notes);
         // Only what the trace determines: the study keeps its engine, access and name.
         *job = Job {
-            sizes: replay.sizes,
-            region: replay.region,
-            depth: replay.depth,
-            stop: replay.stop,
-            no_overlap: replay.no_overlap,
-            replay: replay.replay,
+            sizes: replayed.job.sizes,
+            region: replayed.job.region,
+            depth: replayed.job.depth,
+            stop: replayed.job.stop,
+            no_overlap: replayed.job.no_overlap,
+            replay: replayed.job.replay,
             ..job.clone()
         };
     }
@@ -141,11 +145,20 @@ fn arguments(wanted: &WantedTrace) -> ReplayArgs {
     }
 }
 
-/// The job of a recorded load on a target, notes on its differences, and the names of its files.
-fn replayed(args: &ReplayArgs, target: &str) -> Result<(Job, Vec<Note>, String)> {
-    let mut opened = opened::open(&args.trace, &args.read, true)?;
+/// A recorded load on a target.
+struct Replayed {
+    job: Job,
+    /// How the load differs from the recording.
+    notes: Vec<Note>,
+    /// The names of the files of the trace.
+    name: String,
+}
+
+/// Reads a trace and makes a job of it.
+fn replayed(args: &ReplayArgs, target: &str) -> Result<Replayed> {
+    let mut opened = opened::open(&args.trace, &args.read, Devices::One)?;
     let operations = all(&mut opened, args.copies.get())?;
-    let is_virtual = target.starts_with("sim:");
+    let is_virtual = Target::is_simulated(target);
     let wanted = wanted(args, target);
     let replay = prepared(operations, &wanted, room(target)?)
         .map_err(|why| anyhow!("{}: {why}", opened.name))?;
@@ -154,7 +167,11 @@ fn replayed(args: &ReplayArgs, target: &str) -> Result<(Job, Vec<Note>, String)>
     }
     let mut notes = difference_notes(args, &replay);
     notes.extend(opened.source.remarks().iter().map(|text| note(text)));
-    Ok((job(args, replay, is_virtual)?, notes, opened.name))
+    Ok(Replayed {
+        job: job(args, replay, is_virtual)?,
+        notes,
+        name: opened.name,
+    })
 }
 
 /// Reads all operations into memory.

@@ -11,7 +11,7 @@ use blocklab_trace::Source;
 use blocklab_trace::character::{Character, Characterizer};
 use serde::Serialize;
 
-use super::opened::Opened;
+use super::opened::{Devices, Opened};
 use super::{fit, opened, rates};
 use crate::answer;
 use blocklab_args::{Output, TraceShowArgs};
@@ -37,7 +37,13 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         return rates::show(&args.files, &table, args.form);
     }
     let volumes = volumes(&args.on)?;
-    let mut opened = opened::open(&args.files, &args.read, !volumes.is_empty())?;
+    // What volumes let pass is compared with the load of one device.
+    let devices = if volumes.is_empty() {
+        Devices::Any
+    } else {
+        Devices::One
+    };
+    let mut opened = opened::open(&args.files, &args.read, devices)?;
     let (character, windows) = read(&mut opened, !args.no_reuse, !volumes.is_empty())?;
     if character.operations == 0 {
         bail!("{}: no operations in it", opened.name);

@@ -12,7 +12,7 @@ use std::thread;
 use anyhow::Result;
 use blocklab_trace::{Operation, Source};
 
-use super::super::opened::{self, Opened};
+use super::super::opened::{self, Devices, Opened};
 use blocklab_args::TraceInput;
 
 /// Operations that are sent to a thread at once: its channel is used once for all of them.
@@ -54,7 +54,7 @@ impl Load<'_> {
 
     /// Calls `take` with every operation, on this thread.
     pub fn each(&self, mut take: impl FnMut(&Operation)) -> Result<()> {
-        let mut opened = opened::open(self.files, self.read, true)?;
+        let mut opened = opened::open(self.files, self.read, Devices::One)?;
         while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
             take(&operation);
         }
@@ -67,7 +67,7 @@ impl Load<'_> {
         consumers: Vec<T>,
         add: fn(&mut T, &Operation),
     ) -> Result<Read<T>> {
-        let mut opened = opened::open(self.files, self.read, true)?;
+        let mut opened = opened::open(self.files, self.read, Devices::One)?;
         // Numbered, because the parts do not keep the order that the caller expects back.
         let parts = in_parts(consumers.into_iter().enumerate());
         let (mut consumers, operations, end) = thread::scope(|scope| {

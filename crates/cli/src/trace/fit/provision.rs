@@ -9,7 +9,7 @@ use blocklab_device::DeviceSpec;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Address, Offer};
 
-use super::{Answer, FEW_SIMULATED, Load, Smallest, candidate, simulate};
+use super::{Answer, Demand, FEW_SIMULATED, Load, Smallest, candidate, simulate};
 
 /// A round simulates this many steps between two bounds in one pass over the trace, and the next round
 /// searches between the last step that fails and the first that carries the load.
@@ -28,7 +28,7 @@ enum RateKind {
 pub(super) fn searched(
     answer: Answer,
     load: &Load<'_>,
-    (end, operations, tolerated): (u64, u64, Nanos),
+    demand: Demand,
     catalog: &Catalog,
 ) -> Result<Answer> {
     let not_found = |why: &str| Answer {
@@ -41,12 +41,12 @@ pub(super) fn searched(
         ));
     };
     // A round simulates this many models for each of the two rates.
-    if operations * 2 * STEPS as u64 > FEW_SIMULATED {
+    if demand.operations * 2 * STEPS as u64 > FEW_SIMULATED {
         return Ok(not_found(
             "the trace is too long to search for a provision: take its busiest hour with --from and --until",
         ));
     }
-    let least = Bytes(end).max(offer.size.unwrap_or(Bytes(0)));
+    let least = Bytes(demand.end_bytes).max(offer.size.unwrap_or(Bytes(0)));
     // Sizes are sold in whole GiB.
     let sized = Offer {
         size: offer.size.map(|_| Bytes(least.0.div_ceil(1 << 30) << 30)),
@@ -54,7 +54,7 @@ pub(super) fn searched(
     };
     let tries = Tries {
         load,
-        tolerated,
+        tolerated: demand.tolerated,
         catalog,
     };
     let found = if takes_iops(&sized, catalog) {
@@ -114,6 +114,15 @@ fn scaled(spec: &DeviceSpec, kind: RateKind, factor: f64) -> DeviceSpec {
     spec
 }
 
+/// A configuration is raised by this factor until it carries the load ...
+const GROWTH: f64 = 1.05;
+/// ... at most this often, to a little more than three times the first one.
+const GROWN: usize = 24;
+
+/// The largest size that is tried, as a factor of the smallest.
+const LARGEST: f64 = 2048.0;
+
+/// Searches for a provision among what is sold.
 struct Tries<'a> {
     load: &'a Load<'a>,
     tolerated: Nanos,
@@ -124,6 +133,7 @@ struct Tries<'a> {
 type Found = std::result::Result<Smallest, String>;
 
 impl Tries<'_> {
+    /// The smallest IOPS and throughput that carry the load.
     fn provisioned(&self, offer: &Offer) -> Result<Found> {
         let Some(spec) = spec_of(offer, self.catalog) else {
             return Ok(Err(
@@ -185,8 +195,8 @@ impl Tries<'_> {
         let mut refusal = String::new();
         let mut factor = 1.0;
         // Each rate was found alone. Limits one after the other add their waits up, and some rates are
-        // sold only with enough of the other, so both grow together, at last to three times as much.
-        for _ in 0..24 {
+        // sold only with enough of the other, so both grow together.
+        for _ in 0..GROWN {
             let needed = [(iops, included[0]), (mibps, included[1])];
             let [iops, throughput] = needed.map(|(needed, included)| {
                 let wanted = needed.map(|value| (value as f64 * factor).ceil() as u64);
@@ -216,7 +226,7 @@ impl Tries<'_> {
                     refusal = text.lines().last().unwrap_or_default().trim().to_owned();
                 }
             }
-            factor *= 1.05;
+            factor *= GROWTH;
         }
         Ok(Err(refusal))
     }
@@ -226,7 +236,7 @@ impl Tries<'_> {
         let Some(size) = offer.size else {
             return Ok(Err("its rates are not for sale by themselves".to_owned()));
         };
-        let (mut low, mut high) = (size.as_f64(), size.as_f64() * 2048.0);
+        let (mut low, mut high) = (size.as_f64(), size.as_f64() * LARGEST);
         let mut best = None;
         for _ in 0..ROUNDS {
             let ratio = (high / low).powf(1.0 / f64::from(STEPS));

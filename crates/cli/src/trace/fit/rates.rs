@@ -83,6 +83,8 @@ pub(super) fn fit(
     })
 }
 
+/// The answer about a volume, on which the table is played twice: with operations at even distances,
+/// and in bursts.
 fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result<Answer> {
     let outcome = play_rates(table, &candidate.spec, args.max_wait)
         .with_context(|| format!("cannot simulate {}", candidate.address))?;
