@@ -7,7 +7,7 @@ use blocklab_units::Nanos;
 use crate::Error;
 use crate::opened_targets::OpenedTargets;
 use crate::planned::{Written, planned_if_timed, planned_run, written};
-use crate::system_run::Assignment;
+use crate::system_run::Part;
 use crate::target_forecast::TargetForecast;
 
 /// What a run would do. Nothing was created, measured or changed.
@@ -25,9 +25,9 @@ pub struct Forecast {
 }
 
 /// Checks the targets of a plan as a run does: it refuses what a run would refuse.
-pub(crate) fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
-    let plan = &assignment.plan;
-    let targets = OpenedTargets::foresee(plan, &assignment.context(0)?)?;
+pub(crate) fn forecast(part: &Part<'_>) -> Result<Forecast, Error> {
+    let plan = &part.plan;
+    let targets = OpenedTargets::foresee(plan, &part.context(0)?)?;
     // The null target stores nothing, so there is nothing to write.
     let stores = targets
         .iter()

@@ -17,7 +17,7 @@ use blocklab_record::{LimitUse, ModelUse, Note, NoteLevel, TargetFacts, TargetKi
 use blocklab_targets::Model;
 use blocklab_units::Nanos;
 use blocklab_workload::Plan;
-use blocklab_workload::{Address, Offer, Target};
+use blocklab_workload::{Address, Target};
 
 use crate::Error;
 use crate::opened_target::OpenedTarget;
@@ -38,16 +38,26 @@ fn modelled(target: Target) -> Option<(Clock, Address)> {
     }
 }
 
-/// A machine: its clock, its type, and its name if a run has several of that type.
-type Host = (Clock, String, Option<String>);
+/// A machine.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Host {
+    clock: Clock,
+    /// Its type.
+    instance: String,
+    /// Its name, if a run has several of that type.
+    name: Option<String>,
+}
 
 /// The machine of a volume; `None` for a device from a file, and for a volume without an instance.
 fn host(clock: Clock, address: &Address) -> Option<Host> {
     let Address::Sold(offer) = address else {
         return None;
     };
-    let Offer { instance, host, .. } = offer;
-    Some((clock, instance.clone()?, host.clone()))
+    Some(Host {
+        clock,
+        instance: offer.instance.clone()?,
+        name: offer.host.clone(),
+    })
 }
 
 /// A device that was opened.

@@ -63,7 +63,7 @@ impl OpenedTargets {
             notes,
             ..Self::default()
         };
-        for (text, needs, kind) in targets {
+        for LookedUp { text, needs, kind } in targets {
             let Some(target) = kind.open(needs, context, progress)? else {
                 return Ok(None);
             };
@@ -81,7 +81,7 @@ impl OpenedTargets {
         let (targets, _) = look_up_all(plan, context)?;
         targets
             .into_iter()
-            .map(|(_, needs, kind)| kind.foresee(needs))
+            .map(|target| target.kind.foresee(target.needs))
             .collect()
     }
 
@@ -119,14 +119,24 @@ impl OpenedTargets {
         counted.flatten().collect()
     }
 
-    /// Names of the block devices below the targets, and of those below the file of a loop device.
-    /// The latter are counted separately, because everything else on this machine uses them too.
-    pub(crate) fn devices(&self) -> (Vec<String>, Vec<String>) {
+    /// The block devices below the targets.
+    pub(crate) fn devices(&self) -> DeviceNames {
         let targets = self.targets.values();
         let parts = targets.map(|target| split_at_loop_file(&target.facts.devices));
         let (below, backing): (Vec<_>, Vec<_>) = parts.unzip();
-        (names(below.concat()), names(backing.concat()))
+        DeviceNames {
+            own: names(below.concat()),
+            behind_loops: names(backing.concat()),
+        }
     }
+}
+
+/// Names of block devices below targets.
+pub(crate) struct DeviceNames {
+    pub(crate) own: Vec<String>,
+    /// Those below the file of a loop device. They are counted separately, because everything else on
+    /// this machine uses them, too.
+    pub(crate) behind_loops: Vec<String>,
 }
 
 /// Splits the devices below a target into those that only this target uses, and those below the file
@@ -214,7 +224,7 @@ fn look_up_all(
             return Err(Error::Interrupted);
         }
         let kind = Kind::look_up(&text, needs, context, &mut known, &mut models)?;
-        found.push((text, needs, kind));
+        found.push(LookedUp { text, needs, kind });
     }
     check_regions(plan, context, &found)?;
     let mut notes = models.notes;
@@ -239,9 +249,9 @@ fn check_regions(
         };
         let wanted = Bytes(job.region.offset.0.saturating_add(size.0));
         for text in texts(job, context.targets) {
-            let target = found.iter().find(|(known, ..)| known == text);
+            let target = found.iter().find(|known| known.text == *text);
             // A file that is still to be created gets the size that the jobs need.
-            let Some((_, _, Kind::Ready(target))) = target else {
+            let Some(Kind::Ready(target)) = target.map(|target| &target.kind) else {
                 continue;
             };
             // The size of a device without an end, such as /dev/zero, is what the job requests.
@@ -259,8 +269,14 @@ fn check_regions(
     Ok(())
 }
 
-/// A target's name, what jobs need of it, and what it is.
-type LookedUp = (String, Needs, Kind);
+/// A target before it is opened.
+struct LookedUp {
+    /// Its name in the plan.
+    text: String,
+    /// What the jobs need of it.
+    needs: Needs,
+    kind: Kind,
+}
 
 /// What a target is.
 enum Kind {

@@ -61,20 +61,27 @@ pub(crate) fn step(
 /// The events of one measurement of one system, kept until its thread has ended.
 #[derive(Default)]
 struct BufferedEvents {
-    begun: Option<(Case, u32, usize, usize)>,
+    begun: Option<Begun>,
     intervals: Vec<(Interval, Nanos)>,
     has_ended: bool,
 }
 
+/// As [`Event::Begins`].
+struct Begun {
+    case: Case,
+    pass: u32,
+    step: usize,
+    steps: usize,
+}
+
 impl BufferedEvents {
     fn replay(self, record: &Record, observer: &mut dyn Observer) {
-        if let Some((case, pass, step, steps)) = &self.begun {
-            let (pass, step, steps) = (*pass, *step, *steps);
+        if let Some(begun) = &self.begun {
             observer.event(Event::Begins {
-                case,
-                pass,
-                step,
-                steps,
+                case: &begun.case,
+                pass: begun.pass,
+                step: begun.step,
+                steps: begun.steps,
                 so_far: record,
             });
         }
@@ -104,7 +111,14 @@ impl Observer for BufferedEvents {
                 step,
                 steps,
                 ..
-            } => self.begun = Some((case.clone(), pass, step, steps)),
+            } => {
+                self.begun = Some(Begun {
+                    case: case.clone(),
+                    pass,
+                    step,
+                    steps,
+                });
+            }
             Event::Interval {
                 interval, elapsed, ..
             } => self.intervals.push((*interval, elapsed)),

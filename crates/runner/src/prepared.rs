@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::forecast::{Forecast, forecast};
 use crate::request::{Request, Setting};
 use crate::run_plan::{plan_of, run_parts};
-use crate::system_run::{Assignment, Part};
+use crate::system_run::Part;
 use crate::systems::{Assigned, SystemAssignment, assignments, is_multi_system};
 use crate::{Error, ResumeState};
 
@@ -21,8 +21,8 @@ use crate::{Error, ResumeState};
 pub struct Prepared<'a> {
     request: &'a Request,
     setting: Setting<'a>,
-    /// What is measured: each system with its name, or one part without a name.
-    parts: Vec<(Option<String>, Part<'a>)>,
+    /// What is measured: a part for each system, or one for the whole load.
+    parts: Vec<Part<'a>>,
     /// The systems to which an earlier run is assigned.
     earlier: Vec<(String, Record)>,
     /// `None`: the request is not a study of several systems.
@@ -76,7 +76,7 @@ impl<'a> Prepared<'a> {
             let plan = request.study.plan.clone();
             let id = prepared.id()?;
             let part = prepared.part(id, plan, request.targets.clone());
-            prepared.parts.push((None, part));
+            prepared.parts.push(part);
         }
         Ok(prepared)
     }
@@ -85,7 +85,7 @@ impl<'a> Prepared<'a> {
     pub fn plans(&self) -> Vec<(Option<&str>, &Plan)> {
         let parts = self.parts.iter();
         parts
-            .map(|(system, part)| (system.as_deref(), &part.assignment.plan))
+            .map(|part| (part.system.as_deref(), &part.plan))
             .collect()
     }
 
@@ -94,8 +94,7 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// As [`Self::run`].
     pub fn forecasts(&self) -> Result<Vec<Forecast>, Error> {
-        let parts = self.parts.iter();
-        parts.map(|(_, part)| forecast(&part.assignment)).collect()
+        self.parts.iter().map(forecast).collect()
     }
 
     /// Measures the request. Systems take turns, measurement by measurement, so that drift affects all
@@ -123,8 +122,8 @@ impl<'a> Prepared<'a> {
                 .write(setting.store.root())
                 .map_err(Error::Progress)?;
         }
-        let (names, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let records = match run_parts(parts, setting.guard, request.until, observer) {
+        let names: Vec<_> = parts.iter().map(|part| part.system.clone()).collect();
+        let records = match run_parts(parts, setting.guard, observer) {
             // A signal while targets were prepared: nothing was measured.
             Err(Error::Interrupted) => return Ok(Finished::Stopped { resumable: 0 }),
             records => records?,
@@ -157,12 +156,13 @@ impl<'a> Prepared<'a> {
         let mut state = self.find_progress(&assignments);
         let is_lasting = assignments.iter().any(SystemAssignment::is_lasting);
         for SystemAssignment { system, stand_in } in assignments {
-            let name = system.name.clone();
             match stand_in {
-                Assigned::Run(record) => self.earlier.push((name, record.clone())),
+                Assigned::Run(record) => {
+                    self.earlier.push((system.name.clone(), record.clone()));
+                }
                 Assigned::Targets(targets) => {
                     let part = self.system_part(system, targets, &mut state)?;
-                    self.parts.push((Some(name), part));
+                    self.parts.push(part);
                 }
             }
         }
@@ -212,33 +212,21 @@ impl<'a> Prepared<'a> {
         };
         state.runs.insert(system.name.clone(), id.clone());
         Ok(Part {
+            system: Some(system.name.clone()),
             before,
             ..self.part(id, plan, targets)
         })
     }
 
     fn part(&self, id: String, plan: Plan, targets: Vec<String>) -> Part<'a> {
-        let Request {
-            study,
-            missing,
-            fails_alone,
-            start_at,
-            ..
-        } = self.request;
         Part {
-            assignment: Assignment {
-                id,
-                plan,
-                notes: study.notes.clone(),
-                targets,
-                missing: *missing,
-                may_replace_engine: study.may_replace_engine,
-                fails_alone: *fails_alone,
-                start_at: *start_at,
-                setting: self.setting,
-            },
-            shares: &study.publication.shares,
+            system: None,
+            id,
+            plan,
+            targets,
             before: None,
+            request: self.request,
+            setting: self.setting,
         }
     }
 
@@ -252,7 +240,7 @@ impl<'a> Prepared<'a> {
         let mut id = self.setting.store.new_id(now, salt);
         // The store does not know the runs of this study before they begin, and all of its systems are
         // prepared within a few milliseconds.
-        while (self.parts.iter()).any(|(_, part)| part.assignment.id == id) {
+        while self.parts.iter().any(|part| part.id == id) {
             id = Store::id_after(&id, now, salt);
         }
         Ok(id)

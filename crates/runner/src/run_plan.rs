@@ -7,9 +7,8 @@ use blocklab_record::Record;
 use blocklab_workload::Plan;
 use blocklab_workload::publication::System;
 
-use crate::parallel;
 use crate::system_run::{Part, SystemRun};
-use crate::{Error, Until};
+use crate::{Error, parallel};
 
 /// Runs a study on several systems, one Record each, which contains everything from the first
 /// operation on, and how the run ended. The systems take turns, measurement by measurement, so that
@@ -21,12 +20,11 @@ use crate::{Error, Until};
 pub(crate) fn run_parts(
     parts: Vec<Part<'_>>,
     guard: &Guard,
-    until: Option<Until>,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Record>, Error> {
     let mut runs = Vec::new();
     for part in parts {
-        runs.push(SystemRun::open(part, until, observer)?);
+        runs.push(SystemRun::open(part, observer)?);
     }
     let parallel = parallel::can_be(&runs);
     // There is no fixed number of steps, because the last one may add a pass.

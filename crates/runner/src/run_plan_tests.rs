@@ -6,11 +6,10 @@ use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_record::{Record, Status};
 use blocklab_store::Store;
-use blocklab_workload::publication::Publication;
 
 use super::run_parts;
-use crate::system_run::{Assignment, Part};
-use crate::{Event, Guard, Missing, Observer, Questions, Setting};
+use crate::system_run::Part;
+use crate::{Event, Guard, Observer, Questions, Request, Setting, Study};
 
 const STUDY: &str = r#"
 name = "turns"
@@ -66,7 +65,6 @@ fn on<const N: usize>(
     before: [Option<Record>; N],
 ) -> (Vec<Record>, Vec<(usize, String, u32)>) {
     let parsed = native::parse(STUDY, "turns.toml").expect("a study");
-    let Publication { shares, .. } = parsed.publication;
     let catalog = Catalog::embedded();
     let interrupted = AtomicBool::new(false);
     let guard = Guard::default();
@@ -76,20 +74,19 @@ fn on<const N: usize>(
         catalog: &catalog,
         interrupted: &interrupted,
     };
+    let study = Study {
+        publication: parsed.publication,
+        ..Study::of_plan(parsed.plan)
+    };
+    let request = Request::once(study, vec![target.to_owned()]);
     let parts = before.into_iter().enumerate().map(|(number, before)| Part {
-        assignment: Assignment {
-            id: format!("run{number}"),
-            plan: parsed.plan.clone(),
-            notes: Vec::new(),
-            targets: vec![target.to_owned()],
-            missing: Missing::Refused,
-            may_replace_engine: false,
-            fails_alone: false,
-            start_at: None,
-            setting,
-        },
-        shares: &shares,
+        system: None,
+        id: format!("run{number}"),
+        plan: request.study.plan.clone(),
+        targets: request.targets.clone(),
         before,
+        request: &request,
+        setting,
     });
     let parts = parts.collect();
     let mut plug = Plug {
@@ -98,7 +95,7 @@ fn on<const N: usize>(
         left,
         interrupted: &interrupted,
     };
-    let records = run_parts(parts, &guard, None, &mut plug).expect("conducted");
+    let records = run_parts(parts, &guard, &mut plug).expect("conducted");
     (records, plug.turns)
 }
 

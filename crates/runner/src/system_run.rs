@@ -14,7 +14,6 @@ use blocklab_record::{
 };
 use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
 use blocklab_units::Nanos;
-use blocklab_workload::publication::Share;
 use blocklab_workload::{
     Aggregate, Case, Direction, Engine, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
 };
@@ -22,35 +21,29 @@ use jiff::Timestamp;
 
 use crate::models;
 use crate::observer::{Relay, emulated};
-use crate::opened_target::{Missing, TargetContext};
+use crate::opened_target::TargetContext;
 use crate::opened_targets::{OpenedTargets, is_null};
-use crate::request::Setting;
-use crate::schedule;
-use crate::{Error, Until};
+use crate::request::{Request, Setting};
+use crate::{Error, schedule};
 
-/// A plan, and its targets.
+/// The part of a request that becomes one run: the study on one of its systems, or the whole load.
 #[derive(Debug)]
-pub(crate) struct Assignment<'a> {
+pub(crate) struct Part<'a> {
+    /// Name of the system; `None`: the study has none.
+    pub(crate) system: Option<String>,
     /// Id of the run, unique in its store.
     pub(crate) id: String,
     /// The load.
     pub(crate) plan: Plan,
-    /// Notes on settings that were approximated, ignored or refused.
-    pub(crate) notes: Vec<Note>,
     /// Targets of the jobs that name none: paths, devices, `null`.
     pub(crate) targets: Vec<String>,
-    /// What to do about a target that does not exist.
-    pub(crate) missing: Missing,
-    /// Whether another engine may replace io_uring if that is not available, with a Note.
-    pub(crate) may_replace_engine: bool,
-    /// Whether a job that cannot open its targets or set up its engine fails alone.
-    pub(crate) fails_alone: bool,
-    /// The moment at which its first pass begins; `None`: at once.
-    pub(crate) start_at: Option<Timestamp>,
+    /// The Record of its interrupted run.
+    pub(crate) before: Option<Record>,
+    pub(crate) request: &'a Request,
     pub(crate) setting: Setting<'a>,
 }
 
-impl Assignment<'_> {
+impl Part<'_> {
     /// The settings with which its targets are opened, after `done` measurements.
     pub(crate) fn context(&self, done: u64) -> Result<TargetContext<'_>, Error> {
         let first = self
@@ -61,23 +54,12 @@ impl Assignment<'_> {
         Ok(TargetContext {
             targets: &self.targets,
             guard: self.setting.guard,
-            missing: self.missing,
+            missing: self.request.missing,
             seed: Workload::seed_of(first.workload.seed, done),
             catalog: self.setting.catalog,
             interrupted: self.setting.interrupted,
         })
     }
-}
-
-/// One of several systems that a study is run on.
-#[derive(Debug)]
-pub(crate) struct Part<'a> {
-    /// The study on this system.
-    pub(crate) assignment: Assignment<'a>,
-    /// Cases whose rate is a share of the rate that another case has just reached.
-    pub(crate) shares: &'a [Share],
-    /// The Record of its interrupted run.
-    pub(crate) before: Option<Record>,
 }
 
 /// The name and version of the program, as a Record has it.
@@ -94,15 +76,13 @@ pub(crate) struct SystemRun<'a> {
     goes_on: bool,
     /// Whether a case was run differently from the plan.
     is_adapted: bool,
-    shares: &'a [Share],
     targets: Vec<String>,
     opened_targets: OpenedTargets,
     clock: Clock,
     /// The time of the devices of a simulated run.
     virtual_now: Nanos,
+    request: &'a Request,
     interrupted: &'a AtomicBool,
-    until: Option<Until>,
-    fails_alone: bool,
     /// When each step begins, by `clock`; steps beyond its end begin as soon as they can.
     starts: Vec<Nanos>,
     record: Record,
@@ -110,37 +90,32 @@ pub(crate) struct SystemRun<'a> {
 
 impl<'a> SystemRun<'a> {
     /// Opens the targets of a plan, creating files if needed, and begins the Record.
-    pub(crate) fn open(
-        mut part: Part<'a>,
-        until: Option<Until>,
-        observer: &mut dyn Observer,
-    ) -> Result<Self, Error> {
+    pub(crate) fn open(mut part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
         let before = part.before.iter();
         let done: usize = before.map(|record| record.measurements.len()).sum();
-        let (requested, mut notes) = adapt(&mut part.assignment)?;
+        let (requested, mut notes) = adapt(&mut part)?;
         // A model that is resumed must not draw the random numbers of its first passes again.
-        let context = part.assignment.context(done as u64)?;
-        let plan = &part.assignment.plan;
-        let opened_targets = OpenedTargets::prepare(plan, &context, &mut |path, done, total| {
-            observer.event(Event::LayingOut { path, done, total });
-        })?
-        .ok_or(Error::Interrupted)?;
+        let context = part.context(done as u64)?;
+        let opened_targets =
+            OpenedTargets::prepare(&part.plan, &context, &mut |path, done, total| {
+                observer.event(Event::LayingOut { path, done, total });
+            })?
+            .ok_or(Error::Interrupted)?;
         notes.extend(opened_targets.notes.iter().cloned());
-        let Assignment {
+        let Part {
             id,
             plan,
             targets,
-            fails_alone,
-            start_at,
+            request,
             setting,
             ..
-        } = part.assignment;
+        } = part;
         let clock = Clock::start();
         // In virtual time no host waits for another.
         let start_at = observer
             .start_in()
             .map(|ahead| Timestamp::now() + Duration::from(ahead))
-            .or(start_at)
+            .or(request.start_at)
             .filter(|_| opened_targets.origin() != Origin::Simulated);
         let starts = match start_at {
             Some(moment) => schedule::starts(&plan, moment, Timestamp::now(), clock.now())?,
@@ -164,16 +139,14 @@ impl<'a> SystemRun<'a> {
             done: record.measurements.len(),
             goes_on: true,
             is_adapted: false,
-            shares: part.shares,
             steps,
             plan,
             targets,
             opened_targets,
             clock,
             virtual_now: Nanos::ZERO,
+            request,
             interrupted: setting.interrupted,
-            until,
-            fails_alone,
             starts,
             record,
         })
@@ -248,7 +221,9 @@ impl<'a> SystemRun<'a> {
 
     /// Adds a pass of every case whose figures are not precise enough, also to the plan in the Record.
     fn add_passes(&mut self) {
-        let Some(until) = self.until else { return };
+        let Some(until) = self.request.until else {
+            return;
+        };
         let again: Vec<usize> = (0..self.plan.cases.len())
             .filter(|case| until.wants(&self.plan.cases[*case].name, &self.record))
             .collect();
@@ -291,7 +266,8 @@ impl<'a> SystemRun<'a> {
     /// measured in the same pass.
     fn settle_rate(&mut self, case: usize, pass: u32) {
         let name = &self.plan.cases[case].name;
-        let Some(share) = self.shares.iter().find(|share| share.case == *name) else {
+        let mut shares = self.request.study.publication.shares.iter();
+        let Some(share) = shares.find(|share| share.case == *name) else {
             return;
         };
         let Some(reached) = self
@@ -355,8 +331,9 @@ impl<'a> SystemRun<'a> {
             .iter()
             .map(|job| self.opened_targets.files(job, &self.targets))
             .collect();
-        let (below, backing) = self.opened_targets.devices();
-        let (disks, backing) = (Counters::read(below), Counters::read(backing));
+        let devices = self.opened_targets.devices();
+        let disks = Counters::read(devices.own);
+        let backing = Counters::read(devices.behind_loops);
         let throttled = throttled_ns();
         let counted = self.opened_targets.counted();
         // Everything above is read before the load begins, so that `complete` can report differences.
@@ -366,7 +343,7 @@ impl<'a> SystemRun<'a> {
             clock: self.clock,
         };
         let control = Control {
-            fails_alone: self.fails_alone,
+            fails_alone: self.request.fails_alone,
             begin_at: self.starts.get(step).copied().unwrap_or_default(),
             ..Control::new(self.interrupted)
         };
@@ -582,15 +559,15 @@ fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
 /// Replaces engines of a plan that its targets or this machine cannot use, and gives the request and
 /// the notes for the Record. The request has the engines as they were before, because a repetition on
 /// another machine starts from them.
-fn adapt(assignment: &mut Assignment<'_>) -> Result<(Requested, Vec<Note>), Error> {
-    let plan = &mut assignment.plan;
+fn adapt(part: &mut Part<'_>) -> Result<(Requested, Vec<Note>), Error> {
+    let (plan, study) = (&mut part.plan, &part.request.study);
     if plan.cases.is_empty() {
         return Err(Error::NothingLeft(plan.name.clone()));
     }
     let requested = requested(plan);
-    let replaced = replace_engines(plan, assignment.may_replace_engine);
-    use_null_engines(plan, &assignment.targets);
-    let mut notes = std::mem::take(&mut assignment.notes);
+    let replaced = replace_engines(plan, study.may_replace_engine);
+    use_null_engines(plan, &part.targets);
+    let mut notes = study.notes.clone();
     notes.extend(replaced);
     Ok((requested, notes))
 }
