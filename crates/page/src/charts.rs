@@ -170,14 +170,32 @@ fn unit(table: &Table, column: usize) -> &str {
 }
 
 impl<'a> Axis<'a> {
-    pub fn new(title: impl Into<Cow<'a, str>>, logarithmic: bool) -> Self {
+    pub fn linear(title: impl Into<Cow<'a, str>>) -> Self {
         Self {
             title: title.into(),
-            logarithmic,
+            logarithmic: false,
             quantity: None,
             is_time: false,
             ticks: Vec::new(),
             bound: None,
+        }
+    }
+
+    pub fn logarithmic(title: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            logarithmic: true,
+            ..Self::linear(title)
+        }
+    }
+
+    /// Logarithmic if these values span a factor of 16 or more, so that small ones would vanish on a
+    /// linear scale.
+    pub fn fitting(title: impl Into<Cow<'a, str>>, values: &[f64]) -> Self {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(0.0, f64::max);
+        Self {
+            logarithmic: low > 0.0 && high / low >= 16.0,
+            ..Self::linear(title)
         }
     }
 }
@@ -246,11 +264,11 @@ fn lines<'a>(
     LineChart {
         x: Axis {
             ticks: places.iter().copied().zip(names).collect(),
-            ..Axis::new(&*table.corner, is_wide(places))
+            ..Axis::fitting(&*table.corner, places)
         },
         y: Axis {
             quantity: quantity(unit),
-            ..Axis::new(unit, false)
+            ..Axis::linear(unit)
         },
         lines,
         directions: directions(table, unit, runs),
@@ -341,12 +359,12 @@ pub fn plot_chart(
     let chart = LineChart {
         x: Axis {
             quantity: quantity(plot.x.unit),
-            ..Axis::new(plot.x.to_string(), is_wide(&across))
+            ..Axis::fitting(plot.x.to_string(), &across)
         },
         y: Axis {
             bound: plot.bound.map(|bound| bound * scale.unwrap_or(1.0)),
             is_time: scale.is_some(),
-            ..Axis::new(up_title, is_wide(&up))
+            ..Axis::fitting(up_title, &up)
         },
         lines: lines.collect(),
         directions: Vec::new(),
@@ -356,13 +374,6 @@ pub fn plot_chart(
             (card(&format!("{} over {}", plot.y, plot.x), &chart))
         }
     }
-}
-
-/// Whether the values span a factor of 16 or more, so that small ones would vanish on a linear
-/// scale.
-pub fn is_wide(values: &[f64]) -> bool {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    low > 0.0 && values.iter().copied().fold(0.0, f64::max) / low >= 16.0
 }
 
 /// JSON for a `<script>` element, in which no `<` can end the element.

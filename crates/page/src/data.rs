@@ -50,7 +50,7 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     // All distributions of the page share the points that their table rows leave. Each has two
     // charts, a curve and a histogram.
     let points = CURVE_POINTS.saturating_sub(POINTS_OF_A_ROW * distributions);
-    let room = points / (2 * distributions.max(1));
+    let most_points = points / (2 * distributions.max(1));
     let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
     // How many intervals are drawn as one slice; the same for the whole page, so that series
     // compare.
@@ -62,7 +62,7 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
             swept: sweeps::has(side, &row.case)
                 .then(|| fields! { is_swept: true, place: sweeps::place(side, direction) }),
             #[serde(flatten)]
-            row: row_data(row, direction, room.max(LEAST_POINTS)),
+            row: row_data(row, direction, most_points.max(LEAST_POINTS)),
         }
     });
     let passes = side.record.measurements.iter();
@@ -84,7 +84,7 @@ fn slices(record: &Record) -> usize {
 }
 
 /// The data of a direction of a case.
-fn row_data(row: &Row, row_direction: &RowDirection, room: usize) -> impl Serialize + use<> {
+fn row_data(row: &Row, row_direction: &RowDirection, most_points: usize) -> impl Serialize + use<> {
     fields! {
         case: row.case.clone(),
         // Rows of a family share a colour.
@@ -92,19 +92,22 @@ fn row_data(row: &Row, row_direction: &RowDirection, room: usize) -> impl Serial
         label: facts::label(row, row_direction),
         direction: row_direction.direction,
         what: row.what.clone(),
-        iops: estimate(&row_direction.iops, &row_direction.each_iops, 1.0),
-        mbps: estimate(&row_direction.bytes_per_s, &row_direction.each_bytes_per_s, 1e-6),
-        p50: row_direction.knows(0.5).then(|| row_direction.service_ns.at("p50")),
-        p99: row_direction.knows(0.99).then(|| row_direction.service_ns.at("p99")),
+        iops: estimate(&row_direction.iops, &row_direction.each_iops, UNSCALED),
+        mbps: estimate(&row_direction.bytes_per_s, &row_direction.each_bytes_per_s, BYTES_TO_MB),
+        p50: facts::known_service_ns(row_direction, "p50"),
+        p99: facts::known_service_ns(row_direction, "p99"),
         #[serde(flatten)]
-        service: distribution(row_direction.ios, &row_direction.curve, &row_direction.bins, room),
-        response: response(row_direction, room),
+        service: distribution(row_direction.ios, &row_direction.curve, &row_direction.bins, most_points),
+        response: response(row_direction, most_points),
     }
 }
 
 /// The response time; `None` without one. If no operation waited, it is the word `same`, since its
 /// curve is that of the service time.
-fn response(direction: &RowDirection, room: usize) -> Option<Response<impl Serialize + use<>>> {
+fn response(
+    direction: &RowDirection,
+    most_points: usize,
+) -> Option<Response<impl Serialize + use<>>> {
     if direction.response_bins.is_empty() {
         return None;
     }
@@ -120,7 +123,7 @@ fn response(direction: &RowDirection, room: usize) -> Option<Response<impl Seria
         ios,
         &direction.response_curve,
         &direction.response_bins,
-        room,
+        most_points,
     );
     Some(Response::Own(own))
 }
@@ -132,19 +135,19 @@ enum Response<T> {
     Own(T),
 }
 
-/// A distribution of latencies: a curve of percentiles and a histogram, thinned to `room` each.
+/// A distribution of latencies: a curve of percentiles and a histogram, thinned to `most_points` each.
 fn distribution(
     ios: u64,
     points: &[(f64, u64)],
     counts: &[(u64, u64, u64)],
-    room: usize,
+    most_points: usize,
 ) -> impl Serialize + use<> {
     fields! {
         ios: ios,
         // `[share above, ns, share above, ns, …]`
-        curve: curve(points, room),
+        curve: curve(points, most_points),
         // `[lowest ns, highest ns, count, …]`
-        bins: bins(counts, room),
+        bins: bins(counts, most_points),
     }
 }
 
@@ -154,7 +157,11 @@ fn family(case: &str, direction: &str) -> String {
     parts.join("-")
 }
 
-/// A figure with its interval and its passes, in the unit that `scale` gives.
+/// Factors from the unit of a figure to that of the charts.
+const UNSCALED: f64 = 1.0;
+const BYTES_TO_MB: f64 = 1e-6;
+
+/// A figure with its interval and its passes, times `scale`.
 fn estimate(estimate: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
     let scaled = |value: f64| six_figures(value * scale);
     fields! {
@@ -182,9 +189,9 @@ impl Serialize for Figure {
     }
 }
 
-/// About `room` points at most, evenly thinned; the first and the last one stay.
-fn curve(points: &[(f64, u64)], room: usize) -> Vec<Figure> {
-    let step = points.len().div_ceil(room).max(1);
+/// About `most_points` points, evenly thinned; the first and the last one stay.
+fn curve(points: &[(f64, u64)], most_points: usize) -> Vec<Figure> {
+    let step = points.len().div_ceil(most_points).max(1);
     let last = points.len().saturating_sub(1);
     let kept = points
         .iter()
@@ -197,9 +204,9 @@ fn curve(points: &[(f64, u64)], room: usize) -> Vec<Figure> {
     figures.collect()
 }
 
-/// At most `room` bins. Neighbours are joined, so that counts stay exact.
-fn bins(bins: &[(u64, u64, u64)], room: usize) -> Vec<u64> {
-    let step = bins.len().div_ceil(room).max(1);
+/// At most `most_points` bins. Neighbours are joined, so that counts stay exact.
+fn bins(bins: &[(u64, u64, u64)], most_points: usize) -> Vec<u64> {
+    let step = bins.len().div_ceil(most_points).max(1);
     bins.chunks(step)
         .flat_map(|joined| {
             let count = joined.iter().map(|(_, _, count)| count).sum();

@@ -194,12 +194,9 @@ const TILES: [Tile; 3] = [
     Tile {
         what: "latency, median",
         brief: "p50",
-        rank: |d| d.knows(0.5).then(|| -(d.service_ns.at("p50") as f64)),
+        rank: |d| facts::known_service_ns(d, "p50").map(|ns| -(ns as f64)),
         show: |d| latency_and_unit(d.service_ns.at("p50") as f64),
-        aside: |d| {
-            let p99 = facts::quantile(d, 0.99, d.service_ns.at("p99"));
-            Some(format!("p99 {p99}"))
-        },
+        aside: |d| Some(format!("p99 {}", facts::service_percentile(d, "p99"))),
     },
 ];
 

@@ -199,23 +199,23 @@ fn day(rfc3339: &str) -> &str {
 
 /// The marks of a series: its changes, and its suspicion.
 fn marks(load: &Load<'_>, series: &Series) -> Vec<Mark> {
-    let suspected = series.suspicion.as_ref().and_then(|of| {
-        let point = &series.points[of.place];
-        let brief = words::percent((of.after / of.before - 1.0) * 100.0);
+    let suspected = series.suspicion.as_ref().and_then(|suspected| {
+        let point = &series.points[suspected.place];
+        let brief = words::percent((suspected.after / suspected.before - 1.0) * 100.0);
         Some(Mark {
             place: load.place(point)?,
             text: format!("{}  {brief}, suspected", day(&point.started_at)),
             brief: format!("{brief}?"),
-            is_worse: of.verdict == SeriesVerdict::Regressed,
+            is_worse: suspected.verdict == SeriesVerdict::Regressed,
             is_suspected: true,
         })
     });
-    let changes = series.changes.iter().filter_map(|of| {
+    let changes = series.changes.iter().filter_map(|change| {
         Some(Mark {
-            place: load.place(&series.points[of.place])?,
-            text: format!("{}  {}", day(&of.started_at), words::size(of)),
-            brief: words::percent(of.change_percent),
-            is_worse: of.verdict == SeriesVerdict::Regressed,
+            place: load.place(&series.points[change.place])?,
+            text: format!("{}  {}", day(&change.started_at), words::size(change)),
+            brief: words::percent(change.change_percent),
+            is_worse: change.verdict == SeriesVerdict::Regressed,
             is_suspected: false,
         })
     });

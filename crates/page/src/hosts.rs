@@ -38,16 +38,16 @@ pub fn section(side: &Side<'_>) -> Markup {
 fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
     let rows = host_rows(record, case).into_iter().map(|of_host| {
         let directions = of_host.row.directions.iter().enumerate();
-        let bars = directions.map(|(color, of)| Bar {
-            name: Cow::Owned(of.direction.to_string()),
+        let bars = directions.map(|(color, moved)| Bar {
+            name: Cow::Owned(moved.direction.to_string()),
             color,
-            value: Some(of.iops.value),
-            low: of.iops.low,
-            high: of.iops.high,
-            text: rate(of.iops.value),
+            value: Some(moved.iops.value),
+            low: moved.iops.low,
+            high: moved.iops.high,
+            text: rate(moved.iops.value),
             details: vec![
-                ("MB/s", rate(of.bytes_per_s.value / 1e6)),
-                ("mean", facts::mean(of)),
+                ("MB/s", rate(moved.bytes_per_s.value / 1e6)),
+                ("mean", facts::mean(moved)),
             ],
             ..Bar::default()
         });

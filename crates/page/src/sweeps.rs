@@ -56,16 +56,16 @@ const FIGURES: [Figure; 4] = [
         title: "median latency",
         quantity: None,
         is_time: true,
-        value: |direction| quantile(direction, 0.5, "p50"),
-        text: |direction| facts::quantile(direction, 0.5, direction.service_ns.at("p50")),
+        value: |direction| service_ns(direction, "p50"),
+        text: |direction| facts::service_percentile(direction, "p50"),
     },
     Figure {
         name: "p99",
         title: "p99 latency",
         quantity: None,
         is_time: true,
-        value: |direction| quantile(direction, 0.99, "p99"),
-        text: |direction| facts::quantile(direction, 0.99, direction.service_ns.at("p99")),
+        value: |direction| service_ns(direction, "p99"),
+        text: |direction| facts::service_percentile(direction, "p99"),
     },
 ];
 
@@ -77,11 +77,8 @@ fn certain(text: String, estimate: &Estimate) -> String {
     }
 }
 
-/// A quantile of the service time, in nanoseconds.
-fn quantile(direction: &RowDirection, share: f64, name: &str) -> Option<f64> {
-    direction
-        .knows(share)
-        .then(|| direction.service_ns.at(name) as f64)
+fn service_ns(direction: &RowDirection, percentile: &str) -> Option<f64> {
+    facts::known_service_ns(direction, percentile).map(|ns| ns as f64)
 }
 
 /// The sweeps of a run; empty for a system of a study, whose tables show them already.
@@ -272,12 +269,12 @@ fn chart<'a>(
     LineChart {
         x: charts::Axis {
             ticks: places.iter().copied().zip(names).collect(),
-            ..charts::Axis::new(&*sweep.across.setting, charts::is_wide(places))
+            ..charts::Axis::fitting(&*sweep.across.setting, places)
         },
         y: charts::Axis {
             quantity: figure.quantity,
             is_time: figure.is_time,
-            ..charts::Axis::new(figure.title, charts::is_wide(&up))
+            ..charts::Axis::fitting(figure.title, &up)
         },
         lines,
         directions: vec![sweep.direction.name()],

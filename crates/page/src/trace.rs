@@ -110,9 +110,9 @@ fn line_card(
             ticks: ticks
                 .map(|(slot, name)| (slot.from_ns as f64 / 1e9, name.as_str()))
                 .collect(),
-            ..Axis::new("from", false)
+            ..Axis::linear("from")
         },
-        y: Axis::new(unit, false),
+        y: Axis::linear(unit),
         lines: lines.collect(),
         directions: Vec::new(),
     };
@@ -233,9 +233,9 @@ fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Mark
     let chart = LineChart {
         x: Axis {
             is_time: true,
-            ..Axis::new("window", true)
+            ..Axis::logarithmic("window")
         },
-        y: Axis::new(unit, true),
+        y: Axis::logarithmic(unit),
         lines,
         directions: Vec::new(),
     };

@@ -95,7 +95,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         planned_passes: record.requested.passes,
         // `null` where another program measured.
         quantile_error_percent: assessment.quantile_error_percent,
-        rows: rows.map(|(row, of)| direction(row, of)).collect::<Vec<_>>(),
+        rows: rows.map(|(row, moved)| direction(row, moved)).collect::<Vec<_>>(),
         findings: &assessment.findings,
         gate: gate,
         // `null` where the run is of one host.
@@ -121,16 +121,16 @@ fn host_rows(record: &Record, assessment: &Assessment) -> Vec<impl Serialize> {
     let mut rows = Vec::new();
     for of_host in cases.flat_map(|case| fleet::host_rows(record, case)) {
         let directions = of_host.row.directions.iter();
-        rows.extend(directions.map(|of| {
+        rows.extend(directions.map(|moved| {
             fields! {
                 host: of_host.host.clone(),
                 case: of_host.row.case.clone(),
-                direction: of.direction,
-                iops: of.iops,
-                bytes_per_s: of.bytes_per_s,
-                service_p50_ns: of.service_ns.at("p50"),
-                service_p99_ns: of.service_ns.at("p99"),
-                ios: of.ios,
+                direction: moved.direction,
+                iops: moved.iops,
+                bytes_per_s: moved.bytes_per_s,
+                service_p50_ns: moved.service_ns.at("p50"),
+                service_p99_ns: moved.service_ns.at("p99"),
+                ios: moved.ios,
             }
         }));
     }

@@ -116,41 +116,43 @@ fn about(record: &Record) -> Vec<Family> {
 type Figure = (&'static str, &'static str, fn(&RowDirection) -> Option<f64>);
 
 const FIGURES: [Figure; 8] = [
-    ("blocklab_iops", "Operations a second.", |of| {
-        Some(of.iops.value)
+    ("blocklab_iops", "Operations a second.", |moved| {
+        Some(moved.iops.value)
     }),
     (
         "blocklab_iops_ci95_low",
         "Lower end of the 95 % confidence interval of the operations a second.",
-        |of| of.iops.low,
+        |moved| moved.iops.low,
     ),
     (
         "blocklab_iops_ci95_high",
         "Upper end of the 95 % confidence interval of the operations a second.",
-        |of| of.iops.high,
+        |moved| moved.iops.high,
     ),
-    ("blocklab_bytes_per_second", "Bytes moved a second.", |of| {
-        (!of.unknown.has(Statistic::Bytes)).then_some(of.bytes_per_s.value)
-    }),
+    (
+        "blocklab_bytes_per_second",
+        "Bytes moved a second.",
+        |moved| (!moved.unknown.has(Statistic::Bytes)).then_some(moved.bytes_per_s.value),
+    ),
     (
         "blocklab_operations",
         "Operations in all passes together.",
-        |of| Some(of.ios as f64),
+        |moved| Some(moved.ios as f64),
     ),
     (
         "blocklab_service_latency_mean_seconds",
         "Mean time from submission to completion.",
-        |of| known_seconds(of, Statistic::Mean, of.mean_ns.value),
+        |moved| known_seconds(moved, Statistic::Mean, moved.mean_ns.value),
     ),
     (
         "blocklab_service_latency_max_seconds",
         "Longest time from submission to completion.",
-        |of| known_seconds(of, Statistic::Max, of.max_ns as f64),
+        |moved| known_seconds(moved, Statistic::Max, moved.max_ns as f64),
     ),
     (
         "blocklab_response_latency_max_seconds",
         "Longest time from the moment an operation was due to its completion.",
-        |of| Some(seconds(of.response_ns?.max as f64)),
+        |moved| Some(seconds(moved.response_ns?.max as f64)),
     ),
 ];
 

@@ -51,9 +51,9 @@ fn entries(finding: &Finding) -> Vec<Entry> {
     [statement].into_iter().chain(advice).collect()
 }
 
-/// The cases that a statement does not name, folded. `of`: the number of cases of the run.
-fn cases(finding: &Finding, of: usize) -> Option<Part> {
-    let names = facts::unnamed(finding, of);
+/// The cases that a statement does not name, folded.
+fn cases(finding: &Finding, all_cases: usize) -> Option<Part> {
+    let names = facts::unnamed(finding, all_cases);
     let list = Part::Prose(names.join(", "));
     (!names.is_empty()).then(|| Part::Folded {
         title: plural(names.len(), "case"),
@@ -86,9 +86,9 @@ fn advice(finding: &Finding) -> Option<Entry> {
 
 /// The figures that all rows share, the table, the cases that neither names, and then the
 /// confidence and the rule.
-fn evidence(finding: &Finding, of: usize) -> [Part; 3] {
+fn evidence(finding: &Finding, all_cases: usize) -> [Part; 3] {
     let grid = Grid::new(finding);
-    let others = match grid.other_cases(finding, of) {
+    let others = match grid.other_cases(finding, all_cases) {
         none if none.is_empty() => none,
         others => format!("Cases: {others}"),
     };

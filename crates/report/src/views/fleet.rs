@@ -71,14 +71,12 @@ fn hosts_of(record: &Record, fleet: &Fleet, case: &str) -> Vec<Row> {
 }
 
 fn figures(direction: &RowDirection) -> [String; 5] {
-    let at =
-        |name: &str, share: f64| facts::quantile(direction, share, direction.service_ns.at(name));
     [
         rate(direction.bytes_per_s.value / 1e6),
         rate(direction.iops.value),
         facts::mean(direction),
-        at("p50", 0.5),
-        at("p99", 0.99),
+        facts::service_percentile(direction, "p50"),
+        facts::service_percentile(direction, "p99"),
     ]
 }
 

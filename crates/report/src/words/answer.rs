@@ -480,8 +480,8 @@ pub fn history(history: &History) -> Answer {
         .filter_map(|series| Some((series.changes.last()?, series)))
         .max_by(|(a, _), (b, _)| a.started_at.cmp(&b.started_at))
         .map_or_else(String::new, |(change, series)| {
-            let of = &series.conditions;
-            format!("; {} {} since {}", of.case, of.direction, change.run)
+            let load = &series.conditions;
+            format!("; {} {} since {}", load.case, load.direction, change.run)
         });
     let loads = plural(verdicts.clone().count(), "load");
     let counts = facts::tally(&kinds, verdicts);

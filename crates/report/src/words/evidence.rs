@@ -66,10 +66,9 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The cases of the finding, if neither its statement nor the rows name them; else empty. `of`:
-    /// the number of cases of the run.
-    pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
-        let cases = facts::unnamed(finding, of);
+    /// The cases of the finding, if neither its statement nor the rows name them; else empty.
+    pub fn other_cases(&self, finding: &Finding, all_cases: usize) -> String {
+        let cases = facts::unnamed(finding, all_cases);
         if self.titles.is_empty() || !cases.iter().all(|case| self.has_row(case)) {
             cases.join(", ")
         } else {

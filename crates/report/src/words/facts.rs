@@ -15,8 +15,8 @@ use serde::Serialize;
 const DOT: &str = " · ";
 
 /// The name that a value has in JSON, as words: `not tested` for `not_tested`.
-pub fn word(of: impl Serialize) -> String {
-    let name = serde_json::to_value(of).expect("a name is plain text");
+pub fn word(value: impl Serialize) -> String {
+    let name = serde_json::to_value(value).expect("a name is plain text");
     name.as_str().unwrap_or_default().replace('_', " ")
 }
 
@@ -424,6 +424,22 @@ pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
     format!("{sign}{}", latency(ns as f64))
 }
 
+/// A percentile of the service latency by its name in fields (`p999`), as [`quantile`] shows it.
+pub fn service_percentile(direction: &RowDirection, name: &str) -> String {
+    let mut all = direction.service_ns.iter();
+    let found = all.find(|(percentile, _)| percentile.name == name);
+    let (percentile, ns) = found.expect("a percentile of the table");
+    quantile(direction, percentile.share, ns)
+}
+
+/// The same in nanoseconds; `None` where it is not known.
+pub fn known_service_ns(direction: &RowDirection, name: &str) -> Option<u64> {
+    let mut all = direction.service_ns.iter();
+    let (_, ns) =
+        all.find(|(percentile, _)| percentile.name == name && direction.knows(percentile.share))?;
+    Some(ns)
+}
+
 /// The mean latency; a dash where it is not known.
 pub fn mean(direction: &RowDirection) -> String {
     match direction.mean_ns.value {
@@ -432,12 +448,11 @@ pub fn mean(direction: &RowDirection) -> String {
     }
 }
 
-/// The cases of a finding, unless its statement names them or it is about all cases, of which there
-/// are `of`.
-pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
+/// The cases of a finding, unless its statement names them or it is about all cases of the run.
+pub fn unnamed(finding: &Finding, all_cases: usize) -> &[String] {
     let mut cases = finding.subject.iter();
     let all_named = cases.all(|case| finding.statement.contains(case.as_str()));
-    if finding.subject.len() == of || all_named {
+    if finding.subject.len() == all_cases || all_named {
         &[]
     } else {
         &finding.subject

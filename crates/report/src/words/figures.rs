@@ -56,7 +56,7 @@ pub fn service() -> Vec<Column> {
         quantile: Some(percentile.share),
         is_brief: percentile.brief,
         ..column(percentile.title, |d| {
-            facts::quantile(d, percentile.share, d.service_ns.at(percentile.name))
+            facts::service_percentile(d, percentile.name)
         })
     }));
     all.push(extreme("max", Statistic::Max, |d| d.max_ns));

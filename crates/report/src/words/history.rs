@@ -75,16 +75,16 @@ const fn is_quiet(verdict: SeriesVerdict) -> bool {
 /// The changes of a series, each followed by what else changed then, and what is suspected.
 pub fn items(series: &Series) -> Vec<String> {
     let quantity = series.quantity;
-    let changes = series.changes.iter().flat_map(|of| {
-        let around = match &of.changed[..] {
+    let changes = series.changes.iter().flat_map(|point| {
+        let around = match &point.changed[..] {
             [] => "nothing else that is known changed there".to_owned(),
             all => format!("changed there: {}", changed(all)),
         };
-        [change(quantity, of), around]
+        [change(quantity, point), around]
     });
     let suspicion = series.suspicion.iter();
     changes
-        .chain(suspicion.map(|of| suspicion_of(quantity, of)))
+        .chain(suspicion.map(|suspected| suspicion_of(quantity, suspected)))
         .collect()
 }
 
