@@ -70,6 +70,7 @@ pub fn plan_of(record: &Record) -> Result<Plan> {
         return Ok(plan.clone());
     }
     let id = &record.id;
+    // The note that a run gets when its plan cannot be stored.
     if let Some(note) = record.notes.iter().find(|note| note.subject == "again") {
         bail!(
             "cannot repeat {id}: its record does not contain all settings of its script; run the original \

@@ -103,6 +103,7 @@ fn runs(
     Ok((own, earlier))
 }
 
+/// The answers to the conditions; `None` without a condition.
 fn judge(asked: &[Asked], record: &Record, against: &AgainstHistory) -> Option<Gate> {
     let found = assess(record).findings;
     let evidence = Evidence {

@@ -130,6 +130,7 @@ fn simulate_all(measured: &[&Record], device: &str, store: &Store) -> Result<Opt
     Ok(Some(simulated))
 }
 
+/// Runs the loads of a Record again on a target in virtual time; `None`: a signal interrupted it.
 fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Option<Record>> {
     let request = Request {
         id: Some(format!("{}-model", record.id)),
@@ -179,6 +180,7 @@ fn shorten(case: &mut Case, enough: Nanos) {
 struct TemporaryFile(PathBuf);
 
 impl TemporaryFile {
+    /// Writes a text to a new file in the system's directory for temporary files.
     fn new(text: &str) -> Result<Self> {
         let name = format!(
             "blocklab-calibrate-{}-{:016x}.toml",

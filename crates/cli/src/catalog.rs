@@ -84,6 +84,7 @@ fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
     }
 }
 
+/// Prints the instance types that fit the filters.
 fn list(args: &CatalogListArgs) -> Result<()> {
     let catalog = place::load_catalog()?;
     let vendor = args.vendor.as_deref();
@@ -119,6 +120,7 @@ fn list(args: &CatalogListArgs) -> Result<()> {
     })
 }
 
+/// The error where no type fits: a family that does not exist, or filters that exclude everything.
 fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
     let families = catalog.families();
     match &args.family {
@@ -131,6 +133,7 @@ fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
     }
 }
 
+/// `is_foreign`: whether the types are of another vendor than AWS.
 fn document(listed: &[Listed], currency: &str, is_foreign: bool) -> Document {
     // Only AWS calls its volumes EBS.
     let ebs = if is_foreign { "" } else { "EBS " };
@@ -153,6 +156,8 @@ fn document(listed: &[Listed], currency: &str, is_foreign: bool) -> Document {
     }
 }
 
+/// A cell for each column: `-` where the catalog knows nothing, empty where a burst rate is no
+/// other than the base rate.
 fn row(one: &Listed) -> [String; 11] {
     let disks = match one.disk_gb {
         Some(gb) => format!("{} x {} GB", one.disks, count(gb)),
@@ -198,6 +203,7 @@ fn trimmed(value: f64) -> String {
     }
 }
 
+/// Merges files into the user's own catalog, all of them or none, and prints what changed.
 fn import_files(args: &CatalogImportArgs) -> Result<()> {
     let folder = place::catalog()
         .context("cannot find your catalog: neither XDG_DATA_HOME nor HOME is set")?;

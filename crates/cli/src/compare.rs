@@ -85,6 +85,7 @@ fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
     Ok(asked)
 }
 
+/// The answers to the conditions; `None` without a condition.
 fn judge(asked: &[Asked], records: &[&Record], comparison: &Comparison) -> Option<Gate> {
     let found = records.iter().map(|record| assess(record).findings);
     let found: Vec<Vec<Finding>> = found.collect();

@@ -19,6 +19,7 @@ pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     })
 }
 
+/// A table of all devices; below it, for each that is not written to, the reasons.
 fn document(devices: &[Device]) -> Document {
     let mut parts = Vec::new();
     if devices.is_empty() {

@@ -94,6 +94,7 @@ pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<
     })
 }
 
+/// `system`: its name in a study of several.
 fn forecast_of(
     system: Option<String>,
     plan: &Plan,
@@ -169,6 +170,7 @@ fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     })
 }
 
+/// What would happen on each system, and where the runs would be kept.
 fn document(request: &Request, systems: &[SystemForecast], store: &Store) -> Document {
     let name = format!("{}: what a run would do", request.study.plan.name);
     let mut parts = vec![Part::Heading(name.clone())];
@@ -199,6 +201,8 @@ fn document(request: &Request, systems: &[SystemForecast], store: &Store) -> Doc
 }
 
 impl SystemForecast {
+    /// The lines about this system: its targets, what is written, how long it takes and what it
+    /// costs.
     fn entries(&self) -> Vec<Entry> {
         let system = self.system.iter();
         let mut all: Vec<Entry> = system
@@ -212,6 +216,8 @@ impl SystemForecast {
         all
     }
 
+    /// `at most 4.2 GB by loads with a given amount or rate; for 20.0 s, as much as the target
+    /// takes: …`
     fn writes(&self) -> String {
         let laid_out: u64 = self
             .targets
@@ -267,6 +273,7 @@ impl SystemForecast {
         }
     }
 
+    /// `1 min 20 s of virtual time (8 cases, 3 passes)`.
     fn takes(&self) -> String {
         let time = Nanos::from_secs_f64(self.duration_s);
         let simulated = self

@@ -102,6 +102,7 @@ struct Model {
 }
 
 impl Model {
+    /// Resolves the addresses, and gives the device the changes that the options ask for.
     fn find(args: &EmulateArgs) -> Result<Self> {
         let clock = Clock::start();
         let seed = args.seed.unwrap_or(1);
@@ -172,6 +173,7 @@ impl Model {
         Ok(size)
     }
 
+    /// The volumes that are served, each with the place where its data is kept.
     fn volumes(&self, args: &EmulateArgs) -> Result<Vec<Arc<Volume>>> {
         let memory = MemoryLimit::new(args.memory_limit.unwrap_or_else(default_memory));
         let mut volumes = Vec::new();
@@ -200,6 +202,7 @@ impl Model {
         }
     }
 
+    /// What NBD clients are told about a volume.
     fn export(&self, index: usize, volume: &Volume) -> Export {
         let spec = self.spec().map(|spec| &spec.volumes[index]);
         Export {
@@ -216,6 +219,7 @@ impl Model {
         }
     }
 
+    /// A Record without measurements. `places`: the addresses at which clients find the volumes.
     fn record(&self, args: &EmulateArgs, places: &str, id: String, started: Timestamp) -> Record {
         let facts = TargetFacts {
             path: format!("emu:{}", self.text),
@@ -257,6 +261,7 @@ impl Model {
         }
     }
 
+    /// How the served device differs from the one of the address.
     fn notes(&self, args: &EmulateArgs) -> Vec<Note> {
         let mut notes = Vec::new();
         if let Some(factor) = args.speed {
@@ -318,6 +323,8 @@ fn default_memory() -> Bytes {
     quarter.map_or(half, |quarter| quarter.min(half))
 }
 
+/// Where the data of the volume of this index is kept. All volumes share one limit of memory; of
+/// several files, the second one is called `FILE.2`.
 fn backing(
     args: &EmulateArgs,
     memory: &Arc<MemoryLimit>,

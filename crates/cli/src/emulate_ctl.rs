@@ -43,6 +43,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
     })
 }
 
+/// The answer as lines: the state of each volume, or what a fault has done.
 fn in_words(answer: &Answer) -> String {
     let mut lines: Vec<String> = answer.volumes.iter().flat_map(volume).collect();
     if let Some(pages) = answer.lost_pages {

@@ -31,9 +31,11 @@ pub fn fleet(args: &FleetArgs, store: &Store, given: Option<PathBuf>) -> Result<
     run(args, store, given).map(ExitCode::from)
 }
 
+/// Checks the arguments and the hosts, and launches the load. Returns the exit code.
 fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8> {
     hosts::refuse_single_host_options(args)?;
     let wanted = args.run.wanted(gate::asked(&args.run.gate, Asking::Run)?);
+    // A store or a file that cannot be written is an error before any host is started.
     wanted.try_out(store)?;
     let load = load(args, &wanted, store)?;
     let mut hosts = Hosts::new(args, given)?;
@@ -130,6 +132,8 @@ impl Fleet<'_> {
         launching.run(&plan, &mut |_| ())
     }
 
+    /// The task of each host, with an id for its run. Ids are drawn here, so that no two hosts draw
+    /// the same one.
     fn plan(&self, names: &[String]) -> Result<FleetPlan> {
         let mut id = self.store.new_id(Timestamp::now(), chance()?);
         let mut tasks = Vec::new();
@@ -208,6 +212,7 @@ impl Fleet<'_> {
     }
 }
 
+/// Stores the run of each host, unless it is in this store already: the hosts may share it.
 fn keep_hosts(outcome: &Outcome, store: &Store) {
     for run in &outcome.runs {
         let is_here = store.load_unchanged(&run.record.id);

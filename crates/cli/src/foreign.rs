@@ -75,6 +75,7 @@ fn runs_in(tool: ImportTool, files: &[PathBuf]) -> Result<(Vec<Record>, Vec<Stri
     Ok((records, Vec::new()))
 }
 
+/// The runs in files of blocklab itself, and what is wrong with those that are damaged.
 fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
     let (mut records, mut damaged) = (Vec::new(), Vec::new());
     for path in files {
@@ -86,6 +87,7 @@ fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
     Ok((records, damaged))
 }
 
+/// The ids of the stored runs in JSON, or the summary of each.
 fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
@@ -100,6 +102,7 @@ fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
     Ok(shown.collect::<Vec<_>>().join("\n"))
 }
 
+/// The files of one result: a file, or the files of an output directory of Vdbench.
 fn sources(tool: Tool, path: &Path) -> Result<Vec<Source>> {
     // Vdbench's flat file has everything that is needed; a directory may have more.
     if tool != Tool::Vdbench || !path.is_dir() {

@@ -118,6 +118,7 @@ impl TryFrom<String> for Written {
     }
 }
 
+/// The conditions in a TOML file of gates.
 fn read(path: &Path) -> Result<Vec<Asked>> {
     let wrong = |why: String| anyhow!("cannot use the gates in {}: {why}", path.display());
     let bytes = read_input(path, LARGEST_SCRIPT).map_err(|error| wrong(error.to_string()))?;

@@ -23,6 +23,7 @@ pub fn k8s(args: &K8sArgs) -> Result<()> {
     }
 }
 
+/// What the manifest measures and with which resources.
 fn measurement(args: &K8sManifestArgs) -> Result<Measurement> {
     let expected = match &args.class_json {
         Some(class) => Some(expected(class, args.node_json.as_deref(), args.size)?),

@@ -260,6 +260,7 @@ fn cut_start(text: &str, width: usize) -> String {
     }
 }
 
+/// A cell for each of [`HEAD`], uncut.
 fn row(line: &Line) -> Vec<String> {
     let run = &line.run;
     // The word by which `--status` selects it.

@@ -127,6 +127,8 @@ fn combinations(load: &LoadArgs) -> Result<Vec<Combination>> {
     Ok(all)
 }
 
+/// The case of a combination. Its name has every value that varies, as the cases of a study's
+/// matrix do.
 fn case(one: &Combination, load: &LoadArgs) -> Result<Case> {
     let job = job(one, load);
     job.check().map_err(|invalid| flag_error(&invalid))?;
@@ -164,6 +166,7 @@ fn settings(one: &Combination, load: &LoadArgs) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The job of a combination, still without a name.
 fn job(one: &Combination, load: &LoadArgs) -> Job {
     use OperationKind::{Randread, Randrw, Randwrite, Read, Rw, Write};
     let defaults = Job::default();

@@ -79,6 +79,8 @@ impl<'o> OfferRow<'o> {
     }
 }
 
+/// A table of the types that meet the need, and lists of what the others lack and what the prices
+/// rest on.
 fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
     let title = format!("What does {need}");
     let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());

@@ -100,6 +100,7 @@ fn find(text: &str, args: &PriceArgs, catalog: &Catalog) -> Result<Bought> {
         .map_err(|error| anyhow!("cannot use this address:\n{error}"))
 }
 
+/// What a delivered unit of a run costs, by the addresses that it is priced as.
 fn priced_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Result<Priced> {
     let record = chosen::record(run, store).with_context(|| {
         format!("`{run}` is neither an address that the catalog knows nor a run")

@@ -35,8 +35,10 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Measures a study. Returns the exit code.
 fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
+    // A store or a file that cannot be written is an error before anything is measured.
     wanted.try_out(store)?;
     let setting = Setting {
         store,
@@ -48,6 +50,8 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     answer(&request, &wanted, setting)
 }
 
+/// Prints what the run would do. It takes the conditions of the gate, so that a dry run refuses
+/// what the run would refuse.
 fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
     if is_job_file(args) {
         bail!(

@@ -53,6 +53,7 @@ pub fn serve(args: &ServeArgs, store: Store) -> Result<()> {
 /// How much is read of a token file: more than any token, so that a wrong file of any size is refused.
 const LONGEST: u64 = 4096;
 
+/// The token in a file, which must be readable by its owner alone.
 fn token_of(path: &Path) -> Result<Token> {
     let doing = || format!("cannot read the token file {}", path.display());
     let file = File::open(path).with_context(doing)?;

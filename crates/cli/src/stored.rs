@@ -184,6 +184,8 @@ pub fn rm(args: &RmArgs, store: &Store) -> Result<()> {
     Ok(())
 }
 
+/// What is printed about a removal. `gone`: nothing of the folder stays; `dry_run`: nothing was
+/// removed.
 fn removed(removal: &Removal, gone: bool, dry_run: bool) -> String {
     let folder = removal.path().display();
     let word = if dry_run { "would remove" } else { "removed" };

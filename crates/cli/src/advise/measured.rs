@@ -16,6 +16,8 @@ pub struct Taken {
     pub remarks: Vec<String>,
 }
 
+const SECTOR: u64 = 512;
+
 /// The need of a run: the rate of its fastest random load, and its highest throughput.
 pub fn need(record: &Record) -> Result<Taken> {
     let assessment = assess(record);
@@ -39,7 +41,9 @@ pub fn need(record: &Record) -> Result<Taken> {
     if let Some(row) = quickest {
         need.iops = iops(row).floor();
         let block = bytes_per_s(row) / iops(row);
-        need.block = Bytes(((block / 512.0).round() as u64).max(1) * 512);
+        // The mean of several sizes is rounded to whole sectors.
+        let sectors = (block / SECTOR as f64).round() as u64;
+        need.block = Bytes(sectors.max(1) * SECTOR);
         need.read_percent = Some(read_percent(row));
     }
     let missed = assessment

@@ -52,6 +52,7 @@ fn machine(args: &AdviseArgs, own: Option<&Host>) -> Option<Hosts> {
     })
 }
 
+/// The machine of `--instance`, by the first seller who has it.
 fn own(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Host> {
     let found = sellers
         .iter()

@@ -18,6 +18,9 @@ pub struct Recorded<'a> {
     pub tolerated: Nanos,
 }
 
+/// The mean size of an operation is rounded to whole sectors.
+const SECTOR: u64 = 512;
+
 /// Steps of bisection, enough for any precision.
 const STEPS: usize = 50;
 
@@ -40,10 +43,11 @@ impl Recorded<'_> {
         if count == 0 {
             bail!("{}: no operations in it", self.load.name());
         }
-        let mut need = Need::new(Bytes(end.div_ceil(1 << 30) << 30));
+        // Volumes are sold in whole GiB.
+        let mut need = Need::new(Bytes(end.next_multiple_of(Bytes::GIB.0)));
         need.iops = self.least(&ops.closed()).ceil();
         need.bytes_per_s = self.least(&bytes.closed()).ceil();
-        need.block = Bytes((moved / count / 512).max(1) * 512);
+        need.block = Bytes((moved / count / SECTOR).max(1) * SECTOR);
         need.read_percent = Some((100 * reads / count) as u8);
         Ok(Taken {
             need,
@@ -100,6 +104,8 @@ impl Recorded<'_> {
         Ok(judged.collect())
     }
 
+    /// Whether an outcome meets the need. It fails by a wait that is too long, by the p99, or by
+    /// operations beyond the end.
     fn judged(&self, start: Start, address: String, outcome: &Outcome, need: &Need) -> Simulated {
         let mut why = Vec::new();
         if outcome.wait_max_ns > self.tolerated.0 {

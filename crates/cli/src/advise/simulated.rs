@@ -54,6 +54,7 @@ pub fn simulated(
     Ok(Some(all))
 }
 
+/// Simulates the plan on one address; `None`: a signal interrupted it.
 fn one(
     address: &str,
     start: Start,
@@ -210,6 +211,8 @@ fn plan(need: &Need) -> Plan {
 /// Depth of a load, high enough that its pace never waits for a completion.
 const IN_FLIGHT: u32 = 1024;
 
+/// A job of random operations that is long enough for its percentiles. `per_second`: its rate in
+/// operations.
 fn job(name: &str, read_percent: u8, block: Bytes, per_second: f64) -> Job {
     let seconds = OPERATIONS / f64::from(PASSES) / per_second;
     let mut job = Job::new(name);

@@ -35,6 +35,7 @@ pub fn document(sheet: &Sheet) -> Document {
     }
 }
 
+/// What loads of each direction and block size reach, and what bounds them.
 fn reaches(reaches: &[Reach]) -> Part {
     let Some(first) = reaches.first() else {
         return Part::Entries(Vec::new());
@@ -74,6 +75,8 @@ fn reaches(reaches: &[Reach]) -> Part {
     Part::table_section(title, columns, rows)
 }
 
+/// The first phase of a load has columns of its own; the later ones, after bursts are spent, share
+/// the last column.
 fn reach_row(name: String, reach: &Reach) -> [String; 6] {
     let block = Bytes(reach.block_bytes).to_string();
     let Some((first, later)) = reach.phases.split_first() else {
@@ -186,6 +189,7 @@ fn then(stretch: &Stretch) -> String {
     )
 }
 
+/// Each burst bucket: its rate, how long it lasts, and when it is full again.
 fn bursts(bursts: &[Burst]) -> Part {
     let rows = bursts.iter().map(|burst| {
         let again = match burst.full_again_s {
@@ -215,6 +219,7 @@ fn bursts(bursts: &[Burst]) -> Part {
     Part::table_section(title, columns, rows)
 }
 
+/// The parts of the monthly price, and their sum.
 fn month(sheet: &Sheet) -> Part {
     if sheet.costs.is_empty() {
         return Part::Entries(Vec::new());
@@ -271,6 +276,7 @@ fn ratios(ratios: &[Ratio], currency: &str) -> Part {
     Part::table_section("What a delivered unit costs", columns, rows)
 }
 
+/// Every limit with its evidence. `sources`: the list that the sheet ends with.
 fn limits(limits: &[Figure], sources: &mut Vec<String>) -> Part {
     let rows = limits.iter().map(|limit| {
         let (date, source) = match &limit.origin {
@@ -301,6 +307,7 @@ fn limits(limits: &[Figure], sources: &mut Vec<String>) -> Part {
     Part::table_section("Limits", columns, rows)
 }
 
+/// Every list price with its region and day.
 fn prices(prices: &[Price], sources: &mut Vec<String>) -> Part {
     let rows = prices.iter().map(|price| {
         let above = match (price.above, price.up_to) {

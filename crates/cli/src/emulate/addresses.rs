@@ -67,6 +67,8 @@ pub(super) fn in_one_line(error: Error) -> anyhow::Error {
     }
 }
 
+/// Adds the volumes of an address to those before it, which must have the limits of one instance in
+/// common.
 fn join(all: &mut Resolved, more: Resolved) -> Result<()> {
     if all.spec.instance != more.spec.instance {
         bail!(

@@ -151,6 +151,8 @@ fn modify(model: &Model) -> Result<Box<Modify>> {
     }))
 }
 
+/// The volume of an address after `set iops=… throughput=…`. `speed`: the number by which burst
+/// buckets are divided.
 fn changed(
     address: &Address,
     settings: &Settings,

@@ -25,6 +25,9 @@ pub(super) struct Served {
 }
 
 impl Served {
+    /// Opens all sockets, files and block devices that the arguments ask for. `what`: the served
+    /// device in words. `commands`: the socket of `--control`. `export`: what NBD clients are told
+    /// about the volume of this index.
     pub(super) fn start(
         args: &EmulateArgs,
         what: &str,
@@ -52,7 +55,8 @@ impl Served {
         if let Some(artifacts) = &mut artifacts {
             let sockets = listeners.iter().filter_map(Listener::path);
             for path in sockets.chain(commands) {
-                // Without the note, a socket of a killed server is removed by the next one there.
+                // The list lets the next server remove the socket if this one is killed. Without it, a
+                // server that listens at the same path removes it.
                 let _ = artifacts.listens_at(path);
             }
         }
@@ -166,6 +170,8 @@ fn begin_artifacts(args: &EmulateArgs) -> Result<Option<Artifacts>> {
     Ok(Some(artifacts))
 }
 
+/// Opens the sockets of `--nbd`. Beyond this machine, TLS is needed or the user's word that none
+/// is.
 fn listen(args: &EmulateArgs) -> Result<Vec<Listener>> {
     let access = match (&args.tls_certificates, args.insecure) {
         (Some(_), _) => Access::Tls,
@@ -191,6 +197,8 @@ fn shown(args: &EmulateArgs, files: &FuseServer) -> Vec<String> {
     all.map(|path| path.display().to_string()).collect()
 }
 
+/// Says on standard error what is served where, and prints the names of block devices for scripts.
+/// `what`: the served device in words.
 fn announce(
     args: &EmulateArgs,
     what: &str,

@@ -49,6 +49,8 @@ pub(super) fn refuse_single_host_options(args: &FleetRunArgs) -> Result<()> {
 }
 
 impl Hosts {
+    /// The hosts of the command line, of a file or of the Slurm allocation. `store`: the one that
+    /// the user named.
     pub(super) fn new(args: &FleetRunArgs, store: Option<PathBuf>) -> Result<Self> {
         let names = match &args.hostfile {
             Some(path) => {
@@ -85,6 +87,7 @@ impl Hosts {
         Ok(hosts)
     }
 
+    /// Refuses a permission that names no host: the same name may be another disk elsewhere.
     fn check_destroy_data(&self) -> Result<()> {
         for text in &self.destroy_data {
             let is_of_host = text.split_once(':').is_some_and(|(host, what)| {
@@ -102,6 +105,7 @@ impl Hosts {
         Ok(())
     }
 
+    /// Refuses arguments that do not fit the number of hosts or leave a host without a target.
     fn check(&self, args: &FleetRunArgs) -> Result<()> {
         if self.names.is_empty() {
             bail!("there is no host: name them with --hosts h1,h2");

@@ -69,6 +69,7 @@ impl ManyHosts for ToolFleet<'_> {
 }
 
 impl ToolFleet<'_> {
+    /// The task of each host: its share of the load, in the language of the tool.
     fn plan(&self, load: &HostsLoad, hosts: &Hosts) -> Result<FleetPlan> {
         let mut id = self.store.new_id(Timestamp::now(), chance()?);
         let mut tasks = Vec::new();

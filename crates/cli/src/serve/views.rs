@@ -56,6 +56,7 @@ const HISTORY: View = View {
     build: show_history,
 };
 
+/// Builds the page of the history for a query.
 fn show_history(store: &Store, query: &Query) -> Result<Vec<Built>, String> {
     // Through the parser of the command line, so that a page takes and refuses what the command does.
     let mut words = vec!["blocklab".to_owned(), "history".to_owned()];
@@ -95,6 +96,7 @@ const CATALOG: View = View {
     build: show_addresses,
 };
 
+/// Builds a column for each address in a query.
 fn show_addresses(_: &Store, query: &Query) -> Result<Vec<Built>, String> {
     let asked = query
         .iter()
@@ -143,6 +145,8 @@ fn simulate(study: &str, address: &str) -> Result<Record, String> {
     simulated(study, &target).map_err(|error| format!("{error:#}"))
 }
 
+/// Runs a study in virtual time, as `blocklab run STUDY --target TARGET` does, for at most
+/// [`LONGEST_SIMULATION`].
 fn simulated(study: &str, target: &str) -> Result<Record> {
     let target = format!("--target={target}");
     let words = ["blocklab", "run", study, &target, "--no-save", "--quiet"];

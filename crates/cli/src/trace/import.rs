@@ -66,6 +66,8 @@ struct Written {
     last: Nanos,
 }
 
+/// Writes all operations. `first`: the one that was read already; `begins`: when the recording
+/// began, in nanoseconds since 1970.
 fn write(
     opened: &mut Opened,
     first: blocklab_trace::Operation,
@@ -92,6 +94,7 @@ fn write(
     })
 }
 
+/// Prints what was written, in words or JSON.
 fn report(args: &TraceImportArgs, path: &Path, opened: &Opened, written: Written) -> Result<()> {
     let Written {
         operations,

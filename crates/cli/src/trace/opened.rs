@@ -107,6 +107,8 @@ fn input(file: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(opened))
 }
 
+/// Recognizes the format of a file, packed or not, and opens it. `named`: the format that the user
+/// names; `columns`: those of a table.
 fn source(
     input: Box<dyn Read>,
     named: Option<&str>,

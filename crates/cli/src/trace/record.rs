@@ -173,6 +173,7 @@ struct Instance {
 }
 
 impl Instance {
+    /// Creates the instance, with a filter for the events of one device. Nothing is recorded yet.
     fn new(tracefs: &Path, device: u64) -> Result<Self> {
         let name = format!("blocklab-{}", std::process::id());
         let folder = tracefs.join("instances").join(name);
@@ -196,6 +197,7 @@ impl Instance {
         Ok(instance)
     }
 
+    /// Writes a value into one of the instance's control files.
     fn set(&self, file: &str, value: &str) -> Result<()> {
         let path = self.folder.join(file);
         let written = fs::write(&path, value);

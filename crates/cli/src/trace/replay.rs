@@ -195,6 +195,7 @@ fn all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
     Ok(operations)
 }
 
+/// The options of the replay for this target.
 fn wanted(args: &ReplayArgs, target: &str) -> Wanted {
     Wanted {
         pace: match args.pace {
@@ -212,7 +213,7 @@ fn wanted(args: &ReplayArgs, target: &str) -> Wanted {
             _ => Place::AsRecorded,
         },
         // A trim of a whole disk in a recording would empty the target.
-        trims: args.trims || target == "null" || Target::is_model(target),
+        trims: args.trims || Target::parse(target) == Ok(Target::Null) || Target::is_model(target),
     }
 }
 
@@ -251,6 +252,8 @@ fn difference_notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
     notes
 }
 
+/// The job of a replay, without a name. `is_virtual`: whether the target is in virtual time, where
+/// operations in flight need no buffers and no file is created.
 fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
     let operations = &replay.operations;
     let (mut largest, mut largest_trim) = (SECTOR, SECTOR);
@@ -339,11 +342,12 @@ fn room(target: &str) -> Result<Room> {
         let sizes = resolved.spec.volumes.iter().map(|volume| volume.capacity.0);
         return Ok(Room {
             size: Some(sizes.sum()),
+            // A model takes operations of any size.
             block: 1,
         });
     }
     let path = Path::new(target);
-    if target == "null" || !path.exists() {
+    if parsed == Target::Null || !path.exists() {
         return Ok(Room::default());
     }
     let facts = target_facts(path).with_context(|| format!("cannot look at {target}"))?;

@@ -64,6 +64,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
     answer::print(args.form, ("trace_format", 1), &shown, document)
 }
 
+/// `begins`: when the recording began, in nanoseconds since 1970, if that is known.
 fn document(
     name: &str,
     character: &Character,
@@ -75,6 +76,7 @@ fn document(
     document
 }
 
+/// The device of each address of `--on`, with the address.
 fn volumes(addresses: &[String]) -> Result<Vec<(String, DeviceSpec)>> {
     if addresses.is_empty() {
         return Ok(Vec::new());
@@ -106,6 +108,7 @@ fn read(
     Ok((character, arrivals.map(Arrivals::windows)))
 }
 
+/// For each window, what each volume lets pass within it.
 fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
     let volumes = volumes.iter().map(|(address, spec)| {
         let [operations, bytes] = [Quantity::Operations, Quantity::Bytes].map(|quantity| {

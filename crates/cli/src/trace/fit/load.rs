@@ -104,6 +104,7 @@ impl Load<'_> {
 
 type Block = Arc<Vec<Operation>>;
 
+/// Gives every block to every consumer of a thread, until the channel is closed.
 fn receive<T>(
     mut part: Vec<(usize, T)>,
     blocks: &Receiver<Block>,

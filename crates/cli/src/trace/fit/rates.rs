@@ -105,6 +105,7 @@ fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result
     })
 }
 
+/// A row for each volume, what the two figures mean, and what is assumed.
 fn document(fit: &Fit, table: &RateTable) -> Document {
     let rows = fit.answers.iter().map(|answer| row(answer, table));
     let columns = [
@@ -141,6 +142,7 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
     }
 }
 
+/// The row of a volume. Below it: how far its credits fell in the model and in the table.
 fn row(answer: &Answer, table: &RateTable) -> Row {
     let (verdict, ink) = match answer.verdict {
         Verdict::Fits => ("fits", Ink::Green),

@@ -6,6 +6,7 @@ use blocklab_units::{Bytes, Ink, Nanos, count, latency, trimmed};
 
 use super::{Answer, Fit, Verdict};
 
+/// `begins`: when the recording began, in nanoseconds since 1970, if that is known.
 pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
     let columns = [
         Column::words("VOLUME"),
@@ -57,6 +58,7 @@ pub(super) fn money(amount: Option<f64>, currency: &str) -> String {
     )
 }
 
+/// The row of a volume; `-` for figures that only a simulation gives.
 fn row(answer: &Answer, begins: Option<u64>, fit: &Fit) -> Row {
     let dash = || "-".to_owned();
     let outcome = answer
