@@ -56,6 +56,9 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The terminal column in which the last lines begin, behind their names.
+const INDENT: usize = 9;
+
 /// The last lines: where the device was written, and a command that uses it.
 fn closing(args: &CalibrateArgs) -> Part {
     let Some(path) = &args.output else {
@@ -66,7 +69,7 @@ fn closing(args: &CalibrateArgs) -> Part {
     let lines = [("Written", path.display().to_string()), ("Try", command)];
     let entries = lines.map(|(head, text)| Entry {
         fit: Fit::Whole,
-        ..Entry::new(Ink::Dim, head, 9, text)
+        ..Entry::new(Ink::Dim, head, INDENT, text)
     });
     Part::Entries(entries.into())
 }

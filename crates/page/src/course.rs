@@ -36,7 +36,7 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
 /// What became of the operations.
 fn census(record: &Record) -> Facts {
     let all = facts::accounting(record).known(record.origin);
-    let (ours, kernel) = facts::mean_in_flight(record);
+    let mean = facts::mean_in_flight(record);
     let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));
     known(vec![
         ("Issued", all.issued.map(number)),
@@ -45,8 +45,11 @@ fn census(record: &Record) -> Facts {
         ("Failed", all.failed.map(number)),
         ("In flight", all.in_flight.map(number)),
         ("Oldest in flight", oldest),
-        ("Mean in flight", ours.map(one_decimal)),
-        ("Mean in the device's queue", kernel.map(one_decimal)),
+        ("Mean in flight", mean.by_latency.map(one_decimal)),
+        (
+            "Mean in the device's queue",
+            mean.in_device_queue.map(one_decimal),
+        ),
         ("Due, never issued", above_zero(all.overdue).map(number)),
         ("Finished", Some(facts::moment(&record.finished_at))),
     ])
@@ -65,6 +68,7 @@ fn one_decimal(mean: f64) -> String {
     format!("{mean:.1}")
 }
 
+/// What blocklab itself costs an operation, and how exact its clock is.
 fn own_cost(overhead: &Overhead) -> Facts {
     let clock = &overhead.clock;
     let [depth1, depth32] = [overhead.depth1_ns, overhead.depth32_ns]
@@ -87,6 +91,7 @@ fn ppm(error: f64) -> String {
     }
 }
 
+/// The notes of a run; empty without one.
 fn notes(record: &Record) -> Markup {
     html! {
         @if !record.notes.is_empty() {

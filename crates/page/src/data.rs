@@ -227,9 +227,9 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let named = facts::DIRECTIONS.into_iter().enumerate();
     let directions = named.filter_map(|(index, name)| {
         // A direction that never moved has no series.
-        let of = move |interval: &Interval| facts::directions(interval)[index];
-        let occurs = series.iter().any(|interval| of(interval).ios > 0);
-        occurs.then(|| (name, series_of(&slices, of)))
+        let moved = move |interval: &Interval| facts::directions(interval)[index];
+        let occurs = series.iter().any(|interval| moved(interval).ios > 0);
+        occurs.then(|| (name, series_of(&slices, moved)))
     });
     fields! {
         case: measurement.case.clone(),

@@ -90,6 +90,25 @@ pub struct Opening<'a> {
     pub section: &'a dyn Fn(&[Side<'_>]) -> Markup,
 }
 
+impl<'a> Opening<'a> {
+    /// A section under the title of the runs, with charts that draw the limits in force.
+    pub fn new(
+        id: &'static str,
+        name: &'static str,
+        answer: Answer,
+        section: &'a dyn Fn(&[Side<'_>]) -> Markup,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            title: None,
+            answer,
+            limits: None,
+            section,
+        }
+    }
+}
+
 /// The whole page. `above`: a header of the server that shows the page among others.
 pub fn page(
     records: &[(&Record, &Assessment)],

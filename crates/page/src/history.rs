@@ -71,6 +71,7 @@ struct Load<'h> {
 }
 
 impl<'h> Load<'h> {
+    /// `figures`: the series of one load, of which a figure may lack some runs.
     fn new(figures: &'h [&'h Series]) -> Self {
         let longest = figures.iter().max_by_key(|series| series.points.len());
         let points = longest.map_or(&[][..], |series| &series.points);

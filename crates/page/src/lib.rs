@@ -43,6 +43,7 @@ use blocklab_report::document::Document;
 use blocklab_report::views::Beside;
 use blocklab_report::words::answer;
 use blocklab_trace::character::Character;
+use frame::Opening;
 pub use frame::{STYLE, lines_script, script};
 pub use history::script as history_script;
 use side::Side;
@@ -80,13 +81,11 @@ fn compared(
     comparison: &Comparison,
     above: Option<&Markup>,
 ) -> String {
-    let opening = frame::Opening {
-        id: "comparison",
-        name: "Comparison",
+    let answer = answer::comparison(comparison);
+    let section = |_: &[Side<'_>]| comparison::section(comparison);
+    let opening = Opening {
         title: Some(comparison::title(records, comparison)),
-        answer: answer::comparison(comparison),
-        limits: None,
-        section: &|_: &[Side<'_>]| comparison::section(comparison),
+        ..Opening::new("comparison", "Comparison", answer, &section)
     };
     frame::page(records, Some(opening), above).into_string()
 }
@@ -96,13 +95,10 @@ fn compared(
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
     let expected = diagnosis.expected.as_ref();
     let section = |_: &[Side<'_>]| expected.map_or_else(Markup::default, diagnosis::section);
-    let opening = expected.map(|_| frame::Opening {
-        id: "documented",
-        name: "Documented",
-        title: None,
-        answer: answer::diagnosis(record, diagnosis),
-        limits: expected.map(limits::expected),
-        section: &section,
+    let answer = answer::diagnosis(record, diagnosis);
+    let opening = expected.map(|expected| Opening {
+        limits: Some(limits::expected(expected)),
+        ..Opening::new("documented", "Documented", answer, &section)
     });
     frame::page(&[(record, &diagnosis.assessment)], opening, None).into_string()
 }
@@ -125,14 +121,8 @@ pub fn advice(advice: &Advice) -> String {
 
 /// The page of all runs of a study, which begins with the study's tables and conclusions.
 pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
-    let opening = frame::Opening {
-        id: "study",
-        name: "Study",
-        title: None,
-        answer: answer::study(outcome),
-        limits: None,
-        section: &|sides: &[Side<'_>]| study::section(outcome, sides),
-    };
+    let section = |sides: &[Side<'_>]| study::section(outcome, sides);
+    let opening = Opening::new("study", "Study", answer::study(outcome), &section);
     frame::page(records, Some(opening), None).into_string()
 }
 

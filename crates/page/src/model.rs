@@ -68,6 +68,7 @@ fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
     }
 }
 
+/// The table of some limits of one device.
 fn table(name: &str, limits: &[&Limit]) -> Markup {
     let columns = [
         Column::words("limit"),

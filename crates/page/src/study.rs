@@ -115,6 +115,7 @@ fn conclusions(outcome: &Outcome) -> Markup {
     }
 }
 
+/// A conclusion with its verdict; the reasons are folded.
 fn conclusion(judged: &Judged) -> Markup {
     let class = match judged.verdict {
         Verdict::Confirmed => "mark-confirmed",
@@ -183,7 +184,8 @@ fn figures(table: &Table) -> Markup {
     card_of_class(&table.title, class, titles, rows)
 }
 
-/// The section of the curves of runs, outside of a study.
+/// The section of the curves of runs, outside of a study. `rank` and `record` as in
+/// [`charts::plot_chart`].
 pub fn curves(
     plot: &Plot,
     rank: &dyn Fn(&str) -> Option<f64>,

@@ -162,6 +162,10 @@ fn off(percent: f64) -> String {
     }
 }
 
+/// The terminal columns in which the meaning of the quality and the errors of a figure begin.
+const MEANING: usize = 11;
+const ERRORS: usize = 8;
+
 /// The quality of the fit, its errors figure by figure, and how much the disk itself scatters.
 fn errors(residuals: &Residuals) -> Vec<Entry> {
     let (ink, word, meaning) = match residuals.quality {
@@ -183,7 +187,7 @@ fn errors(residuals: &Residuals) -> Vec<Entry> {
              when nothing else uses it, with a longer --runtime, before anything rests on this.",
         ),
     };
-    let mut entries = vec![Entry::new(ink, &format!("Fit: {word}  "), 11, meaning)];
+    let mut entries = vec![Entry::new(ink, &format!("Fit: {word}  "), MEANING, meaning)];
     let figures = [
         ("IOPS", &residuals.iops),
         ("mean", &residuals.mean_ns),
@@ -194,7 +198,7 @@ fn errors(residuals: &Residuals) -> Vec<Entry> {
         if let Some(errors) = errors {
             entries.push(Entry {
                 fit: Fit::Whole,
-                ..Entry::new(Ink::Bold, &format!("  {name}"), 8, error_text(errors))
+                ..Entry::new(Ink::Bold, &format!("  {name}"), ERRORS, error_text(errors))
             });
         }
     }
@@ -208,6 +212,8 @@ fn errors(residuals: &Residuals) -> Vec<Entry> {
     entries
 }
 
+/// `off by 2.1 % in half of 24 loads, 8.0 % in nine of ten, -12.3 % at worst (random read 4 KiB
+/// q1)`.
 fn error_text(errors: &Errors) -> String {
     let worst = &errors.worst;
     format!(

@@ -170,6 +170,7 @@ impl Screen {
 }
 
 impl Block {
+    /// `has_room`: whether the terminal has room for the last minutes.
     fn new(target: ProgressDrawTarget, has_room: bool) -> Self {
         let group = MultiProgress::with_draw_target(target);
         let line = |template: &str, length| {

@@ -155,6 +155,10 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     Part::Table(table)
 }
 
+/// The terminal columns in which the name of an offer and the lines below it begin.
+const NAME_COLUMN: usize = 3;
+const LINE_COLUMN: usize = 5;
+
 /// One offer: its name, when its prices were valid, each cost (`-`), each unit price (`=`), and the
 /// remarks (`*`).
 fn detail(
@@ -165,8 +169,14 @@ fn detail(
 ) -> Vec<Entry> {
     let money = money.of_offer(priced);
     let name = format!("{}{}", priced.name, bought(priced));
-    let mut entries = vec![Entry::new(Ink::Bold, &format!("{}", place + 1), 3, name)];
-    let mut line = |head: &str, text: &str| entries.push(Entry::new(Ink::Dim, head, 5, text));
+    let mut entries = vec![Entry::new(
+        Ink::Bold,
+        &(place + 1).to_string(),
+        NAME_COLUMN,
+        name,
+    )];
+    let mut line =
+        |head: &str, text: &str| entries.push(Entry::new(Ink::Dim, head, LINE_COLUMN, text));
     line("", &when(priced));
     for cost in &priced.costs {
         // The list price behind a cost is cited by its number; the document ends with all of them.

@@ -181,6 +181,7 @@ impl Models {
 }
 
 impl Opened {
+    /// The target of this name on the device; several names of one volume share its state.
     fn target(&self, text: &str) -> OpenedTarget {
         let size = self.model.lock().device.capacity();
         let facts = TargetFacts {

@@ -286,6 +286,8 @@ enum Kind {
 }
 
 impl Kind {
+    /// What a target is by its name: null, a model, or what is at a path. `known`: facts of mounts
+    /// that were read before; `models`: the devices that were opened before.
     fn look_up(
         text: &str,
         needs: Needs,
@@ -373,6 +375,8 @@ impl Kind {
         Self::Ready(Box::new(target))
     }
 
+    /// The target, which is created now if it is a file to make; `None` if a signal interrupts
+    /// that.
     fn open(
         self,
         needs: Needs,
@@ -403,6 +407,7 @@ fn is_free(path: &Path) -> bool {
 }
 
 /// What is done about a path where nothing is: create a file, leave it to the jobs, or refuse the run.
+/// `new`: whether the guard allows a file there, and in which directory.
 fn to_make(
     path: PathBuf,
     new: Result<NewPath, Refusal>,
@@ -488,6 +493,7 @@ fn null_target(needs: Needs) -> OpenedTarget {
     OpenedTarget::new(file, facts)
 }
 
+/// A target at a path where something is.
 fn existing_target(
     path: PathBuf,
     facts: TargetFacts,

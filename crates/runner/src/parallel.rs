@@ -75,6 +75,7 @@ struct Begun {
 }
 
 impl BufferedEvents {
+    /// Gives the events to the observer in their order.
     fn replay(self, record: &Record, observer: &mut dyn Observer) {
         if let Some(begun) = &self.begun {
             observer.event(Event::Begins {

@@ -176,6 +176,7 @@ fn mean_size(job: &Job) -> f64 {
         .sum()
 }
 
+/// The mean size in bytes.
 fn mean_of_sizes(sizes: &SizeMix, draw: SizeDraw) -> f64 {
     match draw {
         SizeDraw::Listed => {

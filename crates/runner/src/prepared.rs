@@ -150,6 +150,7 @@ impl<'a> Prepared<'a> {
         })
     }
 
+    /// Adds a part for each system that is measured, and the earlier runs of the others.
     fn add_systems(&mut self) -> Result<(), Error> {
         let request = self.request;
         let assignments = assignments(request)?;
@@ -218,6 +219,7 @@ impl<'a> Prepared<'a> {
         })
     }
 
+    /// A part of the request that begins anew and belongs to no system.
     fn part(&self, id: String, plan: Plan, targets: Vec<String>) -> Part<'a> {
         Part {
             system: None,

@@ -116,10 +116,13 @@ fn nanos(text: &str) -> Option<f64> {
     Some(number * factor)
 }
 
+/// From here on, minutes are easier to read than seconds.
+const MINUTES_FROM: Nanos = Nanos::from_secs(120);
+
 /// `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`, `3 min 20 s`: three figures, unit included.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 >= 120_000_000_000 {
+        if self >= &MINUTES_FROM {
             let total = self.as_secs_f64().round() as u64;
             let (hours, minutes, seconds) = (total / 3600, total / 60 % 60, total % 60);
             return match (hours, seconds) {

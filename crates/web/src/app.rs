@@ -198,6 +198,7 @@ fn with_query_page<F: Future<Output = Answer> + Send>(
         .route(json_path, get(json))
 }
 
+/// The list of runs.
 async fn runs(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     render(is_json, move || {
         let filter = pages::runs::Filter::new(&query);
@@ -228,6 +229,7 @@ async fn compare(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     .await
 }
 
+/// The page of a running run; once it has ended, that of its result.
 async fn live(State(state): State<AppState>, Path(name): Path<String>) -> Answer {
     let (id, is_json) = id_and_format(&name);
     render(is_json, move || {
@@ -245,6 +247,7 @@ async fn live(State(state): State<AppState>, Path(name): Path<String>) -> Answer
     .await
 }
 
+/// The events of a running run, for the script of its page.
 async fn events(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -294,6 +297,7 @@ fn with_view(router: Router<AppState>, view: View) -> Router<AppState> {
     )
 }
 
+/// The form of a simulation, or its result if the query asks for one.
 async fn studies(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     let simulator = state.simulator;
     let Some(asked) = pages::simulate::asked(&query) else {
@@ -324,6 +328,7 @@ async fn studies(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     .await
 }
 
+/// The figures of the newest running run for Prometheus.
 async fn metrics(State(state): State<AppState>) -> Answer {
     let built = spawn_blocking(move || pages::live::metrics(&state.runs)).await;
     match built {

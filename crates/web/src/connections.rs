@@ -66,6 +66,8 @@ where
     Ok(())
 }
 
+/// Answers the requests of one connection until it ends. `permit`: its slot, which is free again
+/// then.
 async fn serve<A>(stream: TcpStream, permit: OwnedSemaphorePermit, answer: A)
 where
     A: AsyncFn(Request<Body>) -> Response<Body> + 'static,

@@ -160,6 +160,7 @@ impl Entrance {
             .expect("no panic under this lock") = Some(token);
     }
 
+    /// Whether the request has the session cookie.
     fn has_session(&self, headers: &HeaderMap) -> bool {
         let name = self.cookie_name();
         let cookies = headers

@@ -57,6 +57,7 @@ pub fn navigation(at: &str, more: &[(String, &str)]) -> Markup {
     bar(&brand, at, more)
 }
 
+/// The bar. `brand`: what comes before its links; `at` and `more` as in [`navigation`].
 fn bar(brand: &Markup, at: &str, more: &[(String, &str)]) -> Markup {
     html! {
         nav class="around" aria-label="Pages" {

@@ -136,6 +136,7 @@ struct Head {
 }
 
 impl Head {
+    /// The title of the column with this index. `least`: the least width of a column.
     fn new(table: &Table, column: usize, least: usize) -> Self {
         let figures = table
             .rows

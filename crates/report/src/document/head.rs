@@ -64,6 +64,7 @@ pub fn served_head(title: &str, own: &str) -> Markup {
     head_under(title, own, None)
 }
 
+/// `policy`: the content security policy of a page that no server sends with one.
 fn head_under(title: &str, own: &str, policy: Option<&str>) -> Markup {
     html! {
         head {

@@ -155,6 +155,7 @@ fn block(value: f64, most: f64) -> char {
     BLOCKS[(eighths as usize).min(8)]
 }
 
+/// The figures of a direction in columns, so that the lines of several align.
 fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
     format!(
         "{name:<6} {:>10} IOPS {:>8} MB/s  p50 {:<8} p99 {:<8} max {}",

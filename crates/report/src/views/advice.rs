@@ -476,6 +476,7 @@ fn sources(advice: &Advice) -> Part {
     Part::list("Where the figures of the answer come from", sentences)
 }
 
+/// What holds for all prices of an advice.
 fn notes(advice: &Advice) -> Vec<String> {
     let question = &advice.question;
     let sellers = question.sellers.iter();

@@ -35,6 +35,7 @@ const LEGEND: &str = "Before: the geometric mean of the runs since the last chan
     conditions. The interval holds the scatter between those runs; faster and slower are called by \
     Holm's rule over all loads.";
 
+/// The row of a load; below it, the runs that it is compared with.
 fn row(pair: &HistoryPair) -> Row {
     let conditions = &pair.conditions;
     let [first, last] = &pair.of_runs;

@@ -10,6 +10,9 @@ use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
 use crate::words::answer;
 use crate::words::versus;
 
+/// The terminal column in which the lines about the runs begin, behind a letter or a sign.
+const INDENT: usize = 4;
+
 /// The document of a comparison.
 ///
 /// # Panics
@@ -36,6 +39,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison) -> Document {
     }
 }
 
+/// The runs with the letters by which the tables name them.
 fn runs(records: &[&Record], comparison: &Comparison) -> Part {
     let lines = records.iter().enumerate().map(|(place, record)| {
         let role = if place == comparison.baseline {
@@ -50,18 +54,19 @@ fn runs(records: &[&Record], comparison: &Comparison) -> Part {
             record.origin.name(),
             versus::subject(record)
         );
-        Entry::new(Ink::Bold, &versus::letter(place), 4, text)
+        Entry::new(Ink::Bold, &versus::letter(place), INDENT, text)
     });
     Part::Entries(lines.collect())
 }
 
+/// What differs between the runs besides their figures; `!` marks what makes figures incomparable.
 fn differences(comparison: &Comparison) -> Part {
     let lines = comparison.differences.iter().map(|difference| {
         let (ink, sign) = match difference.warning {
             Some(_) => (Ink::Yellow, "!"),
             None => (Ink::Dim, "-"),
         };
-        Entry::new(ink, sign, 4, versus::difference(difference))
+        Entry::new(ink, sign, INDENT, versus::difference(difference))
     });
     Part::Entries(lines.collect())
 }
@@ -106,6 +111,7 @@ fn figure(contrast: &Contrast) -> Row {
     }
 }
 
+/// The loads that only one of the runs has, with the reason.
 fn unmatched(against: &Against) -> Part {
     let loads = against.unmatched.iter().map(|load| {
         format!(

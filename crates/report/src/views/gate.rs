@@ -61,6 +61,8 @@ fn counts(check: &Check) -> String {
     }
 }
 
+/// A load that keeps a condition from passing. `is_of_several`: whether it must say of which run it
+/// is.
 fn line(judged: &Judged, is_of_several: bool) -> String {
     let run = if is_of_several {
         format!("{}, ", letter(judged.run))

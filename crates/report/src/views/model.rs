@@ -12,6 +12,8 @@ use blocklab_units::Ink;
 const LIMITS: usize = 6;
 /// Blanks before a limit.
 const MARGIN: usize = 2;
+/// The terminal column in which an assumption begins, behind the word.
+const ASSUMPTION: usize = 12;
 
 /// The limits that can bind, and every assumption cut to a line.
 pub fn brief(record: &Record) -> Vec<Part> {
@@ -43,21 +45,25 @@ pub fn brief(record: &Record) -> Vec<Part> {
 pub fn model(record: &Record) -> Vec<Part> {
     let targets: Vec<_> = model::targets(record).collect();
     let sections = targets.iter().map(|target| {
-        let meaning = Entry::aside(2, model::meaning(record.origin));
+        let meaning = Entry::aside(MARGIN, model::meaning(record.origin));
         let mut blocks = vec![vec![Part::Entries(vec![meaning])]];
         let (bounds, limits): (Vec<&Limit>, Vec<&Limit>) =
             target.limits.iter().partition(|limit| limit.is_bound());
         blocks.extend(by_source(&limits));
         if !bounds.is_empty() {
             let title = "Bounds of what may be bought, which held nothing back here:";
-            let title = Entry::new(Ink::Dim, "", 2, title);
+            let title = Entry::new(Ink::Dim, "", MARGIN, title);
             blocks.push(vec![Part::Entries(vec![title])]);
         }
         blocks.extend(by_source(&bounds));
-        let assumed = target
-            .assumptions
-            .iter()
-            .map(|sentence| Entry::new(Ink::Yellow, "  assumed", 12, model::assumption(sentence)));
+        let assumed = target.assumptions.iter().map(|sentence| {
+            Entry::new(
+                Ink::Yellow,
+                "  assumed",
+                ASSUMPTION,
+                model::assumption(sentence),
+            )
+        });
         blocks.push(vec![Part::Entries(assumed.collect())]);
         Part::section(title(&targets, target), vec![Part::Blocks(blocks)])
     });
@@ -77,8 +83,8 @@ fn by_source(limits: &[&Limit]) -> Vec<Vec<Part>> {
         let pairs: Vec<_> = mine
             .map(|limit| (limit.name.to_string(), model::value(limit)))
             .collect();
-        let mut entries = vec![Entry::aside(2, origin.to_string())];
-        entries.extend(Entry::pairs(&pairs, 4));
+        let mut entries = vec![Entry::aside(MARGIN, origin.to_string())];
+        entries.extend(Entry::pairs(&pairs, MARGIN + 2));
         vec![Part::Entries(entries)]
     });
     blocks.collect()

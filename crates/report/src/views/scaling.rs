@@ -35,6 +35,7 @@ pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
     }
 }
 
+/// A row for each number of hosts, under the name of the case.
 fn rows(case: &str, scaling: &Scaling) -> Vec<Row> {
     let rows = scaling.points.iter().map(|point| {
         Row::from(vec![

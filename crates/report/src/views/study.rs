@@ -16,8 +16,10 @@ use crate::words::shown::{self, columns};
 const MARGIN: usize = 2;
 /// The least width of a column.
 const TITLE: usize = 9;
-/// The terminal column in which conclusions begin.
+/// The terminal columns in which conclusions, notes and warnings begin, behind their words.
 const CONCLUSION: usize = 24;
+const NOTE: usize = 6;
+const WARNING: usize = 12;
 /// Up to this many systems show their findings in brief; of more, only what doubts a figure is
 /// shown.
 const FEW: usize = 3;
@@ -41,7 +43,7 @@ pub fn study(
     let notes = outcome
         .remarks
         .iter()
-        .map(|remark| Entry::new(Ink::Dim, "note", 6, remark));
+        .map(|remark| Entry::new(Ink::Dim, "note", NOTE, remark));
     parts.push(Part::Entries(notes.collect()));
     let nearness = outcome.nearness.as_ref().map(shown::nearness);
     parts.push(Part::Prose(nearness.unwrap_or_default()));
@@ -99,6 +101,7 @@ fn indented(text: String) -> Part {
     Part::Entries(vec![Entry::new(Ink::Dim, "", MARGIN, text)])
 }
 
+/// A table of the author, with the remarks on it.
 fn table(table: &Table) -> Part {
     let columns = columns(table);
     let rows = table.rows.iter().zip(&table.cells).map(|(name, cells)| {
@@ -123,6 +126,7 @@ fn table(table: &Table) -> Part {
     )
 }
 
+/// The curves of a plot as sentences: a terminal draws none.
 fn plot(plot: &Plot) -> Part {
     let axes = format!("{} upwards, over {}", plot.y, plot.x);
     let lines = plot
@@ -174,7 +178,7 @@ fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
         let doubting = findings.filter(|finding| finding.severity > Severity::Info);
         doubting.map(|finding| {
             let text = format!("{}: {}", record.requested.name, finding.statement);
-            Entry::new(Ink::Yellow, "  warning", 12, text)
+            Entry::new(Ink::Yellow, "  warning", WARNING, text)
         })
     });
     let doubts: Vec<Entry> = doubts.collect();
@@ -191,7 +195,7 @@ pub fn curves(record: &Record) -> Option<Part> {
     let lines = plot
         .lines
         .iter()
-        .map(|line| Entry::new(Ink::Dim, " ", 4, shown::line(&plot, line)));
+        .map(|line| Entry::new(Ink::Dim, " ", MARGIN + 2, shown::line(&plot, line)));
     Some(Part::section(
         &plot.title,
         vec![Part::Entries(lines.collect())],

@@ -548,11 +548,17 @@ pub fn accounting(record: &Record) -> Accounting {
     sum
 }
 
-/// Operations in flight on average over the whole run: first by Little's law from our latencies,
-/// then by what the kernel counted in the queue of the busiest device below the targets. Latency
-/// begins when an operation is issued, so operations that wait in a batch for a call are in the
-/// first figure only.
-pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
+/// Operations in flight on average over the whole run; `None`: not known.
+pub struct MeanInFlight {
+    /// By Little's law from our latencies. Latency begins when an operation is issued, so operations
+    /// that wait in a batch for a call are in this figure only.
+    pub by_latency: Option<f64>,
+    /// What the kernel counted in the queue of the busiest device below the targets.
+    pub in_device_queue: Option<f64>,
+}
+
+/// Operations in flight on average over the whole run.
+pub fn mean_in_flight(record: &Record) -> MeanInFlight {
     let passes = &record.measurements;
     let elapsed: u64 = passes.iter().map(|pass| pass.elapsed_ns).sum();
     let jobs = passes.iter().flat_map(|pass| &pass.jobs);
@@ -567,7 +573,10 @@ pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
     // A run without time or without a figure has no mean: the quotient is 0, infinite or no number.
     let over_time = |sum: f64| Some(sum / elapsed as f64).filter(|mean| mean.is_normal());
     let kernel = queues.into_values().max().unwrap_or(0);
-    (over_time(ours), over_time(kernel as f64 * 1e6))
+    MeanInFlight {
+        by_latency: over_time(ours),
+        in_device_queue: over_time(kernel as f64 * 1e6),
+    }
 }
 
 /// How the passes of a run are aggregated: `mean of 3 passes`.

@@ -72,6 +72,7 @@ pub fn look(follower: &mut Follower, seen: Option<Seen>) -> Result<Option<State>
     Ok(Some(state(follower.progress(), is_running, seen)))
 }
 
+/// What is new since `seen`, with the texts of the page.
 fn state(progress: &Progress, is_running: bool, seen: Option<Seen>) -> State {
     let current = progress.current();
     let step = current.map_or(0, |current| current.begun.step);
@@ -103,6 +104,7 @@ impl LiveFrame {
     }
 }
 
+/// The texts; without a current measurement only how many are done.
 fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
     let done = record.map_or(0, |record| record.measurements.len());
     let Some(current) = current else {

@@ -86,6 +86,7 @@ struct IndexText {
 }
 
 impl<'a> Line<'a> {
+    /// The line of a run. What only lines show is read from the text of the index now.
     fn new(index: &Index<RunHead>, indexed: &'a Indexed<RunHead>) -> Self {
         let known = indexed.head.as_ref().and_then(|head| {
             let text = index.text(indexed, |text| serde_json::from_str::<IndexText>(text).ok())?;
@@ -124,6 +125,7 @@ impl Filter {
         }
     }
 
+    /// Whether a run fits every filter that is not empty.
     fn matches(&self, indexed: &Indexed<RunHead>) -> bool {
         let run = &indexed.run;
         let head = indexed.head.as_ref();
@@ -225,6 +227,7 @@ fn summary(fitting: usize, all: usize) -> String {
     }
 }
 
+/// The form with the filters, filled in as they are now.
 fn filters(filter: &Filter) -> Markup {
     let fields = [
         ("q", "Run, name or target", &filter.text),
@@ -251,6 +254,7 @@ fn filters(filter: &Filter) -> Markup {
     }
 }
 
+/// The table of runs. It is a form: the ticked runs are compared.
 fn table(shown: &[Line<'_>], is_running: &dyn Fn(&str) -> bool) -> Markup {
     html! {
         form method="get" action="/compare" {
@@ -279,6 +283,7 @@ fn table(shown: &[Line<'_>], is_running: &dyn Fn(&str) -> bool) -> Markup {
     }
 }
 
+/// The row of a run, with a link to its page or, while it is going on, to the live one.
 fn row(line: &Line<'_>, is_running: &dyn Fn(&str) -> bool) -> Markup {
     let run = line.run;
     let fastest = line.known.as_ref().and_then(|known| known.fastest.as_ref());
@@ -347,6 +352,7 @@ fn spark(shown: &Shown<'_>) -> Markup {
     }
 }
 
+/// The folders that cannot be read, folded.
 fn damaged(all: &[Damaged]) -> Markup {
     html! {
         details class="infos" {

@@ -120,6 +120,7 @@ fn given<'a>(query: &'a Query, name: &str, number: usize) -> &'a str {
         .unwrap_or_default()
 }
 
+/// The form of a view, filled in from the query.
 fn form(view: &View, query: &Query) -> Markup {
     let own = format!("/{}", view.place);
     html! {
