@@ -9,25 +9,16 @@ use blocklab_compare::history::{AgainstHistory, HistoryRun, against_history};
 use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_record::Record;
-use blocklab_report::views;
+use blocklab_report::document::Form;
+use blocklab_report::{fields, views, words};
 use blocklab_results::gate;
 use blocklab_results::history::{DERIVATION, history_runs};
 use blocklab_results::output::Over;
 use blocklab_store::Store;
-use serde::Serialize;
 
 use crate::gate::conclude;
 use crate::{answer as form, chosen};
 use blocklab_args::{CompareArgs, Output};
-
-/// The JSON output.
-#[derive(Serialize)]
-struct Fields<'a> {
-    verdict: String,
-    #[serde(flatten)]
-    against: &'a AgainstHistory,
-    gate: Option<&'a Gate>,
-}
 
 /// Compares the named run with the earlier level of each of its loads.
 pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<ExitCode> {
@@ -39,8 +30,9 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
     let (own, earlier) = runs(&record, args.tag.as_deref(), store)?;
     let against = against_history(&own, &earlier, args.at_least.unwrap_or(0.0));
     let gate = judge(asked, &record, &against);
-    let fields = Fields {
-        verdict: blocklab_report::words::answer::against_history(&against).text,
+    let fields = fields! {
+        verdict: words::answer::against_history(&against).text,
+        #[serde(flatten)]
         against: &against,
         gate: gate.as_ref(),
     };
@@ -49,15 +41,15 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
             terminal::print_styled(form::json(("history_comparison_format", 1), &fields)?)?
         }
         Output::Document(form) => {
-            let words = views::against_history(&against).print(form);
+            let text = views::against_history(&against).print(form);
             let answers = match form {
-                blocklab_report::document::Form::Html => {
+                Form::Html => {
                     gate::print_aside(gate.as_ref());
                     String::new()
                 }
                 form => gate::words(gate.as_ref(), form),
             };
-            terminal::print_styled(format!("{words}{answers}"))?;
+            terminal::print_styled(format!("{text}{answers}"))?;
         }
     }
     let over = Over::forced(args.force);

@@ -6,25 +6,15 @@ use blocklab_compare::history::{History, RunHead, history as series};
 use blocklab_console::terminal;
 use blocklab_page as page;
 use blocklab_report::document::Form;
-use blocklab_report::views;
+use blocklab_report::{fields, views, words};
 use blocklab_results::history::{DERIVATION, history_runs};
 use blocklab_store::{Index, Store};
 use blocklab_web::Built;
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::answer;
 use crate::list::{is_wanted, warn_of_damaged};
 use blocklab_args::{HistoryArgs, Output};
-
-/// The JSON output.
-#[derive(Serialize)]
-struct Fields<'a> {
-    verdict: String,
-    runs: usize,
-    #[serde(flatten)]
-    history: &'a History,
-}
 
 /// Prints the series of the selected loads, with their changes.
 pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
@@ -32,7 +22,7 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     warn_of_damaged(&index.damaged, store);
     let (runs, found) = found(args, store, &index)?;
     terminal::print_styled(match args.form.output() {
-        Output::Json => answer::json(FORM, &Fields::new(runs, &found))?,
+        Output::Json => json(runs, &found)?,
         Output::Document(Form::Html) => page::history(&found),
         Output::Document(form) => views::history(&found).print(form),
     })
@@ -44,7 +34,7 @@ pub fn shown(args: &HistoryArgs, store: &Store) -> Result<Built> {
     Ok(Built {
         body: page::history_section(&found),
         script: Some(page::history_script()),
-        json: answer::json(FORM, &Fields::new(runs, &found))?,
+        json: json(runs, &found)?,
     })
 }
 
@@ -74,14 +64,13 @@ fn found(args: &HistoryArgs, store: &Store, index: &Index<RunHead>) -> Result<(u
     Ok((runs.len(), found))
 }
 
-const FORM: (&str, u32) = ("history_format", 1);
-
-impl<'a> Fields<'a> {
-    fn new(runs: usize, history: &'a History) -> Self {
-        Self {
-            verdict: blocklab_report::words::answer::history(history).text,
-            runs,
-            history,
-        }
-    }
+/// The JSON output. `runs`: the number of selected runs.
+fn json(runs: usize, history: &History) -> Result<String> {
+    let fields = fields! {
+        verdict: words::answer::history(history).text,
+        runs: runs,
+        #[serde(flatten)]
+        history: history,
+    };
+    answer::json(("history_format", 1), &fields)
 }

@@ -8,6 +8,7 @@ use blocklab_compare::history::Fastest;
 use blocklab_console::terminal;
 use blocklab_record::Status;
 use blocklab_report::document::{Column, Document, Form, Part, Row};
+use blocklab_report::fields;
 use blocklab_results::history::DERIVATION;
 use blocklab_store::{Damaged, Listed, Store};
 use blocklab_units::{count, plural};
@@ -25,13 +26,6 @@ struct Line {
     run: Listed,
     /// `None`: nothing was measured.
     fastest: Option<Fastest>,
-}
-
-/// As JSON.
-#[derive(Serialize)]
-struct Fields<'a> {
-    runs: &'a [Line],
-    damaged: &'a [Damaged],
 }
 
 /// Prints one line a run, and warns of folders that are no runs.
@@ -54,7 +48,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     if !args.reverse {
         lines.reverse();
     }
-    let fields = Fields {
+    let fields = fields! {
         runs: &lines,
         damaged: &listing.damaged,
     };

@@ -2,6 +2,9 @@
 //! Out: calls of the other crates, messages to the user, an exit code.
 //! Never: a rule about storage, a figure, a format.
 
+// `fields!` names the type parameter of a field after the field.
+#![allow(non_camel_case_types)]
+
 mod advise;
 mod again;
 mod against;

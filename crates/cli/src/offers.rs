@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use blocklab_advice::{Fitting, Need, Offered, offers as least_of_each};
 use blocklab_catalog::{Catalog, Place};
 use blocklab_report::document::{Column, Document, Part};
+use blocklab_report::fields;
 use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ use blocklab_args::PriceArgs;
 pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let place = place(catalog, &args.place)?;
     let offered = least_of_each(catalog, need, &place);
-    let rows: Vec<OfferRow<'_>> = offered.iter().map(OfferRow::new).collect();
+    let rows: Vec<_> = offered.iter().map(fields_of).collect();
     let fields = answer::one_field("offers", &rows);
     answer::print(args.form, ("offers_format", 1), &fields, || {
         document(need, &place, &offered)
@@ -36,46 +37,27 @@ pub fn place(catalog: &Catalog, name: &str) -> Result<Place> {
 }
 
 /// A volume type in the JSON.
-#[derive(Serialize)]
-struct OfferRow<'o> {
-    volume_type: &'o str,
-    vendor: &'o str,
-    region: &'o str,
-    /// The least configuration; `null` where no size or rate of this type meets the need.
-    address: Option<&'o str>,
-    /// What the largest configuration falls short of; `null` where there is an address.
-    lacks: Option<&'o str>,
-    iops: Option<f64>,
-    bytes_per_s: Option<f64>,
-    per_month: Option<f64>,
-    currency: &'o str,
-    /// What no document gives, so that the limits and the price rest on an assumption.
-    assumed: Vec<&'o str>,
-}
-
-impl<'o> OfferRow<'o> {
-    fn new(offered: &'o Offered) -> Self {
-        let fitting = offered.found.as_ref().ok();
-        let assumed = fitting.map(|fitting| {
-            let resolved = &fitting.resolved;
-            let all = resolved
-                .assumptions
-                .iter()
-                .chain(&resolved.cost_assumptions);
-            all.map(String::as_str).collect()
-        });
-        Self {
-            volume_type: &offered.kind,
-            vendor: &offered.vendor,
-            region: &offered.region,
-            address: fitting.map(|fitting| fitting.address.as_str()),
-            lacks: offered.found.as_ref().err().map(String::as_str),
-            iops: fitting.and_then(|fitting| fitting.iops),
-            bytes_per_s: fitting.and_then(|fitting| fitting.bytes_per_s),
-            per_month: fitting.and_then(|fitting| fitting.per_month),
-            currency: fitting.map_or("USD", |fitting| fitting.currency),
-            assumed: assumed.unwrap_or_default(),
-        }
+fn fields_of(offered: &Offered) -> impl Serialize + use<'_> {
+    let fitting = offered.found.as_ref().ok();
+    let resolved = fitting.iter().map(|fitting| &fitting.resolved);
+    let assumed = resolved.flat_map(|resolved| {
+        let assumptions = resolved.assumptions.iter();
+        assumptions.chain(&resolved.cost_assumptions)
+    });
+    fields! {
+        volume_type: &offered.kind,
+        vendor: &offered.vendor,
+        region: &offered.region,
+        // The least configuration; `null` where no size or rate of this type meets the need.
+        address: fitting.map(|fitting| &fitting.address),
+        // What the largest configuration falls short of; `null` where there is an address.
+        lacks: offered.found.as_ref().err(),
+        iops: fitting.and_then(|fitting| fitting.iops),
+        bytes_per_s: fitting.and_then(|fitting| fitting.bytes_per_s),
+        per_month: fitting.and_then(|fitting| fitting.per_month),
+        currency: fitting.map_or("USD", |fitting| fitting.currency),
+        // What no document gives, so that the limits and the price rest on an assumption.
+        assumed: assumed.collect::<Vec<_>>(),
     }
 }
 
@@ -86,12 +68,7 @@ fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
     let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
     let fitting: Vec<&Fitting> = fitting.collect();
     let rows = fitting.iter().map(|one| row(one));
-    let columns = [
-        Column::words("ADDRESS"),
-        Column::figure("A MONTH"),
-        Column::figure("IOPS"),
-        Column::figure("MB/s"),
-    ];
+    let columns = Column::named("ADDRESS", ["A MONTH", "IOPS", "MB/s"]);
     let lacking = offered.iter().filter_map(|one| {
         let why = one.found.as_ref().err()?;
         Some(format!("{}: {why}", one.kind))

@@ -25,8 +25,7 @@ pub fn section(compared: &Compared) -> Markup {
             tr { (cells(&row_name(&case.case, case.target.as_ref()), &case_cells(case), "")) }
         }
     };
-    let mut limit_columns = Column::named("limit", LIMIT_TITLES);
-    limit_columns.push(Column::words("how, and by whom"));
+    let limit_columns = Column::named_and_words("limit", LIMIT_TITLES, "how, and by whom");
     html! {
         section id="documented" {
             h2 class="unseen" { "Delivered against documented" }

@@ -13,8 +13,8 @@ use serde::Serialize;
 use super::charts;
 use super::frame::{STYLE, front_script};
 
-/// The whole page: the answer, the chart, and the rest of the Document.
-pub fn page(advice: &Advice) -> Markup {
+/// The page of an advice: the answer, the chart, and the rest of its Document.
+pub fn page(advice: &Advice) -> String {
     let document = views::advice(advice);
     // The first part of the Document is the answer.
     let (answer, others) = document.parts.split_at(1);
@@ -29,7 +29,7 @@ pub fn page(advice: &Advice) -> Markup {
             script { (PreEscaped(front_script())) }
         }
     };
-    head::page(&format!("{} – blocklab", document.name), STYLE, &body)
+    head::page(&format!("{} – blocklab", document.name), STYLE, &body).into_string() + "\n"
 }
 
 /// The place of the chart, with its legend.

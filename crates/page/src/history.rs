@@ -24,7 +24,7 @@ const SIGNS: &str = "A dot a run, the newest at the right, with the 95 % interva
     begins, broken where it is only suspected; a tick below: something else changed there. Axes need \
     not begin at zero.";
 
-/// The page as a file.
+/// The page of a history, as a file.
 pub fn page(history: &History) -> String {
     let body = html! {
         main id="main" class="document" {
@@ -41,7 +41,7 @@ pub fn script() -> String {
     lines_script(include_str!("../assets/js/history.js"))
 }
 
-/// All of the page below its title.
+/// The content of that page, for a page that has a title and [`script`] already.
 pub fn section(history: &History) -> Markup {
     let shown = words::shown(history);
     let answer = answer::history(history);

@@ -30,23 +30,20 @@ mod sweeps;
 mod systems;
 mod trace;
 
-use blocklab_advice::Advice;
 use blocklab_compare::compare::Comparison;
 use blocklab_compare::expect::Diagnosis;
-use blocklab_compare::history::History;
 use blocklab_compare::study::Outcome;
 use blocklab_findings::Assessment;
 use blocklab_record::Record;
 use maud::Markup;
 
-use blocklab_report::document::Document;
-use blocklab_report::views::Beside;
 use blocklab_report::words::answer;
-use blocklab_trace::character::Character;
 use frame::Opening;
 pub use frame::{STYLE, lines_script, script};
-pub use history::script as history_script;
+pub use front::page as advice;
+pub use history::{page as history, script as history_script, section as history_section};
 use side::Side;
+pub use trace::page as trace;
 
 /// The page of one run, or of several side by side in the order given.
 ///
@@ -103,35 +100,9 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
     frame::page(&[(record, &diagnosis.assessment)], opening, None).into_string()
 }
 
-/// The page of a recorded load. `document`: its Document. `begins`: when it began, in nanoseconds
-/// since 1970, if that is known. `beside`: its arrivals next to what volumes let pass.
-pub fn trace(
-    document: &Document,
-    character: &Character,
-    begins: Option<u64>,
-    beside: Option<&Beside>,
-) -> String {
-    trace::page(document, character, begins, beside).into_string()
-}
-
-/// The page of an advice: its Document with a chart of price against latency.
-pub fn advice(advice: &Advice) -> String {
-    front::page(advice).into_string() + "\n"
-}
-
 /// The page of all runs of a study, which begins with the study's tables and conclusions.
 pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
     let section = |sides: &[Side<'_>]| study::section(outcome, sides);
     let opening = Opening::new("study", "Study", answer::study(outcome), &section);
     frame::page(records, Some(opening), None).into_string()
-}
-
-/// The page of a history.
-pub fn history(history: &History) -> String {
-    history::page(history)
-}
-
-/// The content of that page, for a page that has a title and [`history_script`] already.
-pub fn history_section(history: &History) -> Markup {
-    history::section(history)
 }

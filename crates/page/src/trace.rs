@@ -14,13 +14,14 @@ use super::frame::{STYLE, mark, script, theme_button, without_script};
 
 const MIB: f64 = 1_048_576.0;
 
-/// The whole page. `begins`: when the load began, in nanoseconds since 1970, if that is known.
+/// The page of a recorded load. `begins`: when it began, in nanoseconds since 1970, if that is known.
+/// `beside`: its arrivals next to what volumes let pass.
 pub fn page(
     document: &Document,
     character: &Character,
     begins: Option<u64>,
     beside: Option<&Beside>,
-) -> Markup {
+) -> String {
     // The Document's headings stay at the top; the charts come before the rest.
     let heads = document
         .parts
@@ -59,7 +60,7 @@ pub fn page(
         script type="application/json" id="data" { (charts::embedded(&data)) }
         script { (PreEscaped(script())) }
     };
-    head::page(&format!("{} – blocklab", document.name), STYLE, &body)
+    head::page(&format!("{} – blocklab", document.name), STYLE, &body).into_string()
 }
 
 /// The charts of rate and throughput over time.

@@ -110,12 +110,7 @@ fn endurance(endurance: Option<&Endurance>) -> Part {
             phase.binding.clone(),
         ]
     });
-    let columns = [
-        Column::words("FROM"),
-        Column::figure("IOPS"),
-        Column::figure("MiB/s"),
-        Column::words("BOUND BY"),
-    ];
+    let columns = Column::named_and_words("FROM", ["IOPS", "MiB/s"], "BOUND BY");
     Part::table_section(asked(endured), columns, rows)
 }
 
@@ -166,11 +161,7 @@ fn by_use(endurance: Option<&Endurance>) -> Part {
             money(cost.usd_per_month, cost.currency),
         ]
     });
-    let columns = [
-        Column::words(""),
-        Column::figure("OPERATIONS"),
-        Column::figure("A MONTH"),
-    ];
+    let columns = Column::named("", ["OPERATIONS", "A MONTH"]);
     Part::table_section(
         "Billed by use at this load, if it never ends",
         columns,

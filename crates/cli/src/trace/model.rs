@@ -13,13 +13,13 @@ use blocklab_console::terminal;
 use blocklab_device::{Device, DeviceSpec, Latency, Layout, Origin, Service, Spread, VolumeSpec};
 use blocklab_driver::{Backing, Control, Run, TargetFile, simulate};
 use blocklab_native as native;
+use blocklab_report::fields;
 use blocklab_targets::{Clock, Model as Volume};
 use blocklab_trace::Operation;
 use blocklab_trace::character::{Character, Characterizer};
-use blocklab_trace::model::{Compared, Survey, compared, study};
+use blocklab_trace::model::{Survey, compared, study};
 use blocklab_units::{Bytes, Nanos, count};
 use blocklab_workload::{Log, Workload};
-use serde::Serialize;
 
 use super::opened::{self, Devices};
 use crate::answer;
@@ -29,19 +29,6 @@ use blocklab_args::TraceModelArgs;
 const MOST_OPERATIONS: u64 = 20_000_000;
 /// The time of every operation on the volume on which the model is run.
 const LATENCY: Nanos = Nanos(100_000);
-
-#[derive(Serialize)]
-struct Modelled<'a> {
-    name: &'a str,
-    /// The text of the study.
-    study: &'a str,
-    /// The size that a target of the study needs.
-    target_bytes: u64,
-    /// The trace's figures beside those of the model.
-    figures: &'a [Compared],
-    /// Properties of the trace that a study cannot express.
-    left_out: &'a [String],
-}
 
 /// Reads the trace twice, and prints the study.
 pub fn model(args: &TraceModelArgs) -> Result<()> {
@@ -78,14 +65,18 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
     if !args.json {
         return terminal::print(text);
     }
-    let modelled = Modelled {
+    let fields = fields! {
         name: &opened.name,
+        // The text of the study.
         study: &text,
+        // The size that a target of the study needs.
         target_bytes: model.end(),
+        // The trace's figures beside those of the model.
         figures: &figures,
+        // Properties of the trace that a study cannot express.
         left_out: &model.left_out,
     };
-    terminal::print(answer::json(("trace_model_format", 1), &modelled)?)
+    terminal::print(answer::json(("trace_model_format", 1), &fields)?)
 }
 
 /// Runs a study in virtual time on a volume without limits, and characterizes its operations.

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_host::{LARGEST_REPORT, read_input};
-use blocklab_report::views;
+use blocklab_report::{fields, views};
 use blocklab_trace::rates::{RateTable, WantedRates, is_rate_table, read_rates};
-use serde::Serialize;
 
 use crate::answer;
 use blocklab_args::{FormArgs, TraceInput};
@@ -51,23 +50,16 @@ pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> 
     Ok(Some(table))
 }
 
-#[derive(Serialize)]
-struct Shown<'a> {
-    name: &'a str,
-    began_at: Option<String>,
-    #[serde(flatten)]
-    table: &'a RateTable,
-}
-
 /// Prints a table.
 pub fn show(files: &[PathBuf], table: &RateTable, form: FormArgs) -> Result<()> {
     let name = super::opened::names(files);
-    let shown = Shown {
+    let fields = fields! {
         name: &name,
         began_at: table.begins_ns.and_then(super::opened::rfc_3339),
-        table,
+        #[serde(flatten)]
+        table: table,
     };
-    answer::print(form, ("trace_rates_format", 1), &shown, || {
+    answer::print(form, ("trace_rates_format", 1), &fields, || {
         views::rates(&name, table)
     })
 }

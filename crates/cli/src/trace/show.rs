@@ -5,28 +5,16 @@ use blocklab_console::{place, terminal};
 use blocklab_device::DeviceSpec;
 use blocklab_page as page;
 use blocklab_report::document::{Document, Form};
+use blocklab_report::fields;
 use blocklab_report::views::{self, Beside, Passing};
 use blocklab_sizing::{Arrivals, Quantity, Window, passes};
 use blocklab_trace::Source;
 use blocklab_trace::character::{Character, Characterizer};
-use serde::Serialize;
 
 use super::opened::{Devices, Opened};
 use super::{fit, opened, rates};
 use crate::answer;
 use blocklab_args::{Output, TraceShowArgs};
-
-#[derive(Serialize)]
-struct Shown<'a> {
-    name: &'a str,
-    /// RFC 3339; `null` where the format does not say.
-    began_at: Option<String>,
-    #[serde(flatten)]
-    character: &'a Character,
-    /// What the load asks for in windows of time beside what each volume of `--on` lets pass; `null`
-    /// without `--on`.
-    arrivals: Option<&'a Beside>,
-}
 
 /// Reads the trace once, and prints its character.
 pub fn show(args: &TraceShowArgs) -> Result<()> {
@@ -55,13 +43,17 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         let page = page::trace(&document(), &character, begins, beside.as_ref());
         return terminal::print(page + "\n");
     }
-    let shown = Shown {
+    let fields = fields! {
         name: &opened.name,
+        // RFC 3339; `null` where the format does not say.
         began_at: begins.and_then(opened::rfc_3339),
+        #[serde(flatten)]
         character: &character,
+        // What the load asks for in windows of time beside what each volume of `--on` lets pass;
+        // `null` without `--on`.
         arrivals: beside.as_ref(),
     };
-    answer::print(args.form, ("trace_format", 1), &shown, document)
+    answer::print(args.form, ("trace_format", 1), &fields, document)
 }
 
 /// `begins`: when the recording began, in nanoseconds since 1970, if that is known.

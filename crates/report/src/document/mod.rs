@@ -220,6 +220,17 @@ impl Column {
         let figures = figures.into_iter().map(Self::figure);
         [Self::words(names)].into_iter().chain(figures).collect()
     }
+
+    /// The same, and a last column that holds words.
+    pub fn named_and_words(
+        names: impl Into<String>,
+        figures: impl IntoIterator<Item: Into<String>>,
+        words: impl Into<String>,
+    ) -> Vec<Self> {
+        let mut columns = Self::named(names, figures);
+        columns.push(Self::words(words));
+        columns
+    }
 }
 
 /// How a terminal lays a table out.

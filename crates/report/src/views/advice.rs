@@ -103,11 +103,7 @@ const fn terms(choice: Choice) -> &'static str {
 /// A row for each choice, with what it rests on below.
 fn choices(advice: &Advice) -> Part {
     let rows = advice.chosen.iter().map(|chosen| choice(chosen, advice));
-    let columns = [
-        Column::words(""),
-        Column::figure("A MONTH"),
-        Column::words("ADDRESS"),
-    ];
+    let columns = Column::named_and_words("", ["A MONTH"], "ADDRESS");
     Part::table(columns, rows)
 }
 
@@ -244,7 +240,7 @@ fn neighbours(advice: &Advice) -> Part {
             money(finalist.candidate.per_month, finalist.candidate.currency),
         ])
     });
-    let columns = [Column::words("ADDRESS"), Column::figure("A MONTH")];
+    let columns = Column::named("ADDRESS", ["A MONTH"]);
     Part::table_section("Next in price", columns, rows)
 }
 
@@ -303,12 +299,7 @@ fn more(advice: &Advice) -> Part {
             more.address.clone().unwrap_or_default(),
         ])
     });
-    let columns = [
-        Column::words(""),
-        Column::figure("THEN"),
-        Column::figure("MORE A MONTH"),
-        Column::words("ADDRESS"),
-    ];
+    let columns = Column::named_and_words("", ["THEN", "MORE A MONTH"], "ADDRESS");
     Part::table_section("Ten per cent more of", columns, rows)
 }
 
@@ -350,13 +341,8 @@ fn impossible(impossible: &Impossible) -> Part {
             nearest.address.clone(),
         ])
     });
-    let columns = [
-        Column::words("IF THIS GIVES WAY"),
-        Column::figure("ASKED FOR"),
-        Column::figure("POSSIBLE"),
-        Column::figure("A MONTH"),
-        Column::words("ADDRESS"),
-    ];
+    let titles = ["ASKED FOR", "POSSIBLE", "A MONTH"];
+    let columns = Column::named_and_words("IF THIS GIVES WAY", titles, "ADDRESS");
     let parts = vec![Part::Prose(alone), Part::indented_table(columns, rows)];
     Part::section("The nearest that is possible", parts)
 }
@@ -383,11 +369,7 @@ fn migration(migration: &Migration) -> Part {
             ])
         }
     });
-    let columns = [
-        Column::words("ADDRESS"),
-        Column::figure("A MONTH"),
-        Column::figure("SAVES"),
-    ];
+    let columns = Column::named("ADDRESS", ["A MONTH", "SAVES"]);
     Part::table_section(title, columns, rows)
 }
 

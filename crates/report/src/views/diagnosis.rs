@@ -106,15 +106,10 @@ fn row(name: String, cells: [String; 4]) -> Row {
 }
 
 /// Rows of three figures and a verdict in words.
-fn table([a, b, c, last]: [&str; 4], rows: Vec<Row>) -> Part {
+fn table(titles: [&str; 4], rows: Vec<Row>) -> Part {
+    let [figures @ .., verdict] = titles;
     Part::Table(Table {
-        columns: vec![
-            Column::words(""),
-            Column::figure(a),
-            Column::figure(b),
-            Column::figure(c),
-            Column::words(last),
-        ],
+        columns: Column::named_and_words("", figures, verdict),
         rows,
         layout: Layout::Narrow { margin: 2 },
     })

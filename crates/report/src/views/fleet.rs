@@ -21,15 +21,7 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
         .iter()
         .flat_map(|row| hosts_of(record, fleet, &row.case));
     let table = Table {
-        columns: vec![
-            Column::words(""),
-            Column::figure("MB/s"),
-            Column::figure("IOPS"),
-            Column::figure("mean"),
-            Column::figure("p50"),
-            Column::figure("p99"),
-            Column::words("run"),
-        ],
+        columns: Column::named_and_words("", ["MB/s", "IOPS", "mean", "p50", "p99"], "run"),
         rows: rows.collect(),
         layout: Layout::Narrow { margin: MARGIN + 2 },
     };

@@ -10,12 +10,9 @@ use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
 pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
     let rows = cases.iter().flat_map(|(case, scaling)| rows(case, scaling));
     let table = Table {
-        columns: vec![
-            Column::figure("hosts"),
-            Column::figure("IOPS"),
-            Column::figure("a host"),
-            Column::figure("of the line"),
-        ],
+        columns: ["hosts", "IOPS", "a host", "of the line"]
+            .map(Column::figure)
+            .to_vec(),
         rows: rows.collect(),
         layout: Layout::Narrow { margin: 2 },
     };

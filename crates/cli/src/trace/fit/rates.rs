@@ -108,13 +108,8 @@ fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result
 /// A row for each volume, what the two figures mean, and what is assumed.
 fn document(fit: &Fit, table: &RateTable) -> Document {
     let rows = fit.answers.iter().map(|answer| row(answer, table));
-    let columns = [
-        Column::words("VOLUME"),
-        Column::figure("LONGEST WAIT, EVEN"),
-        Column::figure("IN BURSTS"),
-        Column::figure("A MONTH"),
-        Column::words(""),
-    ];
+    let titles = ["LONGEST WAIT, EVEN", "IN BURSTS", "A MONTH"];
+    let columns = Column::named_and_words("VOLUME", titles, "");
     let rule = format!(
         "A table of rates does not say how operations came within its intervals, so there are two \
          figures: spread evenly, and in bursts as dense as in recordings of servers (index of \

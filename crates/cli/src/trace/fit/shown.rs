@@ -8,14 +8,8 @@ use super::{Answer, Fit, Verdict};
 
 /// `begins`: when the recording began, in nanoseconds since 1970, if that is known.
 pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
-    let columns = [
-        Column::words("VOLUME"),
-        Column::figure("LONGEST WAIT"),
-        Column::figure("> 10 ms"),
-        Column::figure("P99"),
-        Column::figure("A MONTH"),
-        Column::words(""),
-    ];
+    let titles = ["LONGEST WAIT", "> 10 ms", "P99", "A MONTH"];
+    let columns = Column::named_and_words("VOLUME", titles, "");
     let rows = fit.answers.iter().map(|answer| row(answer, begins, fit));
     let rule = format!(
         "A volume fits if no operation waits more than {} for its limits (--max-wait). Operations come \
