@@ -97,7 +97,8 @@ fn one(
     let expectations = each.map(|(place, ((resolved, priced), together))| Expectation {
         resolved,
         catalog,
-        priced: Some(priced).filter(|_| !several),
+        // A price is that of one volume for all that the run delivered.
+        priced: (!several).then_some(priced),
         target: several.then_some(place),
         together: if several { together } else { &[] },
     });

@@ -75,16 +75,16 @@ fn study_pages(id: &str, store: &Store) -> Vec<String> {
     pages.collect()
 }
 
-/// Renders the page that lies beside the record again, now with the note. A page that somebody changed
-/// or deleted stays as it is.
+/// Writes the page that lies beside the record again, now with the note. A page that somebody changed
+/// is not blocklab's any more, so it cannot be replaced and stays as it is; a deleted one stays deleted.
 fn rewrite_page(stored: &Stored) -> Result<()> {
     let Some(folder) = stored.file.parent() else {
         return Ok(());
     };
     let path = Store::page(folder);
-    if !path.is_file() || output::try_out(&path, Over::forced(false)).is_err() {
+    if !path.is_file() || output::try_out(&path, Over::Ours).is_err() {
         return Ok(());
     }
     let page = blocklab_page::runs(&[(&stored.record, &assess(&stored.record))]);
-    output::write(&path, page, Over::forced(false))
+    output::write(&path, page, Over::Ours)
 }

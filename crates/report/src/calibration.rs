@@ -3,7 +3,9 @@
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
 use blocklab_units::{Bytes, Ink, count, latency, rate, significant, width};
 
-use crate::document::{Column, Document, Entry, Fit, Group, Layout, Part, Row, Table, lines};
+use crate::document::{
+    Column, Document, Entry, Fit, Group, Layout, MARGIN, Part, Row, Table, lines,
+};
 
 /// The fitted figures with their evidence, every measured load next to what the model gives for it,
 /// how far the model can be trusted, and what the records do not show.
@@ -23,7 +25,7 @@ pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
 
 fn head(fitted: &Calibration) -> Part {
     let loads = format!("{} loads", count(fitted.cells as f64));
-    let loads = Entry::new(Ink::Dim, "", 2, loads);
+    let loads = Entry::new(Ink::Dim, "", MARGIN, loads);
     Part::section(&fitted.device.name, vec![Part::Entries(vec![loads])])
 }
 
@@ -93,7 +95,7 @@ fn cells(residuals: &Residuals) -> Part {
     let mut table = Table {
         columns: Column::named("", TITLES),
         rows: Vec::new(),
-        layout: Layout::Fitted { margin: 4 },
+        layout: Layout::Fitted { margin: MARGIN + 2 },
     };
     if has_mark {
         table.columns.push(Column::words(""));
@@ -207,7 +209,7 @@ fn errors(residuals: &Residuals) -> Vec<Entry> {
             "The disk's own passes differ by {percent:.1} % in half of the loads: no model can be \
              nearer than half of that."
         );
-        entries.push(Entry::new(Ink::Dim, "  ", 2, passes));
+        entries.push(Entry::new(Ink::Dim, "  ", MARGIN, passes));
     }
     entries
 }

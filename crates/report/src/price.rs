@@ -4,7 +4,7 @@
 use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice, old_lists};
 use blocklab_workload::Date;
 
-use crate::document::{Column, Document, Entry, Layout, Part, Table, cited, numbered};
+use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Table, cited, numbered};
 use crate::words::facts::cents;
 use blocklab_units::{Ink, plural, significant};
 
@@ -138,7 +138,7 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
         columns: vec![Column::words("")],
         rows: rows.iter().map(|(name, _)| [name.clone()].into()).collect(),
         layout: Layout::Blocks {
-            margin: 2,
+            margin: MARGIN,
             title: 8,
         },
     };

@@ -32,7 +32,9 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         Devices::One
     };
     let mut opened = opened::open(&args.files, &args.read, devices)?;
-    let (character, windows) = read(&mut opened, !args.no_reuse, !volumes.is_empty())?;
+    let characterizer = Characterizer::new(!args.no_reuse);
+    let arrivals = (!volumes.is_empty()).then(Arrivals::default);
+    let (character, windows) = read(&mut opened, characterizer, arrivals)?;
     if character.operations == 0 {
         bail!("{}: no operations in it", opened.name);
     }
@@ -81,22 +83,20 @@ fn volumes(addresses: &[String]) -> Result<Vec<(String, DeviceSpec)>> {
     found.collect()
 }
 
-/// Reads all operations: their character and, with `with_windows`, the most that arrives within windows
-/// of several lengths.
+/// Reads all operations: their character and, with `arrivals`, the most that arrives within windows of
+/// several lengths.
 fn read(
     opened: &mut Opened,
-    with_reuse: bool,
-    with_windows: bool,
+    mut characterizer: Characterizer,
+    mut arrivals: Option<Arrivals>,
 ) -> Result<(Character, Option<Vec<Window>>)> {
-    let mut all = Characterizer::new(with_reuse);
-    let mut arrivals = with_windows.then(Arrivals::default);
     while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
-        all.add(&operation);
+        characterizer.add(&operation);
         if let Some(arrivals) = &mut arrivals {
             arrivals.add(&operation);
         }
     }
-    let character = all.end(opened.source.targets(), opened.source.remarks());
+    let character = characterizer.end(opened.source.targets(), opened.source.remarks());
     Ok((character, arrivals.map(Arrivals::windows)))
 }
 

@@ -22,6 +22,9 @@ pub use grid::lines;
 
 use crate::words::evidence;
 
+/// Blanks before the lines of a section, below its heading.
+pub const MARGIN: usize = 2;
+
 /// The content of a view, which can be printed in any form.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
@@ -444,7 +447,7 @@ mod tests {
                 },
                 Row::from(["a|b <i>", "7"]),
             ],
-            layout: Layout::Wide { margin: 2 },
+            layout: Layout::Wide { margin: MARGIN },
         };
         let source = Entry::listed("[1]", "https://example.org");
         Document {

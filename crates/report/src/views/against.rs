@@ -5,7 +5,7 @@ use blocklab_compare::history::{AgainstHistory, HistoryPair};
 use blocklab_units::plural;
 
 use super::header::answered;
-use crate::document::{Column, Document, Entry, Layout, Part, Row, Table};
+use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row, Table};
 use crate::words::{answer, history as words, versus};
 
 /// The document of a run compared with the runs before it.
@@ -14,7 +14,7 @@ pub fn against_history(against: &AgainstHistory) -> Document {
     let table = Table {
         columns: Column::named("", titles),
         rows: against.pairs.iter().map(row).collect(),
-        layout: Layout::Fitted { margin: 2 },
+        layout: Layout::Fitted { margin: MARGIN },
     };
     let refused = against
         .refused
@@ -26,7 +26,7 @@ pub fn against_history(against: &AgainstHistory) -> Document {
             Part::Entries(vec![answered(&answer::against_history(against))]),
             Part::Table(table),
             Part::list("Not compared", refused),
-            Part::Entries(vec![Entry::aside(2, LEGEND)]),
+            Part::Entries(vec![Entry::aside(MARGIN, LEGEND)]),
         ],
     }
 }

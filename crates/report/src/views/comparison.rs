@@ -6,7 +6,7 @@ use blocklab_record::Record;
 use blocklab_units::Ink;
 
 use super::header::answered;
-use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
+use crate::document::{Column, Document, Entry, Group, Layout, MARGIN, Part, Row, Table};
 use crate::words::answer;
 use crate::words::versus;
 
@@ -31,7 +31,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison) -> Document {
         ));
         parts.push(unmatched(against));
     }
-    let legend = Entry::aside(2, versus::legend(comparison));
+    let legend = Entry::aside(MARGIN, versus::legend(comparison));
     parts.push(Part::Entries(vec![legend]));
     Document {
         name: "Comparison".to_owned(),
@@ -78,7 +78,7 @@ fn table(comparison: &Comparison, against: &Against) -> Part {
     Part::Table(Table {
         columns: Column::named("", titles),
         rows: rows.collect(),
-        layout: Layout::Fitted { margin: 4 },
+        layout: Layout::Fitted { margin: MARGIN + 2 },
     })
 }
 

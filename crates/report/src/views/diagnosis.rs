@@ -6,7 +6,7 @@ use blocklab_record::Record;
 
 use super::findings::findings;
 use super::header::{answered, header};
-use crate::document::{Column, Document, Entry, Layout, Part, Row, Table, cited, numbered};
+use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row, Table, cited, numbered};
 use crate::words::answer;
 use crate::words::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome, row_name,
@@ -111,6 +111,6 @@ fn table(titles: [&str; 4], rows: Vec<Row>) -> Part {
     Part::Table(Table {
         columns: Column::named_and_words("", figures, verdict),
         rows,
-        layout: Layout::Narrow { margin: 2 },
+        layout: Layout::Narrow { margin: MARGIN },
     })
 }

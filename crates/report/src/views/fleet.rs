@@ -6,10 +6,8 @@ use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{Fleet, FleetPass, Record};
 use blocklab_units::{Nanos, count, plural, rate};
 
-use crate::document::{Column, Entry, Group, Layout, Part, Row, Table};
+use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row, Table};
 use crate::words::facts;
-
-const MARGIN: usize = 2;
 
 /// The hosts, case by case; empty for a run of one host.
 pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {

@@ -5,7 +5,7 @@ use blocklab_compare::history::{History, Series};
 use blocklab_units::Ink;
 
 use super::header::answered;
-use crate::document::{Document, Entry, Fit, Part};
+use crate::document::{Document, Entry, Fit, MARGIN, Part};
 use crate::words::{answer, history as words};
 
 /// The terminal column in which remarks begin.
@@ -21,7 +21,10 @@ pub fn history(history: &History) -> Document {
     let mut parts = vec![Part::Entries(vec![answered(&answer::history(history))])];
     parts.extend(shown.loads.iter().map(|load| section(load)));
     parts.push(Part::Entries(left.collect()));
-    parts.push(Part::Entries(vec![Entry::aside(2, words::legend(SIGNS))]));
+    parts.push(Part::Entries(vec![Entry::aside(
+        MARGIN,
+        words::legend(SIGNS),
+    )]));
     Document {
         name: "History".to_owned(),
         parts,

@@ -4,14 +4,12 @@
 use blocklab_device::{Limit, Origin};
 use blocklab_record::{Record, TargetFacts};
 
-use crate::document::{Entry, Part};
+use crate::document::{Entry, MARGIN, Part};
 use crate::words::model;
 use blocklab_units::Ink;
 
 /// The most limits that a brief shows.
 const LIMITS: usize = 6;
-/// Blanks before a limit.
-const MARGIN: usize = 2;
 /// The terminal column in which an assumption begins, behind the word.
 const ASSUMPTION: usize = 12;
 

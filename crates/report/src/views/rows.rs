@@ -3,15 +3,13 @@
 use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{Percentile, Record};
 
-use crate::document::{self, Entry, Layout, Part, Table};
+use crate::document::{self, Entry, Layout, MARGIN, Part, Table};
 use crate::words::facts;
 use crate::words::figures::{self, Column};
 
 /// Shown in place of an interval that is wider than its figure. A longer text would not fit into 80
 /// columns: every name would get a line of its own.
 const FEW: &str = "few";
-/// Blanks before each line; a row that is doubted has its sign there.
-const MARGIN: usize = 2;
 
 /// A row for each case and direction, a second table with the response latency of those under a
 /// requested rate, and a legend.
@@ -82,6 +80,7 @@ fn shown(title: &str, columns: &[Column], lines: &[Line<'_>]) -> Part {
     Part::Table(Table {
         columns: document::Column::named(title, columns.iter().map(|column| column.title)),
         rows: rows.collect(),
+        // A row that is doubted has its sign in the margin.
         layout: Layout::Narrow { margin: MARGIN },
     })
 }

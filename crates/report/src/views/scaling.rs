@@ -4,7 +4,7 @@
 use blocklab_compare::scaling::Scaling;
 use blocklab_units::{count, plural, significant};
 
-use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
+use crate::document::{Column, Document, Entry, Group, Layout, MARGIN, Part, Row, Table};
 
 /// The document of the scaling of each case.
 pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
@@ -14,15 +14,15 @@ pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
             .map(Column::figure)
             .to_vec(),
         rows: rows.collect(),
-        layout: Layout::Narrow { margin: 2 },
+        layout: Layout::Narrow { margin: MARGIN },
     };
     let answers = cases
         .iter()
-        .map(|(case, scaling)| Entry::aside(2, format!("{case}: {}", answer(scaling))));
+        .map(|(case, scaling)| Entry::aside(MARGIN, format!("{case}: {}", answer(scaling))));
     let legend = "Of the line: what this is of the rate that the fewest hosts would have, times \
                   the hosts. A step that adds less than a quarter of that is flat.";
     let mut entries: Vec<Entry> = answers.collect();
-    entries.push(Entry::aside(2, legend));
+    entries.push(Entry::aside(MARGIN, legend));
     Document {
         name: name.to_owned(),
         parts: vec![Part::section(

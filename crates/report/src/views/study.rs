@@ -8,12 +8,11 @@ use blocklab_units::Ink;
 
 use super::findings;
 use super::header::answered;
-use crate::document::{self, Column, Document, Entry, Layout, Part, Row};
+use crate::document::{self, Column, Document, Entry, Layout, MARGIN, Part, Row};
 use crate::words::answer;
 use crate::words::facts;
 use crate::words::shown::{self, columns};
 
-const MARGIN: usize = 2;
 /// The least width of a column.
 const TITLE: usize = 9;
 /// The terminal columns in which conclusions, notes and warnings begin, behind their words.

@@ -376,13 +376,11 @@ fn delivered(compared: &Compared) -> Answer {
     Answer::new(tone, format!("{word}: {}{more}", named.join("; ")))
 }
 
-/// A limit and how much of it was delivered: `volume IOPS, 6,000 of 8,000 (75 %)`. A unit that the
-/// name contains is not repeated.
+/// A limit and how much of it was delivered: for `gp3: volume IOPS`, `volume IOPS, 6,000 of 8,000
+/// (75 %)`. A unit that the name contains is not repeated.
 fn reached(limit: &LimitCheck) -> String {
-    let name = limit
-        .limit
-        .split_once(": ")
-        .map_or(&*limit.limit, |(_, name)| name);
+    let of_product = limit.limit.split_once(": ");
+    let name = of_product.map_or(&*limit.limit, |(_product, name)| name);
     let Some(delivered) = limit.delivered else {
         return format!("{name}, {} {}", stated(limit.value), limit.unit);
     };
