@@ -61,6 +61,13 @@ fn grave(diagnosis: &Value) -> Vec<&str> {
 const GP3: &str = "gp3:1TiB,iops=6000@r5d.xlarge";
 
 #[test]
+fn the_address_of_a_named_target_is_shown_without_the_target() {
+    let named = "sim:gp3,size=100GiB=gp3,size=100GiB";
+    let diagnosis = diagnosed("gp3,size=100GiB", named);
+    assert_eq!(diagnosis["expected"]["address"], "gp3,size=100GiB");
+}
+
+#[test]
 fn what_was_bought_is_delivered() {
     let found = diagnosed(GP3, GP3);
     assert_eq!(grave(&found), Vec::<&str>::new());

@@ -103,8 +103,11 @@ fn one(
         together: if several { together } else { &[] },
     });
     let mut diagnosis = judge(record, &expectations.collect::<Vec<_>>());
-    if let Some((compared, [text])) = diagnosis.expected.as_mut().zip(Some(&*args.expect)) {
-        compared.address.clone_from(text);
+    // One address for all targets is shown once, as the user wrote it.
+    if let (Some(compared), [_], [address, ..]) =
+        (&mut diagnosis.expected, &*args.expect, &*addresses)
+    {
+        compared.address.clone_from(address);
     }
     if let Some(path) = &args.html {
         let page = blocklab_page::diagnosis(record, &diagnosis);
