@@ -1,9 +1,10 @@
 //! `blocklab catalog`: lists, explains and imports offers of volumes and instances.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::import::{ImportFile, Imported, import};
 use blocklab_catalog::{Catalog, Filter, Listed, Sheet, currency_of, describe, describe_load};
 use blocklab_units::{count, did_you_mean};
@@ -73,12 +74,17 @@ pub fn shown(address: &str) -> Result<(Document, String)> {
     Ok((sheet::document(&sheet), json))
 }
 
-/// An error for the user. A message of several lines begins on a new line, so that the mark below the
-/// address points at the right part.
+/// An address that cannot be used. The reason begins on a line of its own: a mark below the address
+/// points at the wrong part of it.
+pub fn unusable(why: impl Display) -> anyhow::Error {
+    anyhow!("cannot use this address:\n{why}")
+}
+
+/// An error for the user; one of several lines is about an address.
 fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
     let text = error.to_string();
     if text.contains('\n') {
-        anyhow::anyhow!("cannot use this address:\n{text}")
+        unusable(text)
     } else {
         error.into()
     }
@@ -109,7 +115,7 @@ fn list(args: &CatalogListArgs) -> Result<()> {
         region: region.clone(),
     };
     let known = catalog.known_region(&prefix, &region);
-    known.map_err(|problem| anyhow::anyhow!("--region: {problem}"))?;
+    known.map_err(|problem| anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
     if listed.is_empty() && args.form.output() != Output::Json {
         explain_nothing(&catalog, args)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_compare::expect::{Expectation, diagnose_each as judge};
@@ -17,6 +17,7 @@ use blocklab_store::Store;
 use blocklab_units::plural;
 use blocklab_workload::Address;
 
+use crate::catalog::unusable;
 use crate::chosen;
 use crate::gate::{self as gate_args, Asking};
 use blocklab_args::{DiagnoseArgs, Output};
@@ -191,11 +192,10 @@ fn host(resolved: &Resolved) -> Option<(String, Option<String>)> {
 
 /// The device of an address, and what the run has cost on it.
 fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Priced)> {
-    let wrong = |error| anyhow!("cannot use this address:\n{error}");
-    let resolved = resolve_text(text, catalog).map_err(wrong)?;
+    let resolved = resolve_text(text, catalog).map_err(unusable)?;
     let origin = record.origin.name();
     let output = best_output(&assess(record).rows, origin);
-    let bought = Bought::find(text, None, catalog).map_err(wrong)?;
+    let bought = Bought::find(text, None, catalog).map_err(unusable)?;
     let priced = priced(text, &[bought], Some(&output));
     Ok((resolved, priced))
 }

@@ -1,12 +1,14 @@
 //! `blocklab run --dry-run`: what a run would write, how long it would take, and what it would cost.
 
+use std::slice;
+
 use anyhow::Result;
 use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, Priced, price};
 use blocklab_record::TargetKind;
 use blocklab_report::document::{Document, Entry, Part};
-use blocklab_report::views;
-use blocklab_runner::{Forecast, Prepared, Request, Setting, TargetForecast};
+use blocklab_report::{fields, views};
+use blocklab_runner::{Forecast, Prepared, Request, Setting, Until, Written};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Ink, Nanos, plural, significant};
 use blocklab_workload::{Plan, Target};
@@ -22,47 +24,13 @@ const INDENT: usize = 10;
 const FOR_SCALE: Bytes = Bytes(1_000_000_000);
 
 /// What would happen on one system of a study, or on the only one.
-#[derive(Serialize)]
-struct SystemForecast {
-    /// The system, in a study of several.
-    system: Option<String>,
-    cases: usize,
-    passes: u32,
-    targets: Vec<TargetLine>,
-    /// Upper bound; `null` if only time ends a load and no limit of the target is known.
-    written_bytes: Option<u64>,
-    /// The part of it by loads that end after an amount or have a rate.
-    bounded_bytes: u64,
-    /// Time in which loads write as fast as the target can.
-    unbounded_s: f64,
-    /// Without laying out files; virtual time for simulated targets.
-    duration_s: f64,
-    /// Measurements that end after an amount and have no rate: their time is not in `duration_s`.
-    untimed_measurements: usize,
-    /// Passes that may be added, which write and take more; `null` without `--repeat-until`.
-    added_passes: Option<AddedPasses>,
-    /// The price of renting the modelled volume for that time; `null` if none is known.
+struct OneSystem<'a> {
+    /// Its name, in a study of several.
+    name: Option<&'a str>,
+    plan: &'a Plan,
+    forecast: Forecast,
+    /// The price of renting the modelled volume for the time of the run; `None` if none is known.
     cost: Option<Cost>,
-    #[serde(skip)]
-    lines: Vec<(&'static str, String)>,
-}
-
-#[derive(Serialize)]
-struct AddedPasses {
-    /// Half width of the interval of every rate at which no more are added.
-    until_percent: f64,
-    /// Measured time after which none begins.
-    begin_within_s: f64,
-}
-
-#[derive(Serialize)]
-struct TargetLine {
-    path: String,
-    kind: TargetKind,
-    size_bytes: u64,
-    /// Written before the first pass.
-    laid_out_bytes: u64,
-    is_written: bool,
 }
 
 #[derive(Serialize)]
@@ -78,71 +46,20 @@ pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<
     let prepared = Prepared::new(request, setting)?;
     let plans = prepared.plans().into_iter();
     let mut systems = Vec::new();
-    for ((system, plan), found) in plans.zip(prepared.forecasts()?) {
-        let system = system.map(str::to_owned);
-        systems.push(SystemForecast {
-            added_passes: request.until.map(|until| AddedPasses {
-                until_percent: until.percent,
-                begin_within_s: until.limit.as_secs_f64(),
-            }),
-            ..forecast_of(system, plan, found, setting.catalog)
+    for ((name, plan), forecast) in plans.zip(prepared.forecasts()?) {
+        systems.push(OneSystem {
+            cost: cost(&forecast, setting.catalog),
+            name,
+            plan,
+            forecast,
         });
     }
-    let fields = answer::one_field("systems", &systems);
+    let each = systems.iter().map(|system| system.fields(request.until));
+    let each: Vec<_> = each.collect();
+    let fields = answer::one_field("systems", &each);
     answer::print(form, ("dry_run_format", 1), &fields, || {
         document(request, &systems, setting.store)
     })
-}
-
-/// `system`: its name in a study of several.
-fn forecast_of(
-    system: Option<String>,
-    plan: &Plan,
-    found: Forecast,
-    catalog: &Catalog,
-) -> SystemForecast {
-    let facts = found.targets.iter().map(|target| target.facts.clone());
-    let lines = facts
-        .flat_map(|facts| views::target_lines(&[facts]))
-        .collect();
-    // Several targets share what a load writes; each takes at most what its own limit allows.
-    let written: Vec<_> = found
-        .targets
-        .iter()
-        .filter(|target| target.is_written)
-        .collect();
-    let limits: Option<f64> = written.iter().map(|target| target.write_bytes_per_s).sum();
-    let unbounded = found.writes.unbounded;
-    let by_time = match (unbounded, limits) {
-        (Nanos::ZERO, _) => Some(0),
-        (_, Some(limit)) => Some((limit * unbounded.as_secs_f64()) as u64),
-        (_, None) => None,
-    };
-    let laid_out: u64 = found.targets.iter().map(|target| target.laid_out.0).sum();
-    SystemForecast {
-        system,
-        cases: plan.cases.len(),
-        passes: plan.rounds(),
-        written_bytes: by_time.map(|bytes| bytes + found.writes.bytes.0 + laid_out),
-        bounded_bytes: found.writes.bytes.0,
-        unbounded_s: unbounded.as_secs_f64(),
-        duration_s: found.time.as_secs_f64(),
-        untimed_measurements: found.untimed,
-        added_passes: None,
-        cost: cost(&found, catalog),
-        targets: found.targets.into_iter().map(target).collect(),
-        lines,
-    }
-}
-
-fn target(forecast: TargetForecast) -> TargetLine {
-    TargetLine {
-        path: forecast.facts.path,
-        kind: forecast.facts.kind,
-        size_bytes: forecast.facts.size_bytes.0,
-        laid_out_bytes: forecast.laid_out.0,
-        is_written: forecast.is_written,
-    }
 }
 
 /// What renting the modelled volumes for the time of the run costs.
@@ -171,7 +88,7 @@ fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
 }
 
 /// What would happen on each system, and where the runs would be kept.
-fn document(request: &Request, systems: &[SystemForecast], store: &Store) -> Document {
+fn document(request: &Request, systems: &[OneSystem<'_>], store: &Store) -> Document {
     let name = format!("{}: what a run would do", request.study.plan.name);
     let mut parts = vec![Part::Heading(name.clone())];
     let of_systems = systems.iter().map(|one| Part::Entries(one.entries()));
@@ -200,15 +117,82 @@ fn document(request: &Request, systems: &[SystemForecast], store: &Store) -> Doc
     Document { name, parts }
 }
 
-impl SystemForecast {
+impl OneSystem<'_> {
+    /// As JSON. `until`: when a run that adds passes ends.
+    fn fields(&self, until: Option<Until>) -> impl Serialize {
+        let Written { bytes, unbounded } = self.forecast.writes;
+        let laid_out = self.laid_out();
+        let targets = self.forecast.targets.iter().map(|target| {
+            fields! {
+                path: &target.facts.path,
+                kind: target.facts.kind,
+                size_bytes: target.facts.size_bytes.0,
+                // Written before the first pass.
+                laid_out_bytes: target.laid_out.0,
+                is_written: target.is_written,
+            }
+        });
+        let added = until.map(|until| {
+            fields! {
+                // Half width of the interval of every rate at which no more are added.
+                until_percent: until.percent,
+                // Measured time after which none begins.
+                begin_within_s: until.limit.as_secs_f64(),
+            }
+        });
+        fields! {
+            // The system, in a study of several.
+            system: self.name,
+            cases: self.plan.cases.len(),
+            passes: self.plan.rounds(),
+            targets: targets.collect::<Vec<_>>(),
+            // Upper bound; `null` if only time ends a load and no limit of the target is known.
+            written_bytes: self.by_time().map(|by_time| by_time + bytes.0 + laid_out),
+            // The part of it by loads that end after an amount or have a rate.
+            bounded_bytes: bytes.0,
+            // Time in which loads write as fast as the target can.
+            unbounded_s: unbounded.as_secs_f64(),
+            // Without laying out files; virtual time for simulated targets.
+            duration_s: self.forecast.time.as_secs_f64(),
+            // Measurements that end after an amount and have no rate: their time is not in
+            // `duration_s`.
+            untimed_measurements: self.forecast.untimed,
+            // Passes that may be added, which write and take more; `null` without `--repeat-until`.
+            added_passes: added,
+            cost: self.cost.as_ref(),
+        }
+    }
+
+    /// The bytes with which files are filled before the first pass.
+    fn laid_out(&self) -> u64 {
+        let targets = self.forecast.targets.iter();
+        targets.map(|target| target.laid_out.0).sum()
+    }
+
+    /// The most bytes by loads that only time ends; `None` if no limit of the target is known.
+    fn by_time(&self) -> Option<u64> {
+        let unbounded = self.forecast.writes.unbounded;
+        if unbounded == Nanos::ZERO {
+            return Some(0);
+        }
+        // Several targets share what a load writes; each takes at most what its own limit allows.
+        let written = self.forecast.targets.iter();
+        let limits = written
+            .filter(|target| target.is_written)
+            .map(|target| target.write_bytes_per_s);
+        let limit: f64 = limits.sum::<Option<f64>>()?;
+        Some((limit * unbounded.as_secs_f64()) as u64)
+    }
+
     /// The lines about this system: its targets, what is written, how long it takes and what it
     /// costs.
     fn entries(&self) -> Vec<Entry> {
-        let system = self.system.iter();
+        let system = self.name.iter();
         let mut all: Vec<Entry> = system
-            .map(|name| Entry::new(Ink::Bold, "system", INDENT, name))
+            .map(|name| Entry::new(Ink::Bold, "system", INDENT, *name))
             .collect();
-        let lines = self.lines.iter().cloned();
+        let targets = self.forecast.targets.iter();
+        let lines = targets.flat_map(|target| views::target_lines(slice::from_ref(&target.facts)));
         let sentences = [("writes", self.writes()), ("takes", self.takes())];
         let cost = self.cost.iter().map(|cost| ("costs", cost.text()));
         let lines = lines.chain(sentences).chain(cost);
@@ -219,11 +203,8 @@ impl SystemForecast {
     /// `at most 4.2 GB by loads with a given amount or rate; for 20.0 s, as much as the target
     /// takes: …`
     fn writes(&self) -> String {
-        let laid_out: u64 = self
-            .targets
-            .iter()
-            .map(|target| target.laid_out_bytes)
-            .sum();
+        let Written { bytes, unbounded } = self.forecast.writes;
+        let laid_out = self.laid_out();
         let mut parts = Vec::new();
         if laid_out > 0 {
             let made = format!(
@@ -232,25 +213,21 @@ impl SystemForecast {
             );
             parts.push(made);
         }
-        if self.bounded_bytes > 0 {
+        if bytes > Bytes::ZERO {
             parts.push(format!(
                 "at most {} by loads with a given amount or rate",
-                amount(self.bounded_bytes as f64)
+                amount(bytes.as_f64())
             ));
         }
-        let time = Nanos::from_secs_f64(self.unbounded_s);
-        match self.written_bytes {
-            _ if self.unbounded_s == 0.0 => {}
-            Some(all) => {
-                let by_time = all - laid_out - self.bounded_bytes;
-                parts.push(format!(
-                    "for {time}, at most {} under the limits of the model",
-                    amount(by_time as f64)
-                ));
-            }
+        match self.by_time() {
+            _ if unbounded == Nanos::ZERO => {}
+            Some(by_time) => parts.push(format!(
+                "for {unbounded}, at most {} under the limits of the model",
+                amount(by_time as f64)
+            )),
             None => parts.push(format!(
-                "for {time}, as much as the target takes: {} at 1 GB/s{}",
-                amount(self.unbounded_s * FOR_SCALE.as_f64()),
+                "for {unbounded}, as much as the target takes: {} at 1 GB/s{}",
+                amount(unbounded.as_secs_f64() * FOR_SCALE.as_f64()),
                 self.times_over()
             )),
         }
@@ -263,10 +240,11 @@ impl SystemForecast {
 
     /// How often that would fill the devices; vendors state endurance in such full writes.
     fn times_over(&self) -> String {
-        let size: u64 = self.targets.iter().map(|target| target.size_bytes).sum();
-        let mut targets = self.targets.iter();
-        if targets.all(|target| target.kind == TargetKind::BlockDevice) && size > 0 {
-            let times = self.unbounded_s * FOR_SCALE.as_f64() / size as f64;
+        let mut facts = self.forecast.targets.iter().map(|target| &target.facts);
+        let size: u64 = facts.clone().map(|facts| facts.size_bytes.0).sum();
+        if facts.all(|facts| facts.kind == TargetKind::BlockDevice) && size > 0 {
+            let unbounded = self.forecast.writes.unbounded;
+            let times = unbounded.as_secs_f64() * FOR_SCALE.as_f64() / size as f64;
             format!(", {times:.2} times its size")
         } else {
             String::new()
@@ -275,25 +253,23 @@ impl SystemForecast {
 
     /// `1 min 20 s of virtual time (8 cases, 3 passes)`.
     fn takes(&self) -> String {
-        let time = Nanos::from_secs_f64(self.duration_s);
-        let simulated = self
-            .targets
-            .iter()
-            .any(|target| Target::is_simulated(&target.path));
+        let mut targets = self.forecast.targets.iter();
+        let simulated = targets.any(|target| Target::is_simulated(&target.facts.path));
         let what = if simulated { " of virtual time" } else { "" };
-        let untimed = match self.untimed_measurements {
+        let untimed = match self.forecast.untimed {
             0 => String::new(),
             some => format!(", and {some} measurements that last until their amount is done"),
         };
-        let filling = if self.targets.iter().any(|target| target.laid_out_bytes > 0) {
+        let filling = if self.laid_out() > 0 {
             ", without filling the file"
         } else {
             ""
         };
         format!(
-            "{time}{what}{filling} ({}, {}){untimed}",
-            plural(self.cases, "case"),
-            plural(self.passes as usize, "pass")
+            "{}{what}{filling} ({}, {}){untimed}",
+            self.forecast.time,
+            plural(self.plan.cases.len(), "case"),
+            plural(self.plan.rounds() as usize, "pass")
         )
     }
 }

@@ -37,7 +37,7 @@ pub fn place(catalog: &Catalog, name: &str) -> Result<Place> {
 }
 
 /// A volume type in the JSON.
-fn fields_of(offered: &Offered) -> impl Serialize + use<'_> {
+fn fields_of(offered: &Offered) -> impl Serialize {
     let fitting = offered.found.as_ref().ok();
     let resolved = fitting.iter().map(|fitting| &fitting.resolved);
     let assumed = resolved.flat_map(|resolved| {

@@ -1,6 +1,6 @@
 //! `blocklab price`: runs and addresses, and what a delivered unit of each costs.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};
 use blocklab_findings::{assess, best_output};
@@ -12,6 +12,7 @@ use blocklab_workload::{Address, Date, Target};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::catalog::unusable;
 use crate::{chosen, offers};
 use blocklab_args::{Output, PriceArgs, PriceBy};
 use blocklab_console::terminal;
@@ -96,8 +97,7 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
 }
 
 fn find(text: &str, args: &PriceArgs, catalog: &Catalog) -> Result<Bought> {
-    Bought::find(text, args.region.as_deref(), catalog)
-        .map_err(|error| anyhow!("cannot use this address:\n{error}"))
+    Bought::find(text, args.region.as_deref(), catalog).map_err(unusable)
 }
 
 /// What a delivered unit of a run costs, by the addresses that it is priced as.

@@ -3,10 +3,11 @@
 use anyhow::Result;
 use blocklab_native::{self as native, studies};
 use blocklab_report::document::{Column, Document, Entry, Layout, Part, Row, Table};
+use blocklab_report::fields;
 use blocklab_runner::planned_if_timed;
 use blocklab_store::Store;
 use blocklab_units::{Nanos, plural};
-use blocklab_workload::Case;
+use blocklab_workload::{Case, Plan};
 use serde::Serialize;
 
 use crate::answer;
@@ -24,15 +25,6 @@ struct StudyLine {
     systems: Vec<String>,
 }
 
-/// A case of the selected study.
-#[derive(Serialize)]
-struct CaseLine<'a> {
-    name: &'a str,
-    /// Planned time of a pass; `null` where only the target decides how long it takes.
-    pass_s: Option<f64>,
-    settings: &'a [(String, String)],
-}
-
 /// Prints the built-in studies, or the cases of the one that is named.
 pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
     if args.study.is_none() && args.again.is_none() {
@@ -43,10 +35,10 @@ pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
         });
     }
     let plan = request(args, &[], store)?.study.plan;
-    let cases: Vec<_> = plan.cases.iter().map(case_line).collect();
+    let cases: Vec<_> = plan.cases.iter().map(fields_of).collect();
     let fields = answer::one_field("cases", &cases);
     answer::print(args.form, ("case_list_format", 1), &fields, || {
-        cases_document(&plan.name, &cases)
+        cases_document(&plan)
     })
 }
 
@@ -67,9 +59,11 @@ fn study_line(name: &'static str) -> StudyLine {
     }
 }
 
-fn case_line(case: &Case) -> CaseLine<'_> {
-    CaseLine {
+/// A case in the JSON.
+fn fields_of(case: &Case) -> impl Serialize {
+    fields! {
         name: &case.name,
+        // Planned time of a pass; `null` where only the target decides how long it takes.
         pass_s: planned_if_timed(case).map(Nanos::as_secs_f64),
         settings: &case.settings,
     }
@@ -94,25 +88,24 @@ fn studies_document(studies: &[StudyLine]) -> Document {
 }
 
 /// The cases as a table, with a column of settings where a case has any.
-fn cases_document(study: &str, cases: &[CaseLine]) -> Document {
+fn cases_document(plan: &Plan) -> Document {
     let mut columns = vec![Column::words("CASE"), Column::figure("A PASS")];
-    if cases.iter().any(|case| !case.settings.is_empty()) {
+    if plan.cases.iter().any(|case| !case.settings.is_empty()) {
         columns.push(Column::words("SETTINGS"));
     }
     let mut rows: Vec<Row> = Vec::new();
-    for case in cases {
-        let planned = case.pass_s.map(Nanos::from_secs_f64);
-        let pass = planned.map_or_else(String::new, |time| time.to_string());
+    for case in &plan.cases {
+        let pass = planned_if_timed(case).map_or_else(String::new, |time| time.to_string());
         let settings: Vec<_> = (case.settings.iter())
             .map(|(key, value)| format!("{key} {value}"))
             .collect();
-        let mut cells = vec![case.name.to_owned(), pass, settings.join(", ")];
+        let mut cells = vec![case.name.clone(), pass, settings.join(", ")];
         // Without the column of settings, that cell is empty and goes.
         cells.truncate(columns.len());
         rows.push(cells.into());
     }
     Document {
-        name: format!("Cases of {study}"),
+        name: format!("Cases of {}", plan.name),
         parts: vec![Part::Table(Table {
             rows,
             columns,
@@ -132,9 +125,8 @@ mod tests {
     #[test]
     fn cases_fit_80_columns() {
         let plan = built_in("calibrate").plan;
-        let cases: Vec<_> = plan.cases.iter().map(case_line).collect();
         let plain = Form::Text(Style::default());
-        let text = cases_document("calibrate", &cases).print(plain);
+        let text = cases_document(&plan).print(plain);
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }
 }

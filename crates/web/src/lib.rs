@@ -4,6 +4,9 @@
 //! Never: writes to the store, measures, draws charts of its own where `page` has them, or listens
 //! beyond loopback unless that was asked for.
 
+// `fields!` names the type parameter of a field after the field.
+#![allow(non_camel_case_types)]
+
 mod app;
 mod connections;
 mod entrance;

@@ -1,7 +1,7 @@
 //! In: a trace. Out: the lowest rates at which no operation waits too long, and how it performs on a
 //! finalist. The calculation and the simulation are those of `trace fit`.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
 use blocklab_catalog::{Catalog, resolve_text};
 use blocklab_device::Layout;
@@ -10,6 +10,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 
 use super::measured::Taken;
+use crate::catalog::unusable;
 use crate::trace::fit::{Load, simulate};
 
 /// A trace, and how long its operations may wait.
@@ -91,10 +92,9 @@ impl Recorded<'_> {
     ) -> Result<Vec<Simulated>> {
         let starts = finalist.starts(need);
         let addresses: Vec<String> = starts.iter().map(|start| finalist.begun(*start)).collect();
-        let resolved = addresses.iter().map(|address| {
-            let resolved = resolve_text(address, catalog);
-            resolved.map_err(|error| anyhow!("cannot use this address:\n{error}"))
-        });
+        let resolved = addresses
+            .iter()
+            .map(|address| resolve_text(address, catalog).map_err(unusable));
         let resolved = resolved.collect::<Result<Vec<_>>>()?;
         let specs: Vec<_> = resolved.iter().map(|resolved| &resolved.spec).collect();
         let outcomes = simulate(&self.load, &specs, self.tolerated)?;

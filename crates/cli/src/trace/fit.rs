@@ -13,7 +13,7 @@ mod provision;
 mod rates;
 mod shown;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use blocklab_catalog::{Catalog, describe, resolve_text};
 use blocklab_console::place;
 use blocklab_device::DeviceSpec;
@@ -22,6 +22,7 @@ use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::answer;
+use crate::catalog::unusable;
 use blocklab_args::TraceFitArgs;
 pub use load::Load;
 
@@ -160,8 +161,7 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
 /// Looks an address up in the catalog: the model of the volume, and its price if one is known.
 pub fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
     let text = address.strip_prefix("sim:").unwrap_or(address);
-    let resolved = resolve_text(text, catalog)
-        .map_err(|error| anyhow!("cannot use this address:\n{error}"))?;
+    let resolved = resolve_text(text, catalog).map_err(unusable)?;
     let sheet = describe(text, catalog).ok();
     Ok(Candidate {
         address: text.to_owned(),

@@ -1,29 +1,18 @@
 //! `blocklab trace import`: converts a trace of any known format to blocklab's own.
 
 use std::io::{BufWriter, IsTerminal, Write};
-use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use blocklab_console::terminal;
+use blocklab_report::fields;
 use blocklab_results::output::{self, Over};
 use blocklab_trace::Source;
 use blocklab_trace::stored::Writer;
 use blocklab_units::{Bytes, Nanos, count, plural, trimmed};
-use serde::Serialize;
 
 use super::opened::{self, Devices, Opened};
 use crate::answer;
 use blocklab_args::TraceImportArgs;
-
-#[derive(Serialize)]
-struct Imported {
-    output: String,
-    operations: u64,
-    bytes: u64,
-    duration_ns: u64,
-    devices: Vec<String>,
-    remarks: Vec<String>,
-}
 
 /// Converts a trace operation by operation, so that its length does not matter.
 pub fn import(args: &TraceImportArgs) -> Result<()> {
@@ -55,7 +44,7 @@ pub fn import(args: &TraceImportArgs) -> Result<()> {
         return Ok(());
     }
     output::mark_path(path);
-    report(args, path, &opened, written)
+    report(args, &opened, &written)
 }
 
 /// What was written.
@@ -95,32 +84,29 @@ fn write(
 }
 
 /// Prints what was written, in words or JSON.
-fn report(args: &TraceImportArgs, path: &Path, opened: &Opened, written: Written) -> Result<()> {
-    let Written {
-        operations,
-        bytes,
-        last,
-    } = written;
-    let imported = Imported {
-        output: path.display().to_string(),
-        operations,
-        bytes,
-        duration_ns: last.0,
-        devices: opened.source.targets().to_vec(),
-        remarks: opened.source.remarks(),
-    };
+fn report(args: &TraceImportArgs, opened: &Opened, written: &Written) -> Result<()> {
+    let (output, devices) = (args.output.display(), opened.source.targets());
+    let remarks = opened.source.remarks();
     if args.json {
-        return terminal::print(answer::json(("trace_import_format", 1), &imported)?);
+        let fields = fields! {
+            output: output.to_string(),
+            operations: written.operations,
+            bytes: written.bytes,
+            duration_ns: written.last.0,
+            devices: devices,
+            remarks: &remarks,
+        };
+        return terminal::print(answer::json(("trace_import_format", 1), &fields)?);
     }
     let mut text = format!(
-        "{}: {} operations of {} over {last} in {} ({} bytes an operation)\n",
-        imported.output,
-        count(operations as f64),
-        plural(imported.devices.len(), "device"),
-        Bytes(bytes),
-        trimmed(bytes as f64 / operations as f64, 1)
+        "{output}: {} operations of {} over {} in {} ({} bytes an operation)\n",
+        count(written.operations as f64),
+        plural(devices.len(), "device"),
+        written.last,
+        Bytes(written.bytes),
+        trimmed(written.bytes as f64 / written.operations as f64, 1)
     );
-    for remark in &imported.remarks {
+    for remark in &remarks {
         text.push_str(&format!("  - {remark}\n"));
     }
     terminal::print(text)

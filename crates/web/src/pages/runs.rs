@@ -2,6 +2,7 @@
 
 use blocklab_compare::history::{Course, Fastest, RunHead};
 use blocklab_record::{Origin, Status};
+use blocklab_report::fields;
 use blocklab_report::words::facts;
 use blocklab_store::{Damaged, Index, Indexed, Listed};
 use blocklab_units::{count, plural};
@@ -35,18 +36,6 @@ const STATUSES: [&str; 5] = [
     "incomplete",
     "unfinished",
 ];
-
-/// The JSON of the list.
-#[derive(Serialize)]
-struct Form<'a> {
-    runs_format: u32,
-    /// Number of runs that match the filter, on all pages.
-    fitting: usize,
-    page: usize,
-    pages: usize,
-    runs: &'a [Line<'a>],
-    damaged: &'a [Damaged],
-}
 
 /// A run of the page that is shown.
 #[derive(Serialize)]
@@ -189,11 +178,12 @@ pub fn runs(index: &Index<RunHead>, filter: &Filter, is_running: &dyn Fn(&str) -
     let at = filter.page.min(pages);
     let shown = fitting.iter().skip((at - 1) * PAGE).take(PAGE);
     let shown: Vec<Line<'_>> = shown.map(|indexed| Line::new(index, indexed)).collect();
-    let form = Form {
+    let form = fields! {
         runs_format: 1,
+        // Number of runs that match the filter, on all pages.
         fitting: fitting.len(),
         page: at,
-        pages,
+        pages: pages,
         runs: &shown,
         damaged: &index.damaged,
     };
