@@ -164,6 +164,7 @@ fn answered(
     let mut judge =
         |finalist: &Finalist, need: &Need| -> std::result::Result<Vec<Simulated>, Stop> {
             let simulated = match recorded {
+                // Without a simulation, the limits alone decide.
                 _ if args.no_simulation => Ok(Some(Vec::new())),
                 Some(recorded) => recorded.played(finalist, need, catalog).map(Some),
                 None => simulated::simulated(finalist, need, setting),

@@ -189,7 +189,8 @@ impl Serialize for Figure {
     }
 }
 
-/// About `most_points` points, evenly thinned; the first and the last one stay.
+/// About `most_points` points of a share of the operations and its latency, evenly thinned; the first
+/// and the last one stay. The share above is written: near 1, six figures of the other would be equal.
 fn curve(points: &[(f64, u64)], most_points: usize) -> Vec<Figure> {
     let step = points.len().div_ceil(most_points).max(1);
     let last = points.len().saturating_sub(1);
@@ -210,7 +211,8 @@ fn bins(bins: &[(u64, u64, u64)], most_points: usize) -> Vec<u64> {
     bins.chunks(step)
         .flat_map(|joined| {
             let count = joined.iter().map(|(_, _, count)| count).sum();
-            [joined[0].0, joined[joined.len() - 1].1, count]
+            let ((lowest, ..), (_, highest, _)) = (joined[0], joined[joined.len() - 1]);
+            [lowest, highest, count]
         })
         .collect()
 }

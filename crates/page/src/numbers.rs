@@ -37,9 +37,9 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     let heads = html! {
         @if !alone { (head("run", "text")) }
         (head("case", "text"))
-        @for column in &service { (head(column.title, &kind(column, "number", paced))) }
+        @for column in &service { (head(column.title, &classes(column, "number", paced))) }
         @for column in &response {
-            (head(&format!("resp. {}", column.title), &kind(column, "number", paced)))
+            (head(&format!("resp. {}", column.title), &classes(column, "number", paced)))
         }
         @if paid { (head("CPU per op", "number")) }
         @if failed { (head("errors", "number")) }
@@ -49,7 +49,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
             tr {
                 @if !alone { td class="text" { (side.swatch()) (side.brief()) } }
                 (name(side, row, direction))
-                @for column in service.iter().chain(&response) { (column_cell(&kind(column, "", paced), column, direction)) }
+                @for column in service.iter().chain(&response) { (column_cell(&classes(column, "", paced), column, direction)) }
                 @if paid { td { (latency(row.cpu_ns_per_io)) } }
                 @if failed { td { (count(row.errors as f64)) } }
             }
@@ -81,7 +81,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
 
 /// The classes of a column: `kind`, and `spare` for a column that paper has no room for. That is
 /// one that short tables leave out, in a table with two latencies.
-fn kind(column: &Column, kind: &str, paced: bool) -> String {
+fn classes(column: &Column, kind: &str, paced: bool) -> String {
     match (kind, paced && !column.is_brief) {
         ("", true) => "spare".to_owned(),
         (kind, true) => format!("{kind} spare"),

@@ -199,7 +199,8 @@ pub fn curves(
     }
 }
 
-/// A plot: its chart, its note, and its points as a table.
+/// A plot: its chart, its note, and its points as a table. `rank` and `record` as in
+/// [`charts::plot_chart`].
 fn plotted(
     plot: &Plot,
     rank: &dyn Fn(&str) -> Option<f64>,

@@ -49,6 +49,8 @@ pub(crate) struct OpenedTargets {
 
 /// Size of a scratch file if neither the user nor a job gives one: CrystalDiskMark's.
 pub(crate) const DEFAULT_SIZE: Bytes = Bytes::GIB;
+/// A multiple of the blocks that operations with O_DIRECT need on any disk.
+const DIRECT_BLOCK: u64 = 4096;
 
 impl OpenedTargets {
     /// Checks every target first, and creates files only when all checks pass. `None` if a signal
@@ -195,7 +197,7 @@ fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
     needs_by_target
 }
 
-/// The end of a job's region in its target, in whole sectors.
+/// The end of a job's region in its target, in blocks of [`DIRECT_BLOCK`].
 fn extent(job: &Job) -> Bytes {
     let region = job.region;
     let len = region.size.unwrap_or(DEFAULT_SIZE);
@@ -205,8 +207,7 @@ fn extent(job: &Job) -> Bytes {
         _ => Bytes::ZERO,
     };
     let end = region.offset + len + further;
-    // O_DIRECT needs whole sectors.
-    Bytes(end.0.next_multiple_of(4096))
+    Bytes(end.0.next_multiple_of(DIRECT_BLOCK))
 }
 
 /// Looks up every target of a plan, before anything is created.

@@ -401,7 +401,7 @@ impl<'a> SystemRun<'a> {
 
     /// Completes the request in the Record with what was decided while it ran, such as rates. A plan
     /// that JSON cannot represent is left out, with a note.
-    fn complete_request(&mut self) {
+    fn add_decisions_to_request(&mut self) {
         let requested = &mut self.record.requested;
         if self.is_adapted {
             requested.native = native::render(requested.plan.as_ref().unwrap_or(&self.plan));
@@ -423,7 +423,7 @@ impl<'a> SystemRun<'a> {
 
     /// Ends the run and gives its Record with its final status.
     pub(crate) fn close(mut self) -> Record {
-        self.complete_request();
+        self.add_decisions_to_request();
         let record = &mut self.record;
         let mut jobs = record
             .measurements

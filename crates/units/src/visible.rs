@@ -32,6 +32,7 @@ fn escaped(text: &str, stays: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let (mut shown, mut copied) = (String::with_capacity(text.len()), 0);
     for (at, character) in hidden {
         shown.push_str(&text[copied..at]);
+        // JSON's escapes are units of UTF-16: some characters take two.
         for unit in character.encode_utf16(&mut [0; 2]) {
             // Writing to a String cannot fail.
             let _ = write!(shown, "\\u{unit:04x}");

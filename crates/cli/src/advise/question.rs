@@ -27,6 +27,7 @@ pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Qu
         durable: args.durable,
         horizon: args.horizon,
         discount: args.instance_discount.unwrap_or(0.0) / 100.0,
+        // `keep_machine` sets it for a migration.
         only: None,
         at_least: taken.at_least,
         remarks: taken.remarks,

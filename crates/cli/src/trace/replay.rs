@@ -36,6 +36,8 @@ const BUFFERS: u64 = 256 << 20;
 /// The most operations of a replay. All are in memory, in 32 bytes each.
 const MOST_OPERATIONS: usize = 50_000_000;
 const SECTOR: u64 = 512;
+/// A scratch file consists of whole pages.
+const PAGE: u64 = 4096;
 
 /// A recorded load, and notes on how it differs from the recording.
 pub struct Planned {
@@ -274,9 +276,9 @@ fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
         None if is_virtual => operations.len().min(IN_FLIGHT_VIRTUAL) as u32,
         None => IN_FLIGHT_REAL.min((BUFFERS / block.0).max(1) as u32),
     };
-    // A scratch file is made as large as the replay reaches, in whole pages.
+    // A scratch file is made as large as the replay reaches.
     let ends = operations.iter().map(|op| op.offset + u64::from(op.len));
-    let reached = Bytes(ends.max().unwrap_or(0).div_ceil(4096) * 4096);
+    let reached = Bytes(ends.max().unwrap_or(0).next_multiple_of(PAGE));
     let region = Region {
         size: (!is_virtual).then_some(reached),
         ..Region::default()

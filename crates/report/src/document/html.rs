@@ -15,6 +15,7 @@ pub(super) fn print(document: &Document) -> String {
         }
     };
     let title = format!("{} – blocklab", document.name);
+    // Only charts need a style of their own.
     head::page(&title, "", &body).into_string() + "\n"
 }
 
