@@ -1,95 +1,65 @@
 //! Requests in flight, by the moment at which they are due.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use blocklab_units::Nanos;
 
 /// A queue by due time; first in, first out among equal ones.
 #[derive(Debug)]
 pub(crate) struct Schedule<T> {
-    heap: BinaryHeap<Entry<T>>,
-    made: u64,
-}
-
-#[derive(Debug)]
-struct Entry<T> {
-    due: Nanos,
-    number: u64,
-    thing: T,
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<T> Eq for Entry<T> {}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The earliest is the greatest: the heap gives the greatest first.
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.due, other.number).cmp(&(self.due, self.number))
-    }
+    /// By due time and number, so that entries that are due together keep their order.
+    entries: BTreeMap<(Nanos, u64), T>,
+    /// The number of the next entry.
+    next_number: u64,
 }
 
 impl<T> Default for Schedule<T> {
     fn default() -> Self {
         Self {
-            heap: BinaryHeap::new(),
-            made: 0,
+            entries: BTreeMap::new(),
+            next_number: 0,
         }
     }
 }
 
 impl<T> Schedule<T> {
-    /// Adds one.
-    pub(crate) fn push(&mut self, due: Nanos, thing: T) {
-        let number = self.made;
-        self.made += 1;
-        self.heap.push(Entry { due, number, thing });
+    /// Adds an entry.
+    pub(crate) fn push(&mut self, due: Nanos, entry: T) {
+        self.entries.insert((due, self.next_number), entry);
+        self.next_number += 1;
     }
 
-    /// When the next one is due.
+    /// When the next entry is due; `None`: there is none.
     pub(crate) fn next(&self) -> Option<Nanos> {
-        self.heap.peek().map(|entry| entry.due)
+        self.next_two()[0]
     }
 
-    /// When the next one is due, and the one after it.
+    /// When the next entry is due, and the one after it.
     pub(crate) fn next_two(&self) -> [Option<Nanos>; 2] {
-        // The heap keeps the second earliest behind the earliest, in the second or the third place.
-        let heap = self.heap.as_slice();
-        let second = heap.iter().skip(1).take(2).max();
-        [self.next(), second.map(|entry| entry.due)]
+        let mut due = self.entries.keys().map(|(due, _)| *due);
+        [due.next(), due.next()]
     }
 
-    /// Takes one that is due at `now` or before.
-    pub(crate) fn pop(&mut self, now: Nanos) -> Option<(Nanos, T)> {
-        let is_due = self.heap.peek().is_some_and(|entry| entry.due <= now);
-        let entry = is_due.then(|| self.heap.pop()).flatten()?;
-        Some((entry.due, entry.thing))
+    /// Takes the next entry if it is due at `now` or before.
+    pub(crate) fn pop(&mut self, now: Nanos) -> Option<T> {
+        let next = self.entries.first_entry()?;
+        let (due, _) = *next.key();
+        (due <= now).then(|| next.remove())
     }
 
-    /// How many there are.
+    /// How many entries there are.
     pub(crate) fn len(&self) -> usize {
-        self.heap.len()
+        self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no entry.
     pub(crate) fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.entries.is_empty()
     }
 
-    /// Takes all of them, in no order.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = T> {
-        self.heap.drain().map(|entry| entry.thing)
+    /// Takes all entries, the one that is due first at the front.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = T> + use<T> {
+        std::mem::take(&mut self.entries).into_values()
     }
 }
 
@@ -104,9 +74,9 @@ mod tests {
             schedule.push(Nanos(due), name);
         }
         assert_eq!(schedule.next(), Some(Nanos(10)));
+        assert_eq!(schedule.next_two(), [Some(Nanos(10)), Some(Nanos(20))]);
         assert_eq!(schedule.pop(Nanos(9)), None);
-        let order = std::iter::from_fn(|| schedule.pop(Nanos(30)));
-        let order: String = order.map(|(_, name)| name).collect();
+        let order: String = std::iter::from_fn(|| schedule.pop(Nanos(30))).collect();
         assert_eq!(order, "abcd");
     }
 }

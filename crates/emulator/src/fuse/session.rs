@@ -363,7 +363,7 @@ impl Session {
         }
         let now = self.clock().now();
         let horizon = self.timers.plan().horizon(now);
-        while let Some((_, pending)) = self.schedule.pop(horizon) {
+        while let Some(pending) = self.schedule.pop(horizon) {
             self.settle(pending, now);
         }
     }
@@ -371,8 +371,7 @@ impl Session {
     /// The moments of all requests in flight may have changed.
     fn recompute_due(&mut self) {
         let now = self.clock().now();
-        let pending: Vec<_> = self.schedule.drain().collect();
-        for mut pending in pending {
+        for mut pending in self.schedule.drain() {
             if let Ok(volume) = self.volume(pending.source.node) {
                 pending.ticket.due = volume.due(&pending.ticket, now);
             }
@@ -417,8 +416,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let pending: Vec<_> = self.schedule.drain().collect();
-        for pending in pending {
+        for pending in self.schedule.drain() {
             if let Ok(volume) = self.volume(pending.source.node) {
                 volume.abandon(pending.ticket);
             }

@@ -283,7 +283,7 @@ impl Connection<'_, '_> {
         let horizon = self.timers.plan().horizon(now);
         while self.outbox.has_room() {
             match self.schedule.pop(horizon) {
-                Some((_, pending)) => self.settle(pending, now),
+                Some(pending) => self.settle(pending, now),
                 None => return,
             }
         }
@@ -401,8 +401,7 @@ impl Connection<'_, '_> {
     /// The moments of all requests in flight may have changed.
     fn recompute_due(&mut self) {
         let now = self.volume.clock().now();
-        let pending: Vec<_> = self.schedule.drain().collect();
-        for mut pending in pending {
+        for mut pending in self.schedule.drain() {
             pending.ticket.due = self.volume.due(&pending.ticket, now);
             self.schedule.push(pending.ticket.due, pending);
         }
