@@ -2,7 +2,7 @@
 //! order and rates.
 
 use blocklab_record::{Fidelity, Timing};
-use blocklab_worker::{IssueTimes, LatencySum};
+use blocklab_worker::{IssueTimes, latency_sum};
 use blocklab_workload::Job;
 
 use super::workers::WorkerStatus;
@@ -31,7 +31,7 @@ pub(crate) fn fidelity(job: &Job, members: &[&WorkerStatus]) -> Option<Box<Fidel
 
 fn timing(times: &[&IssueTimes]) -> Option<Timing> {
     let last = times.iter().max_by_key(|times| times.last_due.get())?;
-    let late = LatencySum::from_histograms(times.iter().map(|times| &times.late));
+    let late = latency_sum(times.iter().map(|times| &times.late));
     let spans = times.iter().map(|times| times.spans()).max()?;
     let seconds = last.span as f64 / 1e9;
     let (mut due, mut wrong, mut most) = (0_u64, 0_u64, 0_u64);
@@ -45,7 +45,7 @@ fn timing(times: &[&IssueTimes]) -> Option<Timing> {
         most = most.max(expected.abs_diff(issued));
     }
     Some(Timing {
-        late: late.into_latency(),
+        late: late.to_latency(),
         drift_ns: last.drift.get(),
         span_ns: last.last_due.get(),
         waited_for_room: times.iter().map(|times| times.waited_for_room.get()).sum(),

@@ -1,41 +1,28 @@
 //! In: the counters of all recorders. Out: the slices that an observer requests, job by job, with the
 //! ramp.
 
-use blocklab_record::Served;
-use blocklab_stats::Histogram;
+use blocklab_record::{LatencySum, Served};
 use blocklab_units::Nanos;
-use blocklab_worker::{DirectionCounters, LatencySum};
+use blocklab_worker::{DirectionCounters, latency_sum};
 use blocklab_workload::{Direction, Job};
 
 use super::event::{Event, IntervalData, Observer};
 use super::workers::{WorkerStatus, members_of};
 
 /// The sum of some counters at one moment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Counted {
     pub(crate) ios: u64,
     pub(crate) bytes: u64,
-    pub(crate) sum: f64,
-    sum_squares: f64,
-    pub(crate) histogram: Histogram,
-}
-
-impl Default for Counted {
-    fn default() -> Self {
-        Self::sum(&[])
-    }
+    pub(crate) service: LatencySum,
 }
 
 impl Counted {
     pub(crate) fn sum(by_thread: &[&DirectionCounters]) -> Self {
-        let service =
-            LatencySum::from_histograms(by_thread.iter().map(|counters| &counters.service));
         Self {
             ios: by_thread.iter().map(|counters| counters.ios.get()).sum(),
             bytes: by_thread.iter().map(|counters| counters.bytes.get()).sum(),
-            sum: service.sum,
-            sum_squares: service.sum_squares,
-            histogram: service.histogram,
+            service: latency_sum(by_thread.iter().map(|counters| &counters.service)),
         }
     }
 }
@@ -83,12 +70,16 @@ impl Held {
 
     fn since(&self, earlier: &Self) -> Served {
         let (now, before) = (&self.all, &earlier.all);
-        let (lowest, highest) = now.histogram.since(&before.histogram).bounds();
+        let (lowest, highest) = now
+            .service
+            .histogram
+            .since(&before.service.histogram)
+            .bounds();
         Served {
             ios: now.ios.saturating_sub(before.ios),
             bytes: now.bytes.saturating_sub(before.bytes),
-            sum_ns: (now.sum - before.sum).max(0.0),
-            sum_squares: (now.sum_squares - before.sum_squares).max(0.0),
+            sum_ns: (now.service.sum - before.service.sum).max(0.0),
+            sum_squares: (now.service.sum_squares - before.service.sum_squares).max(0.0),
             min_ns: lowest,
             // The end of the highest bucket lies up to a bucket above the longest latency.
             max_ns: highest.min(self.longest_since(earlier)),

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use blocklab_record::{
     Accounting, ByPriority, Carrier, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
-    Measurement, Note, NoteLevel, PaceKind, Stopped, ThreadUse, Verified,
+    LatencySum, Measurement, Note, NoteLevel, PaceKind, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
 use blocklab_worker::{
-    DirectionCounters, JobLog, KeptMiscompare, LatencySum, PriorityTable, Progress, Window,
+    DirectionCounters, JobLog, KeptMiscompare, PriorityTable, Progress, Window, latency_sum,
 };
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
@@ -413,23 +413,22 @@ fn directions(
             .filter_map(|counters| counters.by_priority.as_ref())
             .collect();
         let by_priority = PriorityTable::sum(&tables);
-        let completion = measured(LatencySum::from_histograms(
+        let completion = measured(latency_sum(
             by_thread
                 .iter()
                 .filter_map(|counters| counters.completion.as_ref()),
         ));
-        let service =
-            LatencySum::from_histograms(by_thread.iter().map(|counters| &counters.service));
+        let service = latency_sum(by_thread.iter().map(|counters| &counters.service));
         let mut result = DirectionResult {
             ios,
             bytes: by_thread.iter().map(|counters| counters.bytes.get()).sum(),
-            service: service.into_latency(),
-            response: measured(LatencySum::from_histograms(
+            service: service.to_latency(),
+            response: measured(latency_sum(
                 by_thread
                     .iter()
                     .filter_map(|counters| counters.response.as_ref()),
             )),
-            submit: measured(LatencySum::from_histograms(
+            submit: measured(latency_sum(
                 by_thread
                     .iter()
                     .filter_map(|counters| counters.submit.as_ref()),
@@ -450,7 +449,7 @@ fn directions(
 
 /// `None` if nothing was measured.
 fn measured(sum: LatencySum) -> Option<Latency> {
-    (sum.max > 0).then(|| sum.into_latency())
+    (sum.max > 0).then(|| sum.to_latency())
 }
 
 fn detail(

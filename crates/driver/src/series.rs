@@ -148,21 +148,11 @@ impl IntervalSeries {
 /// What one direction did between two moments.
 fn interval_direction(now: &Counted, earlier: &Counted) -> IntervalDirection {
     // Most jobs have one direction, and empty histograms cost as much as full ones.
-    if now.ios == earlier.ios && now.sum == earlier.sum {
+    if now.ios == earlier.ios && now.service.sum == earlier.service.sum {
         return IntervalDirection::default();
     }
-    let histogram = now.histogram.since(&earlier.histogram);
-    let count = histogram.count();
-    let quantiles = histogram.quantiles(&[0.5, 0.99]);
-    IntervalDirection {
-        ios: now.ios - earlier.ios,
-        bytes: now.bytes - earlier.bytes,
-        mean_ns: ((now.sum - earlier.sum) / count.max(1) as f64) as u64,
-        p50_ns: quantiles[0],
-        p99_ns: quantiles[1],
-        max_ns: histogram.bounds().1,
-        ..IntervalDirection::default()
-    }
+    let (ios, bytes) = (now.ios - earlier.ios, now.bytes - earlier.bytes);
+    IntervalDirection::between(ios, bytes, &now.service, &earlier.service)
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub use failure::Failure;
 pub use instance::Instance;
 pub use measurement::{Sampler, ServiceFacts};
 pub use memory::MemoryLimit;
-pub use observed::{FailureCounter, LatencyCounter, Observed, OperationCounter};
+pub use observed::{FailureCounter, Observed, OperationCounter};
 pub use real_time::forgive_stalls;
 pub use sleep_plan::Spin;
 pub use volume::{Volume, VolumeSetup};

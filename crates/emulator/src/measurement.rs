@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use blocklab_device::{CreditBalance, Direction, LimitName};
 use blocklab_record::{
     Accounting, BurstBalance, Carrier, ControlEvent, Cpu, DirectionResult, ErrorCount, ErrorKind,
-    Interval, IntervalDirection, JobResult, Measurement, ObservedDirection, ObservedLoad,
-    SizeCount, Statistic, Unknown, WaitedFor,
+    Interval, IntervalDirection, JobResult, Latency, LatencySum, Measurement, ObservedDirection,
+    ObservedLoad, SizeCount, Statistic, Unknown, WaitedFor,
 };
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction as JobDirection, errno};
@@ -143,19 +143,13 @@ impl Sampler {
 }
 
 fn interval(later: &OperationCounter, earlier: &OperationCounter) -> IntervalDirection {
-    let histogram = later.latency.histogram.since(&earlier.latency.histogram);
-    let ios = later.ios - earlier.ios;
-    let sum = later.latency.sum_ns() - earlier.latency.sum_ns();
-    let quantiles = histogram.quantiles(&[0.5, 0.99]);
-    IntervalDirection {
-        ios,
-        bytes: later.bytes - earlier.bytes,
-        mean_ns: (sum / ios.max(1) as f64) as u64,
-        p50_ns: quantiles[0],
-        p99_ns: quantiles[1],
-        max_ns: histogram.bounds().1,
-        unknown: Unknown::default(),
-    }
+    let (ios, bytes) = (later.ios - earlier.ios, later.bytes - earlier.bytes);
+    IntervalDirection::between(ios, bytes, &later.latency, &earlier.latency)
+}
+
+/// `None`: nothing was counted.
+fn latency(sum: &LatencySum) -> Option<Latency> {
+    (sum.histogram.count() > 0).then(|| sum.to_latency())
 }
 
 const DIRECTIONS: [(Direction, JobDirection); 4] = [
@@ -196,7 +190,7 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
         let result = DirectionResult {
             ios: counter.ios,
             bytes: counter.bytes,
-            service: counter.latency.latency()?,
+            service: latency(&counter.latency)?,
             response: None,
             submit: None,
             detail: None,
@@ -232,7 +226,7 @@ fn load(
     let counted = DIRECTIONS.map(|(direction, of_job)| (of_job, observed.direction(direction)));
     let occurred = counted.into_iter().filter(|(_, counter)| counter.ios > 0);
     let counters = observed.counters().iter();
-    let waiting: f64 = counters.map(|counter| counter.latency.sum_ns()).sum();
+    let waiting: f64 = counters.map(|counter| counter.latency.sum).sum();
     let waited = facts.waited.iter().map(|(limit, waited)| WaitedFor {
         limit: limit.clone(),
         waited_ns: waited.0,
@@ -246,7 +240,7 @@ fn load(
         arrivals_by_depth: observed.depths,
         waited: waited.collect(),
         balances,
-        lateness: observed.late.latency(),
+        lateness: latency(&observed.late),
         clients: facts.clients,
         speed: facts.speed,
         events: facts.events.clone(),

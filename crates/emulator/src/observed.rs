@@ -1,66 +1,10 @@
 //! What other programs did to a volume.
 
 use blocklab_device::Direction;
-use blocklab_record::Latency;
-use blocklab_stats::Histogram;
+use blocklab_record::LatencySum;
 use blocklab_units::Nanos;
 
 use crate::Failure;
-
-/// A distribution of times with exact moments.
-#[derive(Debug, Clone)]
-pub struct LatencyCounter {
-    /// The distribution.
-    pub histogram: Histogram,
-    sum: f64,
-    sum_squares: f64,
-    min: u64,
-    max: u64,
-}
-
-impl Default for LatencyCounter {
-    fn default() -> Self {
-        Self {
-            histogram: Histogram::new(),
-            sum: 0.0,
-            sum_squares: 0.0,
-            min: u64::MAX,
-            max: 0,
-        }
-    }
-}
-
-impl LatencyCounter {
-    /// Counts one.
-    #[inline]
-    pub fn record(&mut self, time: Nanos) {
-        self.histogram.record(time.0);
-        let value = time.0 as f64;
-        self.sum += value;
-        self.sum_squares += value * value;
-        self.min = self.min.min(time.0);
-        self.max = self.max.max(time.0);
-    }
-
-    /// All of them added up, in nanoseconds.
-    pub const fn sum_ns(&self) -> f64 {
-        self.sum
-    }
-
-    /// As the Record keeps it; `None`: there is nothing to keep.
-    pub fn latency(&self) -> Option<Latency> {
-        let known = self.histogram.count() > 0;
-        known.then(|| {
-            Latency::new(
-                &self.histogram,
-                self.min,
-                self.max,
-                self.sum,
-                self.sum_squares,
-            )
-        })
-    }
-}
 
 /// Classes of sizes: up to 512 bytes, 1 KiB, 2 KiB and so on up to 64 MiB and more.
 pub const SIZES: usize = 18;
@@ -79,7 +23,7 @@ pub struct OperationCounter {
     /// Completed operations by size: up to 512 bytes, up to 1 KiB and so on.
     pub sizes: [u64; SIZES],
     /// From arrival to reply.
-    pub latency: LatencyCounter,
+    pub latency: LatencySum,
 }
 
 /// Operations of one direction that failed in one way.
@@ -102,7 +46,7 @@ pub struct FailureCounter {
 pub struct Observed {
     directions: [OperationCounter; 4],
     /// Lateness of replies after the model's moment.
-    pub late: LatencyCounter,
+    pub late: LatencySum,
     /// Operations by how many others were in flight when they came: none, 1, 2-3, 4-7, 8-15, 16-31,
     /// 32 and more.
     pub depths: [u64; 7],
@@ -245,14 +189,8 @@ mod tests {
         assert_eq!(observed.failures[0].count, 1);
         let reads = observed.direction(Direction::Read);
         assert_eq!((reads.ios, reads.bytes, reads.failed), (1, 4096, 1));
-        assert_eq!(
-            reads.latency.latency().map(|latency| latency.max_ns),
-            Some(1000)
-        );
+        assert_eq!(reads.latency.max, 1000);
         assert_eq!(observed.depths, [1, 0, 0, 1, 0, 0, 0]);
-        assert_eq!(
-            observed.late.latency().map(|latency| latency.max_ns),
-            Some(100)
-        );
+        assert_eq!(observed.late.max, 100);
     }
 }

@@ -1,9 +1,10 @@
-//! In: a histogram with its exact sums. Out: one latency as a Record keeps it, and its histogram
-//! again.
+//! In: latencies, or a histogram with its exact sums. Out: one latency as a Record keeps it, and its
+//! histogram again.
 //!
 //! A file of its own: every latency of every part of a Record has this form.
 
 use blocklab_stats::Histogram;
+use blocklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::unknown::{Unknown, stored};
@@ -47,6 +48,52 @@ stored! {
 #[derive(Debug, thiserror::Error)]
 #[error("the stored histogram cannot be read: {0}")]
 pub struct BadHistogram(pub String);
+
+/// The distribution of some latencies, with the sums from which mean and deviation are computed.
+#[derive(Debug, Clone)]
+pub struct LatencySum {
+    /// Nanoseconds.
+    pub sum: f64,
+    /// Squared nanoseconds.
+    pub sum_squares: f64,
+    /// Nanoseconds; `u64::MAX` without a value.
+    pub min: u64,
+    /// Nanoseconds; 0 without a value.
+    pub max: u64,
+    /// All values.
+    pub histogram: Histogram,
+}
+
+impl Default for LatencySum {
+    fn default() -> Self {
+        Self {
+            sum: 0.0,
+            sum_squares: 0.0,
+            min: u64::MAX,
+            max: 0,
+            histogram: Histogram::new(),
+        }
+    }
+}
+
+impl LatencySum {
+    /// Counts a latency.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        self.histogram.record(latency.0);
+        let value = latency.0 as f64;
+        self.sum += value;
+        self.sum_squares += value * value;
+        self.min = self.min.min(latency.0);
+        self.max = self.max.max(latency.0);
+    }
+
+    /// The form that a Record keeps; zeros without a value.
+    pub fn to_latency(&self) -> Latency {
+        let min = self.min.min(self.max);
+        Latency::new(&self.histogram, min, self.max, self.sum, self.sum_squares)
+    }
+}
 
 impl Latency {
     /// From a histogram and exact sums. `sum_squares` is in ns^2.

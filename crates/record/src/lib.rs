@@ -33,7 +33,7 @@ pub use fleet::{
     ClockOffset, Fleet, FleetHost, FleetPass, HostClock, HostMachine, HostRun, LostHost, NoFleet,
     merge, merge_parts,
 };
-pub use latency::{BadHistogram, Latency};
+pub use latency::{BadHistogram, Latency, LatencySum};
 pub use load::{Carrier, ErrorKind, PaceKind};
 pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,

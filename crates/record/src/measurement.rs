@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::unknown::{stored, zero_is_null};
 use crate::{
-    Carrier, Depths, DirectionDetail, ErrorKind, Fidelity, Latency, ObservedLoad, Origin, PaceKind,
-    SteadyRound, ThreadUse, Verified,
+    Carrier, Depths, DirectionDetail, ErrorKind, Fidelity, Latency, LatencySum, ObservedLoad,
+    Origin, PaceKind, SteadyRound, ThreadUse, Verified,
 };
 
 /// Why a job ended.
@@ -361,6 +361,25 @@ stored! {
             /// Upper edge of the highest bucket hit.
             pub max_ns: u64 = Max,
         ]
+    }
+}
+
+impl IntervalDirection {
+    /// The operations between two moments: their number, their bytes, and all latencies by the end
+    /// and by the beginning.
+    pub fn between(ios: u64, bytes: u64, end: &LatencySum, beginning: &LatencySum) -> Self {
+        let histogram = end.histogram.since(&beginning.histogram);
+        let quantiles = histogram.quantiles(&[0.5, 0.99]);
+        let count = histogram.count().max(1) as f64;
+        Self {
+            ios,
+            bytes,
+            mean_ns: ((end.sum - beginning.sum) / count) as u64,
+            p50_ns: quantiles[0],
+            p99_ns: quantiles[1],
+            max_ns: histogram.bounds().1,
+            ..Self::default()
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use blocklab_record::ByPriority;
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, IoPriority, Job, PriorityShare};
 
-use crate::latency::{LatencyHistogram, LatencySum};
+use crate::latency::{LatencyHistogram, latency_sum};
 
 /// Draws the priority of each operation of a thread.
 #[derive(Debug)]
@@ -118,17 +118,17 @@ impl PriorityTable {
 /// The sum over the rows of one priority; `None` if it had no operations.
 fn sum_rows(rows: &[&Row]) -> Option<ByPriority> {
     let first = rows.first()?;
-    let service = LatencySum::from_histograms(rows.iter().map(|row| &row.service)).into_latency();
+    let service = latency_sum(rows.iter().map(|row| &row.service)).to_latency();
     if service.count == 0 {
         return None;
     }
     let completions = rows.iter().filter_map(|row| row.completion.as_ref());
-    let completion = LatencySum::from_histograms(completions);
+    let completion = latency_sum(completions);
     Some(ByPriority {
         class: first.priority.map_or(0, |priority| priority.class),
         level: first.priority.map_or(0, |priority| priority.level),
         service,
-        completion: first.completion.as_ref().map(|_| completion.into_latency()),
+        completion: first.completion.as_ref().map(|_| completion.to_latency()),
     })
 }
 

@@ -274,7 +274,7 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
     play(&mut worker, &mut model);
     let counters = recorder.counters(Direction::Read).unwrap();
     let quantile = |histogram| {
-        let sum = LatencySum::from_histograms([histogram].into_iter());
+        let sum = latency_sum([histogram].into_iter());
         sum.histogram.quantile(0.75)
     };
     assert_eq!(counters.ios.get(), 100);

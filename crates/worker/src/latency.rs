@@ -1,7 +1,7 @@
 //! In: latencies of one thread. Out: their distribution, with exact mean and variance, which other
 //! threads sum.
 
-use blocklab_record::Latency;
+use blocklab_record::LatencySum;
 use blocklab_stats::Histogram;
 
 use crate::counter::Counter;
@@ -100,45 +100,17 @@ fn step_at(shortest: f64, gap: f64, step: u64) -> u64 {
     (shortest + gap * step as f64) as u64
 }
 
-/// The sum of several distributions at one moment.
-#[derive(Debug, Clone)]
-pub struct LatencySum {
-    /// Nanoseconds.
-    pub sum: f64,
-    /// Squared nanoseconds.
-    pub sum_squares: f64,
-    pub(crate) min: u64,
-    /// Nanoseconds.
-    pub max: u64,
-    /// All values.
-    pub histogram: Histogram,
-}
-
-impl LatencySum {
-    /// Adds up several distributions.
-    pub fn from_histograms<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
-        let mut total = Self {
-            sum: 0.0,
-            sum_squares: 0.0,
-            min: u64::MAX,
-            max: 0,
-            histogram: Histogram::new(),
-        };
-        // In a job of one direction, the histograms of the others are empty in every interval.
-        for histogram in histograms.filter(|histogram| !histogram.is_empty()) {
-            total.sum += histogram.sum.get() as f64;
-            total.sum_squares += f64::from_bits(histogram.sum_squares.get());
-            total.min = total.min.min(histogram.min.get());
-            total.max = total.max.max(histogram.max.get());
-            let counts = Histogram::from_counts(histogram.counts.iter().map(Counter::get));
-            total.histogram.merge(&counts);
-        }
-        total
+/// Adds up several distributions.
+pub fn latency_sum<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>) -> LatencySum {
+    let mut total = LatencySum::default();
+    // In a job of one direction, the histograms of the others are empty in every interval.
+    for histogram in histograms.filter(|histogram| !histogram.is_empty()) {
+        total.sum += histogram.sum.get() as f64;
+        total.sum_squares += f64::from_bits(histogram.sum_squares.get());
+        total.min = total.min.min(histogram.min.get());
+        total.max = total.max.max(histogram.max.get());
+        let counts = Histogram::from_counts(histogram.counts.iter().map(Counter::get));
+        total.histogram.merge(&counts);
     }
-
-    /// The form that a Record keeps.
-    pub fn into_latency(self) -> Latency {
-        let min = self.min.min(self.max);
-        Latency::new(&self.histogram, min, self.max, self.sum, self.sum_squares)
-    }
+    total
 }

@@ -82,7 +82,7 @@ impl Misses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::latency::LatencySum;
+    use crate::latency::latency_sum;
     use crate::recorder::RecorderSpec;
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         }
         let response = |direction| {
             let counters = recorder.counters(direction).expect("a counters");
-            LatencySum::from_histograms(counters.response.iter()).into_latency()
+            latency_sum(counters.response.iter()).to_latency()
         };
         let (read, write) = (response(Direction::Read), response(Direction::Write));
         assert_eq!((read.count, write.count), (700, 300));
@@ -126,7 +126,7 @@ mod tests {
         let (whole, single) = (Recorder::new(wanted()), Recorder::new(wanted()));
         let response = |recorder: &Recorder| {
             let counters = recorder.counters(Direction::Read).expect("a counters");
-            LatencySum::from_histograms(counters.response.iter()).into_latency()
+            latency_sum(counters.response.iter()).to_latency()
         };
         let histogram = |recorder: &Recorder, work: &dyn Fn(&crate::latency::LatencyHistogram)| {
             work(

@@ -177,7 +177,7 @@ fn submission_and_completion_add_up_to_the_service() {
     let (slot, result) = (io.slot, io.len as i32);
     worker.complete(Completion { slot, result }, Nanos(51_000));
     let counters = recorder.counters(Direction::Read).unwrap();
-    let sum = |histogram: &Option<_>| LatencySum::from_histograms(histogram.iter()).sum;
+    let sum = |histogram: &Option<_>| latency_sum(histogram.iter()).sum;
     assert_eq!(
         (sum(&counters.submit), sum(&counters.completion)),
         (300.0, 49_700.0)
@@ -288,11 +288,7 @@ fn a_stall_shows_in_the_response_time() {
     model.stall = Some((ms(200), ms(700)));
     play(&mut worker, &mut model);
     let counters = recorder.counters(Direction::Read).unwrap();
-    let quantile = |histogram| {
-        LatencySum::from_histograms([histogram].into_iter())
-            .histogram
-            .quantile(0.9)
-    };
+    let quantile = |histogram| latency_sum([histogram].into_iter()).histogram.quantile(0.9);
     assert!(
         quantile(&counters.service) < 110_000,
         "all but one were served in 100 us"
@@ -304,7 +300,7 @@ fn a_stall_shows_in_the_response_time() {
     );
 }
 
-use crate::latency::LatencySum;
+use crate::latency::latency_sum;
 
 #[test]
 fn what_an_open_loop_could_not_begin_is_counted() {
