@@ -135,7 +135,7 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
         Rows::Figures
     };
     let bytes = match format {
-        Format::Json => figures::json(&record).into_bytes(),
+        Format::Json => record.to_json().into_bytes(),
         Format::Csv => figures::csv(&record, rows).into_bytes(),
         Format::Parquet => figures::parquet(&record, rows)?,
         Format::Prom => prometheus(&record, &assess(&record))?.into_bytes(),

@@ -155,15 +155,6 @@ fn lines_end_as_in_the_rfc() {
 }
 
 #[test]
-fn json_is_the_record() {
-    let run = run();
-    assert_eq!(
-        blocklab_record::Record::from_json(&export::json(&run)).ok(),
-        Some(run)
-    );
-}
-
-#[test]
 fn a_parquet_file_opens_and_closes_with_its_magic() {
     let bytes = export::parquet(&run(), Rows::Figures).expect("made");
     assert_eq!(

@@ -21,11 +21,6 @@ pub enum Rows {
     Series,
 }
 
-/// The Record as it is stored: for programs that want everything.
-pub fn json(record: &Record) -> String {
-    record.to_json()
-}
-
 /// Comma-separated values by RFC 4180, with one line of column names. A figure that was not
 /// measured is an empty field.
 ///
