@@ -10,14 +10,14 @@
 //! slot: a queue of a thousand events costs as much as a queue of two. A slot with many events is
 //! sorted by a heap when its time has come.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Slot};
 
 /// An event: an operation of a worker comes back, or a worker is due to be called.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {
     pub(super) worker: u32,
     slot: u32,
@@ -47,7 +47,7 @@ impl Event {
         }
     }
 
-    /// The completion.
+    /// The completion; `None` for a call of the worker.
     #[inline]
     pub(super) fn returned(self) -> Option<Completion> {
         (self.slot != NO_SLOT).then(|| Completion {
@@ -57,33 +57,13 @@ impl Event {
     }
 }
 
-/// An event, its moment, and its number among those of the same moment.
-#[derive(Debug, Clone, Copy)]
+/// An event, its moment, and its number: entries are ordered by moment, and those of the same moment
+/// by number. No two have the same number, so events are never compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at: u64,
     number: u64,
     event: Event,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The earliest is the greatest: that one is on top of a heap.
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
 }
 
 /// Nanoseconds of a slot, as a power of two.
@@ -114,8 +94,8 @@ pub(super) struct Queue {
     nodes: Vec<Node>,
     free: u32,
     /// All entries of the present slot, if it has more than those.
-    crowd: BinaryHeap<Entry>,
-    far: BinaryHeap<Entry>,
+    crowd: BinaryHeap<Reverse<Entry>>,
+    far: BinaryHeap<Reverse<Entry>>,
     /// Slot of the first far entry.
     far_from: u64,
     made: u64,
@@ -157,11 +137,11 @@ impl Queue {
     #[cold]
     fn put_far(&mut self, at: Nanos, event: Event) {
         self.far_from = self.far_from.min(at.0 >> WIDTH);
-        self.far.push(Entry {
+        self.far.push(Reverse(Entry {
             at: at.0,
             number: self.made,
             event,
-        });
+        }));
     }
 
     #[inline(always)]
@@ -197,6 +177,7 @@ impl Queue {
         self.nodes.push(Node { entry, next });
     }
 
+    /// Takes the earliest event, with its moment.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
         let entry = match self.next_used() {
@@ -207,7 +188,8 @@ impl Queue {
         Some((Nanos(entry.at), entry.event))
     }
 
-    /// Takes the first from the heap of the present slot, or after far entries have come near.
+    /// Takes the first entry from the heap of the present slot, or after far entries have come near;
+    /// `None` if the queue is empty.
     #[cold]
     fn pop_rarely(&mut self, slot: Option<u64>) -> Option<Entry> {
         if self.crowd.is_empty() {
@@ -220,21 +202,24 @@ impl Queue {
         }
         // What was pushed to the present slot since it was sorted.
         while let Some(entry) = self.take(self.present) {
-            self.crowd.push(entry);
+            self.crowd.push(Reverse(entry));
         }
-        self.crowd.pop()
+        self.crowd.pop().map(|Reverse(entry)| entry)
     }
 
     /// Far entries of this slot, which becomes the present one, get to the wheel.
     fn approach(&mut self, slot: u64) {
         self.present = slot;
-        while let Some(entry) = self.far.peek().copied()
+        while let Some(Reverse(entry)) = self.far.peek().copied()
             && entry.at >> WIDTH == slot
         {
             self.far.pop();
             self.put(slot, Nanos(entry.at), entry.number, entry.event);
         }
-        self.far_from = self.far.peek().map_or(u64::MAX, |entry| entry.at >> WIDTH);
+        self.far_from = self
+            .far
+            .peek()
+            .map_or(u64::MAX, |Reverse(entry)| entry.at >> WIDTH);
     }
 
     /// The first entry of the first slot that holds anything.
@@ -254,7 +239,7 @@ impl Queue {
         let mut first = self.heads[place];
         let mut node = first;
         for _ in 0..CROWD {
-            if self.nodes[node as usize].entry > self.nodes[first as usize].entry {
+            if self.nodes[node as usize].entry < self.nodes[first as usize].entry {
                 first = node;
             }
             node = self.nodes[node as usize].next;
@@ -268,12 +253,13 @@ impl Queue {
             }
         }
         while let Some(entry) = self.take(slot) {
-            self.crowd.push(entry);
+            self.crowd.push(Reverse(entry));
         }
-        self.crowd.pop()
+        self.crowd.pop().map(|Reverse(entry)| entry)
     }
 
-    /// An entry of this slot, whose place in the wheel becomes free with the last one.
+    /// An entry of this slot, whose place in the wheel becomes free with the last one; `None` if it is
+    /// empty.
     #[inline(always)]
     fn take(&mut self, slot: u64) -> Option<Entry> {
         let place = slot as usize % SLOTS;
@@ -288,7 +274,7 @@ impl Queue {
         Some(entry)
     }
 
-    /// The first slot of the wheel that holds anything.
+    /// The first slot of the wheel that holds anything; `None` if none does.
     #[inline(always)]
     fn next_used(&self) -> Option<u64> {
         let first = self.present as usize % SLOTS;
