@@ -272,9 +272,8 @@ impl Device {
         self.map.span(volume, self.capacity)
     }
 
-    /// What is left in every burst bucket at `now`, in operations or bytes: name and balance.
-    /// Several volumes are numbered from 1.
-    pub fn balances(&self, now: Nanos) -> Vec<(String, f64)> {
+    /// What is left in every burst bucket at `now`. Several volumes are numbered from 1.
+    pub fn balances(&self, now: Nanos) -> Vec<CreditBalance> {
         let mut found = Vec::new();
         let several = self.volumes.len() > 1;
         for (index, (volume, spec)) in self.volumes.iter().zip(&self.spec.volumes).enumerate() {
@@ -287,12 +286,9 @@ impl Device {
         }
         found.extend(self.balances_of_instance(now));
         found
-            .into_iter()
-            .map(|balance| (balance.name, balance.left))
-            .collect()
     }
 
-    /// As [`Device::balances`], of one volume and of the instance, with units.
+    /// As [`Device::balances`], of one volume and of the instance.
     pub fn balances_of(&self, volume: usize, now: Nanos) -> Vec<CreditBalance> {
         let spec = self.spec.volumes.get(volume);
         let volume = self.volumes.get(volume).zip(spec);

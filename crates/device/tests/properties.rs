@@ -169,7 +169,7 @@ proptest! {
         let mut device = Device::new(&device(vec![bursting]), 1).expect("sound");
         for (now, io) in arrivals {
             device.admit(now, io);
-            let balance = device.balances(now)[0].1;
+            let balance = device.balances(now)[0].left;
             prop_assert!((0.0..=1e8).contains(&balance), "{balance}");
         }
     }

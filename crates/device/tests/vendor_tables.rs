@@ -68,7 +68,7 @@ fn gp2_bursts_as_long_as_the_table_says() {
 fn gp2_buckets_fill_as_fast_as_the_table_says() {
     for (gib, seconds) in [(33, 54_000), (100, 18_000), (334, 5389), (750, 2400)] {
         let device = Device::new(&gp2(gib, 0.0), 1).expect("sound");
-        let balance = |seconds: u64| device.balances(Nanos::from_secs(seconds))[0].1;
+        let balance = |seconds: u64| device.balances(Nanos::from_secs(seconds))[0].left;
         assert_eq!(balance(0), 0.0);
         assert!((balance(seconds) / 5.4e6 - 1.0).abs() < 0.001, "{gib} GiB");
         assert!(
@@ -221,7 +221,7 @@ fn an_instance_bursts_again_the_next_day() {
         };
         device.admit(now, io);
         if millis % 3_600_000 == 0 {
-            balances.push(device.balances(now)[1].1);
+            balances.push(device.balances(now)[1].left);
         }
     }
     let full = 450e6 * 1800.0;

@@ -9,6 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use blocklab_device::CreditBalance;
 use blocklab_record::{Interval, Measurement, Record, Served};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_verify::KeyMap;
@@ -49,9 +50,9 @@ pub enum Event<'a> {
         interval: &'a Interval,
         /// Since the start of the measurement, the ramp included.
         elapsed: Nanos,
-        /// The credits in every burst bucket of the devices that are paced in real time: its name, and
-        /// operations or bytes.
-        credits: &'a [(String, f64)],
+        /// What is left in every burst bucket of the devices that are paced in real time. The driver
+        /// leaves it empty, and the runner, which knows the devices, fills it in.
+        credits: &'a [CreditBalance],
     },
     /// A slice of the length that was requested by [`Questions::interval_length`].
     Slice(&'a IntervalData),
@@ -64,7 +65,7 @@ pub enum Event<'a> {
         /// Since the start of the measurement, the ramp included.
         elapsed: Nanos,
         /// As in [`Event::Interval`].
-        credits: &'a [(String, f64)],
+        credits: &'a [CreditBalance],
     },
     /// The results of a measurement in addition to its figures: logs, miscompared blocks, progress of
     /// writes.

@@ -4,6 +4,7 @@ mod panel;
 
 use std::io::{self, Write};
 
+use blocklab_device::CreditBalance;
 use blocklab_record::{Interval, Measurement};
 use blocklab_units::{Bytes, Nanos, latency, rate, visible};
 use blocklab_workload::Direction;
@@ -123,12 +124,12 @@ impl Screen {
         }
     }
 
-    /// What is left in the burst buckets of the targets, by name, in operations or bytes.
-    pub fn credits(&mut self, left: &[(String, f64)]) {
+    /// What is left in the burst buckets of the targets.
+    pub fn credits(&mut self, balances: &[CreditBalance]) {
         if let View::Block(block) = &mut self.view
             && let Some((panel, _)) = &mut block.panel
         {
-            panel.credits(left);
+            panel.credits(balances);
         }
     }
 

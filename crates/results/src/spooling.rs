@@ -131,7 +131,13 @@ impl Spooling {
                 so_far,
                 elapsed,
                 credits,
-            } => self.frame(so_far, elapsed.0, credits),
+            } => {
+                let left = credits.iter().map(|balance| Credit {
+                    name: balance.name.clone(),
+                    left: balance.left,
+                });
+                self.frame(so_far, elapsed.0, left.collect())
+            }
             Event::Ended(record) => self.ended(record),
             _ => {}
         }
@@ -173,7 +179,7 @@ impl Spooling {
         (writer.waiting.load(Ordering::Relaxed) == 0).then_some(cost)
     }
 
-    fn frame(&mut self, so_far: &Measurement, elapsed_ns: u64, credits: &[(String, f64)]) {
+    fn frame(&mut self, so_far: &Measurement, elapsed_ns: u64, credits: Vec<Credit>) {
         self.pending.extend(&so_far.series);
         // Without a writer no spool was begun, and a frame would have no place.
         if self.writer.as_ref().is_none_or(Writer::is_behind) {
@@ -186,13 +192,7 @@ impl Spooling {
             elapsed_ns,
             in_flight: jobs.map(|job| job.accounting.in_flight).sum(),
             slices: std::mem::take(&mut self.pending),
-            credits: credits
-                .iter()
-                .map(|(name, left)| Credit {
-                    name: name.clone(),
-                    left: *left,
-                })
-                .collect(),
+            credits,
             // The intervals are in `slices`, and in the frames before this one.
             so_far: Some(Box::new(Measurement {
                 series: Vec::new(),

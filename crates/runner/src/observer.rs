@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use blocklab_device::CreditBalance;
 use blocklab_driver::{Backing, Event, Observer, Questions, TargetFile};
 use blocklab_record::{Measurement, Record};
 use blocklab_targets::Model;
@@ -65,7 +66,8 @@ impl Observer for Relay<'_> {
 }
 
 impl Relay<'_> {
-    fn credits(&self) -> Vec<(String, f64)> {
+    /// What is left in every burst bucket of the devices.
+    fn credits(&self) -> Vec<CreditBalance> {
         self.models.iter().flat_map(Model::credits).collect()
     }
 }

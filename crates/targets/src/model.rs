@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use blocklab_device::{Answer, Device, Direction as DeviceDirection, Fault, Io as DeviceIo};
+use blocklab_device::{
+    Answer, CreditBalance, Device, Direction as DeviceDirection, Fault, Io as DeviceIo,
+};
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
@@ -80,13 +82,8 @@ impl Model {
         (at, answer)
     }
 
-    /// What is left in its burst buckets at this moment: name, operations or bytes.
-    pub fn balances(&self, now: Nanos) -> Vec<(String, f64)> {
-        self.lock().device.balances(now)
-    }
-
-    /// The same when the last operation arrived.
-    pub fn credits(&self) -> Vec<(String, f64)> {
+    /// What was left in its burst buckets when the last operation arrived.
+    pub fn credits(&self) -> Vec<CreditBalance> {
         let shared = self.lock();
         shared.device.balances(shared.last)
     }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use blocklab_device::CreditBalance;
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Nanos, count, latency, rate, visible};
 
@@ -57,12 +58,12 @@ impl Panel {
     }
 
     /// What is left in every bucket now, in operations or bytes.
-    pub fn credits(&mut self, left: &[(String, f64)]) {
+    pub fn credits(&mut self, balances: &[CreditBalance]) {
         let now = self.now;
         let before = std::mem::take(&mut self.credits);
-        self.credits = left
+        self.credits = balances
             .iter()
-            .map(|(name, left)| {
+            .map(|CreditBalance { name, left, .. }| {
                 // Without time in between there is no rate.
                 let known = before
                     .iter()
@@ -169,6 +170,8 @@ fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_device::CreditUnit;
+
     use super::*;
 
     fn slice(ios: u64) -> Interval {
@@ -195,7 +198,12 @@ mod tests {
         for second in 1..=100 {
             panel.add(&slice(1_234_567 + second), Nanos::from_secs(second));
             let left = 5.4e6 - 2_900.0 * second as f64;
-            panel.credits(&[("gp2: burst credits".to_owned(), left)]);
+            panel.credits(&[CreditBalance {
+                name: "gp2: burst credits".to_owned(),
+                left,
+                capacity: 5.4e6,
+                unit: CreditUnit::Operations,
+            }]);
         }
         let lines = panel.lines();
         assert!(lines.len() <= LINES);
