@@ -17,8 +17,8 @@ pub fn record_unchanged(run: &str, store: &Store) -> Result<Record> {
 
 /// The Record, after a line that tells which one is meant if several have the name.
 fn announced(run: &str, stored: Stored) -> Record {
-    if stored.of_its_name > 1 {
-        let (id, runs) = (&stored.record.id, stored.of_its_name);
+    if stored.runs_of_name > 1 {
+        let (id, runs) = (&stored.record.id, stored.runs_of_name);
         terminal::inform(&format!(
             "`{run}` is {id}, the newest of {runs} runs of that name"
         ));

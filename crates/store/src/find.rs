@@ -70,8 +70,9 @@ pub(crate) struct Found {
     pub(crate) folder: PathBuf,
     /// It has no finished record.
     pub(crate) partial: bool,
-    /// How many runs have the name by which it was found, as their newest.
-    pub(crate) of_its_name: usize,
+    /// How many runs have the name by which it was found; it is the newest of them. 1 if it was found
+    /// by something else.
+    pub(crate) runs_of_name: usize,
 }
 
 impl Found {
@@ -80,7 +81,7 @@ impl Found {
         Self {
             folder: root.join(folder_name(id, partial)),
             partial,
-            of_its_name: 1,
+            runs_of_name: 1,
         }
     }
 }
@@ -129,11 +130,10 @@ pub(crate) fn find(
     }
 }
 
-fn found(root: &Path, folder: &Folder, of_its_name: usize) -> Found {
+fn found(root: &Path, folder: &Folder, runs_of_name: usize) -> Found {
     Found {
-        folder: root.join(folder.name()),
-        partial: folder.partial,
-        of_its_name,
+        runs_of_name,
+        ..Found::of_run(root, &folder.id, folder.partial)
     }
 }
 
@@ -143,19 +143,22 @@ fn fits(id: &str, spec: &str) -> bool {
     id.starts_with(spec) || last == Some(spec)
 }
 
-/// A run by the path of its folder or of its record.
+/// A run by the path of its folder or of its record; `None` if there is no folder or file at `spec`.
+/// Whether it holds a run shows only when it is read.
 pub(crate) fn by_path(spec: &str) -> Option<Found> {
     let folder = PathBuf::from(spec);
-    let run = if folder.is_dir() {
-        folder.as_path()
+    let run_folder = if folder.is_dir() {
+        &*folder
+    } else if folder.is_file() {
+        folder.parent()?
     } else {
-        folder.is_file().then(|| folder.parent())??
+        return None;
     };
-    let name = run.file_name().unwrap_or_default().to_string_lossy();
+    let name = run_folder.file_name().unwrap_or_default().to_string_lossy();
     Some(Found {
         partial: name.ends_with(PARTIAL),
         folder,
-        of_its_name: 1,
+        runs_of_name: 1,
     })
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn try_out(root: &Path) -> io::Result<()> {
     tried
 }
 
+/// The parent of a folder, and its name.
 fn split(folder: &Path) -> io::Result<(&Path, &str)> {
     let name = folder.file_name().and_then(|name| name.to_str());
     folder.parent().zip(name).ok_or_else(|| {
@@ -92,6 +93,14 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 
 pub(crate) fn flush(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+/// Removes a file; one that is not there need not be removed.
+pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 #[cfg(test)]

@@ -134,7 +134,8 @@ impl<H> Index<H> {
         known.and_then(|text| parse(&text)).or_else(|| {
             let found = Found::of_run(&self.root, &run.run.id, run.run.partial);
             let stored = load_found(found).ok()?;
-            parse(&(self.derive)(&stored.record).1)
+            let (_, text) = (self.derive)(&stored.record);
+            parse(&text)
         })
     }
 }
@@ -202,7 +203,7 @@ fn remember<H: Serialize>(
         if let (Some(front), Text::Held(text), false) =
             (front(indexed), &indexed.text, folder.partial)
         {
-            batch.add(at, &lines.line(folder, &front, text));
+            batch.add(at, &lines.line(folder, &front, text), text.len());
         }
     }
     for (at, kept) in lines.append(&batch) {

@@ -17,6 +17,7 @@ use crate::each;
 use crate::folder::{PARTIAL, RECORD};
 use crate::id::{self, is_id};
 use crate::spool::{SPOOL, SpoolError, unfinished};
+use crate::visible::as_visible;
 
 /// A run as one line of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -108,6 +109,7 @@ impl Folder {
     }
 }
 
+/// The name of the folder of a run; `partial`: the run has no end.
 pub(crate) fn folder_name(id: &str, partial: bool) -> String {
     let suffix = if partial { PARTIAL } else { "" };
     format!("{id}{suffix}")
@@ -298,24 +300,6 @@ struct Target {
     path: String,
 }
 
-impl Head {
-    /// The summary of a run that was not finished. Such runs are few, so their records are read.
-    fn new(record: Record) -> Self {
-        let targets = record.targets.into_iter();
-        Self {
-            format: record.format,
-            started_at: record.started_at,
-            status: record.status,
-            requested: Requested {
-                name: record.requested.name,
-                system: record.requested.system,
-            },
-            targets: targets.map(|facts| Target { path: facts.path }).collect(),
-            measurements: vec![IgnoredAny; record.measurements.len()],
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct Version {
     format: u32,
@@ -334,11 +318,12 @@ fn head(text: &str) -> Result<Head, BadRecord> {
 
 fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     let spool = path.join(SPOOL);
-    let head = if folder.partial && spool.is_file() {
-        Head::new(unfinished(&spool)?)
-    } else {
-        head(&fs::read_to_string(path.join(RECORD))?)?
-    };
+    if folder.partial && spool.is_file() {
+        // Unfinished runs are few, so their records are read whole.
+        let record = as_visible(unfinished(&spool)?);
+        return Ok(Listed::from_record(&folder.id, true, &record));
+    }
+    let head = head(&fs::read_to_string(path.join(RECORD))?)?;
     let status = if folder.partial {
         Status::Interrupted
     } else {

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use crate::folder::flush;
+use crate::folder::{flush, remove_if_there};
 
 /// A file next to the record: its name, and that of one that is being written.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub(crate) fn write(folder: &Path, what: Beside, text: &str) -> io::Result<()> {
     let turn = fs::File::open(folder)?;
     let _ = turn.lock();
     let fresh = folder.join(what.fresh);
-    gone(fs::remove_file(&fresh))?;
+    remove_if_there(&fresh)?;
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -69,16 +69,8 @@ pub(crate) fn write(folder: &Path, what: Beside, text: &str) -> io::Result<()> {
 
 /// Removes it, if there is one.
 pub(crate) fn delete(folder: &Path, what: Beside) -> io::Result<()> {
-    gone(fs::remove_file(folder.join(what.name)))?;
+    remove_if_there(&folder.join(what.name))?;
     flush(folder)
-}
-
-/// What is not there need not be removed.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }
 
 #[cfg(test)]

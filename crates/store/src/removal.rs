@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::folder::{PAGES, RECORD, flush};
+use crate::folder::{PAGES, RECORD, flush, remove_if_there};
 use crate::note::{NOTE, TAGS};
 use crate::spool::{FRESH_SPOOL, SPOOL};
 
@@ -94,10 +94,7 @@ impl Removal {
         // Files are removed through the open folder, so a link that takes its name has no effect.
         let opened = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         for name in &self.files {
-            match fs::remove_file(opened.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            remove_if_there(&opened.join(name))?;
         }
         match fs::remove_dir(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),

@@ -41,7 +41,7 @@ pub struct Stored {
     /// The run was killed, or is still running: this is what it had measured until then.
     pub partial: bool,
     /// How many runs have the name by which it was found; it is the newest of them.
-    pub of_its_name: usize,
+    pub runs_of_name: usize,
 }
 
 /// Why an operation of the store failed.
@@ -173,7 +173,7 @@ impl Store {
         }
     }
 
-    /// The last id in the store that is of the same 1/32 s.
+    /// The last id in the store that is of the same 1/32 s; `None` if none is.
     fn last_of_moment(&self, id: &str) -> Option<String> {
         let moment = &id[..id.len() - 2];
         let folders = fs::read_dir(&self.root).ok()?.flatten();
@@ -280,16 +280,12 @@ impl Store {
     /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
     /// record is no record or newer than this version, [`StoreError::Io`].
     pub fn load(&self, spec: &str) -> Result<Stored, StoreError> {
-        self.load_chosen(spec, Choice::Newest)
-    }
-
-    fn load_chosen(&self, spec: &str, choice: Choice) -> Result<Stored, StoreError> {
-        load_found(self.resolve(spec, choice)?)
+        load_found(self.resolve(spec, Choice::Newest)?)
     }
 
     /// The run that `spec` names alone: of several of its name, none.
     pub(crate) fn load_to_change(&self, spec: &str) -> Result<Stored, StoreError> {
-        self.load_chosen(spec, Choice::None)
+        load_found(self.resolve(spec, Choice::None)?)
     }
 
     /// As [`Store::load`], but with all texts as they are stored, for other programs.
@@ -298,12 +294,7 @@ impl Store {
     /// # Errors
     /// As [`Store::load`].
     pub fn load_unchanged(&self, spec: &str) -> Result<Stored, StoreError> {
-        self.read(spec, Choice::Newest).map(|(stored, _)| stored)
-    }
-
-    /// The run, and the text of its file.
-    fn read(&self, spec: &str, choice: Choice) -> Result<(Stored, String), StoreError> {
-        read_found(self.resolve(spec, choice)?)
+        read_found(self.resolve(spec, Choice::Newest)?).map(|(stored, _)| stored)
     }
 
     /// Keeps a note with the run that `spec` names, replacing an older one; `None` removes that. The
@@ -312,7 +303,7 @@ impl Store {
     /// # Errors
     /// As [`Store::load`]; [`StoreError::LongNote`].
     pub fn annotate(&self, spec: &str, text: Option<&str>) -> Result<Stored, StoreError> {
-        let mut stored = self.load_chosen(spec, Choice::None)?;
+        let mut stored = self.load_to_change(spec)?;
         let folder = stored.file.parent().unwrap_or(Path::new("."));
         let file = folder.join(NOTE.name);
         match text {
@@ -399,11 +390,7 @@ impl Store {
     fn resolve(&self, spec: &str, choice: Choice) -> Result<Found, StoreError> {
         // A whole id needs no look at all the others.
         if checked(spec).is_ok() && self.finished(spec).join(RECORD).is_file() {
-            return Ok(Found {
-                folder: self.finished(spec),
-                partial: false,
-                of_its_name: 1,
-            });
+            return Ok(Found::of_run(&self.root, spec, false));
         }
         if let Some(newest) = self.newest_of_tag(spec) {
             return Ok(Found::of_run(&self.root, &newest?, false));
@@ -457,7 +444,7 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
     let Found {
         folder,
         partial,
-        of_its_name,
+        runs_of_name,
     } = found;
     let file = run_file(folder);
     let (mut record, text) = if file.ends_with(SPOOL) {
@@ -489,7 +476,7 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
         record,
         file,
         partial,
-        of_its_name,
+        runs_of_name,
     };
     Ok((stored, text))
 }
@@ -522,7 +509,11 @@ fn checked(id: &str) -> Result<&str, StoreError> {
     }
 }
 
-fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + 'a {
+/// What an error of the kernel becomes: what was being done, and with which file.
+pub(crate) fn io_error<'a>(
+    doing: &'static str,
+    path: &'a Path,
+) -> impl Fn(io::Error) -> StoreError + 'a {
     move |why| StoreError::Io {
         doing,
         path: path.to_path_buf(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::find::FindError;
 use crate::listing::{self, Listed, folder_name};
 use crate::note::{self, TAGS};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, io_error};
 
 /// What names the newest run of a tag, before the tag.
 const OF_TAG: &str = "tag:";
@@ -54,11 +54,7 @@ impl Store {
         } else {
             note::write(folder, TAGS, &tags.join("\n"))
         };
-        done.map_err(|why| StoreError::Io {
-            doing: "write",
-            path: folder.join(TAGS.name),
-            why,
-        })?;
+        done.map_err(io_error("write", &folder.join(TAGS.name)))?;
         Ok((stored.record.id, tags))
     }
 

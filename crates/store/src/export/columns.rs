@@ -146,7 +146,7 @@ fn requested(job: Option<&JobResult>) -> Named {
     ]
 }
 
-/// 0 stands for a count that another program did not report.
+/// A count as a cell has it; 0, which another program did not report, becomes an empty one.
 fn known(count: Option<u32>) -> Option<u64> {
     count.filter(|count| *count > 0).map(u64::from)
 }
@@ -294,6 +294,7 @@ fn slice_direction(name: &str, length: Option<u64>, did: Option<IntervalDirectio
     ]
 }
 
+/// A named cell; here as below, `None` is an empty one.
 fn text(name: &str, value: Option<&String>) -> (String, Cell) {
     (name.into(), Cell::Text(value.cloned()))
 }
@@ -310,7 +311,7 @@ fn real(name: &str, value: Option<f64>) -> (String, Cell) {
     (name.into(), Cell::Figure(value))
 }
 
-/// The name of a choice in the Record's JSON, so that both exports use the same.
+/// The name of a choice in the Record's JSON, so that both exports use the same; every choice has one.
 fn word(choice: &impl Serialize) -> Option<String> {
     let value = serde_json::to_value(choice).ok()?;
     value.as_str().map(str::to_owned)

@@ -53,23 +53,25 @@ pub(super) struct Known {
     pub(super) kept: Kept,
 }
 
-/// Lines that are written at once, each with the place of what it belongs to.
+/// Lines that are written at once.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     text: String,
+    /// The place of each line's run among those of the caller, and where the line is in `text`.
     parts: Vec<(usize, Kept)>,
 }
 
 impl Batch {
-    /// Adds a line for what has this place.
-    pub(super) fn add(&mut self, place: usize, (line, text_bytes): &(String, usize)) {
+    /// Adds the line of the run at this place of the caller's list. Its last `text_bytes` bytes before
+    /// the line end are the text of the run. A line that is too long is left out.
+    pub(super) fn add(&mut self, place: usize, line: &str, text_bytes: usize) {
         if line.len() > LONGEST {
             return;
         }
         let kept = Kept {
             at: self.text.len() as u64,
             bytes: line.len(),
-            text_bytes: *text_bytes,
+            text_bytes,
         };
         self.parts.push((place, kept));
         self.text.push_str(line);
@@ -174,17 +176,18 @@ impl Lines {
         Ok(file)
     }
 
-    /// The line of a run, and how many bytes of it are `text`.
-    pub(super) fn line(&self, folder: &Folder, front: &str, text: &str) -> (String, usize) {
-        (line::write(self.version, folder, front, text), text.len())
+    /// The line of a run.
+    pub(super) fn line(&self, folder: &Folder, front: &str, text: &str) -> String {
+        line::write(self.version, folder, front, text)
     }
 
-    /// Adds lines. Gives where each is now; nothing where they could not be written.
+    /// Writes lines at the end of the file. Returns the caller's place of each run and where its line
+    /// is now; nothing if they could not be written.
     pub(super) fn append(&mut self, batch: &Batch) -> Vec<(usize, Kept)> {
         if batch.parts.is_empty() || self.is_refused {
             return Vec::new();
         }
-        let Ok(begins_at) = self.add(&batch.text) else {
+        let Ok(begins_at) = self.write_at_end(&batch.text) else {
             self.is_refused = true;
             return Vec::new();
         };
@@ -195,8 +198,9 @@ impl Lines {
         batch.parts.iter().map(moved).collect()
     }
 
-    /// Where the text begins in the file.
-    fn add(&mut self, text: &str) -> io::Result<u64> {
+    /// Writes a text at the end of the file, which is created if there is none. Returns the position at
+    /// which the text begins.
+    fn write_at_end(&mut self, text: &str) -> io::Result<u64> {
         let mut file = match &self.file {
             Some(file) => file,
             None => self
@@ -208,7 +212,7 @@ impl Lines {
         Ok(file.stream_position()?.saturating_sub(text.len() as u64))
     }
 
-    /// The text at the end of a line.
+    /// The text at the end of a line; `None` if the line is not there any more.
     pub(super) fn text(&self, kept: &Kept) -> Option<String> {
         let mut line = vec![0; kept.bytes];
         self.file.as_ref()?.read_exact_at(&mut line, kept.at).ok()?;
@@ -224,7 +228,7 @@ fn copy_line(reader: &mut BufReader<&File>, line: &mut Vec<u8>) -> io::Result<us
     rest.read_until(b'\n', line)
 }
 
-/// The file, to read and to add to, or only to read.
+/// The file, to read and to add to, or only to read; `None` if there is none that can be trusted.
 fn opened(root: &Path) -> Option<File> {
     let path = root.join(NAME);
     // A link could lead to anything, and a pipe would never end.

@@ -135,7 +135,7 @@ impl Progress {
         self.record.as_ref()
     }
 
-    /// The measurement that goes on.
+    /// The measurement that has begun and not ended, if there is one.
     pub const fn current(&self) -> Option<&Current> {
         self.current.as_ref()
     }
@@ -165,8 +165,9 @@ impl Progress {
         Some(record)
     }
 
-    /// The lines that amount to the same.
-    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+    /// The lines, without the head, from which [`Progress::read`] makes this progress again.
+    /// They are shorter than those that were read: only the last frame has the measurement so far.
+    pub(super) fn needed_lines(&self) -> impl Iterator<Item = Line<'_>> {
         use std::borrow::Cow::Borrowed;
         let record = self.record.iter().flat_map(|record| &record.measurements);
         let measured = record.map(|measured| Line::Measured(Borrowed(measured)));

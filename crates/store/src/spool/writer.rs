@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::line::{Begun, Frame, Head, Line};
 use super::progress::{Progress, SpoolError};
 use super::{FORMAT, FRESH_SPOOL, SPOOL};
-use crate::folder::{self, flush};
+use crate::folder::{self, flush, remove_if_there};
 use crate::removal::Removal;
 
 /// The spool of a run that goes on. The run that has it open holds its lock.
@@ -104,6 +104,7 @@ impl Spool {
         Ok(())
     }
 
+    /// Adds a line; `is_flushed`: it is on the disk when this returns.
     fn append(&mut self, line: &str, is_flushed: bool) -> io::Result<()> {
         let written = self.try_append(line, is_flushed);
         written.map_err(|why| {
@@ -138,7 +139,7 @@ impl Spool {
             SpoolError::Io(error) => error,
             other => io::Error::other(other),
         })?;
-        let lines: String = progress.lines().map(|line| line.text()).collect();
+        let lines: String = progress.needed_lines().map(|line| line.text()).collect();
         let head = self.head.clone();
         let (file, head, bytes) = replace(&self.folder, |_| head.clone(), &lines)?;
         *self = Self {
@@ -195,10 +196,7 @@ fn write_fresh(
     head: impl Fn(bool) -> String,
     lines: &str,
 ) -> io::Result<(File, String, u64)> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove_if_there(path)?;
     let mut file = OpenOptions::new()
         .append(true)
         .create_new(true)
