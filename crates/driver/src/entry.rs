@@ -28,6 +28,8 @@ pub(super) fn permitted(job: &Job, files: &[TargetFile]) -> Result<(), Error> {
 }
 
 impl Entry {
+    /// How the files of a job are opened, and a note if that is not what the job prefers. Files are
+    /// opened to try, and closed again.
     pub(super) fn decide(job: &Job, files: &[TargetFile]) -> Result<(Self, Option<Note>), Error> {
         let write = writes(job);
         let is_model = emulated(job, files)?.is_some();

@@ -228,7 +228,8 @@ impl Journalled {
         }
     }
 
-    fn release(&mut self) -> io::Result<()> {
+    /// Enters the writes that were held back in the journal, and then submits them.
+    fn submit_held(&mut self) -> io::Result<()> {
         if self.held.is_empty() {
             return Ok(());
         }
@@ -278,7 +279,7 @@ impl Target for Journalled {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.release()?;
+        self.submit_held()?;
         self.inner.flush()
     }
 
@@ -288,7 +289,7 @@ impl Target for Journalled {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> io::Result<()> {
-        self.release()?;
+        self.submit_held()?;
         self.inner.wait(at_least, until, done)?;
         self.note_ends(done);
         Ok(())

@@ -3,12 +3,16 @@
 use blocklab_record::{ErrorCount, ErrorKind};
 use blocklab_units::Nanos;
 use blocklab_worker::Window;
-use blocklab_workload::{Job, MinRate, Rate};
+use blocklab_workload::{Direction, Job, MinRate, Rate};
 
-use super::workers::{MOVING, WorkerStatus, moved};
+use super::workers::{WorkerStatus, moved};
 
-/// Operations and bytes, by direction.
-type Totals = ([u64; 3], [u64; 3]);
+/// The counts of a job at one moment, by direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Totals {
+    ios: [u64; 3],
+    bytes: [u64; 3],
+}
 
 /// The rates of one job, judged span by span.
 #[derive(Debug, Clone)]
@@ -54,9 +58,10 @@ impl MinRates {
     /// Whether a rate was missed over the span that ends now. A span ends with a completion, so a job
     /// that pauses is not judged meanwhile.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
-        let ios = moved(members, self.job, |counters| counters.ios.get());
-        let bytes = moved(members, self.job, |counters| counters.bytes.get());
-        let totals = (ios, bytes);
+        let totals = Totals {
+            ios: moved(members, self.job, |counters| counters.ios.get()),
+            bytes: moved(members, self.job, |counters| counters.bytes.get()),
+        };
         let has_completed = totals != std::mem::replace(&mut self.seen, totals);
         let settled = self.measure_from.saturating_add(self.rule.settle);
         let is_first = self.last < settled;
@@ -71,19 +76,25 @@ impl MinRates {
         if is_first {
             return false;
         }
-        self.missed = self.judge(before, span, now);
+        self.missed = self.missed_since(before, span, now);
         self.missed.is_some()
     }
 
-    /// The first direction that was too slow since `before`.
-    fn judge(&self, before: Totals, span: f64, now: Nanos) -> Option<ErrorCount> {
-        MOVING.into_iter().find_map(|direction| {
+    /// The first direction that was too slow since `before`, in a span of this many seconds.
+    fn missed_since(&self, before: Totals, span: f64, now: Nanos) -> Option<ErrorCount> {
+        Direction::MOVING.into_iter().find_map(|direction| {
             let index = direction as usize;
-            let (after, before, min_rate, unit) = match self.rule.rates[index]? {
-                Rate::Iops(min_rate) => (self.before.0, before.0, min_rate, "operations"),
-                Rate::Bytes(min_rate) => (self.before.1, before.1, min_rate, "bytes"),
+            // `look` has set the counts of the next span, which begins where this one ends.
+            let after = &self.before;
+            let (moved, min_rate, unit) = match self.rule.rates[index]? {
+                Rate::Iops(min_rate) => {
+                    (after.ios[index] - before.ios[index], min_rate, "operations")
+                }
+                Rate::Bytes(min_rate) => {
+                    (after.bytes[index] - before.bytes[index], min_rate, "bytes")
+                }
             };
-            let rate = (after[index] - before[index]) as f64 / span;
+            let rate = moved as f64 / span;
             (rate < min_rate).then(|| ErrorCount {
                 kind: ErrorKind::Rate,
                 message: format!("{rate:.0} {unit} per second, fewer than {min_rate:.0}"),

@@ -105,7 +105,7 @@ impl OpenSet {
         true
     }
 
-    /// A place in which the file is open now.
+    /// A place in which the file is open now; `None` if no place is idle, or after a failure.
     fn place_for(&mut self, file: usize) -> Option<usize> {
         if self.failure.is_some() {
             return None;

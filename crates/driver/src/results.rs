@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use blocklab_record::{
     Accounting, ByPriority, Carrier, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
-    LatencySum, Measurement, Note, NoteLevel, PaceKind, Stopped, ThreadUse, Verified,
+    Measurement, Note, NoteLevel, PaceKind, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
 use blocklab_worker::{
-    DirectionCounters, JobLog, KeptMiscompare, PriorityTable, Progress, Window, latency_sum,
+    DirectionCounters, JobLog, KeptMiscompare, LatencyHistogram, PriorityTable, Progress, Window,
+    latency_sum,
 };
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
@@ -202,7 +203,8 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
     }
 }
 
-/// Operations or bytes a second that a job requested, all directions together.
+/// Operations a second and bytes a second that a job requested, all directions together; `None` for a
+/// unit in which it requested no rate.
 fn requested(job: &Job) -> (Option<f64>, Option<f64>) {
     match job.pace {
         Pace::Closed => (None, None),
@@ -227,6 +229,7 @@ fn requested(job: &Job) -> (Option<f64>, Option<f64>) {
     }
 }
 
+/// A rate as operations a second, or as bytes a second.
 const fn in_its_unit(rate: Rate) -> (Option<f64>, Option<f64>) {
     match rate {
         Rate::Iops(iops) => (Some(iops), None),
@@ -346,6 +349,7 @@ fn kept_miscompares(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscomp
         .collect()
 }
 
+/// The log of each worker that keeps one, with the name of its job.
 fn logs(run: Run<'_>, workers: &Workers, windows: &[Window]) -> Vec<(String, JobLog)> {
     let kept = workers.members.iter().filter_map(|member| {
         let job = &run.workload.jobs[member.job];
@@ -362,6 +366,7 @@ fn logs(run: Run<'_>, workers: &Workers, windows: &[Window]) -> Vec<(String, Job
     kept.collect()
 }
 
+/// How far the writes of each worker came that verifies them, with the name of its job.
 fn progress(run: Run<'_>, workers: &Workers) -> Vec<(String, Progress)> {
     workers
         .members
@@ -373,13 +378,12 @@ fn progress(run: Run<'_>, workers: &Workers) -> Vec<(String, Progress)> {
         .collect()
 }
 
-/// The sum of the depths that the threads found.
+/// The sum of the depths that the threads found; `None` if none has found one.
 fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
-    // The counter holds one more than the depth; 0 is a search without a result.
-    let found = members
+    members
         .iter()
-        .filter_map(|member| member.recorder.found_depth.get().checked_sub(1));
-    found.reduce(|sum, depth| sum + depth).map(|sum| sum as u32)
+        .filter_map(|member| member.recorder.found_depth())
+        .reduce(|sum, depth| sum + depth)
 }
 
 /// Direction and age of the operations that were given up; empty while they are still waited for.
@@ -413,26 +417,14 @@ fn directions(
             .filter_map(|counters| counters.by_priority.as_ref())
             .collect();
         let by_priority = PriorityTable::sum(&tables);
-        let completion = measured(latency_sum(
-            by_thread
-                .iter()
-                .filter_map(|counters| counters.completion.as_ref()),
-        ));
+        let completion = measured(&by_thread, |counters| counters.completion.as_ref());
         let service = latency_sum(by_thread.iter().map(|counters| &counters.service));
         let mut result = DirectionResult {
             ios,
             bytes: by_thread.iter().map(|counters| counters.bytes.get()).sum(),
             service: service.to_latency(),
-            response: measured(latency_sum(
-                by_thread
-                    .iter()
-                    .filter_map(|counters| counters.response.as_ref()),
-            )),
-            submit: measured(latency_sum(
-                by_thread
-                    .iter()
-                    .filter_map(|counters| counters.submit.as_ref()),
-            )),
+            response: measured(&by_thread, |counters| counters.response.as_ref()),
+            submit: measured(&by_thread, |counters| counters.submit.as_ref()),
             detail: detail(completion, by_priority, direction, samples),
         };
         // An operation that was given up has taken at least as long as its age.
@@ -447,8 +439,12 @@ fn directions(
     results
 }
 
-/// `None` if nothing was measured.
-fn measured(sum: LatencySum) -> Option<Latency> {
+/// A latency that only some jobs measure, of all threads together; `None` if it was not measured.
+fn measured(
+    by_thread: &[&DirectionCounters],
+    of_thread: fn(&DirectionCounters) -> Option<&LatencyHistogram>,
+) -> Option<Latency> {
+    let sum = latency_sum(by_thread.iter().filter_map(|counters| of_thread(counters)));
     (sum.max > 0).then(|| sum.to_latency())
 }
 

@@ -3,11 +3,11 @@
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::Nanos;
 use blocklab_worker::{Recorder, Window};
-use blocklab_workload::Job;
+use blocklab_workload::{Direction, Job};
 
 use super::interval_ticker::Counted;
 use super::usage::Used;
-use super::workers::{MOVING, WorkerStatus};
+use super::workers::WorkerStatus;
 
 /// Length of the intervals of a series: a second. A run of more than an hour has at most 3,600 of
 /// them, each of whole seconds, so that the Record of a simulated day stays small; one of less than
@@ -120,7 +120,7 @@ impl IntervalSeries {
                 }
             })
             .collect();
-        let sums = MOVING.map(|direction| {
+        let sums = Direction::MOVING.map(|direction| {
             let counters = recorders
                 .iter()
                 .filter_map(|recorder| recorder.counters(direction));

@@ -93,7 +93,7 @@ struct Simulation {
 impl Simulation {
     fn new(run: Run<'_>, models: &[Model], start: Nanos) -> Result<Self, Error> {
         let jobs = &run.workload.jobs;
-        let mut workers = Workers::new(jobs, true);
+        let mut workers = Workers::new(jobs);
         let mut sim_workers = Vec::new();
         let shared = Shared::new(jobs, run.targets.iter().map(Vec::len));
         let mut allowances = Allowances::new(jobs);
@@ -105,7 +105,7 @@ impl Simulation {
             for thread in 0..job.threads {
                 let first = workers.members.len();
                 let counts = common.map(|first: usize| &workers.members[first].recorder);
-                let (parts, members) = allowances.thread(&group, jobs, &stopper, counts);
+                let (parts, members) = allowances.take_for_thread(&group, jobs, &stopper, counts);
                 // Later workers of the group count for the members of the first.
                 if common.is_none() {
                     workers.members.extend(members);

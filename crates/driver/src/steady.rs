@@ -4,9 +4,7 @@ use blocklab_record::SteadyRound;
 use blocklab_stats::{SNIA_ROUNDS, slope, snia};
 use blocklab_units::Nanos;
 use blocklab_worker::Recorder;
-use blocklab_workload::{Steady, SteadyVariable, Stop};
-
-use super::workers::MOVING;
+use blocklab_workload::{Direction, Steady, SteadyVariable, Stop};
 
 /// The rounds of a steady-state rule.
 #[derive(Debug, Clone)]
@@ -133,7 +131,7 @@ impl Rounds {
 fn totals<'r>(recorders: impl Iterator<Item = &'r Recorder>) -> [f64; 3] {
     let mut totals = [0.0; 3];
     for recorder in recorders {
-        for direction in MOVING {
+        for direction in Direction::MOVING {
             let Some(counters) = recorder.counters(direction) else {
                 continue;
             };

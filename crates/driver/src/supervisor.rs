@@ -30,11 +30,25 @@ pub(crate) struct Supervisor<'a> {
     uses_uring: bool,
     expected_threads: u32,
     watch: Watch<'a>,
-    /// How often the observer asks for the measurement so far, and when it is due next.
-    status: Option<(Nanos, Nanos)>,
-    /// When the next frame is due, and how many slices the frames before it held; `None`: the observer
-    /// keeps none.
-    next_frame: Option<(Nanos, usize)>,
+    /// `None`: the observer does not ask for the measurement so far.
+    next_status: Option<NextStatus>,
+    /// `None`: the observer keeps no frames.
+    next_frame: Option<NextFrame>,
+}
+
+/// The next report of the measurement so far.
+#[derive(Clone, Copy)]
+struct NextStatus {
+    every: Nanos,
+    due: Nanos,
+}
+
+/// The next frame.
+#[derive(Clone, Copy)]
+struct NextFrame {
+    due: Nanos,
+    /// How many slices of the series the frames before it held.
+    slices_before: usize,
 }
 
 impl<'a> Supervisor<'a> {
@@ -54,17 +68,22 @@ impl<'a> Supervisor<'a> {
             uses_uring: engines.any(|engine| matches!(engine, Engine::IoUring(_))),
             expected_threads: usage::thread_count(),
             watch: Watch::new(run, control, ClockKind::Real, frame.start, used, observer),
-            status: status.map(|every| (every, frame.start.saturating_add(every))),
-            next_frame: observer
-                .keeps_frames()
-                .then(|| (frame.start.saturating_add(FRAME), 0)),
+            next_status: status.map(|every| NextStatus {
+                every,
+                due: frame.start.saturating_add(every),
+            }),
+            next_frame: observer.keeps_frames().then(|| NextFrame {
+                due: frame.start.saturating_add(FRAME),
+                slices_before: 0,
+            }),
             run,
             control,
             frame,
         }
     }
 
-    /// Returns when every thread has ended or has been given up.
+    /// Returns when every thread has ended or has been given up: with the usage before and after, and
+    /// what was observed.
     pub(crate) fn until_the_end(
         mut self,
         threads: &mut Threads,
@@ -73,9 +92,9 @@ impl<'a> Supervisor<'a> {
         let clock = self.run.clock;
         while !threads.is_complete() {
             let now = clock.now();
-            let patience = self.patience(threads, now);
-            let ended = threads.await_end(patience);
-            self.slept(patience, clock.now().since(now));
+            let sleep = self.time_to_next_check(threads, now);
+            let ended = threads.await_end(sleep);
+            self.count_standstill(sleep, clock.now().since(now));
             if ended {
                 threads.workers.end_others();
             }
@@ -98,7 +117,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// How long to sleep: to the next tick, or shorter when a thread is late.
-    fn patience(&self, threads: &Threads, now: Nanos) -> Duration {
+    fn time_to_next_check(&self, threads: &Threads, now: Nanos) -> Duration {
         let mut working = threads
             .members()
             .iter()
@@ -113,7 +132,7 @@ impl<'a> Supervisor<'a> {
 
     /// Counts a sleep that took far longer than requested: the process or its machine was stopped, or
     /// no processor was left for it. A busy machine delays a thread only by milliseconds.
-    fn slept(&mut self, requested: Duration, took: Nanos) {
+    fn count_standstill(&mut self, requested: Duration, took: Nanos) {
         let over = Duration::from(took).saturating_sub(requested);
         if over >= STANDSTILL {
             let stood_still = &mut self.watch.seen.stood_still;
@@ -138,10 +157,10 @@ impl<'a> Supervisor<'a> {
 
     fn report_status(&mut self, threads: &Threads, observer: &mut dyn Observer, now: Nanos) {
         let is_requested = observer.is_requested();
-        match self.status.filter(|(_, due)| now >= *due) {
-            Some((every, due)) => self.status = Some((every, due.saturating_add(every))),
-            None if is_requested => {}
-            None => return,
+        match &mut self.next_status {
+            Some(next) if now >= next.due => next.due = next.due.saturating_add(next.every),
+            _ if is_requested => {}
+            _ => return,
         }
         let measured = self.so_far(threads, now);
         observer.event(Event::Status(&measured));
@@ -149,16 +168,18 @@ impl<'a> Supervisor<'a> {
 
     /// Reports the frame that is due. After a standstill it includes all slices that ended meanwhile.
     fn report_frame(&mut self, threads: &Threads, observer: &mut dyn Observer, now: Nanos) {
-        let Some((due, held)) = self.next_frame.filter(|(due, _)| now >= *due) else {
+        let Some(frame) = self.next_frame.filter(|frame| now >= frame.due) else {
             return;
         };
         let mut measured = self.so_far(threads, now);
         omit_moments(&mut measured);
         let series = &self.watch.seen.series;
-        measured.series = series[held..].to_vec();
-        let missed = now.since(due).0 / FRAME.0;
-        let next = due.saturating_add(Nanos(FRAME.0 * (missed + 1)));
-        self.next_frame = Some((next, series.len()));
+        measured.series = series[frame.slices_before..].to_vec();
+        let missed = now.since(frame.due).0 / FRAME.0;
+        self.next_frame = Some(NextFrame {
+            due: frame.due.saturating_add(Nanos(FRAME.0 * (missed + 1))),
+            slices_before: series.len(),
+        });
         observer.event(Event::Frame {
             so_far: &measured,
             elapsed: now.since(self.frame.start),

@@ -229,6 +229,8 @@ impl ThreadSpec {
         self.stopper.request(Stopped::Error);
     }
 
+    /// Makes everything that the thread needs to drive its worker: buffers with content, the worker,
+    /// the target with its open files, and what fills and checks the buffers.
     fn prepare(&mut self) -> Result<ThreadState, Error> {
         let parts = std::mem::take(&mut self.parts);
         let job = &self.job;
@@ -243,7 +245,7 @@ impl ThreadSpec {
             }
         }
         let sizes: Vec<u64> = self.files.iter().map(|file| file.size).collect();
-        let with = Parts {
+        let common = Parts {
             thread: self.thread,
             seed: self.seed,
             sizes: &sizes,
@@ -252,11 +254,11 @@ impl ThreadSpec {
             shared: &self.shared,
             keys: self.keys.clone(),
         };
-        let worker = Worker::new(parts, with).map_err(|invalid| Error::Job {
+        let worker = Worker::new(parts, common).map_err(|invalid| Error::Job {
             job: job.name.clone(),
             invalid,
         })?;
-        let (target, keeps) = self.target(&buffers)?;
+        let (target, keeps_data) = self.target(&buffers)?;
         let note = target
             .note()
             .map(|text| Note::new(NoteLevel::Approximated, &*job.name, text));
@@ -264,9 +266,11 @@ impl ThreadSpec {
             Some(journal) => ToDrive.visit(Journalled::new(target, journal, depth)),
             None => target,
         };
-        let check = self.data_check().filter(|_| keeps).map(Box::new);
+        let check = self.data_check().filter(|_| keeps_data).map(Box::new);
         // Direct operations leave nothing in the page cache.
-        let every = job.drop_cache_every.filter(|_| keeps && !self.entry.direct);
+        let every = job
+            .drop_cache_every
+            .filter(|_| keeps_data && !self.entry.direct);
         let drop_cache = every.map(|every| Box::new(DropCache::new(&self.files, every.0)));
         Ok(ThreadState {
             worker,
@@ -397,7 +401,7 @@ fn pin(job: &Job, thread: u32) {
     }
 }
 
-/// Gives the calling thread its priorities; returns what the kernel refused.
+/// Gives the calling thread its priorities. Returns a note if the kernel refused one.
 fn set_priorities(job: &Job) -> Option<Note> {
     const WHO_PROCESS: libc::c_int = 1;
     let Priority { nice, io } = job.priority;

@@ -25,7 +25,8 @@ pub(super) struct ThreadGroup {
     own_files: Vec<Range<usize>>,
 }
 
-/// In the order of the jobs.
+/// The groups of a run: one for each job that is in no pool, and one for each pool, where its first
+/// job is.
 pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<ThreadGroup> {
     let mut thread_groups: Vec<ThreadGroup> = Vec::new();
     let mut pools: BTreeMap<&str, usize> = BTreeMap::new();
@@ -53,6 +54,7 @@ pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Th
 }
 
 impl ThreadGroup {
+    /// Adds a job to the group of its pool: the group opens its targets and has buffers for its blocks.
     fn join(&mut self, job: &Job, index: usize, files: &[TargetFile]) {
         self.jobs.push(index);
         // Jobs of a pool often share targets. One whose targets are there in the same order uses them,
@@ -96,8 +98,10 @@ impl ThreadGroup {
     }
 }
 
-/// What each job may do of its group's work.
-pub(super) struct Allowances(BTreeMap<usize, Allowance>);
+/// What each job may do of its group's work, until a thread takes it.
+pub(super) struct Allowances {
+    by_job: BTreeMap<usize, Allowance>,
+}
 
 impl Allowances {
     pub(super) fn new(jobs: &[Job]) -> Self {
@@ -118,12 +122,13 @@ impl Allowances {
                 allowances.insert(index, Allowance::new(Arc::clone(&shares), member));
             }
         }
-        Self(allowances)
+        Self { by_job: allowances }
     }
 
-    /// The parts of the next thread of a group, and the status of its jobs for the results. Threads
-    /// that count together have one recorder.
-    pub(super) fn thread(
+    /// The parts of the next thread of a group, and the status of its jobs for the results. A job with
+    /// an allowance has one thread, which takes it. Threads that count together have one recorder,
+    /// `common`.
+    pub(super) fn take_for_thread(
         &mut self,
         group: &ThreadGroup,
         jobs: &[Job],
@@ -144,7 +149,7 @@ impl Allowances {
                 job: job.clone(),
                 files: files.clone(),
                 recorder: Arc::clone(&recorder),
-                allowance: self.0.remove(index),
+                allowance: self.by_job.remove(index),
             };
             (parts, WorkerStatus::new(*index, recorder, stopper))
         })

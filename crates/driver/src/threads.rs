@@ -71,7 +71,7 @@ impl Threads {
         let (end_sender, endings) = channel();
         let (ready_sender, ready) = channel::<Ready>();
         let mut threads = Self {
-            workers: Workers::new(&run.workload.jobs, false),
+            workers: Workers::new(&run.workload.jobs),
             handles: Vec::new(),
             gate: Arc::default(),
             endings,
@@ -106,7 +106,7 @@ impl Threads {
             }
             let stopper = Arc::new(Stopper::default());
             for thread in 0..group.job.threads {
-                let (parts, members) = allowances.thread(&group, jobs, &stopper, None);
+                let (parts, members) = allowances.take_for_thread(&group, jobs, &stopper, None);
                 let thread = ThreadSpec {
                     number: self.workers.members.len(),
                     thread,
@@ -265,7 +265,8 @@ fn shared(run: Run<'_>) -> Shared {
     }
 }
 
-/// How the threads of a group open their targets, after checking that all its jobs may use them.
+/// How the threads of a group open their targets, with a note if that is not what the job prefers, after
+/// checking that all its jobs may use them.
 fn entry(
     run: Run<'_>,
     group: &ThreadGroup,

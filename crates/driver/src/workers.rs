@@ -35,16 +35,13 @@ pub(crate) fn members_of(
     members.iter().filter(move |member| member.job == job)
 }
 
-/// The directions that move data, in the order of their numbers.
-pub(crate) const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
-
 /// The sum of one counter of a job, by direction.
 pub(crate) fn moved(
     members: &[WorkerStatus],
     job: usize,
     what: fn(&DirectionCounters) -> u64,
 ) -> [u64; 3] {
-    MOVING.map(|direction| {
+    Direction::MOVING.map(|direction| {
         let by_thread =
             members_of(members, job).filter_map(|member| member.recorder.counters(direction));
         by_thread.map(what).sum()
@@ -62,11 +59,12 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// No workers yet.
-    pub(crate) fn new(jobs: &[Job], direct: bool) -> Self {
+    /// No workers yet. A model has no page cache, so O_DIRECT counts as in force until a thread that
+    /// opens files sets it.
+    pub(crate) fn new(jobs: &[Job]) -> Self {
         Self {
             members: Vec::new(),
-            direct: vec![direct; jobs.len()],
+            direct: vec![true; jobs.len()],
             ends_others: jobs.iter().map(|job| job.ends_others).collect(),
             notes: Vec::new(),
         }

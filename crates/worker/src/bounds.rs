@@ -8,7 +8,10 @@ use blocklab_workload::{Extent, Invalid, Job, TargetOrder};
 
 /// A request that all workers of a job end.
 #[derive(Debug, Default)]
-pub struct Stopper(AtomicU8);
+pub struct Stopper {
+    /// One more than the index of the reason in [`REASONS`]; 0: no end was requested.
+    reason: AtomicU8,
+}
 
 const REASONS: [Stopped; 7] = [
     Stopped::Runtime,
@@ -29,18 +32,18 @@ impl Stopper {
             .expect("every reason has its place");
         // Fails if another reason came first, which is kept.
         let _ = self
-            .0
+            .reason
             .compare_exchange(0, position as u8 + 1, Relaxed, Relaxed);
     }
 
     #[inline]
     pub(crate) fn is_requested(&self) -> bool {
-        self.0.load(Relaxed) != 0
+        self.reason.load(Relaxed) != 0
     }
 
     /// Why the end was requested; `None` while it was not.
     pub fn reason(&self) -> Option<Stopped> {
-        let code = usize::from(self.0.load(Relaxed));
+        let code = usize::from(self.reason.load(Relaxed));
         code.checked_sub(1).map(|position| REASONS[position])
     }
 }

@@ -69,14 +69,16 @@ impl DepthSearch {
         if now < self.window_end {
             return None;
         }
-        let held = self.quick as f64 * 100.0 >= self.target.percentile * self.all as f64;
+        let met_target = self.quick as f64 * 100.0 >= self.target.percentile * self.all as f64;
         (self.quick, self.all) = (0, 0);
         self.window_end = now.saturating_add(self.target.window);
-        self.judge(held)
+        self.end_window(met_target)
     }
 
-    fn judge(&mut self, held: bool) -> Option<FoundDepth> {
-        if held {
+    /// Ends a window in which the depth met the target or not: the search goes on with another depth,
+    /// or ends and returns the depth.
+    fn end_window(&mut self, met_target: bool) -> Option<FoundDepth> {
+        if met_target {
             self.holds = self.depth;
         } else {
             self.fails = self.depth;

@@ -18,15 +18,13 @@ pub(crate) struct DirectionPacers {
     chosen: Direction,
 }
 
-pub(crate) const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
-
 impl DirectionPacers {
     pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let Pace::ByDirection { rates, poisson } = job.pace else {
             return None;
         };
         let shares = [job.mix.read, job.mix.write, job.mix.trim];
-        let pacers = MOVING.map(|direction| {
+        let pacers = Direction::MOVING.map(|direction| {
             let pace = match rates[direction as usize] {
                 None => Pace::Closed,
                 Some(rate) if poisson => Pace::OpenPoisson(rate),
@@ -66,7 +64,7 @@ impl DirectionPacers {
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
         let drawn = *self.drawn.get_or_insert_with(|| requests.direction());
         let mut soonest = None::<Nanos>;
-        for direction in [drawn].into_iter().chain(MOVING) {
+        for direction in [drawn].into_iter().chain(Direction::MOVING) {
             let Some(pacer) = &self.pacers[direction as usize] else {
                 continue;
             };
@@ -100,7 +98,7 @@ impl DirectionPacers {
 
     /// Arrivals of each direction that were due by `end` and have not begun.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
-        MOVING.map(|direction| {
+        Direction::MOVING.map(|direction| {
             self.pacers[direction as usize]
                 .as_mut()
                 .map_or_else(Missed::default, |pacer| pacer.overdue(end, len))

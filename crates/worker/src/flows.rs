@@ -7,13 +7,24 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use blocklab_units::Nanos;
 use blocklab_workload::{Flow, Job};
 
-/// The operations that the jobs of all flows have issued.
+/// The jobs of all flows.
 #[derive(Debug, Default)]
-pub struct Flows(Vec<(String, Flow, Arc<Moved>)>);
+pub struct Flows {
+    jobs: Vec<FlowJob>,
+}
 
 /// One job of a flow.
+#[derive(Debug)]
+struct FlowJob {
+    name: String,
+    flow: Flow,
+    progress: Arc<JobProgress>,
+}
+
+/// What a job of a flow has done.
 #[derive(Debug, Default)]
-struct Moved {
+struct JobProgress {
+    /// Operations that it has issued.
     operations: AtomicU64,
     /// Threads of the job that have not ended.
     threads: AtomicU32,
@@ -21,30 +32,37 @@ struct Moved {
 
 impl Flows {
     pub(crate) fn new(jobs: &[Job]) -> Self {
-        Self(
-            jobs.iter()
-                .filter_map(|job| Some((job.name.clone(), job.flow?, Arc::default())))
-                .collect(),
-        )
+        let jobs = jobs.iter().filter_map(|job| {
+            Some(FlowJob {
+                name: job.name.clone(),
+                flow: job.flow?,
+                progress: Arc::default(),
+            })
+        });
+        Self {
+            jobs: jobs.collect(),
+        }
     }
 
-    pub(crate) fn share(&self, job: &Job) -> Option<Share> {
+    /// Counts one more thread of a job, and gives it its part in the job's flow; `None` for a job of
+    /// no flow.
+    pub(crate) fn join(&self, job: &Job) -> Option<Share> {
         let flow = job.flow?;
         let group = self
-            .0
+            .jobs
             .iter()
-            .filter(|(_, other, _)| other.group == flow.group);
-        let (mine, others): (Vec<_>, Vec<_>) = group.partition(|(name, ..)| *name == job.name);
-        let (_, _, moved) = mine.into_iter().next()?;
-        moved.threads.fetch_add(1, Relaxed);
+            .filter(|other| other.flow.group == flow.group);
+        let (mine, others): (Vec<_>, Vec<_>) = group.partition(|other| other.name == job.name);
+        let mine = &mine.first()?.progress;
+        mine.threads.fetch_add(1, Relaxed);
         Some(Share {
             weight: u64::from(flow.weight),
             // Without a pause, virtual time would not advance while a job waits for the others.
             pause: flow.pause.max(Nanos(1_000)),
-            mine: Arc::clone(moved),
+            mine: Arc::clone(mine),
             others: others
                 .into_iter()
-                .map(|(_, flow, moved)| (u64::from(flow.weight), Arc::clone(moved)))
+                .map(|other| (u64::from(other.flow.weight), Arc::clone(&other.progress)))
                 .collect(),
         })
     }
@@ -55,8 +73,9 @@ impl Flows {
 pub(crate) struct Share {
     weight: u64,
     pub(crate) pause: Nanos,
-    mine: Arc<Moved>,
-    others: Vec<(u64, Arc<Moved>)>,
+    mine: Arc<JobProgress>,
+    /// The other jobs of the flow, with their weights.
+    others: Vec<(u64, Arc<JobProgress>)>,
 }
 
 impl Share {
@@ -70,7 +89,8 @@ impl Share {
         })
     }
 
-    pub(crate) fn moved(&self) {
+    /// Counts an operation that was issued.
+    pub(crate) fn issued(&self) {
         self.mine.operations.fetch_add(1, Relaxed);
     }
 }

@@ -52,6 +52,7 @@ impl Flusher {
         self.due
     }
 
+    /// Counts a write to a file, after which a flush may be due.
     #[inline]
     pub(crate) fn written(&mut self, file: u32) {
         self.has_written = true;
@@ -74,8 +75,8 @@ impl Flusher {
         }
     }
 
-    /// An operation other than a write was issued.
-    pub(crate) fn passed(&mut self) {
+    /// An operation other than a write was issued, after which the last flush may have to be repeated.
+    pub(crate) fn issued_other(&mut self) {
         let Flush {
             fsync_every,
             fdatasync_every,
@@ -108,12 +109,13 @@ impl Flusher {
         is_reached(self.rule.fdatasync_every, self.since_fdatasync)
     }
 
-    /// The range of a file that the flush about to be issued covers.
+    /// The range of a file that the flush about to be issued covers; `None` if nothing was written there
+    /// since the last one, or if the job never flushes ranges.
     pub(crate) fn take_range(&mut self, file: u32) -> Option<Range<u64>> {
         self.written.get_mut(file as usize)?.take()
     }
 
-    /// File and kind of the flush that is due.
+    /// Takes the flush that is due: the index of its file, and its kind.
     pub(crate) fn take(&mut self) -> (u32, SyncKind) {
         // The final flushes, from the last file to the first.
         if self.remaining > 0 {
@@ -161,7 +163,7 @@ mod tests {
         let follows = operations.chars().map(|operation| {
             match operation {
                 'w' => flusher.written(0),
-                _ => flusher.passed(),
+                _ => flusher.issued_other(),
             }
             let due = flusher.is_due();
             if due {

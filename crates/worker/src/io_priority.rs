@@ -64,6 +64,7 @@ struct Row {
 }
 
 impl Row {
+    /// `split`: submission and completion latency are measured separately.
     fn new(carried: u16, priority: Option<IoPriority>, split: bool) -> Self {
         Self {
             carried,

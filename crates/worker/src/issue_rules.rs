@@ -136,7 +136,7 @@ impl IssueRules {
                 depth_search: job
                     .latency_target
                     .map(|target| DepthSearch::new(target, depth)),
-                flow: flows.share(job),
+                flow: flows.join(job),
                 no_overlap: job.no_overlap || Verifier::needs_order(job),
                 held: None,
                 due: Nanos::ZERO,
@@ -229,11 +229,14 @@ impl IssueRules {
             replay.issued(issue, self.due, recorder);
         }
         if let Some(share) = &self.flow {
-            share.moved();
+            share.issued();
         }
         let replay = self.replay.as_ref();
         let played = replay.is_some_and(|replay| replay.cursor.is_over());
-        let covered = self.pieces.as_mut().is_some_and(|piece| piece.hit(request));
+        let covered = self
+            .pieces
+            .as_mut()
+            .is_some_and(|pieces| pieces.count(request));
         self.ios_left == 0 || covered || played
     }
 
@@ -242,8 +245,8 @@ impl IssueRules {
         self.pacers.is_some() || self.replay.is_some()
     }
 
-    /// An operation has left its slot; `had_no_room`: it had taken the last one.
-    pub(crate) fn left(&mut self, io: &InFlight, slot: usize, now: Nanos, had_no_room: bool) {
+    /// An operation has left its slot; `had_no_room`: until now, no slot was free.
+    pub(crate) fn leave_slot(&mut self, io: &InFlight, slot: usize, now: Nanos, had_no_room: bool) {
         if let Some(replay) = &mut self.replay {
             replay.overlaps.ends(io, slot);
             replay.cursor.completed(slot, now);
@@ -253,7 +256,7 @@ impl IssueRules {
         }
     }
 
-    /// Counts a completed operation. Returns the depth that a search has found with it.
+    /// Counts a completed operation. Returns the depth if a search ends with it.
     pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<FoundDepth> {
         self.depth_search.as_mut()?.completed(service, now)
     }
@@ -279,7 +282,9 @@ impl IssueRules {
 /// transfer fewer bytes than its region has, so its end is counted in pieces.
 #[derive(Debug)]
 struct Pieces {
+    /// Bytes of a piece.
     piece: u64,
+    /// How many are left.
     left: u64,
     trim_first: bool,
 }
@@ -297,10 +302,10 @@ impl Pieces {
     }
 
     /// Counts the pieces of a request. Returns whether they were the last.
-    fn hit(&mut self, request: &Request) -> bool {
+    fn count(&mut self, request: &Request) -> bool {
         if !(self.trim_first && request.direction == Direction::Trim) {
-            let hit = u64::from(request.len).div_ceil(self.piece);
-            self.left = self.left.saturating_sub(hit);
+            let pieces = u64::from(request.len).div_ceil(self.piece);
+            self.left = self.left.saturating_sub(pieces);
         }
         self.left == 0
     }

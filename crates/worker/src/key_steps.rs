@@ -36,6 +36,14 @@ impl Step {
     }
 }
 
+/// How far the operation in a slot has come.
+#[derive(Debug, Clone, Copy)]
+struct Operation {
+    step: Step,
+    /// The block that it read is a miscompare.
+    is_wrong: bool,
+}
+
 /// The steps of one worker's operations.
 #[derive(Debug)]
 pub(crate) struct KeySteps {
@@ -43,8 +51,8 @@ pub(crate) struct KeySteps {
     read_before_write: bool,
     read_after_write: bool,
     most_wrong: u64,
-    /// The step of each slot, and whether it found a miscompare.
-    steps: Vec<(Step, bool)>,
+    /// By slot.
+    operations: Vec<Operation>,
     /// Slots whose next step can begin.
     ready: VecDeque<Slot>,
     /// Microseconds since 1970 at the zero of the run's clock.
@@ -63,7 +71,13 @@ impl KeySteps {
             read_before_write: rule.read_before_write,
             read_after_write: rule.read_after_write,
             most_wrong: rule.most_wrong,
-            steps: vec![(Step::Read, false); depth],
+            operations: vec![
+                Operation {
+                    step: Step::Read,
+                    is_wrong: false,
+                };
+                depth
+            ],
             ready: VecDeque::with_capacity(depth),
             epoch_micros,
         }
@@ -86,23 +100,27 @@ impl KeySteps {
             Direction::Write => Step::Write,
             _ => Step::Read,
         };
-        self.steps[slot.index()] = (step, false);
+        self.operations[slot.index()] = Operation {
+            step,
+            is_wrong: false,
+        };
         step.direction()
     }
 
-    /// The slot whose next step begins, and the direction of that step.
+    /// The slot whose next step begins, and the direction of that step; `None` if none is ready.
     pub(crate) fn next(&mut self) -> Option<(Slot, Direction)> {
         let slot = self.ready.pop_front()?;
-        let direction = self.steps[slot.index()].0.direction();
+        let direction = self.operations[slot.index()].step.direction();
         Some((slot, direction))
     }
 
     /// The block that this slot read is a miscompare.
     pub(crate) fn found_wrong(&mut self, slot: &Slot) {
-        self.steps[slot.index()].1 = true;
+        self.operations[slot.index()].is_wrong = true;
     }
 
-    /// A step has completed. Returns the slot unless another step follows.
+    /// A step has completed; `went_well`: all its bytes were moved; `goes_on`: the worker has not
+    /// ended, so another step may follow. Returns the slot unless one does.
     pub(crate) fn ended(
         &mut self,
         slot: Slot,
@@ -111,7 +129,7 @@ impl KeySteps {
         goes_on: bool,
         now: Nanos,
     ) -> Option<Slot> {
-        let (step, wrong) = self.steps[slot.index()];
+        let Operation { step, is_wrong } = self.operations[slot.index()];
         let (offset, len) = (io.offset, u64::from(io.len));
         match (step, went_well) {
             (Step::Write, true) => {
@@ -127,8 +145,8 @@ impl KeySteps {
             _ => None,
         };
         // A block found wrong is not written: it stays as it is for whoever looks into it.
-        if let Some(next) = next.filter(|_| goes_on && went_well && !wrong) {
-            self.steps[slot.index()].0 = next;
+        if let Some(next) = next.filter(|_| goes_on && went_well && !is_wrong) {
+            self.operations[slot.index()].step = next;
             self.ready.push_back(slot);
             return None;
         }
@@ -136,7 +154,8 @@ impl KeySteps {
         Some(slot)
     }
 
-    /// Gives up one operation whose next step has not begun, and returns its slot.
+    /// Gives up one operation whose next step has not begun, and returns its slot; `None` if there is
+    /// none.
     pub(crate) fn abandon(&mut self, in_flight: &[InFlight]) -> Option<Slot> {
         let slot = self.ready.pop_front()?;
         let io = in_flight[slot.index()];

@@ -32,7 +32,7 @@ mod worker;
 pub use bounds::{Stopper, Window};
 pub use io_priority::PriorityTable;
 pub use issue_times::IssueTimes;
-pub use latency::latency_sum;
+pub use latency::{LatencyHistogram, latency_sum};
 pub use log::{JobLog, LogEntry, LogSpan};
 pub use recorder::{DirectionCounters, Failure, KeptMiscompare, Progress, Recorder, RecorderSpec};
 pub use shares::{Allowance, Shares};

@@ -58,7 +58,7 @@ impl Misses {
         let before = self.shares();
         self.total += missed.count;
         let after = self.shares();
-        for direction in [Direction::Read, Direction::Write, Direction::Trim] {
+        for direction in Direction::MOVING {
             let index = direction as usize;
             let count = after[index] - before[index];
             let gap = missed.gap * missed.count as f64 / count.max(1) as f64;

@@ -156,7 +156,7 @@ pub struct Recorder {
     /// Operations that were due and never issued.
     pub overdue: Counter,
     /// One more than the depth that a search has found; 0 before.
-    pub found_depth: Counter,
+    found_depth: Counter,
     /// When the first operation was issued, on the run's clock.
     pub first_issue: Counter,
     /// When the last operation completed.
@@ -272,7 +272,7 @@ impl Recorder {
         Self::new(RecorderSpec::default())
     }
 
-    /// The counters of a direction that occurs.
+    /// The counters of a direction; `None` for one that the job does not have.
     #[inline]
     pub fn counters(&self, direction: Direction) -> Option<&DirectionCounters> {
         self.directions[direction as usize].as_ref()
@@ -347,6 +347,17 @@ impl Recorder {
     /// `None` while the thread runs, and in virtual time.
     pub fn thread_use(&self) -> Option<&ThreadUse> {
         self.thread_use.get()
+    }
+
+    /// Keeps the depth that a search has found.
+    pub(crate) fn set_found_depth(&self, depth: u32) {
+        self.found_depth.set(u64::from(depth) + 1);
+    }
+
+    /// The depth that a search has found; 0: even depth 1 misses the target; `None`: none has ended.
+    pub fn found_depth(&self) -> Option<u32> {
+        let one_more = self.found_depth.get();
+        one_more.checked_sub(1).map(|depth| depth as u32)
     }
 
     /// Counts a failed operation.

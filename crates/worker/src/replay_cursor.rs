@@ -148,12 +148,13 @@ impl ReplayCursor {
         self.in_order()
     }
 
+    /// The next operation in the order of the trace: its moment and its number.
     fn in_order(&self) -> Option<(Nanos, u32)> {
         let operation = self.replay.operations.get(self.next)?;
         Some((self.start.saturating_add(operation.at), self.next as u32))
     }
 
-    /// The request of the operation that is due first.
+    /// The request of the operation that is due first; `None` if all that are left wait for others.
     pub(crate) fn draw(&mut self) -> Option<Request> {
         let (_, number) = self.first()?;
         // `first` is the next of the recording or the top of those whose predecessors have completed.

@@ -49,7 +49,8 @@ impl Trimmer {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// The number of the next write to trim. Those below `first` have been read back already.
+    /// The number of the next write to trim; `None` if no batch is under way. Those below `first` have
+    /// been read back already.
     pub(crate) fn next(&mut self, first: u64) -> Option<u64> {
         while self.batch_left > 0 {
             self.batch_left -= 1;
@@ -62,19 +63,13 @@ impl Trimmer {
         None
     }
 
-    /// A chosen write from `first` to before `end`. Those are read back next, so it is trimmed now,
-    /// whatever the batches say.
+    /// The next chosen write from `first` to before `end`. Those are read back next, so it is trimmed
+    /// now, whatever the batches say.
     pub(crate) fn before(&mut self, first: u64, end: u64) -> Option<u64> {
         let chosen = self.chosen.iter();
         let at = chosen
             .take_while(|number| **number < end)
             .position(|number| *number >= first)?;
-        self.chosen.drain(..=at).next_back()
-    }
-
-    /// The same at the end of the job, when no batches are left.
-    pub(crate) fn last(&mut self, first: u64) -> Option<u64> {
-        let at = self.chosen.iter().position(|number| *number >= first)?;
         self.chosen.drain(..=at).next_back()
     }
 
@@ -143,9 +138,9 @@ mod tests {
         let mut trimmer = trimmer(50, 16, 4);
         (0..64).for_each(|number| trimmer.written(number));
         let in_time = all(&mut trimmer, 0);
-        let late: Vec<u64> = std::iter::from_fn(|| trimmer.last(0)).collect();
+        let late: Vec<u64> = std::iter::from_fn(|| trimmer.before(0, u64::MAX)).collect();
         assert_eq!(in_time.len() + late.len(), 32);
         assert!(in_time.last() < late.first());
-        assert_eq!(trimmer.last(0), None);
+        assert_eq!(trimmer.before(0, u64::MAX), None);
     }
 }

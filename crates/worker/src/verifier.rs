@@ -89,9 +89,16 @@ pub(crate) struct Verifier {
     since_batch: u64,
     batch_left: u64,
     pass_ends: Option<Nanos>,
-    /// Bytes of a pass, and how many of them are left.
-    pass: Option<(u64, u64)>,
+    /// The pass that is under way; `None`: the job is read back at its end only.
+    pass: Option<BytePass>,
     recent: Recent,
+}
+
+/// Bytes that a job moves before it reads back what it wrote, and how many of them are left.
+#[derive(Debug)]
+struct BytePass {
+    bytes: u64,
+    left: u64,
 }
 
 /// The offsets of the last completed writes of each target, newest last.
@@ -136,7 +143,10 @@ impl Verifier {
             since_batch: 0,
             batch_left: 0,
             pass_ends: None,
-            pass: verify.pass.map(|bytes| (bytes.0, bytes.0)),
+            pass: verify.pass.map(|bytes| BytePass {
+                bytes: bytes.0,
+                left: bytes.0,
+            }),
             recent: Recent {
                 kept: depth,
                 offsets: Vec::new(),
@@ -156,8 +166,8 @@ impl Verifier {
     }
 
     pub(crate) fn issued(&mut self, slot: usize, request: &Request) {
-        if let Some((_, left)) = &mut self.pass {
-            *left = left.saturating_sub(request.len.into());
+        if let Some(pass) = &mut self.pass {
+            pass.left = pass.left.saturating_sub(request.len.into());
         }
         self.tags[slot] = match request.direction {
             Direction::Write => {
@@ -228,7 +238,7 @@ impl Verifier {
         }
     }
 
-    /// The content that the read in a slot should return.
+    /// The content that the read in a slot should return; `None` if it is not verified.
     pub(crate) fn expected(&self, slot: usize) -> Option<ExpectedBlock> {
         match self.tags[slot] {
             Tag::Checks(block) => Some(block),
@@ -255,7 +265,7 @@ impl Verifier {
         }
     }
 
-    /// How far the writes have come.
+    /// How far the writes have come; `None` for a job that only reads.
     pub(crate) fn progress(&self) -> Option<Progress> {
         let recent = self.recent.offsets.iter();
         (!self.checks_reads).then(|| Progress {
@@ -288,7 +298,7 @@ impl Verifier {
         }
     }
 
-    /// The next write of a batch to read back, while the job runs.
+    /// The next write of a batch to read back, while the job runs; `None` if no batch is due.
     pub(crate) fn next_of_batch(&mut self) -> Option<Written> {
         if self.batch_left == 0 {
             return None;
@@ -297,7 +307,7 @@ impl Verifier {
         self.next_written()
     }
 
-    /// The next write of a batch to trim before it is read back.
+    /// The next write of a batch to trim before the batch is read back; `None` if none was chosen.
     pub(crate) fn trim_of_batch(&mut self) -> Option<Written> {
         if self.batch_left == 0 {
             return None;
@@ -310,15 +320,15 @@ impl Verifier {
         self.trimmed(number)
     }
 
-    /// The next write to trim, while the job runs.
+    /// The next write to trim, while the job runs; `None` if none is due.
     pub(crate) fn next_trim(&mut self) -> Option<Written> {
         let number = self.trimmer.as_mut()?.next(self.next as u64)?;
         self.trimmed(number)
     }
 
-    /// The same after the last write.
+    /// The next write to trim after the last write; `None` if all have been trimmed.
     pub(crate) fn last_trim(&mut self) -> Option<Written> {
-        let number = self.trimmer.as_mut()?.last(self.next as u64)?;
+        let number = self.trimmer.as_mut()?.before(self.next as u64, u64::MAX)?;
         self.trimmed(number)
     }
 
@@ -335,7 +345,7 @@ impl Verifier {
 
     /// Whether all bytes of a pass were moved.
     pub(crate) fn pass_is_over(&self) -> bool {
-        self.pass.is_some_and(|(_, left)| left == 0)
+        self.pass.as_ref().is_some_and(|pass| pass.left == 0)
     }
 
     /// All writes of a pass have been read back; the next pass begins.
@@ -346,8 +356,8 @@ impl Verifier {
             trimmer.clear();
         }
         self.pass_ends = None;
-        if let Some((whole, left)) = &mut self.pass {
-            *left = *whole;
+        if let Some(pass) = &mut self.pass {
+            pass.left = pass.bytes;
         }
     }
 
@@ -359,7 +369,8 @@ impl Verifier {
         forget_overwritten(&mut self.written);
     }
 
-    /// The next write to read back in the last pass.
+    /// The next write to read back in the last pass; `None` if the time of the pass is over or all have
+    /// been read back.
     pub(crate) fn next_of_pass(&mut self, now: Nanos) -> Option<Written> {
         match self.pass_ends {
             Some(ends) if now < ends => self.next_written(),

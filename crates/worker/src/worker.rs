@@ -343,7 +343,7 @@ impl Worker {
         self.first.begun(now, request.len, measured);
         match request.direction {
             Direction::Write => self.flush.written_at(&request),
-            _ => self.flush.passed(),
+            _ => self.flush.issued_other(),
         }
         let index = slot.index();
         let mut action = self.launch(slot, 0, &request, now, intended);

@@ -95,7 +95,8 @@ impl Worker {
         let recorder = &self.job_as::<POOL>(io.job).recorder;
         recorder.last_completion.set(now.0);
         // Also for a failed operation: the rules must know that it has left its slot.
-        if self.issue_rules.is_some() && self.is_too_late(index, now.since(io.submitted), now) {
+        if self.issue_rules.is_some() && self.complete_in_rules(index, now.since(io.submitted), now)
+        {
             result = -errno::ETIMEDOUT;
         }
         if result != io.len as i32 && !self.is_ignored(io.direction, result) {
@@ -156,24 +157,22 @@ impl Worker {
         }
     }
 
-    /// Passes a completion to the issue rules. Returns whether it exceeded the maximum latency.
+    /// Tells the issue rules that an operation has left its slot. A search for a depth that ends with
+    /// it may end the job. Returns whether the operation exceeded the maximum latency.
     #[inline(never)]
-    fn is_too_late(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
+    fn complete_in_rules(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
         let io = self.in_flight[index];
         // A length of 0 overlaps no request.
         self.in_flight[index].len = 0;
-        // Its own slot is free again already.
+        // Its own slot is free again already: if it is the only one, all were in use before.
         let had_no_room = self.free.len() == 1;
         let Some(issue_rules) = &mut self.issue_rules else {
             return false;
         };
-        issue_rules.left(&io, index, now, had_no_room);
+        issue_rules.leave_slot(&io, index, now, had_no_room);
         let is_too_slow = issue_rules.is_too_slow(service);
         if let Some(found) = issue_rules.completed(service, now) {
-            self.first
-                .recorder
-                .found_depth
-                .set(u64::from(found.depth) + 1);
+            self.first.recorder.set_found_depth(found.depth);
             if !found.go_on {
                 self.stopper.request(Stopped::Steady);
             }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
+use blocklab_workload::Direction;
 
 use super::{Action, Worker};
-use crate::direction_pacers::MOVING;
 use crate::recorder::Recorder;
 
 impl Worker {
@@ -60,7 +60,7 @@ impl Worker {
             if self.first.budget > 0 {
                 let recorder = &self.first.recorder;
                 let late = issue_rules.overdue(end, self.first.typical_len);
-                for (direction, missed) in MOVING.into_iter().zip(late) {
+                for (direction, missed) in Direction::MOVING.into_iter().zip(late) {
                     recorder.overdue.add(missed.count);
                     missed.record(direction, end, recorder);
                 }

@@ -77,7 +77,7 @@ impl WorkerJob {
         let (job, seed, thread) = (&own.job, parts.seed, parts.thread);
         let pacer = Pacer::new(job, seed, thread);
         let sizes = &parts.sizes[own.files.clone()];
-        let (budget, budget_reason) = budget(job, thread, sizes)?;
+        let budget = budget(job, thread, sizes)?;
         let mut requests = Requests::new(job, seed, thread, sizes)?;
         if let Some(positions) = parts.shared.positions.get(&job.name) {
             requests.share(positions);
@@ -96,14 +96,14 @@ impl WorkerJob {
             })
         });
         Ok(Self {
-            budget,
+            budget: budget.bytes,
             outstanding: own.recorder.admit(parts.slots.len()),
             requests,
             has_schedule: has_schedule(job),
             misses: Misses::new(job.mix),
             pacer,
             recorder: own.recorder,
-            budget_reason,
+            budget_reason: budget.end,
             typical_len: job.sizes.smallest().0 as u32,
             pooled,
         })

@@ -78,16 +78,33 @@ pub fn has_schedule(job: &Job) -> bool {
     job.pace != Pace::Closed || replay.is_some_and(|replay| replay.keeps_time)
 }
 
-/// The measured bytes that a thread may issue, and how the job ends when they are spent.
-pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
-    let mut budget = (u64::MAX, Stopped::Runtime);
+/// What a thread may issue.
+pub(super) struct Budget {
+    /// Measured bytes; `u64::MAX`: no limit.
+    pub(super) bytes: u64,
+    /// How the job ends when they are spent.
+    pub(super) end: Stopped,
+}
+
+/// The budget of a thread whose targets have these sizes.
+pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<Budget, Invalid> {
+    let mut budget = Budget {
+        bytes: u64::MAX,
+        end: Stopped::Runtime,
+    };
     if let Some(loops) = job.stop.loops {
         // A range that is trimmed first is counted twice: trim and write.
         let times = u64::from(loops) * (1 + u64::from(job.trim_first));
-        budget = (pass(job, thread, sizes)? * times, Stopped::Loops);
+        budget = Budget {
+            bytes: pass(job, thread, sizes)? * times,
+            end: Stopped::Loops,
+        };
     }
     match job.stop.bytes {
-        Some(bytes) if bytes.0 < budget.0 => Ok((bytes.0, Stopped::Bytes)),
+        Some(bytes) if bytes.0 < budget.bytes => Ok(Budget {
+            bytes: bytes.0,
+            end: Stopped::Bytes,
+        }),
         _ => Ok(budget),
     }
 }

@@ -9,8 +9,12 @@ use super::{Action, Worker};
 use crate::issue_rules::Issue;
 use crate::verifier::Written;
 
+/// The kind of flush of an operation that is none.
+const NO_FLUSH: SyncKind = SyncKind::Whole;
+
 impl Worker {
-    /// The next trim or read of the backlog. A job that only reads back first assumes all its writes.
+    /// The next trim or read of the backlog; `None` if none is due. A job that only reads back first
+    /// assumes all its writes.
     #[inline(never)]
     pub(super) fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
         let verifier = self.verifier.as_mut()?;
@@ -60,17 +64,12 @@ impl Worker {
         self.issue_trim(now, &written)
     }
 
-    /// Trims the range of a write.
+    /// Trims the range of a write; `None` without a free slot.
     #[cold]
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.trims(slot.index());
-        Some(self.launch_extra(
-            slot,
-            &written.request(Direction::Trim),
-            SyncKind::Whole,
-            now,
-        ))
+        Some(self.launch_extra(slot, &written.request(Direction::Trim), NO_FLUSH, now))
     }
 
     /// Between two passes: the next read or a wait; `None` when everything has been read back.
@@ -130,16 +129,11 @@ impl Worker {
         self.issue_check(now, &written)
     }
 
-    /// Reads the range of a write to compare it.
+    /// Reads the range of a write to compare it; `None` without a free slot.
     fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.checks(slot.index(), written);
-        Some(self.launch_extra(
-            slot,
-            &written.request(Direction::Read),
-            SyncKind::Whole,
-            now,
-        ))
+        Some(self.launch_extra(slot, &written.request(Direction::Read), NO_FLUSH, now))
     }
 
     /// The number of the write in a slot, counted by thread.
@@ -156,7 +150,8 @@ impl Worker {
         }
     }
 
-    /// The content that a successful read should have returned, if it is known.
+    /// The content that a successful read should have returned, and its length in bytes; `None` if
+    /// there is nothing to compare.
     pub fn expected(&self, completion: &Completion) -> Option<(ExpectedBlock, usize)> {
         let index = completion.slot.index();
         let io = self.in_flight[index];

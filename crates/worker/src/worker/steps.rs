@@ -16,6 +16,13 @@ const TRIES: u32 = 1000;
 /// How long an idle worker waits before it draws again.
 const ALL_TAKEN: Nanos = Nanos(1_000_000);
 
+/// A request whose blocks no other operation uses until it has ended.
+struct Claimed {
+    request: Request,
+    /// The content of the blocks is known, so that it can be compared.
+    is_known: bool,
+}
+
 impl Worker {
     /// [`Worker::go_on`] for several jobs.
     #[inline(never)]
@@ -29,15 +36,19 @@ impl Worker {
             return Action::Wait(None);
         }
         match self.due_in_pool(now) {
-            (job, Due::Now(intended)) => self.issue_of(job, now, intended),
+            (job, Due::Now(intended)) => self.issue_in_pool(job, now, intended),
             (_, Due::At(moment)) => Action::Wait(Some(moment.min(self.window.deadline))),
             _ => Action::Wait(None),
         }
     }
 
-    fn issue_of(&mut self, job: u32, now: Nanos, intended: Nanos) -> Action {
-        let (mut request, known) = match self.draw_claimed(job, now) {
-            Ok(drawn) => drawn,
+    /// Issues the first step of an operation of a job.
+    fn issue_in_pool(&mut self, job: u32, now: Nanos, intended: Nanos) -> Action {
+        let Claimed {
+            mut request,
+            is_known,
+        } = match self.draw_claimed(job, now) {
+            Ok(claimed) => claimed,
             Err(wait) => return wait,
         };
         let Some(slot) = self.free.pop() else {
@@ -46,7 +57,7 @@ impl Worker {
         let measured = now >= self.window.measure_from;
         self.job_mut(job).begun(now, request.len, measured);
         if let Some(steps) = &mut self.key_steps {
-            request.direction = steps.begin(&slot, request.direction, known);
+            request.direction = steps.begin(&slot, request.direction, is_known);
         }
         self.launch(slot, job, &request, now, intended)
     }
@@ -55,6 +66,7 @@ impl Worker {
     /// is due, when to check again.
     fn due_in_pool(&mut self, now: Nanos) -> (u32, Due) {
         let count = self.members() as u32;
+        // Rank, moment and index of the job that comes first so far.
         let mut best: Option<(u32, Nanos, u32)> = None;
         let mut until: Option<Nanos> = None;
         // Of jobs that are due equally, the one after the last served comes first.
@@ -110,8 +122,9 @@ impl Worker {
         }))
     }
 
-    /// A request on blocks that no other operation uses, and whether their content is known.
-    fn draw_claimed(&mut self, job: u32, now: Nanos) -> Result<(Request, bool), Action> {
+    /// Draws a request on blocks that no other operation uses. Without one, returns the wait after which
+    /// to try again.
+    fn draw_claimed(&mut self, job: u32, now: Nanos) -> Result<Claimed, Action> {
         // With operations in flight, a completion ends the wait. Without, other threads have the
         // blocks, and nothing tells this one when they are free.
         let until = (self.depth_in_use() == 0).then(|| now.saturating_add(ALL_TAKEN));
@@ -119,8 +132,13 @@ impl Worker {
             let request = self.job_mut(job).draw();
             let claimed = self.key_steps.as_ref().map(|steps| steps.claim(&request));
             match claimed {
-                None => return Ok((request, false)),
-                Some(Ok(known)) => return Ok((request, known)),
+                None => {
+                    return Ok(Claimed {
+                        request,
+                        is_known: false,
+                    });
+                }
+                Some(Ok(is_known)) => return Ok(Claimed { request, is_known }),
                 // Such a block is never used again. It counts as issued, so that a pass over a
                 // region with bad blocks comes to its end.
                 Some(Err(Taken::Bad)) => self.job_mut(job).spend(request.len),

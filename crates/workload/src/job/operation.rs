@@ -23,6 +23,8 @@ pub enum Direction {
 impl Direction {
     /// All four, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Sync];
+    /// Those that move or free data, in the same order.
+    pub const MOVING: [Self; 3] = [Self::Read, Self::Write, Self::Trim];
 
     /// `read`, `write`, `trim`, `sync`.
     pub const fn name(self) -> &'static str {
