@@ -145,7 +145,7 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
 }
 
 fn is_hole(file: &File, len: u64) -> bool {
-    file_extent(file, 0, len) == (true, len)
+    file_extent(file, 0, len) == Extent::hole(len)
 }
 
 fn marked(file: &File) -> Option<Bytes> {
@@ -153,6 +153,28 @@ fn marked(file: &File) -> Option<Bytes> {
     let len = fgetxattr(file, MARK, &mut text).ok()?;
     let text = std::str::from_utf8(&text[..len]).ok()?;
     text.parse().ok().map(Bytes)
+}
+
+/// Bytes of one kind, from an offset on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Nothing is stored there, and it reads as zeros.
+    pub is_hole: bool,
+    /// Bytes.
+    pub len: u64,
+}
+
+impl Extent {
+    pub(crate) const fn hole(len: u64) -> Self {
+        Self { is_hole: true, len }
+    }
+
+    pub(crate) const fn data(len: u64) -> Self {
+        Self {
+            is_hole: false,
+            len,
+        }
+    }
 }
 
 /// The bytes of one stripe.
@@ -217,19 +239,21 @@ impl Bytestore {
         }
     }
 
-    /// Whether a range within one group holds nothing, and for how many bytes that holds, at most
-    /// `len`.
-    pub(crate) fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
+    /// The first extent of a range within one group.
+    pub(crate) fn extent(&self, offset: u64, len: u64) -> Extent {
         match self {
-            Self::Memory(memory) if memory.is_empty_group(offset) => (true, len),
+            Self::Memory(memory) if memory.is_empty_group(offset) => Extent::hole(len),
             Self::Memory(memory) => {
                 let page = offset / PAGE as u64;
-                let here = memory.page(page).is_none();
+                let is_hole = memory.page(page).is_none();
                 let beyond = (offset + len).div_ceil(PAGE as u64);
                 let end = (page + 1..beyond)
-                    .find(|number| memory.page(*number).is_none() != here)
+                    .find(|number| memory.page(*number).is_none() != is_hole)
                     .unwrap_or(beyond.max(page + 1));
-                (here, (end * PAGE as u64 - offset).min(len))
+                Extent {
+                    is_hole,
+                    len: (end * PAGE as u64 - offset).min(len),
+                }
             }
             Self::File { file, .. } => file_extent(file, offset, len),
         }
@@ -237,16 +261,16 @@ impl Bytestore {
 }
 
 /// As the file system reports it; one that has no extents reports everything as data.
-fn file_extent(file: &File, offset: u64, len: u64) -> (bool, u64) {
+fn file_extent(file: &File, offset: u64, len: u64) -> Extent {
     // Every read and write names its offset, so moving the file's position changes nothing.
     match seek(file, SeekFrom::Data(offset)) {
-        Ok(data) if data > offset => (true, (data - offset).min(len)),
+        Ok(data) if data > offset => Extent::hole((data - offset).min(len)),
         Ok(_) => {
             let hole = seek(file, SeekFrom::Hole(offset)).unwrap_or(offset + len);
-            (false, hole.saturating_sub(offset).clamp(1, len))
+            Extent::data(hole.saturating_sub(offset).clamp(1, len))
         }
         // No data at or after the offset (ENXIO).
-        Err(_) => (true, len),
+        Err(_) => Extent::hole(len),
     }
 }
 

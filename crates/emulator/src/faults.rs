@@ -13,6 +13,7 @@
 use blocklab_device::{Direction, Io};
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
+use std::ops::Range;
 
 use crate::Failure;
 
@@ -40,16 +41,16 @@ pub(crate) struct Fault {
     pub kind: FaultKind,
     /// The share of the operations that it hits, in per cent, by [`Direction`].
     pub percents: [f64; 4],
-    /// Only operations that touch these bytes: the first one, and the first one after them.
-    pub range: Option<(u64, u64)>,
+    /// Only operations that touch these bytes; `None`: all.
+    pub range: Option<Range<u64>>,
 }
 
 impl Fault {
     fn concerns(&self, io: Io) -> bool {
-        self.range.is_none_or(|(first, beyond)| {
+        self.range.as_ref().is_none_or(|range| {
             let end = io.offset + u64::from(io.len).max(1);
             // A flush has no range.
-            io.direction != Direction::Flush && io.offset < beyond && end > first
+            io.direction != Direction::Flush && io.offset < range.end && end > range.start
         })
     }
 
@@ -137,7 +138,7 @@ impl Faults {
         effect
     }
 
-    /// The end of the stall that lasts at `now`.
+    /// The end of the stall that lasts at `now`; `None` without one.
     pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
         self.active
             .iter()
@@ -146,7 +147,7 @@ impl Faults {
             .max()
     }
 
-    /// The same for an operation that arrived before `now` and is due at `due`. A stall counts those that
+    /// As [`Faults::stalled_until`], for an operation that arrived before `now` and is due at `due`. A stall counts those that
     /// it holds and that had arrived before it began, once: held ones are due at its end. Those that
     /// arrive while it lasts have been counted.
     pub(crate) fn held_until(&mut self, arrived: Nanos, due: Nanos, now: Nanos) -> Option<Nanos> {
@@ -191,7 +192,7 @@ mod tests {
             until: Nanos::from_secs(20),
             kind,
             percents: [percent; 4],
-            range: Some((4096, 8192)),
+            range: Some(4096..8192),
         }
     }
 

@@ -33,7 +33,7 @@ pub mod control;
 pub mod fuse;
 pub mod nbd;
 
-pub use backing::{Backing, FileError, open_file};
+pub use backing::{Backing, Extent, FileError, open_file};
 pub use failure::Failure;
 pub use instance::Instance;
 pub use measurement::{Sampler, ServiceFacts};

@@ -16,7 +16,8 @@ use crate::observed::{FailureCounter, Observed, OperationCounter};
 /// The series and the balances of one volume, a slice at a time.
 #[derive(Debug)]
 pub struct Sampler {
-    before: Observed,
+    /// The counters at the end of the last slice.
+    counted: Observed,
     began: Nanos,
     ended: Nanos,
     /// Of the burst buckets: what was in them at the end of the slice before the last one, and of
@@ -52,7 +53,7 @@ impl Sampler {
     /// The first slice begins now.
     pub fn begin(now: Nanos) -> Self {
         Self {
-            before: Observed::default(),
+            counted: Observed::default(),
             began: now,
             ended: now,
             left: Default::default(),
@@ -77,7 +78,7 @@ impl Sampler {
             [Direction::Read, Direction::Write, Direction::Trim].map(|direction| {
                 interval(
                     observed.direction(direction),
-                    self.before.direction(direction),
+                    self.counted.direction(direction),
                 )
             });
         let slice = Interval {
@@ -93,7 +94,7 @@ impl Sampler {
             self.series.push(slice);
         }
         self.ended = now;
-        self.before = observed;
+        self.counted = observed;
         self.track_balances(balances);
         slice
     }
@@ -123,7 +124,7 @@ impl Sampler {
 
     /// All slices so far, and totals.
     pub fn measurement(&self, facts: ServiceFacts<'_>) -> Measurement {
-        let observed = &self.before;
+        let observed = &self.counted;
         let job = job(observed, &facts, self.began, self.ended);
         let load = load(observed, &facts, self.balances.clone());
         Measurement {
@@ -152,6 +153,7 @@ fn latency(sum: &LatencySum) -> Option<Latency> {
     (sum.histogram.count() > 0).then(|| sum.to_latency())
 }
 
+/// The directions of the model, in their order, each with that of a job.
 const DIRECTIONS: [(Direction, JobDirection); 4] = [
     (Direction::Read, JobDirection::Read),
     (Direction::Write, JobDirection::Write),
@@ -169,15 +171,12 @@ fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
 }
 
 fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
-    let (_, of_job) = DIRECTIONS
-        .iter()
-        .find(|(direction, _)| *direction == failed.direction)
-        .expect("a table of all directions");
+    let (_, of_job) = DIRECTIONS[failed.direction as usize];
     let number = failed.failure.errno();
     ErrorCount {
         kind: ErrorKind::Errno(number),
         message: errno::message(number),
-        direction: *of_job,
+        direction: of_job,
         count: failed.count,
         first_at_ns: failed.first_at.since(began).0,
         first_offset: failed.first_offset,

@@ -8,13 +8,14 @@
 //! A request over several groups takes one lock after the other: two that overlap and are in flight
 //! together may mix there, as on any device.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use blocklab_random::Stream;
 
 use crate::Failure;
-use crate::backing::{Backing, Bytestore};
+use crate::backing::{Backing, Bytestore, Extent};
 use crate::durability::{Loss, UndoLog};
 use crate::pages::{GROUP, PAGE, pieces};
 
@@ -92,7 +93,7 @@ impl Stripes {
         for (at, len) in pieces(offset, len, GROUP) {
             let mut stripe = self.change(at);
             // A hole stays one: it needs no image in the log, which has bounds.
-            if stripe.bytes.extent(at, len) != (true, len) {
+            if stripe.bytes.extent(at, len) != Extent::hole(len) {
                 self.log(&mut stripe, at, len)?;
                 stripe.bytes.free(at, len)?;
             }
@@ -147,22 +148,22 @@ impl Stripes {
         }
     }
 
-    /// Whether an offset is a hole, and the length of the extent: at most `len` bytes.
-    pub(crate) fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
-        let mut run: Option<(bool, u64)> = None;
+    /// The first extent of a range.
+    pub(crate) fn extent(&self, offset: u64, len: u64) -> Extent {
+        let mut run: Option<Extent> = None;
         for (mut at, piece) in pieces(offset, len, GROUP) {
             let end = at + piece;
             while at < end {
-                let (hole, found) = self.look(at).bytes.extent(at, end - at);
+                let found = self.look(at).bytes.extent(at, end - at);
                 match &mut run {
-                    Some((kind, _)) if *kind != hole => return run.unwrap_or((hole, found)),
-                    Some((_, so_far)) => *so_far += found,
-                    None => run = Some((hole, found)),
+                    Some(run) if run.is_hole != found.is_hole => return *run,
+                    Some(run) => run.len += found.len,
+                    None => run = Some(found),
                 }
-                at += found;
+                at += found.len;
             }
         }
-        run.unwrap_or((false, len))
+        run.unwrap_or(Extent::data(len))
     }
 
     /// Erases everything, durably.
@@ -184,17 +185,18 @@ impl Stripes {
     pub(crate) fn flip(
         &self,
         count: u64,
-        (first, beyond): (u64, u64),
+        range: Range<u64>,
         seed: u64,
     ) -> Result<Vec<u64>, Failure> {
+        // Offset and length of each stretch of data.
         let mut written = Vec::new();
-        let mut at = first;
-        while at < beyond {
-            let (hole, len) = self.extent(at, beyond - at);
-            if !hole {
-                written.push((at, len));
+        let mut at = range.start;
+        while at < range.end {
+            let extent = self.extent(at, range.end - at);
+            if !extent.is_hole {
+                written.push((at, extent.len));
             }
-            at += len;
+            at += extent.len;
         }
         let bytes: u64 = written.iter().map(|(_, len)| len).sum();
         let mut chance = Stream::new(seed, "bit flips", 0);
@@ -330,9 +332,9 @@ mod tests {
     fn extents_are_pages_that_were_written() {
         let stripes = in_memory();
         stripes.write(GROUP - 4096, &[1; 8192]).expect("room");
-        assert_eq!(stripes.extent(0, SIZE), (true, GROUP - 4096));
-        assert_eq!(stripes.extent(GROUP - 4096, GROUP), (false, 8192));
-        assert_eq!(stripes.extent(GROUP + 4096, GROUP), (true, GROUP));
+        assert_eq!(stripes.extent(0, SIZE), Extent::hole(GROUP - 4096));
+        assert_eq!(stripes.extent(GROUP - 4096, GROUP), Extent::data(8192));
+        assert_eq!(stripes.extent(GROUP + 4096, GROUP), Extent::hole(GROUP));
     }
 
     #[test]

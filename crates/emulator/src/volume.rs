@@ -1,5 +1,6 @@
 //! One served volume: the model's answer to each request, the bytes, the faults, and the counters.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, Weak};
 
@@ -7,7 +8,7 @@ use blocklab_device::{Direction, Io};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
-use crate::backing::Backing;
+use crate::backing::{Backing, Extent};
 use crate::durability::Loss;
 use crate::faults::{Fault, Faults};
 use crate::observed::{Done, Observed};
@@ -174,7 +175,7 @@ impl Volume {
         self.read_only
     }
 
-    /// The model, and which of its volumes this is.
+    /// The model, and which of its volumes this is; `None`: requests complete at once.
     pub(crate) fn model(&self) -> Option<(&Instance, usize)> {
         let part = self.model.as_ref()?;
         Some((&part.instance, part.index))
@@ -400,9 +401,8 @@ impl Volume {
         }
     }
 
-    /// Whether nothing was ever written at an offset (or it was trimmed), and for how many bytes
-    /// that holds, at most `len`.
-    pub(crate) fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
+    /// The first extent of a range: what was never written, or was trimmed, is a hole.
+    pub(crate) fn extent(&self, offset: u64, len: u64) -> Extent {
         self.bytes.extent(offset, len)
     }
 
@@ -476,7 +476,7 @@ impl Volume {
     pub(crate) fn flip_bits(
         &self,
         count: u64,
-        range: (u64, u64),
+        range: Range<u64>,
         seed: u64,
     ) -> Result<Vec<u64>, Failure> {
         let _power = self.powered();

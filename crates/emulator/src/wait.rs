@@ -93,25 +93,34 @@ pub(crate) struct Timers {
 #[derive(Debug)]
 struct Timer {
     timer: OwnedFd,
-    /// The reply's moment, and the one at which the thread is to wake for it.
-    set: Option<(Nanos, Nanos)>,
+    /// What it is set for; `None`: it is not set, or has ended.
+    alarm: Option<Alarm>,
+}
+
+/// What a timer is set for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Alarm {
+    /// When the reply is due.
+    due: Nanos,
+    /// When the thread is to wake for it.
+    wake_at: Nanos,
 }
 
 impl Timer {
     fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Self { timer, set: None })
+        Ok(Self { timer, alarm: None })
     }
 
     fn is_for(&self, due: Nanos) -> bool {
-        self.set.is_some_and(|(known, _)| known == due)
+        self.alarm.is_some_and(|alarm| alarm.due == due)
     }
 
     /// The moment to wake at, if it is not later than `now`: the timer has ended then.
     fn take_past(&mut self, now: Nanos) -> Option<Nanos> {
-        let past = self.set.take_if(|(_, wanted)| *wanted <= now)?;
-        Some(past.1)
+        let past = self.alarm.take_if(|alarm| alarm.wake_at <= now)?;
+        Some(past.wake_at)
     }
 
     fn set(&mut self, now: Nanos, due: Nanos, sleep: Nanos) -> io::Result<()> {
@@ -120,7 +129,10 @@ impl Timer {
             it_value: timespec(sleep.into()),
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &value)?;
-        self.set = Some((due, now.saturating_add(sleep)));
+        self.alarm = Some(Alarm {
+            due,
+            wake_at: now.saturating_add(sleep),
+        });
         Ok(())
     }
 }
@@ -176,7 +188,7 @@ impl Timers {
                 .filter(|timer| !due.iter().flatten().any(|wanted| timer.is_for(*wanted)));
             let timer = unused
                 // A reply that comes later may still be the next one after this.
-                .max_by_key(|timer| timer.set.map_or(Nanos::MAX, |(due, _)| due))
+                .max_by_key(|timer| timer.alarm.map_or(Nanos::MAX, |alarm| alarm.due))
                 .expect("two timers for two moments");
             timer.set(now, moment, sleep)?;
         }
@@ -370,9 +382,9 @@ mod tests {
             .wait(here.as_fd(), Interest::READ, None)
             .expect("epoll");
         assert!(ready.read && !ready.due);
-        let set = timers.timers.each_ref().map(|timer| timer.set);
+        let set = timers.timers.each_ref().map(|timer| timer.alarm);
         assert!(timers.set(Nanos::from_millis(3), due).expect("set"));
-        let now = timers.timers.each_ref().map(|timer| timer.set);
+        let now = timers.timers.each_ref().map(|timer| timer.alarm);
         assert_eq!(now, set, "nothing to be done");
         let nothing = Interest {
             read: false,
@@ -381,7 +393,7 @@ mod tests {
         let ready = waiter.wait(here.as_fd(), nothing, None).expect("epoll");
         assert!(ready.due && !ready.read);
         timers.ended(Nanos::from_millis(100));
-        assert!(timers.timers.iter().all(|timer| timer.set.is_none()));
+        assert!(timers.timers.iter().all(|timer| timer.alarm.is_none()));
     }
 
     fn timers(waiter: &Waiter) -> Timers {
@@ -397,8 +409,8 @@ mod tests {
         }
         let due = due.map(|due| (due > 0).then_some(at(due)));
         timers.set(at(now), due).expect("set");
-        let set = timers.timers.iter().filter_map(|timer| timer.set);
-        let mut set: Vec<u64> = set.map(|(due, _)| due.0 / 1_000_000_000).collect();
+        let set = timers.timers.iter().filter_map(|timer| timer.alarm);
+        let mut set: Vec<u64> = set.map(|alarm| alarm.due.0 / 1_000_000_000).collect();
         set.sort_unstable();
         set
     }

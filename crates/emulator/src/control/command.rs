@@ -4,6 +4,7 @@
 //! The commands are defined once, with clap: for the client's help, pages and completions, and for the
 //! server that reads the client's line.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use blocklab_record::ControlAction;
@@ -128,7 +129,7 @@ struct Selection {
 struct ByteRange {
     /// Only these bytes, or operations that touch them, such as 1GiB..2GiB
     #[arg(long, value_name = "A..B", value_parser = range)]
-    range: Option<(u64, u64)>,
+    range: Option<Range<u64>>,
 }
 
 /// Which operations a fault hits, and how long.
@@ -162,7 +163,7 @@ pub(super) enum Order {
     Inject {
         kind: FaultKind,
         percents: [f64; 4],
-        range: Option<(u64, u64)>,
+        range: Option<Range<u64>>,
         lasts: Option<Nanos>,
     },
     Template(&'static Template),
@@ -172,7 +173,7 @@ pub(super) enum Order {
     Attach,
     Bitflip {
         count: u64,
-        range: (u64, u64),
+        range: Range<u64>,
     },
     Clear(Option<u64>),
 }
@@ -346,7 +347,7 @@ impl FaultVerb {
                 range,
                 volumes,
             } => {
-                let range = range.range.unwrap_or((0, u64::MAX));
+                let range = range.range.unwrap_or(0..u64::MAX);
                 (Action::Bitflip, volumes, Order::Bitflip { count, range })
             }
             Self::Clear { number, volumes } => (Action::Clear, volumes, Order::Clear(number)),
@@ -372,7 +373,7 @@ impl Scope {
     }
 }
 
-fn range(text: &str) -> Result<(u64, u64), String> {
+fn range(text: &str) -> Result<Range<u64>, String> {
     let wrong = "it is no range such as 1GiB..2GiB, ..4KiB or 1GiB..";
     let (first, end) = text.split_once("..").ok_or(wrong)?;
     let first = match first {
@@ -386,7 +387,7 @@ fn range(text: &str) -> Result<(u64, u64), String> {
     if first >= end {
         return Err("the range holds nothing".to_owned());
     }
-    Ok((first, end))
+    Ok(first..end)
 }
 
 fn time(text: &str) -> Result<Nanos, String> {

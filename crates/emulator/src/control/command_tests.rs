@@ -25,7 +25,7 @@ fn faults_as_people_write_them() {
         inject(
             FaultKind::Error(Failure::NoSpace),
             [0.5, 0.0, 0.0, 0.0],
-            Some((1 << 30, u64::MAX)),
+            Some(1 << 30..u64::MAX),
             Some(10)
         )
     );

@@ -1,5 +1,6 @@
 //! Commands are carried out here, one at a time, and every one that changes something is kept.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use blocklab_device::{Direction, VolumeSpec};
@@ -181,7 +182,7 @@ impl Controller {
             Order::Clear(which) => self.clear(&selected, now, *which, events)?,
             Order::Attach => self.attach(&selected, now, events)?,
             Order::Bitflip { count, range } => {
-                answer.flipped = self.flip(&mut event, *count, *range, number)?;
+                answer.flipped = self.flip(&mut event, *count, range, number)?;
             }
             order => {
                 let lost = self.take_away(&mut event, order, number)?;
@@ -322,7 +323,7 @@ impl Controller {
                 until: lasts.map_or(Nanos::MAX, |lasts| now.saturating_add(lasts)),
                 kind: *kind,
                 percents: *percents,
-                range: *range,
+                range: range.clone(),
             }],
             _ => Vec::new(),
         };
@@ -419,17 +420,18 @@ impl Controller {
         Ok(())
     }
 
+    /// Flips bits of the volumes of an event. Returns the volume and the offset of each flipped byte.
     fn flip(
         &self,
         event: &mut Event,
         count: u64,
-        range: (u64, u64),
+        range: &Range<u64>,
         number: u64,
     ) -> Result<Vec<(String, u64)>, String> {
         let mut flipped = Vec::new();
         for (index, hits) in &mut event.volumes {
             let volume = self.volume(*index);
-            let range = (range.0.min(volume.size()), range.1.min(volume.size()));
+            let range = range.start.min(volume.size())..range.end.min(volume.size());
             let seed = self.seed_of(number, *index);
             let bytes = volume
                 .flip_bits(count, range, seed)

@@ -209,7 +209,8 @@ fn notes_folder() -> io::Result<PathBuf> {
     }
 }
 
-/// In ticks since the machine was started: with it, a process number is used once only.
+/// When a process was started, in ticks since the machine was; `None` if there is no such process.
+/// Together with this, a process number is used once only.
 fn start_time(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The program's name is in parentheses and may hold anything.

@@ -152,7 +152,7 @@ impl BlockDevice {
         path(self.number)
     }
 
-    /// Its major and minor number, as mountinfo writes them.
+    /// Its major and minor number, as mountinfo writes them; `None` if the device is gone.
     pub(super) fn numbers(&self) -> Option<String> {
         let text = fs::read_to_string(format!("/sys/block/loop{}/dev", self.number));
         Some(text.ok()?.trim().to_owned())

@@ -145,9 +145,9 @@ impl Folder {
         let own = [(ROOT, "."), (ROOT, "..")].into_iter();
         let files = self.names().zip(FIRST..).map(|(name, node)| (node, name));
         let all = own.chain(files).zip(1..);
-        let most = wire::REPLY_HEADER + len as usize;
+        let longest_reply = wire::REPLY_HEADER + len as usize;
         for ((node, name), position) in all.skip(offset as usize) {
-            if !wire::listed(out, most, node, position, name.as_bytes()) {
+            if !wire::put_name(out, longest_reply, node, position, name.as_bytes()) {
                 return;
             }
         }

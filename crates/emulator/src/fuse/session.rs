@@ -311,6 +311,8 @@ impl Session {
         Ok(Some(self.part_of_range(source, offset, len, keep)))
     }
 
+    /// Admits the first part of a range that becomes zero; `keep`: its room stays allocated. The others
+    /// follow when it is settled.
     fn part_of_range(&self, source: Source, offset: u64, len: u64, keep: bool) -> Pending {
         /// What one operation of a device takes at most.
         const PART: u64 = 1 << 31;

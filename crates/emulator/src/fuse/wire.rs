@@ -169,7 +169,7 @@ impl<'a> Fields<'a> {
         Some(u64::from_ne_bytes(*field))
     }
 
-    /// Up to the zero byte.
+    /// The bytes up to a zero byte; `None` without one.
     fn name(&self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
         Some(&self.0[..end])
@@ -363,15 +363,21 @@ pub(super) fn init(out: &mut Vec<u8>, minor: u32, readahead: u32, flags: u32) {
 
 /// The reply to OPEN of a volume.
 pub(super) fn opened(out: &mut Vec<u8>) {
-    let how = open::DIRECT_IO | open::KEEP_CACHE | open::PARALLEL_DIRECT_WRITES;
-    put_long(out, &[0]);
-    put(out, &[how, 0]);
+    opened_as(
+        out,
+        open::DIRECT_IO | open::KEEP_CACHE | open::PARALLEL_DIRECT_WRITES,
+    );
 }
 
 /// The reply to OPENDIR.
 pub(super) fn folder_opened(out: &mut Vec<u8>) {
-    put_long(out, &[0]);
-    put(out, &[0, 0]);
+    opened_as(out, 0);
+}
+
+fn opened_as(out: &mut Vec<u8>, flags: u32) {
+    let handle = 0;
+    put_long(out, &[handle]);
+    put(out, &[flags, 0]);
 }
 
 /// The reply to a write of `len` bytes.
@@ -389,10 +395,11 @@ pub(super) fn space(out: &mut Vec<u8>, bytes: u64, files: u64) {
     put(out, &[0; 6]);
 }
 
-/// One name of a folder; `position` is where the listing goes on behind it. Whether there was room.
-pub(super) fn listed(
+/// Appends one name of a folder to the reply to READDIR; `position` is where the listing goes on behind
+/// it. Returns false, and appends nothing, if the reply would be longer than `longest_reply`.
+pub(super) fn put_name(
     out: &mut Vec<u8>,
-    most: usize,
+    longest_reply: usize,
     node: u64,
     position: u64,
     name: &[u8],
@@ -401,7 +408,7 @@ pub(super) fn listed(
     // multiples of 8. The kind is the four bits of the mode that tell it.
     const FIXED: usize = 24;
     let len = (FIXED + name.len()).next_multiple_of(8);
-    if out.len() + len > most {
+    if out.len() + len > longest_reply {
         return false;
     }
     let end = out.len() + len;
@@ -488,9 +495,9 @@ mod tests {
     #[test]
     fn a_listing_ends_where_the_room_ends() {
         let mut out = Vec::new();
-        assert!(listed(&mut out, 40, 2, 3, b"volume"));
+        assert!(put_name(&mut out, 40, 2, 3, b"volume"));
         assert_eq!(out.len(), 32);
-        assert!(!listed(&mut out, 40, 2, 3, b"volume"));
+        assert!(!put_name(&mut out, 40, 2, 3, b"volume"));
     }
 
     proptest! {

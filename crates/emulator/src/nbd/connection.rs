@@ -25,7 +25,7 @@ use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents, plain};
 use super::wire::Wire;
 use crate::wait::{Interest, Ready, Timers, Waiter, wake_in_batches};
-use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
+use crate::{Extent, Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
 
 /// Serves one client until it leaves. `entered` is called when it has chosen an export.
 pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> io::Result<()> {
@@ -117,7 +117,7 @@ struct Connection<'a, 'w> {
     volume: &'a Volume,
     input: Input,
     outbox: Outbox,
-    /// Whose data comes next, and how many bytes of it.
+    /// Whose data comes next, and how many bytes of it; `None`: a request comes next.
     body: Option<(Receiver, u32)>,
     schedule: Schedule<Pending>,
     timers: Timers,
@@ -325,16 +325,17 @@ impl Connection<'_, '_> {
         plain(self.outbox.bytes(), self.session.structured, cookie, result);
     }
 
+    /// Appends the reply to a request for extents, or for the first extent only (`one`).
     fn report_extents(&mut self, request: Request, one: bool) {
         let Request { offset, len, .. } = request;
         let most = if one { 1 } else { MOST_EXTENTS };
         let end = offset + u64::from(len);
-        let mut found: Vec<(u32, bool)> = Vec::new();
+        let mut found: Vec<Extent> = Vec::new();
         let mut at = offset;
         while at < end && found.len() < most {
-            let (is_hole, bytes) = self.volume.extent(at, end - at);
-            found.push((bytes as u32, is_hole));
-            at += bytes;
+            let extent = self.volume.extent(at, end - at);
+            found.push(extent);
+            at += extent.len;
         }
         extents(self.outbox.bytes(), request.cookie, &found);
     }

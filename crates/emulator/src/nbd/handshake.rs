@@ -95,7 +95,7 @@ pub fn greeting() -> [u8; 18] {
     bytes
 }
 
-/// Numbers and texts from the front of some bytes.
+/// Numbers and texts from the front of some bytes; `None` where they are too short.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What `INFO` and `GO` carry: a name, and which information is wanted.
+/// What `INFO` and `GO` carry: a name, and which information is wanted. `None`: it is malformed.
 fn info_request(data: &[u8]) -> Option<(&str, Vec<u16>)> {
     let mut fields = Fields(data);
     let name = fields.text()?;
@@ -137,7 +137,7 @@ fn info_request(data: &[u8]) -> Option<(&str, Vec<u16>)> {
     Some((name, wanted?))
 }
 
-/// What a request for meta contexts carries: a name, and the queries.
+/// What a request for meta contexts carries: a name, and the queries. `None`: it is malformed.
 fn meta_request(data: &[u8]) -> Option<(&str, Vec<&str>)> {
     let mut fields = Fields(data);
     let name = fields.text()?;
@@ -147,6 +147,10 @@ fn meta_request(data: &[u8]) -> Option<(&str, Vec<&str>)> {
     Some((name, queries?))
 }
 
+/// The type of the reply to an option that is refused: one of `reply::ERR_…`.
+type ErrorReply = u32;
+
+/// Appends a reply to an option.
 fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
     let len: usize = data.iter().map(|part| part.len()).sum();
     out.extend_from_slice(&OPTION_REPLY_MAGIC.to_be_bytes());
@@ -251,7 +255,7 @@ impl<'a> Handshake<'a> {
     }
 
     /// Features negotiated in clear text may be forged: they are reset.
-    fn start_tls(&mut self, data: &[u8]) -> Result<(), u32> {
+    fn start_tls(&mut self, data: &[u8]) -> Result<(), ErrorReply> {
         match self.privacy {
             Privacy::Never => return Err(reply::ERR_UNSUP),
             Privacy::Required if data.is_empty() => self.privacy = Privacy::Begun,
@@ -262,6 +266,7 @@ impl<'a> Handshake<'a> {
         Ok(())
     }
 
+    /// The index of the export of this name.
     fn find(&self, name: &str) -> Option<usize> {
         let mut exports = self.exports.iter();
         match name {
@@ -311,7 +316,8 @@ impl<'a> Handshake<'a> {
         Step::Enter(used, self.session(export))
     }
 
-    fn list(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
+    /// Replies with the name and description of each export.
+    fn list(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), ErrorReply> {
         Fields(data).end().ok_or(reply::ERR_INVALID)?;
         for export in self.exports {
             let len = (export.name.len() as u32).to_be_bytes();
@@ -322,7 +328,7 @@ impl<'a> Handshake<'a> {
         Ok(())
     }
 
-    fn structured_reply(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
+    fn structured_reply(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), ErrorReply> {
         Fields(data).end().ok_or(reply::ERR_INVALID)?;
         self.structured = true;
         answer(out, option::STRUCTURED_REPLY, reply::ACK, &[]);
@@ -330,7 +336,7 @@ impl<'a> Handshake<'a> {
     }
 
     /// Replies with the facts of an export, and with the name and description if requested.
-    fn info(&self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<usize, u32> {
+    fn info(&self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<usize, ErrorReply> {
         let (name, wanted) = info_request(data).ok_or(reply::ERR_INVALID)?;
         let place = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
         let export = &self.exports[place];
@@ -353,7 +359,12 @@ impl<'a> Handshake<'a> {
         Ok(place)
     }
 
-    fn meta_context(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
+    fn meta_context(
+        &mut self,
+        number: u32,
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorReply> {
         let is_set = number == option::SET_META_CONTEXT;
         if is_set {
             // A second request replaces the first one, even if it is invalid.

@@ -148,7 +148,7 @@ impl Listener {
         &self.uri
     }
 
-    /// The path of a unix socket.
+    /// The path of a unix socket; `None` for a port.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

@@ -1,6 +1,7 @@
 //! Replies on their way to a client: as much as a socket takes at a time, and never much more.
 
 use std::io;
+use std::ops::Range;
 
 use super::transmission::{Request, before_data};
 use super::wire::Wire;
@@ -16,8 +17,8 @@ const ENOUGH: usize = 1 << 20;
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     sent: usize,
-    /// The part of a long read that is still to be fetched.
-    rest: Option<(u64, u64)>,
+    /// The part of a long read that is still to be fetched from the volume.
+    rest: Option<Range<u64>>,
     /// The wire has taken bytes that the socket has not.
     is_held: bool,
 }
@@ -60,7 +61,8 @@ impl Outbox {
         let first = (len as usize).min(PIECE);
         volume.read(offset, first, &mut self.bytes)?;
         let rest = u64::from(len) - first as u64;
-        self.rest = (rest > 0).then_some((offset + first as u64, rest));
+        let at = offset + first as u64;
+        self.rest = (rest > 0).then_some(at..at + rest);
         Ok(())
     }
 
@@ -90,12 +92,12 @@ impl Outbox {
             self.sent = 0;
             // A reply of hundreds of megabytes leaves no buffer of that size behind.
             self.bytes.shrink_to(2 * ENOUGH);
-            let Some((offset, left)) = self.rest else {
+            let Some(rest) = self.rest.take() else {
                 return Ok(());
             };
-            let piece = left.min(PIECE as u64);
-            let rest = left - piece;
-            self.rest = (rest > 0).then_some((offset + piece, rest));
+            let (offset, piece) = (rest.start, (rest.end - rest.start).min(PIECE as u64));
+            let rest = offset + piece..rest.end;
+            self.rest = (!rest.is_empty()).then_some(rest);
             // The client has the header already: only the end of the connection can report it.
             let fetched = volume.read(offset, piece as usize, &mut self.bytes);
             fetched.map_err(|_| io::Error::other("the backing failed in the midst of a reply"))?;

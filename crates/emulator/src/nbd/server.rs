@@ -98,7 +98,10 @@ impl Clients {
         list.push(client);
         drop(list);
         let service = Arc::clone(service);
-        let guard = ClientGuard(Arc::clone(self), number);
+        let guard = ClientGuard {
+            clients: Arc::clone(self),
+            number,
+        };
         let thread = Builder::new().name(format!("client {number}"));
         thread.stack_size(256 << 10).spawn(move || {
             let guard = guard;
@@ -199,10 +202,13 @@ impl Drop for Server {
 }
 
 /// Takes a client off the list, also when its thread panics or was never started.
-struct ClientGuard(Arc<Clients>, u64);
+struct ClientGuard {
+    clients: Arc<Clients>,
+    number: u64,
+}
 
 impl Drop for ClientGuard {
     fn drop(&mut self) {
-        self.0.remove(self.1);
+        self.clients.remove(self.number);
     }
 }

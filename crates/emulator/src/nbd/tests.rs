@@ -17,7 +17,7 @@ use super::handshake::Export;
 use super::numbers::{MAX_BLOCK, command, command_flag as flag};
 use super::service::Service;
 use super::{Access, Address, Limits, Listener, Server};
-use crate::{Backing, Loss, MemoryLimit, Spin, Volume, VolumeSetup};
+use crate::{Backing, Extent, Loss, MemoryLimit, Spin, Volume, VolumeSetup};
 
 pub(super) const SIZE: u64 = 80 << 20;
 
@@ -308,7 +308,10 @@ fn trim_and_zeroes_are_zero_and_trim_gives_the_room_back() {
     let got = client.get(16384);
     assert!(got[..12288].iter().all(|byte| *byte == 0) && got[12288..] == [9; 4096]);
     let extents = |offset| client.volume.extent(offset, SIZE - offset);
-    assert_eq!([extents(0), extents(8192)], [(true, 8192), (false, 8192)]);
+    assert_eq!(
+        [extents(0), extents(8192)],
+        [Extent::hole(8192), Extent::data(8192)]
+    );
 }
 
 #[test]

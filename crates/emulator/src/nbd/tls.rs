@@ -100,7 +100,8 @@ impl Tls {
         Ok(Self(Arc::new(config)))
     }
 
-    pub(super) fn accept(&self) -> io::Result<Cipher> {
+    /// The TLS session of one connection, whose handshake comes first.
+    pub(super) fn new_session(&self) -> io::Result<Cipher> {
         let session = ServerConnection::new(Arc::clone(&self.0)).map_err(io::Error::other)?;
         Ok(Cipher {
             session,
@@ -137,6 +138,7 @@ impl Cipher {
         self.holds_some
     }
 
+    /// As [`socket::receive`], with the bytes deciphered.
     pub(super) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,

@@ -13,7 +13,7 @@ use super::numbers::{
     ALLOCATION_ID, MAX_BLOCK, REQUEST_MAGIC, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk,
     command, command_flag as flag, error_number, extent,
 };
-use crate::Failure;
+use crate::{Extent, Failure};
 
 /// Bytes of a request without data.
 pub const REQUEST: usize = 28;
@@ -202,8 +202,8 @@ pub fn before_data(out: &mut Vec<u8>, structured: bool, cookie: u64, offset: u64
     }
 }
 
-/// The extents of a range: length, and whether it is a hole.
-pub fn extents(out: &mut Vec<u8>, cookie: u64, extents: &[(u32, bool)]) {
+/// The extents of a range that a request may name, and so of less than 4 GiB.
+pub fn extents(out: &mut Vec<u8>, cookie: u64, extents: &[Extent]) {
     chunk_header(
         out,
         chunk::BLOCK_STATUS,
@@ -211,13 +211,13 @@ pub fn extents(out: &mut Vec<u8>, cookie: u64, extents: &[(u32, bool)]) {
         4 + 8 * extents.len() as u32,
     );
     out.extend_from_slice(&ALLOCATION_ID.to_be_bytes());
-    for (len, is_hole) in extents {
-        let state = if *is_hole {
+    for found in extents {
+        let state = if found.is_hole {
             extent::HOLE | extent::ZERO
         } else {
             0
         };
-        out.extend_from_slice(&len.to_be_bytes());
+        out.extend_from_slice(&(found.len as u32).to_be_bytes());
         out.extend_from_slice(&state.to_be_bytes());
     }
 }

@@ -24,7 +24,7 @@ impl<'a> Wire<'a> {
 
     /// From now on everything is TLS, with its handshake first.
     pub(super) fn encrypt(&mut self, tls: &Tls) -> io::Result<()> {
-        self.cipher = Some(Box::new(tls.accept()?));
+        self.cipher = Some(Box::new(tls.new_session()?));
         Ok(())
     }
 
