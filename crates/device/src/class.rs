@@ -258,6 +258,7 @@ impl Service {
             || self.interleaved_write.is_some()
     }
 
+    /// The latencies that are given, each with the operations that take it.
     pub(crate) fn latencies(&self) -> impl Iterator<Item = (Operation, &Latency)> {
         let all = [
             (Operation::Read, Some(&self.read)),

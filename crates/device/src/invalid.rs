@@ -40,6 +40,7 @@ macro_rules! rules {
     }};
 }
 
+/// `Ok` if the rule holds.
 fn rule(holds: bool, what: &str, problem: &str) -> Verdict {
     if holds {
         Ok(())

@@ -291,6 +291,7 @@ impl Metered {
         }
     }
 
+    /// The rate that it allows now, and the name of the limit that sets it.
     fn grants(&self) -> (f64, &LimitName) {
         if self.saved > 0.0 {
             (self.ceiling, &self.ceiling_name)
@@ -299,7 +300,7 @@ impl Metered {
         }
     }
 
-    /// Seconds until its bucket is empty at this rate.
+    /// Seconds until its bucket is empty at this rate; `None`: never.
     fn lasts(&self, iops: f64) -> Option<f64> {
         // A rate that exceeds the limiter's by a rounding error empties nothing.
         (self.saved > 0.0 && iops > self.rate * (1.0 + 1e-9))

@@ -5,6 +5,8 @@ use blocklab_units::Bytes;
 
 use crate::roots::Roots;
 
+/// In place of the name of a controller: version 2, which has one folder for all.
+const V2: &str = "";
 /// Where both versions are mounted by custom.
 const MOUNTED: &str = "/sys/fs/cgroup";
 
@@ -14,7 +16,7 @@ const NO_LIMIT: u64 = 1 << 60;
 /// Processors that this process may use at a time: the least quota of its groups and of those above
 /// them. `None`: no quota, or none that can be read.
 pub(crate) fn processor_quota(roots: &Roots) -> Option<f64> {
-    let of_v2 = levels(roots, "").into_iter().filter_map(|folder| {
+    let of_v2 = levels(roots, V2).into_iter().filter_map(|folder| {
         let text = roots.text(format!("{folder}/cpu.max"))?;
         let (quota, period) = text.split_once(' ')?;
         ratio(quota, period)
@@ -27,7 +29,7 @@ pub(crate) fn processor_quota(roots: &Roots) -> Option<f64> {
     of_v2.chain(of_v1).reduce(f64::min)
 }
 
-/// `max` and -1 are no quota.
+/// Processors that a quota allows; `None` for `max` and -1, which are no quota.
 fn ratio(quota: &str, period: &str) -> Option<f64> {
     let quota: f64 = quota.parse().ok()?;
     let period: f64 = period.parse().ok()?;
@@ -37,7 +39,7 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
 /// Memory that this process may use, page cache included: the least limit of its groups and of those
 /// above them. `None`: no limit, or none that can be read.
 pub(crate) fn memory_limit(roots: &Roots) -> Option<Bytes> {
-    let files = [("", "memory.max"), ("memory", "memory.limit_in_bytes")];
+    let files = [(V2, "memory.max"), ("memory", "memory.limit_in_bytes")];
     let limits = files.into_iter().flat_map(|(controller, file)| {
         let folders = levels(roots, controller).into_iter();
         folders.filter_map(move |folder| roots.number::<u64>(format!("{folder}/{file}")))
@@ -53,7 +55,7 @@ pub fn throttled_ns() -> Option<u64> {
 
 fn throttled(roots: &Roots) -> Option<u64> {
     // Version 2 counts microseconds, version 1 nanoseconds.
-    [("", "throttled_usec ", 1000), ("cpu", "throttled_time ", 1)]
+    [(V2, "throttled_usec ", 1000), ("cpu", "throttled_time ", 1)]
         .iter()
         .find_map(|(controller, name, unit)| {
             // The time counts in the group that has the quota, which may be any group above this one.
@@ -81,7 +83,7 @@ impl MemoryKills {
     }
 
     fn read(roots: &Roots) -> Self {
-        let files = [("memory", "memory.oom_control"), ("", "memory.events")];
+        let files = [("memory", "memory.oom_control"), (V2, "memory.events")];
         let mut of_group = files.into_iter().flat_map(|(controller, file)| {
             // The group itself comes last; those above it count what is killed in others, too.
             let folders = levels(roots, controller).into_iter().rev();
@@ -96,14 +98,14 @@ impl MemoryKills {
 
 const KILLS: &str = "oom_kill ";
 
-/// The number behind a name that begins a line.
+/// The number behind a name that begins a line; `None` if no line of the file begins so.
 fn counter(roots: &Roots, path: &str, name: &str) -> Option<u64> {
     let text = roots.whole(path)?;
     let number = text.lines().find_map(|line| line.strip_prefix(name))?;
     number.trim().parse().ok()
 }
 
-/// Folders of this process's group and of all above it; `controller` is empty for version 2.
+/// Folders of this process's group and of all above it, for a controller of version 1 or for [`V2`].
 fn levels(roots: &Roots, controller: &str) -> Vec<String> {
     let groups = roots.whole("/proc/self/cgroup").unwrap_or_default();
     let own = groups.lines().find_map(|line| {
@@ -117,7 +119,7 @@ fn levels(roots: &Roots, controller: &str) -> Vec<String> {
     };
     let bases = match controller {
         // Next to version 1, version 2 has a folder of its own.
-        "" => [MOUNTED.to_owned(), format!("{MOUNTED}/unified")],
+        V2 => [MOUNTED.to_owned(), format!("{MOUNTED}/unified")],
         _ => [controllers, controller].map(|name| format!("{MOUNTED}/{name}")),
     };
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();

@@ -76,7 +76,7 @@ pub(crate) fn check_device(
     found
 }
 
-/// What makes a write impossible.
+/// What makes a write impossible, if anything does.
 fn state(node: &Node) -> Option<Cause> {
     if !node.has_capacity() {
         return Some(Cause::NoCapacity);

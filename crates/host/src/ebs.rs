@@ -34,7 +34,7 @@ pub(crate) fn exceeded(roots: &Roots, name: &str) -> Option<Exceeded> {
     parse(&page)
 }
 
-/// `nvme1n1` of `nvme1n1p2`.
+/// `nvme1n1` of `nvme1n1p2`; `None` for the name of a device that is no NVMe.
 fn disk(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("nvme")?;
     Some(match rest.find('p') {

@@ -30,6 +30,7 @@ fn clock_quality() -> Option<ClockQuality> {
     })
 }
 
+/// What files of the kernel and of the firmware report.
 fn read(roots: &Roots) -> Environment {
     let text = |path: &str| roots.text(path).unwrap_or_default();
     let clocksource = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -43,6 +44,7 @@ fn read(roots: &Roots) -> Environment {
         processor_quota: cgroup::processor_quota(roots),
         memory_limit_bytes: cgroup::memory_limit(roots),
         host_name: roots.text("/proc/sys/kernel/hostname"),
+        // The kernel has a call for it, and no file.
         clock_quality: None,
     }
 }
@@ -60,7 +62,7 @@ fn processor(roots: &Roots) -> Processor {
     }
 }
 
-/// The value of `key` in lines of the form `key : value`.
+/// The value of `key` in lines of the form `key : value`, if there is such a line.
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -154,7 +156,7 @@ fn instance(roots: &Roots) -> Option<String> {
     (vendor == "Amazon EC2" && product.contains('.')).then_some(product)
 }
 
-/// The signature that a hypervisor shows in CPUID leaf 0x4000_0000.
+/// The hypervisor by its signature in CPUID leaf 0x4000_0000; `None` without one.
 #[cfg(target_arch = "x86_64")]
 fn hypervisor_from_cpuid() -> Option<String> {
     use std::arch::x86_64::__cpuid;

@@ -229,12 +229,12 @@ impl Machine {
         self.mounted[index].iter().cloned().collect()
     }
 
-    /// The mount that `path` lies on.
+    /// The mount that `path` lies on; `None` if this process does not see it.
     pub(crate) fn mount_of(&self, path: &Path) -> Option<&Mount> {
         self.mount_index(path).map(|index| &self.mounts[index])
     }
 
-    /// By the kernel's own number of the mount; before Linux 5.8 by the longest mount point on
+    /// The index of the mount that `path` lies on: by the kernel's own number of the mount; before Linux 5.8 by the longest mount point on
     /// the way. Of several at the same point, the last one mounted hides the others.
     fn mount_index(&self, path: &Path) -> Option<usize> {
         let extra = crate::syscall::extra(&self.roots.path(path)).ok();
@@ -280,7 +280,7 @@ fn btrfs_pools(roots: &Roots) -> Vec<(String, BTreeSet<String>)> {
     pools.filter(|(_, devices)| !devices.is_empty()).collect()
 }
 
-/// The number of a block device's node, `254:0`.
+/// The number of a block device's node, `254:0`; `None` if `path` leads to something else.
 pub(crate) fn block_number(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     metadata
@@ -294,7 +294,7 @@ pub(crate) fn number_text(rdev: u64) -> String {
     format!("{}:{}", libc::major(rdev), libc::minor(rdev))
 }
 
-/// The identity of what `path` leads to.
+/// The identity of what `path` leads to; `None` if it leads nowhere.
 pub(crate) fn file_id(path: &Path) -> Option<FileId> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))

@@ -141,7 +141,7 @@ impl Cause {
 }
 
 impl Reason {
-    /// What would end the use in this reason.
+    /// What would end the use in this reason; `None` for a reason that is no use.
     pub(crate) fn how_it_ends(&self) -> Option<String> {
         let subject = self.subject.display();
         match &self.cause {

@@ -50,7 +50,7 @@ impl Roots {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// A one-line file that holds a number.
+    /// A one-line file that holds a number; nothing where it is absent or holds something else.
     pub(crate) fn number<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
         self.text(path)?.parse().ok()
     }

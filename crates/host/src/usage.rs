@@ -26,7 +26,8 @@ fn stats(roots: &Roots, name: &str) -> Option<DiskUse> {
     })
 }
 
-/// Eleven numbers since ever, more since Linux 4.18 (discards) and 5.5 (flushes).
+/// Reads a line of statistics; `None` if it is too short. Eleven numbers since ever, more since Linux
+/// 4.18 (discards) and 5.5 (flushes).
 fn parse(name: &str, text: &str) -> Option<DiskUse> {
     let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
     let numbers = numbers.ok()?;
@@ -64,11 +65,14 @@ pub fn since(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
         write_ticks_ms: passed(later.write_ticks_ms, earlier.write_ticks_ms),
         busy_ms: passed(later.busy_ms, earlier.busy_ms),
         queue_ms: passed(later.queue_ms, earlier.queue_ms),
-        exceeded: later.exceeded.zip(earlier.exceeded).map(exceeded_since),
+        exceeded: later
+            .exceeded
+            .zip(earlier.exceeded)
+            .map(|(later, earlier)| exceeded_since(later, earlier)),
     }
 }
 
-fn exceeded_since((later, earlier): (Exceeded, Exceeded)) -> Exceeded {
+fn exceeded_since(later: Exceeded, earlier: Exceeded) -> Exceeded {
     Exceeded {
         volume_iops_us: later.volume_iops_us.saturating_sub(earlier.volume_iops_us),
         volume_throughput_us: later

@@ -1,10 +1,11 @@
 //! In: the Records of hosts that ran the same load at the same time. Out: one Record of all of them.
 //!
 //! A file of its own: the only place in which Records become another Record. Nothing is averaged:
-//! the jobs of all hosts stand beside each other in a measurement, so rates add up and histograms
+//! a measurement has the jobs of all hosts, so rates add up and histograms
 //! are merged bucket by bucket wherever the jobs of one host would be.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -301,7 +302,7 @@ fn measurements(
             .map(|whole| whole.hosts)
             .max();
         match most.filter(|most| pass.hosts < *most) {
-            None => measurements.push(together(parts, names)),
+            None => measurements.push(merged(parts, names)),
             Some(most) => {
                 let why = format!(
                     "pass {} was measured by {} of {most} hosts, so it is in no figure",
@@ -442,12 +443,12 @@ struct Span {
 }
 
 fn span(part: &Part<'_>) -> Option<Span> {
-    let of = part.measured;
-    let own = of.started_unix_us? * 1000;
+    let measured = part.measured;
+    let own = measured.started_unix_us? * 1000;
     let begin = part.clock.map_or(own, |clock| {
         own.saturating_add_signed(-clock.offset_at(own))
     });
-    let ramp = of
+    let ramp = measured
         .series
         .iter()
         .filter(|slice| slice.ramp)
@@ -455,7 +456,7 @@ fn span(part: &Part<'_>) -> Option<Span> {
     Some(Span {
         begin,
         ramp_end: begin + ramp.sum::<u64>(),
-        end: begin + of.elapsed_ns,
+        end: begin + measured.elapsed_ns,
     })
 }
 
@@ -466,8 +467,8 @@ fn pass(parts: &[Part<'_>]) -> FleetPass {
     let ends = spans.iter().map(|span| span.end);
     let from = spans.iter().map(|span| span.ramp_end).max();
     let to = ends.clone().min();
-    let window = from.zip(to).map(|(from, to)| (from, to.max(from)));
-    let length = window.map(|(from, to)| to - from);
+    let window = from.zip(to).map(|(from, to)| from..to.max(from));
+    let length = window.as_ref().map(|window| window.end - window.start);
     let longest = spans.iter().map(|span| span.end - span.ramp_end).max();
     let moved = window.map(|window| moved(parts, &spans, window));
     let rates = moved
@@ -492,30 +493,30 @@ fn pass(parts: &[Part<'_>]) -> FleetPass {
     }
 }
 
-/// How far moments lie apart.
+/// From the first of some moments to the last; `None` without any.
 fn skew(moments: impl Iterator<Item = u64> + Clone) -> Option<u64> {
     Some(moments.clone().max()? - moments.min()?)
 }
 
 fn machine(part: &Part<'_>) -> HostMachine {
-    let of = part.measured;
+    let measured = part.measured;
     HostMachine {
         host: u32::try_from(part.host).unwrap_or(u32::MAX),
-        cpu: of.cpu,
-        disks: of.disks.clone(),
-        throttled_ns: of.throttled_ns,
-        model: of.model.clone(),
+        cpu: measured.cpu,
+        disks: measured.disks.clone(),
+        throttled_ns: measured.throttled_ns,
+        model: measured.model.clone(),
     }
 }
 
 /// Operations and bytes of all hosts in a window; a slice counts in the part that lies in it.
-fn moved(parts: &[Part<'_>], spans: &[Span], (from, to): (u64, u64)) -> (f64, f64) {
+fn moved(parts: &[Part<'_>], spans: &[Span], window: Range<u64>) -> (f64, f64) {
     let (mut ios, mut bytes) = (0.0, 0.0);
     for (part, span) in parts.iter().zip(spans) {
         for slice in part.measured.series.iter().filter(|slice| !slice.ramp) {
             let end = span.begin + slice.end_ns;
             let begin = end.saturating_sub(slice.length_ns);
-            let inside = end.min(to).saturating_sub(begin.max(from));
+            let inside = end.min(window.end).saturating_sub(begin.max(window.start));
             let share = inside as f64 / slice.length_ns.max(1) as f64;
             for direction in [slice.read, slice.write, slice.trim] {
                 ios += direction.ios as f64 * share;
@@ -526,8 +527,8 @@ fn moved(parts: &[Part<'_>], spans: &[Span], (from, to): (u64, u64)) -> (f64, f6
     (ios, bytes)
 }
 
-/// The jobs of all hosts beside each other, and their slices added up.
-fn together(parts: &[Part<'_>], names: &[String]) -> Measurement {
+/// One measurement of what all hosts measured in a pass: the jobs of each, and their slices added up.
+fn merged(parts: &[Part<'_>], names: &[String]) -> Measurement {
     let first = parts[0].measured;
     let jobs = parts.iter().flat_map(|part| {
         part.measured.jobs.iter().map(|job| JobResult {

@@ -212,7 +212,7 @@ impl BlockHeaders {
         expected: ExpectedBlock,
     ) -> Result<(), MiscompareKind> {
         if expected.generation == Generation::Zeros {
-            return same(piece, 0, std::iter::repeat(&0));
+            return must_equal(piece, 0, std::iter::repeat(&0));
         }
         if self.checksum == Checksum::Null {
             return Ok(());
@@ -305,7 +305,8 @@ impl BlockHeaders {
         self.same_seed || is_own && !self.any_write
     }
 
-    /// Compares a piece that begins at `from` in its interval.
+    /// Compares a piece of the data of a block, which begins `from` bytes after `offset`, with the job's
+    /// pattern; a job without one has nothing to compare.
     fn check_pattern(
         &mut self,
         piece: &[u8],
@@ -321,8 +322,9 @@ impl BlockHeaders {
             let begin = at / interval * interval;
             let (stretch, behind) = rest.split_at(rest.len().min(interval - (at - begin)));
             self.set_period(offset + begin as u64);
+            // The piece may begin in the middle of a pattern interval, and of a repetition in it.
             let skipped = (at - begin) % self.period.len();
-            same(stretch, at, self.period.iter().cycle().skip(skipped))?;
+            must_equal(stretch, at, self.period.iter().cycle().skip(skipped))?;
             (at, rest) = (at + stretch.len(), behind);
         }
         Ok(())
@@ -347,7 +349,8 @@ fn header_check(header: &[u8]) -> [u8; 4] {
     (!crc32c::crc32c(header)).to_le_bytes()
 }
 
-fn same<'a>(
+/// Compares bytes that begin at `from` of a block. The first that differs is the miscompare.
+fn must_equal<'a>(
     piece: &[u8],
     from: usize,
     expected: impl Iterator<Item = &'a u8>,

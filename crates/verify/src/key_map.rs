@@ -77,6 +77,13 @@ pub enum Taken {
     Bad,
 }
 
+/// The keys that a block may have.
+struct ExpectedKeys {
+    key: u8,
+    /// The key of a write that was in flight when its run ended.
+    or_key: Option<u8>,
+}
+
 impl KeyMap {
     /// A storage without known keys; `size` in bytes.
     pub fn new(plan: &KeyPlan, size: u64, wrongs: Arc<Wrongs>) -> Self {
@@ -283,7 +290,7 @@ impl KeyMap {
             state.note_good(block, micros, false);
             return None;
         }
-        let keys = (key, None);
+        let keys = ExpectedKeys { key, or_key: None };
         Some(self.keep_wrong(&mut state, offset, bytes.len(), keys, sectors, micros))
     }
 
@@ -332,7 +339,10 @@ impl KeyMap {
                 0
             }
             _ => {
-                let keys = (pending.before, Some(pending.after));
+                let keys = ExpectedKeys {
+                    key: pending.before,
+                    or_key: Some(pending.after),
+                };
                 return Some(self.keep_wrong(state, offset, bytes.len(), keys, wrong, micros));
             }
         };
@@ -357,7 +367,7 @@ impl KeyMap {
         state: &mut State,
         offset: u64,
         len: usize,
-        (expected_key, or_key): (u8, Option<u8>),
+        expected: ExpectedKeys,
         sectors: Vec<WrongSector>,
         micros: u64,
     ) -> WrongBlock {
@@ -369,8 +379,8 @@ impl KeyMap {
             name: self.plan.name.clone(),
             offset,
             len: len as u32,
-            expected_key,
-            or_key,
+            expected_key: expected.key,
+            or_key: expected.or_key,
             sectors,
             good: good
                 .filter(|good| good.micros > 0)

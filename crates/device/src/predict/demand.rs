@@ -274,7 +274,8 @@ impl Channels {
         answered * cache.seconds + (1.0 - answered) * of_volume
     }
 
-    /// The direction whose channels are used most, and to which share.
+    /// The share to which the channels are used that are used most, and their direction; `None`: the
+    /// medium has no channels.
     fn busiest(&self, rate: f64) -> Option<(f64, Covers)> {
         let queues = [(&self.read, Covers::Reads), (&self.write, Covers::Writes)].into_iter();
         let has_channels = queues.filter(|(queue, _)| queue.channels > 0.0);

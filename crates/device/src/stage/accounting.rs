@@ -48,7 +48,7 @@ impl Charges {
 #[derive(Debug, Clone)]
 pub(crate) struct ChargeCounter {
     accounting: Accounting,
-    /// Unit as a power of two.
+    /// The unit has 2^shift bytes.
     shift: u32,
     /// `None` when nothing depends on the order of offsets.
     streams: Option<Streams>,
@@ -60,6 +60,7 @@ impl ChargeCounter {
         Self::with_order(accounting, service.minds_order())
     }
 
+    /// `minds_order`: the time of an operation depends on which operations came before it.
     fn with_order(accounting: Accounting, minds_order: bool) -> Self {
         let unit = match accounting {
             Accounting::Plain => None,
@@ -136,6 +137,7 @@ impl ChargeCounter {
         self.counted(io, ops, follows)
     }
 
+    /// The operation, charged with its bytes, or with those of whole units.
     #[inline]
     fn counted(&self, io: Io, ops: u64, follows: Follows) -> ChargedIo {
         let moved = u64::from(io.len);

@@ -89,6 +89,7 @@ impl Chain {
             Link::Burst(burst) => Some(burst),
             Link::Limiter(_) => None,
         });
+        // Buckets have no name here. Another volume of the same kind has the same ones in the same order.
         for (new, old) in self.bursts().zip(bursts) {
             new.go_on_from(old, now);
         }

@@ -50,6 +50,8 @@ const REFILLED: f64 = 0.01;
 const EMPTIED_KEPT: usize = 64;
 
 impl Emptied {
+    /// Notes the moment at which the bucket runs empty. `waited`: an operation had to wait for the
+    /// bucket; `share` gives how full it is, from 0 to 1.
     #[inline]
     fn look(&mut self, waited: bool, at: Nanos, share: impl FnOnce() -> f64) {
         if waited && !self.is_empty {

@@ -56,6 +56,9 @@ fn share(nanos: u64, parts: u64) -> u64 {
     (u128::from(nanos) * u128::from(parts) / u128::from(ONE)) as u64
 }
 
+/// Bytes that lie on one channel; neighbouring pages lie on different ones.
+const PAGE: u64 = 4096;
+
 #[derive(Debug, Clone)]
 struct Channels {
     free_at: Box<[Nanos]>,
@@ -74,17 +77,19 @@ impl Channels {
         }
     }
 
-    /// When the operation gets its channel, which it then holds, and `then` whatever else it needs.
+    /// When an operation begins on the medium, whose mean latency in nanoseconds is `mean`. It waits for
+    /// its channel, and then, by `wait_for_die`, for the die that it reads; it holds the channel from
+    /// there on.
     #[inline]
     fn admit(
         &mut self,
         now: Nanos,
         offset: u64,
         mean: u64,
-        then: impl FnOnce(Nanos) -> Nanos,
+        wait_for_die: impl FnOnce(Nanos) -> Nanos,
     ) -> Nanos {
-        let free_at = &mut self.free_at[place(offset >> 12, self.free_at.len())];
-        let start = then(now.max(*free_at));
+        let free_at = &mut self.free_at[place(offset / PAGE, self.free_at.len())];
+        let start = wait_for_die(now.max(*free_at));
         *free_at = start + Nanos(share(mean, self.held));
         start
     }

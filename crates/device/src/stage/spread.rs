@@ -24,7 +24,11 @@ pub(crate) const ONE: u64 = 1 << 16;
 const TAIL_BITS: u64 = (1 << 24) - 2;
 
 const OCTAVES: usize = 32;
+/// Knots of an octave.
 const KNOTS: usize = 64;
+/// The way between two knots has 2^24 steps: a difference of two factors, times as many, still fits
+/// into 64 bits.
+const FRACTION_BITS: u32 = 24;
 
 /// Knots of one half: from the median outwards.
 type Half = Box<[u32]>;
@@ -40,6 +44,7 @@ struct Lognormal {
 #[derive(Debug, Clone)]
 pub(crate) struct LatencyDistribution {
     body: Option<Arc<Lognormal>>,
+    /// A draw whose [`TAIL_BITS`] are below the number is one of the tail.
     tail: Option<(u64, Arc<Lognormal>)>,
 }
 
@@ -85,6 +90,8 @@ impl Lognormal {
         }
     }
 
+    /// The factor that 64 random bits give, in parts of [`ONE`]: they are a sign, an octave, a knot in
+    /// it, and a fraction of the way to the next knot.
     #[inline]
     fn at(&self, bits: u64) -> u64 {
         let half = if bits & 1 == 0 {
@@ -100,11 +107,11 @@ impl Lognormal {
         }
         let in_octave = out << (octave + 2);
         let place = (in_octave >> (64 - KNOTS.ilog2())) as usize;
-        let fraction = ((in_octave << KNOTS.ilog2()) >> 40) as i64;
+        let fraction = ((in_octave << KNOTS.ilog2()) >> (64 - FRACTION_BITS)) as i64;
         // Outwards means a smaller probability: places count from the octave's outer end.
         let outer = octave * KNOTS + (KNOTS - place);
         let (far, near) = (i64::from(half[outer]), i64::from(half[outer - 1]));
-        (far + (((near - far) * fraction) >> 24)) as u64
+        (far + (((near - far) * fraction) >> FRACTION_BITS)) as u64
     }
 }
 

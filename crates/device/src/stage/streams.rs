@@ -28,13 +28,20 @@ pub(crate) struct Tail {
     pub mixed: bool,
 }
 
+/// The direction of a stream, as in [`Tail`].
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    direction: Direction,
+    mixed: bool,
+}
+
 /// Ends and tails side by side: a set is one line of the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Set {
     ends: [u64; WAYS],
     filled: [u32; WAYS],
-    turns: [(Direction, bool); WAYS],
+    turns: [Turn; WAYS],
     /// The way that is taken next: after the one that was taken last.
     next: u8,
 }
@@ -42,7 +49,10 @@ struct Set {
 const EMPTY: Set = Set {
     ends: [NOWHERE; WAYS],
     filled: [0; WAYS],
-    turns: [(Direction::Read, false); WAYS],
+    turns: [Turn {
+        direction: Direction::Read,
+        mixed: false,
+    }; WAYS],
     next: 0,
 };
 
@@ -72,7 +82,8 @@ impl Streams {
         }
     }
 
-    /// The stream that `offset` continues, taken out of the table.
+    /// Takes the stream that `offset` continues out of the table. Returns how the operation follows it,
+    /// and its tail; `None` if it continues none.
     #[inline]
     pub(crate) fn take(&mut self, offset: u64) -> (Follows, Option<Tail>) {
         let set = &mut self.sets[set_of(offset)];
@@ -81,7 +92,7 @@ impl Streams {
         };
         // It comes back with its new end, in the set of that.
         set.ends[way] = NOWHERE;
-        let (direction, mixed) = set.turns[way];
+        let Turn { direction, mixed } = set.turns[way];
         let tail = Tail {
             filled: set.filled[way],
             direction,
@@ -106,7 +117,7 @@ impl Streams {
         set.next = way as u8 + 1;
         set.ends[way] = end;
         set.filled[way] = filled;
-        set.turns[way] = (direction, mixed);
+        set.turns[way] = Turn { direction, mixed };
     }
 }
 
