@@ -63,19 +63,24 @@ fn micros_as_nanos(micros: f64) -> Nanos {
 }
 
 /// Scatter of local NVMe: i3.2xlarge read p50 99 µs, p95 119 µs, hence ln(119 / 99) / 1.645.
-fn nvme_spread(measured: bool) -> Spread {
-    let origin = if measured {
-        Origin::measured(
-            "i3.2xlarge and i3en.3xlarge at low load (ScyllaDB, diskplorer); beyond p95 the lognormal is assumed",
-        )
-    } else {
-        Origin::assumed("scatter of the local NVMe of I3 and I3en at low load")
-    };
+fn nvme_spread(origin: Origin) -> Spread {
     Spread {
         sigma: 0.11,
         tail: None,
         origin,
     }
+}
+
+/// The origin of the scatter of the disks on which it was measured.
+fn measured_spread() -> Origin {
+    Origin::measured(
+        "i3.2xlarge and i3en.3xlarge at low load (ScyllaDB, diskplorer); beyond p95 the lognormal is assumed",
+    )
+}
+
+/// The origin of the scatter of other disks.
+fn assumed_spread() -> Origin {
+    Origin::assumed("scatter of the local NVMe of I3 and I3en at low load")
 }
 
 impl Class {
@@ -108,7 +113,7 @@ fn i3_nvme() -> Service {
         stream_read: Some(at_4_kib(35.0, &format!("{I3_STUDY}: {stream}"))),
         interleaved_read: Some(line(102.0 - 4.0 * per_kib, per_kib, streams)),
         programs: Some(programs(1830, 69 << 10, I3_SURFACE)),
-        ..Service::even(read, nvme_spread(true))
+        ..Service::even(read, nvme_spread(measured_spread()))
     }
 }
 
@@ -121,7 +126,7 @@ fn i2_sata() -> Service {
         interleaved_read: Some(at_4_kib(read * 1.2, &streams)),
         interleaved_write: Some(at_4_kib(write * 1.25, &streams)),
         write: at_4_kib(write, I3_STUDY),
-        ..Service::even(at_4_kib(read, I3_STUDY), nvme_spread(false))
+        ..Service::even(at_4_kib(read, I3_STUDY), nvme_spread(assumed_spread()))
     }
 }
 
@@ -133,7 +138,7 @@ fn r5d_nvme() -> Service {
     Service {
         stream_read: Some(stream.clone()),
         stream_write: Some(stream),
-        ..Service::even(random, nvme_spread(false))
+        ..Service::even(random, nvme_spread(assumed_spread()))
     }
 }
 
@@ -186,7 +191,7 @@ fn i3en_nvme() -> Service {
     );
     Service {
         programs: Some(programs(300, 12 << 10, I3EN_SURFACE)),
-        ..Service::even(line(138.0, 2.4, origin), nvme_spread(true))
+        ..Service::even(line(138.0, 2.4, origin), nvme_spread(measured_spread()))
     }
 }
 
@@ -195,7 +200,7 @@ fn local_ssd() -> Service {
         "no measurement of this disk is known: 43 µs + 2.4 µs/KiB as the local NVMe of R5d";
     Service::even(
         line(43.0, 2.4, Origin::assumed(because)),
-        nvme_spread(false),
+        nvme_spread(assumed_spread()),
     )
 }
 

@@ -569,6 +569,7 @@ fn shared<'a>(
     distribution
 }
 
+/// What is left in the buckets of a chain, whose owner has these credits.
 fn balances(
     chain: &Chain,
     owner: &str,
@@ -579,6 +580,7 @@ fn balances(
         Link::Burst(burst) => Some(burst),
         _ => None,
     });
+    // The chain was made of the credits in their order.
     let named = bursts.zip(credits);
     named.map(move |(burst, credit)| CreditBalance {
         name: format!("{owner}: {}", credit.name),

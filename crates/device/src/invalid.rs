@@ -83,9 +83,9 @@ impl DeviceSpec {
         }
         self.volumes.iter().try_for_each(VolumeSpec::check)?;
         if let Some(instance) = &self.instance {
-            limiters(&instance.name, &instance.caps, &instance.credits)?;
+            check_limiters(&instance.name, &instance.caps, &instance.credits)?;
             if let Some(cache) = &instance.cache {
-                limiters(&instance.name, &cache.caps, &cache.credits)?;
+                check_limiters(&instance.name, &cache.caps, &cache.credits)?;
                 let room = cache.writes_back.is_none_or(|room| room.0 >= 1 << 20);
                 rules! { &instance.name;
                     (0.0..=1.0).contains(&cache.hit_share), "a share of hits lies between 0 and 1";
@@ -131,14 +131,14 @@ impl VolumeSpec {
             network.is_none_or(|network| network.round_trip <= longest),
                 "the network's round trip may be at most 60 s";
         }
-        limiters(kind, &self.caps, &self.credits)?;
+        check_limiters(kind, &self.caps, &self.credits)?;
         self.service
             .as_ref()
             .map_or(Ok(()), |service| service.check(kind))
     }
 }
 
-fn limiters(owner: &str, caps: &[Cap], credits: &[Credit]) -> Verdict {
+fn check_limiters(owner: &str, caps: &[Cap], credits: &[Credit]) -> Verdict {
     let few = caps.len() + credits.len() <= MOST_LIMITERS;
     rule(few, owner, "at most 200 caps and credits together")?;
     caps.iter().try_for_each(|cap| cap.check(owner))?;
@@ -228,6 +228,7 @@ impl Latency {
 }
 
 impl FaultSpec {
+    /// Checks a fault of a device with this many volumes.
     fn check(&self, name: &str, volumes: usize) -> Verdict {
         let shares = match self.kind {
             FaultKind::Latency {

@@ -85,6 +85,7 @@ impl Credit {
         }
     }
 
+    /// The limits of one bucket: its baseline, its burst and its size.
     fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
         let limit = |kind, value, unit| owner.limit(kind, value, unit, &self.origin);
         let unit = if self.baseline.counts_bytes() {
@@ -110,6 +111,7 @@ fn limiters(owner: Owner<'_>, caps: &[Cap], credits: &[Credit]) -> Vec<Limit> {
 }
 
 impl VolumeSpec {
+    /// The limits of a volume: its caps and credits, its latencies, and the maximum of its medium.
     fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
         let mut found = limiters(owner, &self.caps, &self.credits);
         let Some(service) = &self.service else {

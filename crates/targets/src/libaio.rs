@@ -220,6 +220,7 @@ impl LibaioTarget {
         Ok(())
     }
 
+    /// Fills the control block of an operation, which the next call submits.
     fn stage(&mut self, io: &Io) {
         let index = io.slot.index();
         debug_assert!(

@@ -65,6 +65,7 @@ impl MmapCall {
         })
     }
 
+    /// Copies between the buffer of a slot and the mapping. Returns the bytes, or a negated errno.
     fn copy(&self, io: &Io) -> i32 {
         let map = &self.maps[io.file as usize];
         let (offset, len) = (io.offset as usize, io.len as usize);
@@ -113,6 +114,7 @@ impl CarryOut for MmapCall {
     }
 }
 
+/// Maps a whole file, for reading and, with `write`, for writing.
 fn map(file: &OpenFile, write: bool) -> io::Result<Map> {
     let len = file.size as usize;
     let mut protection = ProtFlags::READ;

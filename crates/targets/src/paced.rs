@@ -15,14 +15,23 @@ use crate::model::{Model, kernel_result};
 pub struct ModelTarget {
     clock: Clock,
     models: Vec<Model>,
-    /// Moment, number, slot and result; the number keeps the order of those due at the same moment.
-    pending: BinaryHeap<Reverse<(Nanos, u64, u32, i32)>>,
+    pending: BinaryHeap<Reverse<Pending>>,
     /// Operations submitted so far; each takes its number from here.
     submitted: u64,
     /// How long before a completion the sleep ends and a busy-wait begins. A sleep ends some 50
     /// microseconds late on a virtual machine; a busy-wait costs a processor, so it is zero where none
     /// is to spare.
     busy_wait: Nanos,
+}
+
+/// An operation that comes back at a moment. Those of the same moment come in the order of their
+/// submission, by which each has its number.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Pending {
+    at: Nanos,
+    number: u64,
+    slot: u32,
+    result: i32,
 }
 
 /// Longer than nearly all late ends of a sleep that were seen.
@@ -41,26 +50,25 @@ impl ModelTarget {
         }
     }
 
-    /// Moves what is due to `done`; returns the moment and the clock's reading.
+    /// Moves what is due to `done`. Returns the moment for which that was decided.
     fn collect(&mut self, done: &mut Vec<Completion>) -> Nanos {
         let now = self.clock.now();
-        while let Some(Reverse((at, ..))) = self.pending.peek() {
-            if *at > now {
-                break;
-            }
-            if let Some(Reverse((_, _, slot, result))) = self.pending.pop() {
-                done.push(Completion {
-                    slot: Slot::returned(slot),
-                    result,
-                });
-            }
+        while let Some(Reverse(next)) = self.pending.peek()
+            && next.at <= now
+        {
+            done.push(Completion {
+                slot: Slot::returned(next.slot),
+                result: next.result,
+            });
+            self.pending.pop();
         }
         now
     }
 
-    /// The moment at which the wait is over: the next completion or the caller's own moment.
+    /// The moment at which the wait is over: the next completion or the caller's own moment; `None` if
+    /// there is neither.
     fn next_moment(&self, until: Option<Nanos>) -> Option<Nanos> {
-        let next = self.pending.peek().map(|Reverse((at, ..))| *at);
+        let next = self.pending.peek().map(|Reverse(next)| next.at);
         [next, until].into_iter().flatten().min()
     }
 }
@@ -74,12 +82,12 @@ impl Target for ModelTarget {
         );
         self.submitted += 1;
         let result = kernel_result(answer, io.len);
-        self.pending.push(Reverse((
-            answer.at,
-            self.submitted,
-            io.slot.index() as u32,
+        self.pending.push(Reverse(Pending {
+            at: answer.at,
+            number: self.submitted,
+            slot: io.slot.index() as u32,
             result,
-        )));
+        }));
     }
 
     fn wait(

@@ -39,6 +39,7 @@ impl PosixTarget {
         }
     }
 
+    /// Begins an operation of the C library. Returns 0, or -1 with errno set.
     fn begin(&mut self, io: &Io) -> i32 {
         let index = io.slot.index();
         debug_assert!(

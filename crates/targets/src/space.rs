@@ -22,9 +22,20 @@ pub struct SpaceCall {
 }
 
 impl SpaceCall {
-    /// Allocates and frees space in these files; `truncates` sets their length instead.
-    pub const fn new(files: Vec<OpenFile>, truncates: bool) -> Self {
-        Self { files, truncates }
+    /// Allocates and frees space in these files.
+    pub const fn allocating(files: Vec<OpenFile>) -> Self {
+        Self {
+            files,
+            truncates: false,
+        }
+    }
+
+    /// Sets the length of these files.
+    pub const fn truncating(files: Vec<OpenFile>) -> Self {
+        Self {
+            files,
+            truncates: true,
+        }
     }
 }
 
@@ -95,6 +106,7 @@ impl CarryOut for NamesCall {
     fn carry_out(&self, io: &Io) -> i32 {
         let index = io.file as usize;
         let once = !matches!(self.call, NameCall::Create | NameCall::Stat);
+        // A pass has an operation for each block of a file, and one of them has done it.
         if once && self.done.borrow()[index] {
             return io.len as i32;
         }

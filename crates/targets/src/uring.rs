@@ -126,6 +126,7 @@ impl UringTarget {
         })
     }
 
+    /// The entry of the submission queue for an operation.
     #[inline]
     fn entry(&self, io: &Io) -> squeue::Entry {
         debug_assert!(
@@ -145,6 +146,7 @@ impl UringTarget {
         self.operation(io, Fd(fd)).flags(flags)
     }
 
+    /// The same without the flag of a registered file.
     #[inline]
     fn operation(&self, io: &Io, fd: Fd) -> squeue::Entry {
         let index = io.slot.index();
@@ -181,6 +183,7 @@ impl UringTarget {
         entry.user_data(index as u64)
     }
 
+    /// Takes all completions that the ring holds.
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>) {
         // The first makes visible what the kernel has added, the second gives the entries back to it.

@@ -36,6 +36,8 @@ impl Demand {
                 high = rate
             }
         }
+        // Channels that are busy less than three quarters of the time let few operations wait: the latency
+        // of an idle medium holds the load back then.
         let binding = match media.busiest(low * parts / volumes) {
             Some((used, covers)) if used > 0.75 => {
                 let (_, owner) = spec.distinct_volumes()[0];

@@ -97,6 +97,7 @@ impl ChargeCounter {
         }
     }
 
+    /// The count of a read or write, which may continue a stream.
     #[inline]
     fn enter_data(&mut self, io: Io) -> ChargedIo {
         let bytes = u64::from(io.len);
@@ -111,7 +112,7 @@ impl ChargeCounter {
             }
         };
         if !is_merged {
-            streams.put(io.offset + bytes, 0, io.direction, false);
+            streams.put(io.offset + bytes, Tail::new(io.direction));
             return self.by_itself(io, follows);
         }
         let (filled, mixed) = joined(tail, io.direction);
@@ -123,7 +124,12 @@ impl ChargeCounter {
         let run = u64::from(filled) + bytes;
         let mixed = mixed && run >> self.shift == 0;
         let rest = (run & ((1 << self.shift) - 1)) as u32;
-        streams.put(io.offset + bytes, rest, io.direction, mixed);
+        let tail = Tail {
+            filled: rest,
+            direction: io.direction,
+            mixed,
+        };
+        streams.put(io.offset + bytes, tail);
         self.counted(io, ops, follows)
     }
 

@@ -70,6 +70,7 @@ impl Burst {
         Self::forgiving(credit, counts, FORGIVEN)
     }
 
+    /// A bucket with at least this much time at the burst rate to make up for stalls.
     fn forgiving(credit: &Credit, counts: Counts, forgiven: Nanos) -> Self {
         let burst = credit.burst.per_second();
         assert!(

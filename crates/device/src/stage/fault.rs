@@ -71,6 +71,7 @@ impl FaultSpec {
         self.from <= now && now < self.until
     }
 
+    /// The answer of an operation under this fault alone.
     fn apply(
         &self,
         now: Nanos,

@@ -28,6 +28,17 @@ pub(crate) struct Tail {
     pub mixed: bool,
 }
 
+impl Tail {
+    /// A whole number of units in one direction.
+    pub(crate) const fn new(direction: Direction) -> Self {
+        Self {
+            filled: 0,
+            direction,
+            mixed: false,
+        }
+    }
+}
+
 /// The direction of a stream, as in [`Tail`].
 #[derive(Debug, Clone, Copy)]
 struct Turn {
@@ -108,7 +119,7 @@ impl Streams {
 
     /// Remembers a stream by its new end.
     #[inline]
-    pub(crate) fn put(&mut self, end: u64, filled: u32, direction: Direction, mixed: bool) {
+    pub(crate) fn put(&mut self, end: u64, tail: Tail) {
         self.recent.copy_within(..RECENT - 1, 1);
         self.recent[0] = end;
         let set = &mut self.sets[set_of(end)];
@@ -116,8 +127,11 @@ impl Streams {
         let way = set.way_of(NOWHERE).unwrap_or(usize::from(set.next) % WAYS);
         set.next = way as u8 + 1;
         set.ends[way] = end;
-        set.filled[way] = filled;
-        set.turns[way] = Turn { direction, mixed };
+        set.filled[way] = tail.filled;
+        set.turns[way] = Turn {
+            direction: tail.direction,
+            mixed: tail.mixed,
+        };
     }
 }
 
@@ -138,7 +152,7 @@ mod tests {
         let mut streams = Streams::new();
         let mut check = |offset: u64, wanted: Follows| {
             let (follows, _) = streams.take(offset);
-            streams.put(offset + 4096, 0, Direction::Read, false);
+            streams.put(offset + 4096, Tail::new(Direction::Read));
             assert_eq!(follows, wanted, "at {offset}");
         };
         check(0, Follows::Nothing);
@@ -164,11 +178,11 @@ mod tests {
                 let offset = stream * 100_000_000 * 512 + step * 4096;
                 let (follows, _) = streams.take(offset);
                 lost += u64::from(follows == Follows::Nothing);
-                streams.put(offset + 4096, 0, Direction::Read, false);
+                streams.put(offset + 4096, Tail::new(Direction::Read));
             }
             for index in 0..noise {
                 let offset = (step * noise + index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 << 12;
-                streams.put(offset, 0, Direction::Read, false);
+                streams.put(offset, Tail::new(Direction::Read));
             }
         }
         lost / count
