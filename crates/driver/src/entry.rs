@@ -84,6 +84,7 @@ impl Entry {
         Ok(())
     }
 
+    /// How a file is opened for a job, without trying it.
     pub(super) fn opening(self, job: &Job, file: &TargetFile) -> Opening {
         // The jobs of a pool share their files, and those that one only reads stay read-only.
         let write = self.write && (job.pool.is_none() || file.may_write);
@@ -98,6 +99,7 @@ impl Entry {
         }
     }
 
+    /// The error of a file that cannot be opened, with what would work.
     pub(super) fn cannot_open(self, job: &Job, file: &TargetFile, source: io::Error) -> Error {
         let direct = if self.direct { "direct " } else { "" };
         let kind = if self.write { "writes" } else { "reads" };

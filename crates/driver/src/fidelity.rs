@@ -29,6 +29,7 @@ pub(crate) fn fidelity(job: &Job, members: &[&WorkerStatus]) -> Option<Box<Fidel
     }))
 }
 
+/// How late operations were, and how far the rates were off; `None` if the trace keeps no time.
 fn timing(times: &[&IssueTimes]) -> Option<Timing> {
     let last = times.iter().max_by_key(|times| times.last_due.get())?;
     let late = latency_sum(times.iter().map(|times| &times.late));

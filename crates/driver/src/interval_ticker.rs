@@ -68,6 +68,7 @@ impl Held {
         }
     }
 
+    /// What was served between two moments.
     fn since(&self, earlier: &Self) -> Served {
         let (now, before) = (&self.all, &earlier.all);
         let (lowest, highest) = now
@@ -159,6 +160,7 @@ impl IntervalTicker {
         }
     }
 
+    /// Ends a slice at `end` and passes it on.
     fn cut(&mut self, members: &[WorkerStatus], end: Nanos, observer: &mut dyn Observer) {
         let directions = [Direction::Read, Direction::Write];
         let held: Vec<[Held; 2]> = (0..self.before.len())

@@ -86,7 +86,8 @@ struct Notes {
 }
 
 impl Journals {
-    /// The journals of all jobs that keep one.
+    /// Opens the journals of all jobs that keep one: writes the map of each storage as it is, and
+    /// empties its journal.
     pub(crate) fn begin(jobs: &[Job], keys: &RunKeys) -> Result<Self, Error> {
         let mut journals = BTreeMap::new();
         for job in jobs {
@@ -122,6 +123,7 @@ fn journal_of(job: &Job) -> Option<&Journal> {
 }
 
 impl OpenJournal {
+    /// Writes the map of a storage as it is and empties its journal, so that writes can be entered.
     fn begin(how: &Journal, keys: &Arc<KeyMap>) -> io::Result<Self> {
         let generation = last_generation(&map_path(&how.path)) + 1;
         let state = if how.map_only {
@@ -175,6 +177,7 @@ fn last_generation(path: &Path) -> u64 {
     saved.map_or(0, |saved| saved.generation)
 }
 
+/// Replaces the map at a path: the new one is on stable storage before it takes the name.
 fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
     let (new, map) = (with_ending(path, ".map.new"), map_path(path));
     // A file there is from a killed run, or it is a link to somewhere else.
@@ -192,6 +195,7 @@ fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
     }
 }
 
+/// The file at a path, emptied on stable storage; it is created if it is not there.
 fn empty(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = options

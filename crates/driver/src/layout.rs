@@ -62,6 +62,7 @@ impl FileFiller {
         })
     }
 
+    /// [`FileFiller::fill`] without the words of its error.
     fn write(
         &mut self,
         layout: Layout<'_>,

@@ -137,6 +137,9 @@ impl OpenSet {
     }
 
     /// Passes on the waiting operations that have a place now.
+    ///
+    /// # Errors
+    /// Those of the target below, and why a file could not be opened since the last call.
     fn release(&mut self) -> io::Result<()> {
         let before = self.held.len();
         while let Some(io) = self.held.pop_front() {

@@ -28,6 +28,7 @@ pub fn measure(clock: Clock) -> Result<Overhead, Error> {
     })
 }
 
+/// Processor time of an operation on the null target at this depth, in nanoseconds.
 fn probe(clock: Clock, depth: u32) -> Result<f64, Error> {
     let mut job = Job::new("overhead");
     job.engine = Engine::Null;

@@ -178,6 +178,8 @@ pub(crate) struct BufferFiller {
 }
 
 impl BufferFiller {
+    /// Prepares an operation that is about to be submitted: fills the buffer of a write, and drops
+    /// the page cache if that is due.
     #[inline(always)]
     fn prepare(&mut self, io: &Io, worker: &Worker) {
         if let Some(drop_cache) = &mut self.drop_cache {
@@ -209,6 +211,7 @@ impl BufferFiller {
         check.fill(buffer, io.file, io.offset, generation, micros);
     }
 
+    /// Compares what verified reads have returned, and reports miscompares to the worker.
     #[inline(never)]
     fn compare(&mut self, done: &[Completion], worker: &mut Worker, now: Nanos) {
         for completion in done {

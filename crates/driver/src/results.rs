@@ -290,6 +290,7 @@ fn measured_time(
     until.since(window.measure_from)
 }
 
+/// What the threads of a job used together; `None` before one has ended, and in virtual time.
 fn threads_use(members: &[&WorkerStatus]) -> Option<ThreadUse> {
     let used = members
         .iter()
@@ -316,6 +317,7 @@ fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
     })
 }
 
+/// How the data of a job compared; `None` if it verifies nothing.
 fn verified(job: &Job, members: &[&WorkerStatus], window: Window) -> Option<Verified> {
     if job.verify.is_none() && job.validation().is_none() {
         return None;
@@ -330,6 +332,7 @@ fn verified(job: &Job, members: &[&WorkerStatus], window: Window) -> Option<Veri
     let began = members
         .iter()
         .map(|member| member.recorder.verify_began.get())
+        // 0: it has not begun to read back.
         .filter(|moment| *moment > 0)
         .min();
     verified.began_ns = began.map(|moment| Nanos(moment).since(window.measure_from).0);
@@ -395,6 +398,7 @@ fn unanswered(members: &[&WorkerStatus], seen: &Seen) -> Vec<(Direction, Nanos)>
         .collect()
 }
 
+/// The results of each direction in which operations completed.
 fn directions(
     members: &[&WorkerStatus],
     samples: Option<&Sampler>,
@@ -448,6 +452,7 @@ fn measured(
     (sum.max > 0).then(|| sum.to_latency())
 }
 
+/// What only some jobs measure in a direction; `None` if this one measures none of it.
 fn detail(
     completion: Option<Latency>,
     by_priority: Vec<ByPriority>,

@@ -92,6 +92,7 @@ impl Sampler {
         (next <= self.deadline).then_some(next)
     }
 
+    /// Takes the samples that are due, unless the job has ended.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) {
         if members_of(members, self.job).all(|member| member.ended.is_some()) {
             return;

@@ -146,6 +146,7 @@ impl Simulation {
         })
     }
 
+    /// Runs the events in the order of their moments until all workers have ended, or are given up.
     fn play(
         &mut self,
         devices: &mut [&mut Device],

@@ -23,6 +23,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
+    /// The rounds of a job that ends when it is steady; `None` for any other job.
     pub(crate) fn for_stop(stop: &Stop) -> Option<Self> {
         let rule = stop.steady?;
         let (Steady::Snia { variable, round }
@@ -98,6 +99,7 @@ impl Rounds {
         &self.rounds[self.rounds.len().saturating_sub(count)..]
     }
 
+    /// Whether the last rounds are steady by the rule.
     fn judge(&self) -> bool {
         let rounds = self.window().iter();
         let window: Vec<f64> = rounds

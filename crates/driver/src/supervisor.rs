@@ -140,6 +140,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// What the process has used so far. Notes the most worker threads that io_uring had at a time.
     fn used(&mut self) -> Used {
         // The cheap count comes first: without extra threads there are no io_uring workers.
         let uring_workers = if self.uses_uring && usage::thread_count() > self.expected_threads {

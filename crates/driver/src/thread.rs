@@ -100,6 +100,8 @@ struct ThreadState {
 }
 
 impl ThreadSpec {
+    /// Does the whole task on the calling thread: prepares, reports to `ready`, waits at the gate,
+    /// drives the worker and reports to `ends`.
     pub(super) fn serve(mut self, gate: &Gate, ready: &Sender<Ready>, ends: &Sender<Ended>) {
         // Before the buffers are made: the kernel takes their pages from the node of the processor
         // that touches them first.
@@ -167,6 +169,7 @@ impl ThreadSpec {
         }
     }
 
+    /// How the loop groups the operations of the job.
     fn grouping(&self) -> Grouping {
         Grouping {
             submit: match self.job.batch.submit {
@@ -212,6 +215,7 @@ impl ThreadSpec {
         )
     }
 
+    /// Records a failure of the thread as that of one operation, and ends the job.
     fn failed(&self, error: &io::Error, at: Nanos) {
         self.recorder.fail(Failure {
             errno: error.raw_os_error().unwrap_or(libc::EIO),

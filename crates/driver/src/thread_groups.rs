@@ -104,6 +104,7 @@ pub(super) struct Allowances {
 }
 
 impl Allowances {
+    /// The allowances of all jobs that have a share in a group.
     pub(super) fn new(jobs: &[Job]) -> Self {
         let mut members: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
         for (index, job) in jobs.iter().enumerate() {

@@ -83,6 +83,7 @@ impl Threads {
         threads.gather(&ready, failure.err())
     }
 
+    /// Starts the threads of all groups, one after the other; the first error ends that.
     fn spawn_groups(
         &mut self,
         run: Run<'_>,
@@ -294,6 +295,7 @@ fn epoch_micros(clock: Clock) -> u64 {
 /// Its default action would end the process, so no other program sends it for another purpose.
 const INTERRUPT: i32 = libc::SIGUSR2;
 
+/// Installs a handler that does nothing, so that the signal only ends a system call.
 fn install_interrupt() {
     extern "C" fn nothing(_: i32) {}
     static ONCE: Once = Once::new();

@@ -97,6 +97,7 @@ impl ThreadUsage {
     }
 }
 
+/// What a process or thread has used so far, as `getrusage` names it.
 fn used(by: libc::c_int) -> Cpu {
     // SAFETY: all-zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

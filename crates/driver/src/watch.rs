@@ -126,6 +126,8 @@ impl<'a> Watch<'a> {
         next.unwrap_or(now)
     }
 
+    /// Checks all that is observed at this moment: closes and reports intervals, takes samples, and
+    /// stops jobs that are steady, too slow or interrupted.
     pub(crate) fn look(
         &mut self,
         members: &[WorkerStatus],
@@ -231,6 +233,7 @@ impl<'a> Watch<'a> {
         self.seen.end = end;
     }
 
+    /// Reports the interval since the last report.
     fn report(
         &mut self,
         members: &[WorkerStatus],

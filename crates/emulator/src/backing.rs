@@ -274,6 +274,7 @@ fn file_extent(file: &File, offset: u64, len: u64) -> Extent {
     }
 }
 
+/// Frees a range of a file, which then reads as zeros.
 fn punch(file: &File, offset: u64, len: u64) -> io::Result<()> {
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     if fallocate(file, mode, offset, len).is_ok() {

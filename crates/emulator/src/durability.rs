@@ -90,6 +90,7 @@ impl UndoLog {
         self.pages += 1;
     }
 
+    /// Drops the image of the page that was kept first.
     fn drop_oldest(&mut self) {
         while let Some(oldest) = self.generations.front_mut() {
             match oldest.order.pop_front() {

@@ -183,6 +183,7 @@ fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
     }
 }
 
+/// The results of the clients' operations, in the form of a job.
 fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos) -> JobResult {
     let counted = DIRECTIONS.map(|(direction, of_job)| (of_job, observed.direction(direction)));
     let directions = counted.iter().filter_map(|(direction, counter)| {
@@ -216,6 +217,7 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
     }
 }
 
+/// What the load of the clients was like.
 fn load(
     observed: &Observed,
     facts: &ServiceFacts<'_>,

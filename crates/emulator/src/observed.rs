@@ -90,6 +90,7 @@ impl Observed {
         (active > Nanos::ZERO).then_some(active)
     }
 
+    /// Counts an operation that has its reply.
     pub(crate) fn record(&mut self, done: Done) {
         let counter = &mut self.directions[done.direction as usize];
         self.late.record(done.at.since(done.due));

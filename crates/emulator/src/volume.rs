@@ -246,6 +246,7 @@ impl Volume {
         }
     }
 
+    /// Draws which faults hit a request that arrives, and delays or fails it.
     #[cold]
     fn apply_faults(&self, ticket: &mut Ticket) {
         let mut faults = self.faults();
@@ -334,6 +335,7 @@ impl Volume {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Counts a request that has its reply.
     fn count(&self, ticket: &Ticket, at: Nanos, result: Result<(), Failure>) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.observing().record(Done {

@@ -123,6 +123,7 @@ impl Timer {
         Some(past.wake_at)
     }
 
+    /// Sets the timer to end after `sleep`, for a reply that is due at `due`.
     fn set(&mut self, now: Nanos, due: Nanos, sleep: Nanos) -> io::Result<()> {
         let value = Itimerspec {
             it_interval: Timespec::default(),
@@ -138,7 +139,7 @@ impl Timer {
 }
 
 impl Timers {
-    /// They end the waits of this waiter.
+    /// Two timers that are not set, registered with the waiter whose waits they are to end.
     ///
     /// # Errors
     /// When no more descriptors are allowed.

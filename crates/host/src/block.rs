@@ -64,6 +64,7 @@ pub(crate) fn scan(roots: &Roots) -> Vec<Node> {
         .collect()
 }
 
+/// A disk as a node, and its partitions as nodes behind it.
 fn disk_and_partitions(roots: &Roots, disk: &str) -> Vec<Node> {
     let folder = format!("/sys/block/{disk}");
     let mut partitions = roots.names(&folder);
@@ -156,6 +157,8 @@ fn model(roots: &Roots, disk: &str) -> Option<String> {
     direct.or_else(|| roots.text(format!("{disk}/device/name")))
 }
 
+/// The serial number of a disk. A SCSI disk has it in a page of its own; of others, the first of some
+/// files counts, which may hold another identifier.
 fn serial(roots: &Roots, disk: &str) -> Option<String> {
     let files = [
         "device/serial",

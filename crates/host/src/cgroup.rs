@@ -53,6 +53,7 @@ pub fn throttled_ns() -> Option<u64> {
     throttled(&Roots::real())
 }
 
+/// [`throttled_ns`] of any tree of files.
 fn throttled(roots: &Roots) -> Option<u64> {
     // Version 2 counts microseconds, version 1 nanoseconds.
     [(V2, "throttled_usec ", 1000), ("cpu", "throttled_time ", 1)]
@@ -82,6 +83,7 @@ impl MemoryKills {
         Self::read(&Roots::real())
     }
 
+    /// [`MemoryKills::now`] of any tree of files.
     fn read(roots: &Roots) -> Self {
         let files = [("memory", "memory.oom_control"), (V2, "memory.events")];
         let mut of_group = files.into_iter().flat_map(|(controller, file)| {

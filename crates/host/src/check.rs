@@ -186,6 +186,8 @@ impl<'a> Look<'a> {
         })
     }
 
+    /// Opens the device, makes sure that it is still the one that was looked at, and reads its
+    /// marks.
     fn probe(&self) -> io::Result<Vec<Signature>> {
         let file = open(&self.path)?;
         let metadata = file.metadata()?;

@@ -43,6 +43,7 @@ fn disk(name: &str) -> Option<&str> {
     })
 }
 
+/// The counters in a log page; `None` if it is no page of an EBS volume.
 fn parse(page: &[u8; PAGE]) -> Option<Exceeded> {
     if page[..4] != MAGIC.to_le_bytes() {
         return None;

@@ -130,6 +130,7 @@ const VENDORS: [(&str, &str); 6] = [
     ("Xen", "Xen"),
 ];
 
+/// The hypervisor that the machine runs on; `None` where neither kernel nor firmware names one.
 fn hypervisor(roots: &Roots) -> Option<String> {
     if let Some(kind) = roots.text("/sys/hypervisor/type") {
         return Some(if kind == "xen" {
@@ -178,6 +179,7 @@ fn hypervisor_from_cpuid() -> Option<String> {
     None
 }
 
+/// The name of the hypervisor with this signature.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 fn hypervisor_name(signature: &str) -> String {
     let name = match signature {

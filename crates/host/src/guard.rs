@@ -226,6 +226,7 @@ impl Guard {
         }
     }
 
+    /// Decides about a block device, and claims it if it may be written to.
     fn device(&self, handle: &Handle, metadata: &Metadata) -> Result<Permission, Refusal> {
         let path = handle.path();
         let machine = Machine::look();
@@ -295,6 +296,7 @@ impl Guard {
         }
     }
 
+    /// Decides about a regular file.
     fn file(&self, handle: &Handle, metadata: &Metadata) -> Result<Permission, Refusal> {
         let machine = Machine::recent();
         let (path, id) = (handle.path(), id_of(metadata));

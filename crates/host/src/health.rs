@@ -55,6 +55,7 @@ fn temperature(roots: &Roots, device: &str) -> Option<i32> {
     measured.map(|thousandths| (thousandths + 500).div_euclid(1000))
 }
 
+/// The health that an NVMe device reports; `None` for any other, and without the right to open it.
 fn smart(disk: &str) -> Option<DeviceHealth> {
     if !disk.starts_with("nvme") {
         return None;

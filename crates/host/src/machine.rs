@@ -75,6 +75,7 @@ impl Machine {
         machine
     }
 
+    /// The machine whose kernel files are in a tree.
     pub(crate) fn look_at(roots: Roots) -> Self {
         let mounts = parse_mounts(&roots.whole(MOUNTS).unwrap_or_default());
         let mut machine = Self {

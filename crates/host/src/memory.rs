@@ -98,6 +98,7 @@ pub(crate) fn identity(machine: &Machine, node: &Node) -> Option<String> {
     Some(line.escape_debug().to_string())
 }
 
+/// What identifies a whole disk; `None` if nothing does.
 fn own_identity(machine: &Machine, disk: &Node) -> Option<String> {
     let roots = machine.roots();
     let folder = format!("/sys/block/{}", disk.facts.name);

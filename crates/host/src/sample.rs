@@ -62,6 +62,7 @@ fn advise(file: &File, places: &[(u64, u64)], advice: Advice) {
     }
 }
 
+/// Reads all places, each an offset and a length.
 fn read(file: &File, size: u64, places: &[(u64, u64)]) -> io::Result<Samples> {
     let mut hash = Sha256::new();
     hash.update(size.to_le_bytes());

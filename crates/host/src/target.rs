@@ -83,6 +83,7 @@ impl FactsByMount {
     }
 }
 
+/// [`target_facts`] of a path that leads to an open file.
 fn facts(path: &Path) -> io::Result<TargetFacts> {
     let metadata = fs::metadata(path)?;
     let kind = kind(&metadata)?;
@@ -114,6 +115,7 @@ fn facts(path: &Path) -> io::Result<TargetFacts> {
     })
 }
 
+/// What a file is as a target.
 fn kind(metadata: &fs::Metadata) -> io::Result<TargetKind> {
     let kind = metadata.file_type();
     if kind.is_dir() {

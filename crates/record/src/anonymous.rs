@@ -278,6 +278,7 @@ impl Names {
         long
     }
 
+    /// A word of a text, or what stands for it: a name that is known, or a path.
     fn word(&self, word: &str) -> String {
         let (bare, end) = match word.strip_suffix([':', '.', '!', '?']) {
             Some(bare) => (bare, &word[bare.len()..]),

@@ -315,6 +315,7 @@ fn measurements(
     (measurements, left_out)
 }
 
+/// Checks that the runs can be those of one fleet.
 fn check(records: &[&Record], lost: &[LostHost]) -> Result<(), NoFleet> {
     let [first, others @ ..] = records else {
         return Err(NoFleet::TooFew);
@@ -442,6 +443,7 @@ struct Span {
     end: u64,
 }
 
+/// When a host measured; `None` if its moments are not known.
 fn span(part: &Part<'_>) -> Option<Span> {
     let measured = part.measured;
     let own = measured.started_unix_us? * 1000;
@@ -460,6 +462,7 @@ fn span(part: &Part<'_>) -> Option<Span> {
     })
 }
 
+/// When and how fast all hosts ran a pass.
 fn pass(parts: &[Part<'_>]) -> FleetPass {
     let known: Option<Vec<Span>> = parts.iter().map(span).collect();
     let spans = known.unwrap_or_default();
@@ -602,6 +605,7 @@ fn series(parts: &[Part<'_>]) -> Vec<Interval> {
     summed.collect()
 }
 
+/// The sum of what several hosts did in a direction.
 fn added(all: impl Iterator<Item = IntervalDirection>) -> IntervalDirection {
     let mut sum = IntervalDirection::default();
     let mut time = 0.0;
@@ -620,6 +624,7 @@ fn added(all: impl Iterator<Item = IntervalDirection>) -> IntervalDirection {
     IntervalDirection { unknown, ..sum }
 }
 
+/// How a fleet ended.
 fn status(records: &[&Record], lost: &[LostHost]) -> Status {
     if !lost.is_empty() {
         return Status::Incomplete;
@@ -633,6 +638,7 @@ fn status(records: &[&Record], lost: &[LostHost]) -> Status {
     Status::Complete
 }
 
+/// Why a fleet did not end as planned; `None` if it did.
 fn failure(records: &[&Record], names: &[String], lost: &[LostHost]) -> Option<String> {
     let gone = lost
         .iter()

@@ -211,6 +211,7 @@ fn remember<H: Serialize>(
     }
 }
 
+/// The front of the line of a run; `None` if its Record cannot be read whole.
 fn front<H: Serialize>(indexed: &Indexed<H>) -> Option<String> {
     let run = indexed.run.clone();
     let front = Front {

@@ -218,10 +218,11 @@ fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
 
 /// The name of a run, where its record can be read.
 pub(crate) fn name(root: &Path, folder: &Folder) -> Option<String> {
-    let listed = glance(&root.join(folder.name()), folder).ok()?;
+    let listed = read_listed(&root.join(folder.name()), folder).ok()?;
     Some(listed.name)
 }
 
+/// All runs of a store, and the folders that cannot be read.
 pub(crate) fn list(root: &Path) -> Listing {
     let mut damaged = Vec::new();
     let folders = folders_or(root, &mut damaged);
@@ -247,7 +248,7 @@ pub(crate) fn folders_or(root: &Path, damaged: &mut Vec<Damaged>) -> Folders {
 /// The line of a run, by the fields of its record that make it.
 pub(crate) fn listed(root: &Path, folder: &Folder) -> Result<Listed, Damaged> {
     let path = root.join(folder.name());
-    glance(&path, folder).map_err(|why| Damaged::new(&path, &why))
+    read_listed(&path, folder).map_err(|why| Damaged::new(&path, &why))
 }
 
 /// Other folders that hold runs, which can be named by their paths only.
@@ -316,7 +317,8 @@ fn head(text: &str) -> Result<Head, BadRecord> {
     Ok(read?)
 }
 
-fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
+/// The line of a run: of an unfinished one from its spool, of any other from the head of its Record.
+fn read_listed(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     let spool = path.join(SPOOL);
     if folder.partial && spool.is_file() {
         // Unfinished runs are few, so their records are read whole.

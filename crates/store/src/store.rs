@@ -387,6 +387,7 @@ impl Store {
         (run.parent() == Some(&root) && checked(id).is_ok()).then(|| id.to_owned())
     }
 
+    /// The run that `spec` names, without reading it.
     fn resolve(&self, spec: &str, choice: Choice) -> Result<Found, StoreError> {
         // A whole id needs no look at all the others.
         if checked(spec).is_ok() && self.finished(spec).join(RECORD).is_file() {

@@ -155,6 +155,7 @@ impl BlockHeaders {
         digest(self.checksum, &data.map(|(data, _)| data))
     }
 
+    /// Fills the data of a block with the job's pattern; a job without one leaves it as it is.
     fn fill_pattern(&mut self, piece: &mut [u8], offset: u64) {
         if self.pattern.is_none() {
             return;
@@ -205,6 +206,7 @@ impl BlockHeaders {
         header[36..].copy_from_slice(&check);
     }
 
+    /// Checks header, digest and pattern of one interval.
     fn check_one(
         &mut self,
         piece: &[u8],

@@ -272,6 +272,7 @@ impl KeyMap {
         found
     }
 
+    /// Compares one claimed block; `None` if it is right, or if its content is not known.
     fn compare_one(&self, bytes: &[u8], offset: u64, micros: u64) -> Option<WrongBlock> {
         let block = (offset / self.block()) as usize;
         let mut state = self.state();

@@ -215,6 +215,8 @@ impl SavedKeys {
         Ok(pending)
     }
 
+    /// Applies one entry of a journal to the keys of its map. `pending` has the writes that have begun
+    /// and not ended.
     fn apply(
         &mut self,
         entry: u64,

@@ -19,6 +19,7 @@ pub(crate) struct DirectionPacers {
 }
 
 impl DirectionPacers {
+    /// The pacers of a job whose directions have rates of their own; `None` for any other job.
     pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let Pace::ByDirection { rates, poisson } = job.pace else {
             return None;

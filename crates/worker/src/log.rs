@@ -106,6 +106,8 @@ impl LogBook {
         }
     }
 
+    /// Counts an operation in the span of its direction. Spans that ended before it are closed
+    /// first.
     fn average(&mut self, entry: LogEntry, length: Nanos) {
         let passed = entry.end.since(self.span_begin).0 / length.0;
         if passed > 0 {
@@ -146,6 +148,7 @@ impl LogBook {
         }
     }
 
+    /// Counts the completion latency of an operation in the histogram of its span.
     fn count(&mut self, entry: LogEntry, length: Nanos) {
         let passed = entry.end.since(self.histogram_begin).0 / length.0;
         if passed > 0 {

@@ -313,6 +313,7 @@ impl Recorder {
         settled(|| self.count())
     }
 
+    /// The counters as they are now, which a running worker may change between two reads.
     fn count(&self) -> Accounting {
         let completed_in_ramp = self.completed_in_ramp.get();
         let directions = self.directions.iter().flatten();

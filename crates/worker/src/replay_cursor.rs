@@ -44,6 +44,7 @@ struct Followers {
 const NONE: u32 = u32::MAX;
 
 impl Followers {
+    /// Finds for each operation of a trace those that wait for it.
     fn new(replay: &Replay) -> Self {
         let count = replay.dependencies.len();
         let (mut head, mut link) = (vec![0; count], vec![0; count]);
@@ -61,6 +62,8 @@ impl Followers {
         }
     }
 
+    /// The operation in a slot has completed: those that wait for it are ready once their think
+    /// time is over.
     fn completed(&mut self, replay: &Replay, slot: usize, now: Nanos) {
         let Some(in_slot) = self.in_slots.get_mut(slot) else {
             return;

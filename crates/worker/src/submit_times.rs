@@ -41,6 +41,8 @@ impl SubmitTimes {
         }
     }
 
+    /// The submitting call has returned. Submission latencies count if it did so in the measured
+    /// time, at `from` or later.
     #[inline]
     pub(crate) fn handed_over(
         &mut self,

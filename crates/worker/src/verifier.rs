@@ -123,6 +123,7 @@ impl Recent {
 }
 
 impl Verifier {
+    /// The verification of a job; `None` if it verifies nothing.
     pub(crate) fn for_job(job: &Job, depth: usize, seed: u64, thread: u32) -> Option<Box<Self>> {
         let verify = job.verify.as_ref()?;
         Some(Box::new(Self {
@@ -165,6 +166,7 @@ impl Verifier {
         self.when.is_only() && !self.checks_reads
     }
 
+    /// Remembers in its slot what an operation that is issued means for verification.
     pub(crate) fn issued(&mut self, slot: usize, request: &Request) {
         if let Some(pass) = &mut self.pass {
             pass.left = pass.left.saturating_sub(request.len.into());
@@ -277,6 +279,8 @@ impl Verifier {
         })
     }
 
+    /// Remembers a write or trim that has succeeded, or is assumed, to be read back or trimmed
+    /// later.
     fn remember(&mut self, written: Written) {
         if !written.trimmed {
             self.recent.add(written.target, written.offset);
@@ -378,6 +382,8 @@ impl Verifier {
         }
     }
 
+    /// The next write or trim to read back: one that is still there, and that no later one has
+    /// replaced.
     fn next_written(&mut self) -> Option<Written> {
         // With `When::Never`, remembered writes are only trimmed.
         while self.when != When::Never {

@@ -264,6 +264,8 @@ impl Worker {
         action
     }
 
+    /// The action of a worker that has not ended: a flush, a check, a wait that a rule or the pace
+    /// demands, or the next operation.
     #[inline]
     fn go_on(&mut self, now: Nanos) -> Action {
         if self.is_pool() {
@@ -327,6 +329,8 @@ impl Worker {
         }
     }
 
+    /// Draws a request and issues it, or waits until there is a slot for it and nothing that it
+    /// overlaps.
     #[inline]
     fn issue(&mut self, now: Nanos, intended: Nanos) -> Action {
         // Only a completion can remove the overlap that keeps a request back.
@@ -439,6 +443,7 @@ impl Worker {
         }
     }
 
+    /// Issues the flush that is due.
     fn issue_flush(&mut self, now: Nanos) -> Action {
         let Some(slot) = self.free.pop() else {
             return Action::Wait(None);

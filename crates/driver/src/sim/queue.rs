@@ -117,7 +117,7 @@ impl Queue {
         }
     }
 
-    /// Not before the moment that was popped last.
+    /// Adds an event at a moment, which must not be before that of the event that was popped last.
     #[inline(always)]
     pub(super) fn push(&mut self, at: Nanos, event: Event) {
         self.made += 1;
@@ -144,6 +144,7 @@ impl Queue {
         }));
     }
 
+    /// Puts an event into the list of its slot of the wheel.
     #[inline(always)]
     fn put(&mut self, slot: u64, at: Nanos, number: u64, event: Event) {
         let place = slot as usize % SLOTS;

@@ -58,6 +58,8 @@ impl SimWorker {
 }
 
 impl SimQueueState {
+    /// An operation came back. The common case issues the next one at once; all others take the way
+    /// of a wake-up. Returns whether the worker has just ended.
     #[inline(always)]
     fn came_back(
         &mut self,
@@ -110,6 +112,7 @@ impl SimQueueState {
         }
     }
 
+    /// Steps the worker until it waits. Returns whether it has just ended.
     #[inline]
     fn run_until_wait(&mut self, worker: &mut Worker, step: &mut SimStep<'_, '_>) -> bool {
         loop {

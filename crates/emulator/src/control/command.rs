@@ -357,6 +357,7 @@ impl FaultVerb {
 }
 
 impl Scope {
+    /// A fault of this kind that hits a share of the operations in the scope.
     fn inject(self, action: ControlAction, kind: FaultKind, share: f64) -> Meaning {
         let order = Order::Inject {
             kind,

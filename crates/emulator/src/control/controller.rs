@@ -109,6 +109,7 @@ impl Controller {
         })
     }
 
+    /// Checks one command against the settings that those before it make.
     fn check_one(
         &self,
         command: &Command,
@@ -231,6 +232,7 @@ impl Controller {
         names.collect::<Vec<_>>().join(", ")
     }
 
+    /// Changes the settings of the selected volumes.
     fn set(
         &self,
         selected: &[usize],
@@ -446,6 +448,7 @@ impl Controller {
         }
     }
 
+    /// A volume as it is now, for the answer to a command.
     fn state(&self, index: usize, events: &[Event]) -> VolumeState {
         let volume = self.volume(index);
         let observed = volume.observed();

@@ -232,6 +232,7 @@ fn free_number(control: &File) -> io::Result<u32> {
     u32::try_from(number).map_err(|_| io::Error::last_os_error())
 }
 
+/// Puts an open file behind a loop device, with direct I/O.
 fn configure(number: u32, opened: &File, file: &Path, read_only: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let device = options.read(true).write(!read_only).open(path(number))?;

@@ -212,6 +212,7 @@ pub(super) fn another(device: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(clone)
 }
 
+/// Receives one descriptor over a socket.
 fn receive_descriptor(from: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = [0];
     let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

@@ -202,6 +202,7 @@ impl Session {
         }
     }
 
+    /// Answers the request in the first `len` bytes of the input.
     fn answer(&mut self, len: usize) -> io::Result<()> {
         // Taken out, so that the data of a write need not be copied.
         let input = std::mem::take(&mut self.input);
@@ -216,6 +217,7 @@ impl Session {
         answered
     }
 
+    /// Admits what moves bytes of a volume, and answers everything else at once.
     fn take(&mut self, message: Message<'_>) {
         let Message { unique, request } = message;
         let admitted = match request {
@@ -293,6 +295,7 @@ impl Session {
         Ok(Some(self.pending(source, ticket, Work::Sync, Ok(()))))
     }
 
+    /// Admits a change of allocation: a punched hole or a range of zeros.
     fn admit_range(&self, source: Source, offset: u64, len: u64, mode: i32) -> Admitted {
         let volume = self.volume(source.node)?;
         let end = offset.checked_add(len).ok_or(libc::EFBIG)?;
@@ -333,6 +336,7 @@ impl Session {
         self.pending(source, ticket, Work::Zero { keep, rest }, own)
     }
 
+    /// A request that was admitted. Its reply is due earlier by the time that threads took to wake.
     fn pending(
         &self,
         source: Source,

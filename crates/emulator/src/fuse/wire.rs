@@ -188,6 +188,7 @@ impl<'a> Message<'a> {
     }
 }
 
+/// The request of an opcode; `None` if its body is too short.
 fn parse_body(opcode: u32, node: u64, bytes: &[u8]) -> Option<Request<'_>> {
     let mut body = Fields(bytes.get(HEADER..)?);
     Some(match opcode {

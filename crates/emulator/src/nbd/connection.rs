@@ -35,6 +35,7 @@ pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> 
     served
 }
 
+/// Does the handshake, and then serves the export that the client has chosen.
 fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io::Result<()> {
     let mut input = Input::new();
     let mut outbox = Outbox::new();
@@ -134,6 +135,7 @@ fn broken(what: &str) -> io::Error {
 }
 
 impl Connection<'_, '_> {
+    /// Serves until the client has left and all its requests have their replies.
     fn run(mut self) -> io::Result<()> {
         loop {
             self.use_input()?;
@@ -163,6 +165,7 @@ impl Connection<'_, '_> {
         whole && self.has_room() && !self.ends
     }
 
+    /// Uses as much of the input as there is room for: requests, and the data of writes.
     fn use_input(&mut self) -> io::Result<()> {
         while self.has_room() && !self.ends {
             let used = match self.body.take() {
@@ -200,6 +203,8 @@ impl Connection<'_, '_> {
         Ok(true)
     }
 
+    /// Asks the model about a request, changes the range that it trims or zeroes, and waits for the
+    /// data of a write.
     fn admit(&mut self, command: Command, request: Request) {
         let Request { offset, len, .. } = request;
         let volume = self.volume;

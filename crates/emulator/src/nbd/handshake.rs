@@ -219,6 +219,7 @@ impl<'a> Handshake<'a> {
         Step::Used(CLIENT_FLAGS)
     }
 
+    /// Answers one option of the client, whose bytes are `used` in all.
     fn option(&mut self, number: u32, data: &[u8], used: usize, out: &mut Vec<u8>) -> Step {
         let answered = match number {
             option::STARTTLS => match self.start_tls(data) {
@@ -359,6 +360,7 @@ impl<'a> Handshake<'a> {
         Ok(place)
     }
 
+    /// Answers the request to list or to choose metadata contexts, of which there is one.
     fn meta_context(
         &mut self,
         number: u32,

@@ -80,6 +80,7 @@ impl Outbox {
         sent
     }
 
+    /// Sends until the socket takes no more, and fetches the rest of a long read meanwhile.
     fn give(&mut self, wire: &mut Wire<'_>, volume: &Volume) -> io::Result<()> {
         loop {
             while self.sent < self.bytes.len() {

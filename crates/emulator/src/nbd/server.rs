@@ -70,6 +70,8 @@ impl Clients {
         }
     }
 
+    /// Gives a client a thread; it may take the place of one that is still in its handshake, or be
+    /// turned away.
     fn admit(self: &Arc<Self>, socket: OwnedFd, service: &Arc<Service>) -> io::Result<()> {
         let socket = Arc::new(socket);
         // Replies are sent when they are made. A unix socket knows no other way and refuses.

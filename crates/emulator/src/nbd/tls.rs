@@ -189,6 +189,8 @@ impl Cipher {
         Ok(true)
     }
 
+    /// Encrypts bytes and sends what the socket takes. Returns how many were taken; `None`: older
+    /// ones are unsent.
     pub(super) fn send(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -203,6 +205,7 @@ impl Cipher {
         Ok(Some(taken))
     }
 
+    /// Sends encrypted bytes. Returns whether none is left.
     pub(super) fn flush(&mut self, to: BorrowedFd<'_>) -> io::Result<bool> {
         loop {
             while self.sent < self.leaving.len() {

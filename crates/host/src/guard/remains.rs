@@ -48,7 +48,8 @@ impl Remains {
         self.allowed.borrow().contains_key(path)
     }
 
-    /// A run is about to write there; `is_known`: over what an earlier one left.
+    /// Lets a run write there, and forgets what earlier ones left; `is_known`: it is still there, so it is
+    /// remembered again at the end of the run.
     pub(super) fn allow(&self, new: Allowed, is_known: bool) {
         let path = new.handle.path().to_owned();
         if self.has(&path) {

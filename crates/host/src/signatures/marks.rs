@@ -152,6 +152,7 @@ pub(super) fn look(view: &mut View<'_>) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
+/// Notes a mark if these bytes are at `offset`.
 fn note_if(
     view: &mut View<'_>,
     found: &mut Vec<Signature>,

@@ -134,6 +134,7 @@ fn zfs(view: &mut View<'_>) -> io::Result<Option<Signature>> {
     Ok(None)
 }
 
+/// Whether a label begins at this offset.
 fn zfs_label(view: &mut View<'_>, label: u64) -> io::Result<bool> {
     const HALF: u64 = 128 << 10;
     const CHECKSUM: u64 = 0x0210_da7a_b10c_7a11;

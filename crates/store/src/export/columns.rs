@@ -55,6 +55,7 @@ fn axes(record: &Record) -> Vec<String> {
     axes
 }
 
+/// The values that the sweep has set, one for each axis.
 fn settings(axes: &[String], measurement: Option<&Measurement>) -> Named {
     let mut cells = Vec::new();
     for axis in axes {
@@ -86,6 +87,8 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
     ]
 }
 
+/// A row for each direction of each job. A job that completed nothing has one without a direction,
+/// so that its failure is not lost.
 fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     let mut rows = Vec::new();
     for job in &measurement.jobs {
@@ -101,6 +104,7 @@ fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     rows
 }
 
+/// One row; every argument is `None` in the row from which the head is made.
 fn figure(
     measurement: Option<&Measurement>,
     job: Option<&JobResult>,
@@ -188,6 +192,7 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
     row
 }
 
+/// The count of a job's operations.
 fn census(job: Option<&JobResult>, census: Option<KnownAccounting>) -> Named {
     let oldest_in_flight_ns = census.and_then(|a| a.oldest_in_flight_ns);
     vec![
@@ -214,6 +219,7 @@ fn errors(job: &JobResult) -> String {
     texts.join("; ")
 }
 
+/// What our process and the machine did meanwhile.
 fn process(measurement: Option<&Measurement>) -> Named {
     let cpu = measurement.map(|m| m.cpu);
     let busy = cpu.filter(|cpu| !cpu.unknown.has(Statistic::MachineBusy));
@@ -261,6 +267,7 @@ fn slice(interval: Option<&Interval>, ours: bool) -> Named {
     row
 }
 
+/// What one direction did in a slice of this length in nanoseconds.
 fn slice_direction(name: &str, length: Option<u64>, did: Option<IntervalDirection>) -> Named {
     // Without operations there is no latency: the Record's zeros would read as a fast disk.
     let served = did.filter(|d| d.ios > 0);

@@ -85,6 +85,7 @@ impl Progress {
         }
     }
 
+    /// Takes one line. A line that cannot be read is counted and left out.
     fn take(&mut self, line: &[u8]) -> Result<(), SpoolError> {
         // A newer version is refused before its lines are, which may look otherwise.
         if self.record.is_none() {
@@ -200,6 +201,7 @@ impl Current {
     }
 }
 
+/// Refuses a first line that names a newer format.
 fn check_version(line: &[u8]) -> Result<(), SpoolError> {
     #[derive(Deserialize)]
     struct Version {

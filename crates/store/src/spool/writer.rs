@@ -140,6 +140,7 @@ impl Spool {
             other => io::Error::other(other),
         })?;
         let lines: String = progress.needed_lines().map(|line| line.text()).collect();
+        // The head stays as it is: it says whether this file system has locks.
         let head = self.head.clone();
         let (file, head, bytes) = replace(&self.folder, |_| head.clone(), &lines)?;
         *self = Self {
@@ -157,6 +158,7 @@ impl Spool {
 /// What the line of a head holds where its run has locked the file.
 const LOCKED: &str = "\"is_locked\":true";
 
+/// The line of a head: the Record without its measurements.
 fn head(record: &Record, is_locked: bool) -> String {
     let without = Record {
         measurements: Vec::new(),
@@ -173,6 +175,8 @@ fn head(record: &Record, is_locked: bool) -> String {
 }
 
 /// Puts a file with these lines in the place of the one that is there. A reader sees one or the other.
+/// `head` makes the first line, by whether the file could be locked. Returns the same as
+/// [`write_fresh`].
 fn replace(
     folder: &Path,
     head: impl Fn(bool) -> String,
@@ -191,6 +195,8 @@ fn replace(
     Ok(written)
 }
 
+/// Writes a new spool, locks it if the file system can, and leaves it open. Returns it, the line of
+/// its head and its length in bytes.
 fn write_fresh(
     path: &Path,
     head: impl Fn(bool) -> String,

@@ -185,6 +185,7 @@ impl Worker {
         self.ignored_errors.contains(&(direction, -result))
     }
 
+    /// Records a failed operation, and ends the job if its error policy says so.
     #[cold]
     fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
         let at = now.since(self.window.start);

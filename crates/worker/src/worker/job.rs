@@ -184,7 +184,8 @@ impl WorkerJob {
         }
     }
 
-    /// Counts the operations that were due by `end` and never issued.
+    /// Gives up the operations that were due by `end` and never issued; if that is in the measured time
+    /// (`measured`), they are counted as missed.
     #[cold]
     pub(super) fn give_up_schedule(&mut self, end: Nanos, measured: bool) {
         let given_up = self.pacer.give_up(end, self.typical_len);
