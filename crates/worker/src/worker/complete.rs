@@ -94,9 +94,9 @@ impl Worker {
         }
         let recorder = &self.job_as::<POOL>(io.job).recorder;
         recorder.last_completion.set(now.0);
+        let service = now.since(io.submitted);
         // Also for a failed operation: the rules must know that it has left its slot.
-        if self.issue_rules.is_some() && self.complete_in_rules(index, now.since(io.submitted), now)
-        {
+        if self.issue_rules.is_some() && self.complete_in_rules(index, service, now) {
             result = -errno::ETIMEDOUT;
         }
         if result != io.len as i32 && !self.is_ignored(io.direction, result) {
@@ -112,7 +112,6 @@ impl Worker {
                 verifier.completed(index, &io);
             }
         }
-        let service = now.since(io.submitted);
         let job = self.job_as::<POOL>(io.job);
         if now < self.window.measure_from {
             job.recorder.served_in_ramp(io.direction, io.len, service);
