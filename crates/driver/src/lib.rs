@@ -56,7 +56,7 @@ use blocklab_worker::{JobLog, KeptMiscompare, Progress};
 use blocklab_workload::Workload;
 
 use crate::journal::{Journals, RunKeys};
-use crate::results::Frame;
+use crate::results::RunSpan;
 
 pub use error::Error;
 pub use event::{Event, IntervalData, Observer, Questions};
@@ -243,13 +243,15 @@ pub fn run(
     let journals = Journals::begin(jobs, &keys)?;
     let mut threads = threads::Threads::spawn_all(run, control, &keys, &journals)?;
     let before = usage::Usage::now();
-    let frame = Frame {
+    let span = RunSpan {
+        called,
+        start: threads.open_gate(run.clock, control),
         before,
-        ..Frame::from(called, threads.open_gate(run.clock, control))
+        ..RunSpan::default()
     };
-    let supervisor = supervisor::Supervisor::new(run, control, frame, observer);
-    let (frame, seen) = supervisor.until_the_end(&mut threads, observer);
-    let mut outcome = results::outcome(run, &threads.workers, &frame, seen);
+    let supervisor = supervisor::Supervisor::new(run, control, span, observer);
+    let (span, seen) = supervisor.until_the_end(&mut threads, observer);
+    let mut outcome = results::outcome(run, &threads.workers, &span, seen);
     // With operations still in flight, the journal stays as after a kill.
     if !outcome.abandoned
         && let Err(error) = journals.end()

@@ -22,28 +22,19 @@ use super::watch::Seen;
 use super::workers::{WorkerStatus, Workers, members_of};
 use super::{Backing, Outcome, Run};
 
-/// Moments and counters around the run.
-pub(crate) struct Frame {
+/// The moments and the usage of the process at both ends of a run.
+#[derive(Default)]
+pub(crate) struct RunSpan {
+    /// When the run was requested, before its set-up.
     pub(crate) called: Nanos,
+    /// When its threads began.
     pub(crate) start: Nanos,
     pub(crate) before: Usage,
     pub(crate) after: Usage,
 }
 
-impl Frame {
-    /// A frame before anything was used.
-    pub(crate) fn from(called: Nanos, start: Nanos) -> Self {
-        Self {
-            called,
-            start,
-            before: Usage::default(),
-            after: Usage::default(),
-        }
-    }
-}
-
-pub(crate) fn outcome(run: Run<'_>, workers: &Workers, frame: &Frame, seen: Seen) -> Outcome {
-    let mut measurement = measurement(run, workers, frame, &seen);
+pub(crate) fn outcome(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: Seen) -> Outcome {
+    let mut measurement = measurement(run, workers, span, &seen);
     measurement.series = seen.series;
     Outcome {
         measurement,
@@ -74,8 +65,8 @@ fn notes(run: Run<'_>, workers: &Workers) -> Vec<Note> {
 }
 
 /// The measurement so far, while some of the jobs still run.
-pub(crate) fn so_far(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> Measurement {
-    let mut measurement = measurement(run, workers, frame, seen);
+pub(crate) fn so_far(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> Measurement {
+    let mut measurement = measurement(run, workers, span, seen);
     for (index, job) in measurement.jobs.iter_mut().enumerate() {
         let mut members = members_of(&workers.members, index);
         if job.stopped == Stopped::Stalled && members.any(|member| member.ended.is_none()) {
@@ -102,7 +93,7 @@ pub(crate) fn omit_moments(measurement: &mut Measurement) {
 }
 
 /// The measurement without its series.
-fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> Measurement {
+fn measurement(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> Measurement {
     let first = workers
         .members
         .iter()
@@ -110,17 +101,15 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
         // The initial value: this worker issued nothing.
         .filter(|first| *first < u64::MAX)
         .min();
-    let elapsed = seen.end.since(frame.start);
+    let elapsed = seen.end.since(span.start);
     let jobs = run.workload.jobs.iter().enumerate();
-    let mut cpu = frame.after.since(&frame.before);
+    let mut cpu = span.after.since(&span.before);
     cpu.busiest_thread_percent = busiest_thread(workers, elapsed);
     Measurement {
         pass: 1,
-        started_ns: frame.start.0,
+        started_ns: span.start.0,
         elapsed_ns: elapsed.0,
-        setup_ns: first
-            .unwrap_or(frame.start.0)
-            .saturating_sub(frame.called.0),
+        setup_ns: first.unwrap_or(span.start.0).saturating_sub(span.called.0),
         jobs: jobs
             .map(|(index, job)| job_result(job, index, workers, seen))
             .collect(),

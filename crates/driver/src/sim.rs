@@ -22,7 +22,7 @@ use blocklab_units::Nanos;
 use blocklab_worker::{Parts, Shared, Stopper};
 use blocklab_workload::{Completion, EndsOthers, Slot};
 
-use super::results::{self, Frame};
+use super::results::{self, RunSpan};
 use super::thread_groups::{Allowances, thread_groups};
 use super::usage::Used;
 use super::watch::{ClockKind, Watch};
@@ -59,8 +59,12 @@ pub fn simulate(
         .map(|shared| &mut shared.device)
         .collect();
     simulation.play(&mut borrowed, &mut watch, control.drain_limit, observer);
-    let frame = Frame::from(start, start);
-    let mut outcome = results::outcome(run, &simulation.workers, &frame, watch.seen);
+    let span = RunSpan {
+        called: start,
+        start,
+        ..RunSpan::default()
+    };
+    let mut outcome = results::outcome(run, &simulation.workers, &span, watch.seen);
     // The processor time of this program is not a property of the simulated run.
     outcome.measurement = Measurement {
         cpu: Default::default(),

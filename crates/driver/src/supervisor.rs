@@ -7,7 +7,7 @@ use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
 use blocklab_workload::Engine;
 
-use super::results::{Frame, omit_moments, so_far};
+use super::results::{RunSpan, omit_moments, so_far};
 use super::threads::Threads;
 use super::usage::{self, Usage, Used};
 use super::watch::{ClockKind, Seen, Watch};
@@ -26,7 +26,7 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 pub(crate) struct Supervisor<'a> {
     run: Run<'a>,
     control: Control<'a>,
-    frame: Frame,
+    span: RunSpan,
     uses_uring: bool,
     expected_threads: u32,
     watch: Watch<'a>,
@@ -55,7 +55,7 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn new(
         run: Run<'a>,
         control: Control<'a>,
-        frame: Frame,
+        span: RunSpan,
         observer: &dyn Observer,
     ) -> Self {
         let used = Used {
@@ -67,18 +67,18 @@ impl<'a> Supervisor<'a> {
         Self {
             uses_uring: engines.any(|engine| matches!(engine, Engine::IoUring(_))),
             expected_threads: usage::thread_count(),
-            watch: Watch::new(run, control, ClockKind::Real, frame.start, used, observer),
+            watch: Watch::new(run, control, ClockKind::Real, span.start, used, observer),
             next_status: status.map(|every| NextStatus {
                 every,
-                due: frame.start.saturating_add(every),
+                due: span.start.saturating_add(every),
             }),
             next_frame: observer.keeps_frames().then(|| NextFrame {
-                due: frame.start.saturating_add(FRAME),
+                due: span.start.saturating_add(FRAME),
                 slices_before: 0,
             }),
             run,
             control,
-            frame,
+            span,
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Supervisor<'a> {
         mut self,
         threads: &mut Threads,
         observer: &mut dyn Observer,
-    ) -> (Frame, Seen) {
+    ) -> (RunSpan, Seen) {
         let clock = self.run.clock;
         while !threads.is_complete() {
             let now = clock.now();
@@ -112,8 +112,8 @@ impl<'a> Supervisor<'a> {
         let used = self.used();
         self.watch
             .finish(threads.members(), clock.now(), used, observer);
-        self.frame.after = Usage::now();
-        (self.frame, self.watch.seen)
+        self.span.after = Usage::now();
+        (self.span, self.watch.seen)
     }
 
     /// How long to sleep: to the next tick, or shorter when a thread is late.
@@ -183,15 +183,15 @@ impl<'a> Supervisor<'a> {
         });
         observer.event(Event::Frame {
             so_far: &measured,
-            elapsed: now.since(self.frame.start),
+            elapsed: now.since(self.span.start),
             credits: &[],
         });
     }
 
     fn so_far(&mut self, threads: &Threads, now: Nanos) -> Measurement {
-        self.frame.after = Usage::now();
+        self.span.after = Usage::now();
         self.watch.seen.end = now;
-        so_far(self.run, &threads.workers, &self.frame, &self.watch.seen)
+        so_far(self.run, &threads.workers, &self.span, &self.watch.seen)
     }
 
     fn should_have_ended(&self, member: &WorkerStatus, now: Nanos) -> bool {

@@ -116,7 +116,7 @@ impl ThreadSpec {
             Err(error) if self.fails_alone => {
                 // To the others this thread is ready: an error here would abort them.
                 let _ = ready.send(Ok(Some(self.cannot_begin(&error))));
-                self.has_ended(ends, members, Stopped::Error, None);
+                self.report_ends(ends, members, Stopped::Error, None);
                 return;
             }
             Err(error) => {
@@ -142,18 +142,18 @@ impl ThreadSpec {
         let note = failure.map(|error| self.interface_failed(&error, start));
         let running = self.clock.now().since(begun);
         let used = ThreadUsage::now().since(&before, running.0);
-        self.recorder.has_used(used);
+        self.recorder.set_thread_use(used);
         state.worker.leave();
         let stopped = state.worker.stopped();
         let members = state.worker.members();
         // Before the report: the supervisor then joins the thread, and would wait without a limit for a
         // target that hangs while it is closed.
         drop(state);
-        self.has_ended(ends, members, stopped, note);
+        self.report_ends(ends, members, stopped, note);
     }
 
     /// Reports the end of each job of the thread; the note goes with the first one only.
-    fn has_ended(
+    fn report_ends(
         &self,
         ends: &Sender<Ended>,
         members: usize,

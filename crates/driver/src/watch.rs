@@ -17,6 +17,7 @@ use super::workers::{WorkerStatus, members_of};
 use super::{Control, Event, Observer, Run};
 
 /// The observations of a run.
+#[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) series: Vec<Interval>,
     /// The moments that bound each job.
@@ -89,16 +90,12 @@ impl<'a> Watch<'a> {
             reported: IntervalSeries::new(start, &windows, used.cpu_ns),
             interval_ticker: IntervalTicker::new(observer, start, jobs),
             seen: Seen {
-                series: Vec::new(),
                 end: start,
-                interrupted_at: None,
-                uring_workers_max: 0,
-                stood_still: Nanos::ZERO,
-                abandoned: false,
                 samples: Sampler::all(jobs, &windows),
                 min_rate: MinRates::all(jobs, &windows),
                 windows,
                 steady: jobs.iter().map(|job| Rounds::for_stop(&job.stop)).collect(),
+                ..Seen::default()
             },
         }
     }

@@ -14,7 +14,7 @@ use blocklab_workload::{Direction as JobDirection, errno};
 use crate::observed::{FailureCounter, Observed, OperationCounter};
 
 /// The series and the balances of one volume, a slice at a time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sampler {
     /// The counters at the end of the last slice.
     counted: Observed,
@@ -53,12 +53,9 @@ impl Sampler {
     /// The first slice begins now.
     pub fn begin(now: Nanos) -> Self {
         Self {
-            counted: Observed::default(),
             began: now,
             ended: now,
-            left: Default::default(),
-            series: Vec::new(),
-            balances: Vec::new(),
+            ..Self::default()
         }
     }
 

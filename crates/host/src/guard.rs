@@ -97,12 +97,12 @@ impl Guard {
     }
 
     /// Notes that a run wrote to what this path led to: its content is ours now.
-    pub fn has_written(&self, path: &Path) {
+    pub fn mark_written(&self, path: &Path) {
         self.remains.mark_written(path);
     }
 
     /// Notes that operations did not come back: what they will have done is unknown.
-    pub fn hangs(&self) {
+    pub fn mark_unknown(&self) {
         self.remains.set_unknown();
     }
 

@@ -497,7 +497,7 @@ fn what_a_run_left_is_known_and_other_data_is_not() {
     let named = guard(&[device.name()]);
     assert!(named.may_write(&handle).is_ok());
     put(8);
-    named.has_written(&device.device);
+    named.mark_written(&device.device);
     drop(named);
     assert!(guard(&[]).may_write(&handle).is_ok(), "as the run left it");
     assert!(

@@ -251,12 +251,12 @@ impl<'a> SystemRun<'a> {
         };
         for (job, result) in case.workload.jobs.iter().zip(&last.jobs) {
             if result.accounting.in_flight > 0 {
-                guard.hangs();
+                guard.mark_unknown();
             }
             if job.changes() && wrote(result) {
                 let files = self.opened_targets.files(job, &self.targets);
                 for file in &files {
-                    guard.has_written(&file.path);
+                    guard.mark_written(&file.path);
                 }
             }
         }

@@ -468,7 +468,7 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
         why: Box::new(why),
     })?;
     if partial {
-        admit_the_end_is_missing(&mut record);
+        mark_interrupted(&mut record);
     }
     // An exported record may hold the note that it had in its store.
     let note = file.parent().and_then(|folder| note::read(folder, NOTE));
@@ -495,7 +495,7 @@ fn run_file(found: PathBuf) -> PathBuf {
 }
 
 /// A spool cannot know that its run goes no further, so its reader marks the run as interrupted.
-fn admit_the_end_is_missing(record: &mut Record) {
+fn mark_interrupted(record: &mut Record) {
     record.status = Status::Interrupted;
     record
         .failure

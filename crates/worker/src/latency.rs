@@ -7,7 +7,7 @@ use blocklab_stats::Histogram;
 use crate::counter::Counter;
 
 /// The distribution of a latency, with exact mean and variance.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LatencyHistogram {
     sum: Counter,
     /// The bits of an f64: squares of nanoseconds outgrow 64 bits within seconds.
@@ -22,15 +22,13 @@ impl LatencyHistogram {
         let counts = (0..Histogram::BUCKETS)
             .map(|_| Counter::default())
             .collect();
-        let min = Counter::default();
-        min.set(u64::MAX);
-        Self {
-            sum: Counter::default(),
-            sum_squares: Counter::default(),
-            min,
-            max: Counter::default(),
+        let empty = Self {
             counts,
-        }
+            ..Self::default()
+        };
+        // Until the first value, which is less.
+        empty.min.set(u64::MAX);
+        empty
     }
 
     fn is_empty(&self) -> bool {

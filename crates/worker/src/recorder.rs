@@ -331,12 +331,12 @@ impl Recorder {
     }
 
     /// Called once, by the thread itself.
-    pub fn has_used(&self, used: ThreadUse) {
+    pub fn set_thread_use(&self, used: ThreadUse) {
         let _ = self.thread_use.set(used);
     }
 
     /// Called once, by the thread itself.
-    pub(crate) fn has_written(&self, progress: Progress) {
+    pub(crate) fn set_progress(&self, progress: Progress) {
         let _ = self.progress.set(progress);
     }
 

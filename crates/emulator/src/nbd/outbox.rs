@@ -13,7 +13,7 @@ const PIECE: usize = 256 << 10;
 const ENOUGH: usize = 1 << 20;
 
 /// The replies of one connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     sent: usize,
@@ -27,9 +27,7 @@ impl Outbox {
     pub(super) fn new() -> Self {
         Self {
             bytes: Vec::with_capacity(PIECE),
-            sent: 0,
-            rest: None,
-            is_held: false,
+            ..Self::default()
         }
     }
 

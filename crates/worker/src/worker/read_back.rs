@@ -146,7 +146,7 @@ impl Worker {
     pub fn leave(&self) {
         let verifier = self.verifier.as_ref();
         if let Some(progress) = verifier.and_then(|verifier| verifier.progress()) {
-            self.first.recorder.has_written(progress);
+            self.first.recorder.set_progress(progress);
         }
     }
 
