@@ -12,18 +12,7 @@ use super::workers::WorkerStatus;
 pub(super) fn errors(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     let mut merged: Vec<Failure> = Vec::new();
     for failure in members.iter().flat_map(|member| member.recorder.failures()) {
-        let same = merged
-            .iter_mut()
-            .find(|known| known.errno == failure.errno && known.direction == failure.direction);
-        match same {
-            Some(known) => {
-                known.count += failure.count;
-                if failure.first_at < known.first_at {
-                    (known.first_at, known.first_offset) = (failure.first_at, failure.first_offset);
-                }
-            }
-            None => merged.push(failure),
-        }
+        failure.add_to(&mut merged);
     }
     merged.sort_by_key(|failure| failure.first_at);
     merged.iter().map(error_count).collect()

@@ -71,6 +71,13 @@ impl Instance {
         self.shared.lock().expect("no panic under this lock")
     }
 
+    /// The device, and a moment that is not before the last arrival.
+    fn lock_now(&self) -> (MutexGuard<'_, Shared>, Nanos) {
+        let shared = self.lock();
+        let now = self.clock.now().max(shared.last);
+        (shared, now)
+    }
+
     /// An operation on a volume arrives: the moment, and the model's answer.
     #[inline]
     pub(crate) fn admit(&self, volume: usize, io: Io) -> (Nanos, Answer) {
@@ -91,8 +98,7 @@ impl Instance {
     /// For how long at least one operation on a volume has waited for each limit; only limits that
     /// made one wait.
     pub fn waited(&self, volume: usize) -> Vec<(LimitName, Nanos)> {
-        let shared = self.lock();
-        let now = self.clock.now().max(shared.last);
+        let (shared, now) = self.lock_now();
         let waits = shared.waits.get(volume);
         let limits = shared.device.waits_of(volume).into_iter();
         let waited = limits.filter_map(|(limit, name)| {
@@ -109,23 +115,20 @@ impl Instance {
 
     /// What is left now in the burst buckets of a volume and of the instance.
     pub fn balances(&self, volume: usize) -> Vec<CreditBalance> {
-        let shared = self.lock();
-        let now = self.clock.now().max(shared.last);
+        let (shared, now) = self.lock_now();
         shared.device.balances_of(volume, now)
     }
 
     /// The burst buckets of a volume, or those that all share (`None`), hold this share from now on.
     /// Gives how many there are.
     pub(crate) fn set_credits(&self, volume: Option<usize>, share: f64) -> usize {
-        let mut shared = self.lock();
-        let now = self.clock.now().max(shared.last);
+        let (mut shared, now) = self.lock_now();
         shared.device.set_credits(volume, now, share)
     }
 
     /// A volume becomes another one of its size; what is in flight stays as it was.
     pub(crate) fn modify(&self, volume: usize, to: VolumeSpec) -> Result<(), Invalid> {
-        let mut shared = self.lock();
-        let now = self.clock.now().max(shared.last);
+        let (mut shared, now) = self.lock_now();
         shared.device.modify(volume, now, to)?;
         let limits = limits(&shared.device, volume);
         let waits = &mut shared.waits[volume];

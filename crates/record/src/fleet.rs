@@ -539,34 +539,23 @@ fn merged(parts: &[Part<'_>], names: &[String]) -> Measurement {
             ..job.clone()
         })
     });
-    let longest =
-        |what: fn(&Measurement) -> u64| parts.iter().map(|part| what(part.measured)).max();
+    let measured = || parts.iter().map(|part| part.measured);
     Measurement {
         case: first.case.clone(),
         settings: first.settings.clone(),
         pass: first.pass,
         started_ns: first.started_ns,
-        started_unix_us: parts
-            .iter()
-            .filter_map(|part| part.measured.started_unix_us)
-            .min(),
-        elapsed_ns: longest(|part| part.elapsed_ns).unwrap_or_default(),
-        setup_ns: longest(|part| part.setup_ns).unwrap_or_default(),
+        started_unix_us: measured().filter_map(|one| one.started_unix_us).min(),
+        elapsed_ns: measured().map(|one| one.elapsed_ns).max().unwrap_or(0),
+        setup_ns: measured().map(|one| one.setup_ns).max().unwrap_or(0),
         jobs: jobs.collect(),
         series: series(parts),
-        uring_workers_max: parts
-            .iter()
-            .map(|part| part.measured.uring_workers_max)
+        uring_workers_max: measured()
+            .map(|one| one.uring_workers_max)
             .max()
-            .unwrap_or_default(),
-        stood_still_ns: parts
-            .iter()
-            .filter_map(|part| part.measured.stood_still_ns)
-            .max(),
-        throttled_ns: parts
-            .iter()
-            .filter_map(|part| part.measured.throttled_ns)
-            .max(),
+            .unwrap_or(0),
+        stood_still_ns: measured().filter_map(|one| one.stood_still_ns).max(),
+        throttled_ns: measured().filter_map(|one| one.throttled_ns).max(),
         // What one machine's processors and disks did is no figure of the fleet.
         cpu: crate::Cpu {
             unknown: [Statistic::Process, Statistic::MachineBusy]

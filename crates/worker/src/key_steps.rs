@@ -15,9 +15,10 @@ use blocklab_workload::{Direction, Request, Slot, Validation};
 use crate::in_flight::InFlight;
 
 /// The step that an operation is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Step {
     /// A read of the job.
+    #[default]
     Read,
     /// The read of a block before its write.
     ReadBefore,
@@ -37,7 +38,7 @@ impl Step {
 }
 
 /// How far the operation in a slot has come.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Operation {
     step: Step,
     /// The block that it read is a miscompare.
@@ -71,13 +72,7 @@ impl KeySteps {
             read_before_write: rule.read_before_write,
             read_after_write: rule.read_after_write,
             most_wrong: rule.most_wrong,
-            operations: vec![
-                Operation {
-                    step: Step::Read,
-                    is_wrong: false,
-                };
-                depth
-            ],
+            operations: vec![Operation::default(); depth],
             ready: VecDeque::with_capacity(depth),
             epoch_micros,
         }

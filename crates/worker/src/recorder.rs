@@ -139,6 +139,20 @@ impl Failure {
             first_offset: offset,
         }
     }
+
+    /// Adds the failures to those of the same kind, or as a new kind.
+    pub fn add_to(self, all: &mut Vec<Self>) {
+        let mut known = all.iter_mut();
+        match known.find(|known| (known.errno, known.direction) == (self.errno, self.direction)) {
+            Some(known) => {
+                known.count += self.count;
+                if self.first_at < known.first_at {
+                    (known.first_at, known.first_offset) = (self.first_at, self.first_offset);
+                }
+            }
+            None => all.push(self),
+        }
+    }
 }
 
 /// Everything one worker counts.
@@ -365,13 +379,7 @@ impl Recorder {
     pub fn fail(&self, failure: Failure) {
         self.failed.add(1);
         let mut failures = self.failures.lock().expect("no panic under this lock");
-        match failures
-            .iter_mut()
-            .find(|known| known.errno == failure.errno && known.direction == failure.direction)
-        {
-            Some(known) => known.count += 1,
-            None => failures.push(failure),
-        }
+        failure.add_to(&mut failures);
     }
 
     /// Counts a miscompare. The data of the whole block is kept for the first `keep` ones.

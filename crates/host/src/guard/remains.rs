@@ -150,7 +150,7 @@ impl Allowed {
         }
     }
 
-    /// Keeps what is on it now.
+    /// Keeps what is on it now: nothing of a device that nothing identifies, or without a memory.
     fn keep(&self, memory: Option<&Memory>) -> io::Result<()> {
         match (&self.kind, memory) {
             (Kind::File, _) => ours::mark(&self.handle),
