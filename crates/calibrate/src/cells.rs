@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blocklab_device::{Accounting, Load as Steady};
 use blocklab_record::{JobResult, Measurement, Origin, PaceKind, Record, Status, TargetKind};
 use blocklab_stats::{Histogram, largest_step, median};
-use blocklab_units::{Bytes, count};
+use blocklab_units::{Bytes, plural};
 use blocklab_workload::{Direction, Durability, EngineKind, Mix, Pattern};
 
 use super::{CannotCalibrate, LeftOut};
@@ -228,10 +228,7 @@ impl Sweep {
 
 /// `1 cell`, `12 cells`.
 pub(super) fn cells_text(number: usize) -> String {
-    match number {
-        1 => "1 cell".to_owned(),
-        _ => format!("{} cells", count(number as f64)),
-    }
+    plural(number, "cell")
 }
 
 fn sound(record: &Record, allow_modelled: bool) -> Result<(), CannotCalibrate> {

@@ -149,9 +149,9 @@ fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
             [one] => Ok(vec![one.clone(); targets.len().max(1)]),
             many if many.is_empty() || many.len() == targets.len() => Ok(many.to_vec()),
             many => bail!(
-                "--expect is given {} times, and run {} has {}: give one address for all targets, \
+                "--expect is given {}, and run {} has {}: give one address for all targets, \
                  or one for each in their order",
-                many.len(),
+                plural(many.len(), "time"),
                 record.id,
                 plural(targets.len(), "target")
             ),

@@ -10,7 +10,7 @@ use blocklab_report::document::{Document, Entry, Part};
 use blocklab_report::{fields, views};
 use blocklab_runner::{Forecast, Prepared, Request, Setting, Until, Written};
 use blocklab_store::Store;
-use blocklab_units::{Bytes, Ink, Nanos, plural, significant};
+use blocklab_units::{Bytes, Ink, Nanos, agreeing, plural, significant};
 use blocklab_workload::{Plan, Target};
 use serde::Serialize;
 
@@ -258,7 +258,12 @@ impl OneSystem<'_> {
         let what = if simulated { " of virtual time" } else { "" };
         let untimed = match self.forecast.untimed {
             0 => String::new(),
-            some => format!(", and {some} measurements that last until their amount is done"),
+            some => format!(
+                ", and {} that {} until {} amount is done",
+                plural(some, "measurement"),
+                agreeing(some, "lasts", "last"),
+                agreeing(some, "its", "their")
+            ),
         };
         let filling = if self.laid_out() > 0 {
             ", without filling the file"

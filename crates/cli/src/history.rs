@@ -9,6 +9,7 @@ use blocklab_report::document::Form;
 use blocklab_report::{fields, views, words};
 use blocklab_results::history::{DERIVATION, history_runs};
 use blocklab_store::{Index, Store};
+use blocklab_units::{agreeing, plural};
 use blocklab_web::Built;
 use jiff::Timestamp;
 
@@ -56,8 +57,9 @@ fn found(args: &HistoryArgs, store: &Store, index: &Index<RunHead>) -> Result<(u
             .retain(|series| fits(case, &series.conditions.case));
         if found.series.is_empty() {
             bail!(
-                "no case fits `{case}` in the {} runs that fit; * stands for any text",
-                runs.len()
+                "no case fits `{case}` in the {} that {}; * stands for any text",
+                plural(runs.len(), "run"),
+                agreeing(runs.len(), "fits", "fit")
             );
         }
     }

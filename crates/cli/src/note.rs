@@ -20,6 +20,7 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
         let (id, tags) = store.tag(&args.run, &args.tag, &args.untag)?;
         let tags = match &tags[..] {
             [] => "no tag".to_owned(),
+            [tag] => format!("the tag {tag}"),
             tags => format!("the tags {}", tags.join(", ")),
         };
         terminal::print(format!("{id} has {tags}\n"))?;

@@ -1,14 +1,21 @@
 //! A statement on one case, or on many together: its figures become ranges.
 
-use blocklab_units::{Nanos, count, latency, rate, stated};
+use blocklab_units::{Nanos, agreeing, count, latency, plural, rate, stated};
 
 /// What fills one `{}` of the sentence.
 #[derive(Debug, Clone)]
 pub enum Slot {
     /// Several cases show the least and the most: `96 to 97 %`.
     Range(f64, fn(f64) -> String),
-    /// Several cases show the sum.
-    Sum(f64),
+    /// Several cases show the sum, with the words that agree with it: `1 operation was`.
+    Sum {
+        /// What is added up.
+        number: f64,
+        /// The words behind a sum of 1.
+        one: String,
+        /// The words behind any other sum.
+        many: String,
+    },
     /// Several cases list each different word once.
     Word(String),
     /// Only cases with the same text are joined: a limit, with its unit, or what the others are compared
@@ -34,7 +41,10 @@ pub fn sentence(text: &str, cases: &[&[Slot]]) -> String {
 fn joined(slots: &[&Slot]) -> String {
     match slots.first() {
         None => String::new(),
-        Some(Slot::Sum(_)) => count(slots.iter().map(|slot| slot.value()).sum()),
+        Some(Slot::Sum { one, many, .. }) => {
+            let sum: f64 = slots.iter().map(|slot| slot.value()).sum();
+            format!("{} {}", count(sum), agreeing(sum as usize, one, many))
+        }
         Some(Slot::Range(_, show)) => {
             let values = slots.iter().map(|slot| slot.value());
             let least = values.clone().reduce(f64::min).unwrap_or_default();
@@ -73,10 +83,7 @@ fn few(words: &[&str]) -> String {
         return listed(words, "or");
     }
     let (shown, rest) = words.split_at(WORDS - 1);
-    listed(
-        &[shown, &[&*format!("{} others", rest.len())]].concat(),
-        "or",
-    )
+    listed(&[shown, &[&*plural(rest.len(), "other")]].concat(), "or")
 }
 
 /// `a`, `a or b`, `a, b or c`.
@@ -91,7 +98,7 @@ pub fn listed(words: &[&str], joint: &str) -> String {
 impl Slot {
     const fn value(&self) -> f64 {
         match self {
-            Self::Range(value, _) | Self::Sum(value) => *value,
+            Self::Range(value, _) | Self::Sum { number: value, .. } => *value,
             Self::Word(_) | Self::Fixed(_) => 0.0,
         }
     }
@@ -105,6 +112,20 @@ pub fn percent(value: f64) -> Slot {
 /// `1,234`
 pub fn number(value: f64) -> Slot {
     Slot::Range(value, count)
+}
+
+/// `1 operation`, `1,234 operations`
+pub fn operations(number: f64) -> Slot {
+    Slot::Range(number, |number| plural(number as usize, "operation"))
+}
+
+/// A number that is added up over the cases, with the words that agree with it.
+pub fn sum(number: f64, one: impl Into<String>, many: impl Into<String>) -> Slot {
+    Slot::Sum {
+        number,
+        one: one.into(),
+        many: many.into(),
+    }
 }
 
 /// `87.4`, `1,234`
@@ -174,13 +195,9 @@ mod tests {
 
     #[test]
     fn sums_add_up_and_names_are_listed_once() {
-        let lost = |engine, n| [word(engine), Slot::Sum(n)];
+        let lost = |engine, n| [word(engine), sum(n, "operation", "operations")];
         let all = [lost("mmap", 3.0), lost("psync", 2000.0), lost("mmap", 1.0)];
-        check(
-            "{} lost {} of them",
-            &all,
-            "mmap or psync lost 2,004 of them",
-        );
+        check("{} lost {}", &all, "mmap or psync lost 2,004 operations");
     }
 
     /// The story: of a sweep of 500 cases the findings were 255 kB, as each sentence listed the twenty

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, plural};
 
 use crate::signatures::Kind;
 
@@ -179,7 +179,10 @@ fn list(points: &[PathBuf]) -> String {
         .collect::<Vec<_>>()
         .join(", ");
     if points.len() > SHOWN {
-        text.push_str(&format!(" and {} more places", points.len() - SHOWN));
+        text.push_str(&format!(
+            " and {}",
+            plural(points.len() - SHOWN, "more place")
+        ));
     }
     text
 }

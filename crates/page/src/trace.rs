@@ -6,7 +6,7 @@ use blocklab_report::fields;
 use blocklab_report::views::{Beside, moment, shown_rate};
 use blocklab_sizing::{Quantity, Window};
 use blocklab_trace::character::{Character, Slot, TimeMap};
-use blocklab_units::{Bytes, count, latency, rate, trimmed};
+use blocklab_units::{Bytes, latency, plural, rate, trimmed};
 use maud::{Markup, PreEscaped, html};
 
 use super::charts::{self, Axis, DrawnLine, DrawnPoint, LineChart, six_figures};
@@ -241,8 +241,8 @@ fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Mark
         directions: Vec::new(),
     };
     let label = format!(
-        "{unit} by window, {} windows",
-        count(beside.windows.len() as f64)
+        "{unit} by window, {}",
+        plural(beside.windows.len(), "window")
     );
     charts::card(&label, &chart)
 }

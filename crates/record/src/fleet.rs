@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use blocklab_units::plural;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -305,8 +306,10 @@ fn measurements(
             None => measurements.push(merged(parts, names)),
             Some(most) => {
                 let why = format!(
-                    "pass {} was measured by {} of {most} hosts, so it is in no figure",
-                    pass.pass, pass.hosts
+                    "pass {} was measured by {} of {}, so it is in no figure",
+                    pass.pass,
+                    pass.hosts,
+                    plural(most as usize, "host")
                 );
                 left_out.push(Note::new(NoteLevel::Ignored, &*pass.case, why));
             }

@@ -1,7 +1,7 @@
 //! In: a device model fitted to a disk, and its errors against the disk. Out: their document.
 
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
-use blocklab_units::{Bytes, Ink, count, latency, rate, significant, width};
+use blocklab_units::{Bytes, Ink, latency, plural, rate, significant, width};
 
 use crate::document::{
     Column, Document, Entry, Fit, Group, Layout, MARGIN, Part, Row, Table, lines,
@@ -24,7 +24,7 @@ pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
 }
 
 fn head(fitted: &Calibration) -> Part {
-    let loads = format!("{} loads", count(fitted.cells as f64));
+    let loads = plural(fitted.cells as usize, "load");
     let loads = Entry::new(Ink::Dim, "", MARGIN, loads);
     Part::section(&fitted.device.name, vec![Part::Entries(vec![loads])])
 }

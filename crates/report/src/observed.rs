@@ -4,7 +4,7 @@
 use blocklab_device::{CreditBalance, CreditUnit, LimitName};
 use blocklab_record::{Interval, IntervalDirection};
 
-use blocklab_units::{Bytes, Nanos, count, rate, significant, width};
+use blocklab_units::{Bytes, Nanos, plural, rate, significant, width};
 use serde_json::json;
 
 use crate::words::facts::moved;
@@ -128,7 +128,7 @@ pub fn credits(balance: &CreditBalance) -> String {
         unit,
     } = balance;
     let amount = match unit {
-        CreditUnit::Operations => format!("{} operations", count(left.round())),
+        CreditUnit::Operations => plural(left.round() as usize, "operation"),
         CreditUnit::Bytes => format!("{} GiB", rate(left / GIB)),
     };
     let percent = significant(left / capacity * 100.0, 3);

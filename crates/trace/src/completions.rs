@@ -15,6 +15,7 @@ use crate::csv::{Words, direction};
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
 use crate::operation::{Names, Raw, checked};
+use crate::paired::remark_on_lost;
 use crate::{Clock, Operation, Source, TraceError};
 
 const SECOND: u64 = 1_000_000_000;
@@ -224,9 +225,7 @@ impl<R: BufRead> Source for Completions<R> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let lost =
-            (self.lost > 0).then(|| format!("{} events were lost while recording", self.lost));
-        lost.into_iter().collect()
+        remark_on_lost(self.lost).into_iter().collect()
     }
 }
 

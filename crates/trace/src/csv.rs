@@ -9,7 +9,7 @@
 
 use std::io::BufRead;
 
-use blocklab_units::{Nanos, did_you_mean};
+use blocklab_units::{Nanos, agreeing, did_you_mean, plural};
 use blocklab_workload::Direction;
 
 use crate::decimal::{time, whole};
@@ -632,8 +632,9 @@ impl<R: BufRead> Source for Csv<R> {
         let mut remarks = Vec::new();
         if self.without_response > 0 {
             remarks.push(format!(
-                "{} operations without a kind, of which no response was seen, are left out",
-                self.without_response
+                "{} without a kind, of which no response was seen, {} left out",
+                plural(self.without_response as usize, "operation"),
+                agreeing(self.without_response as usize, "is", "are")
             ));
         }
         if self.columns.spreads {

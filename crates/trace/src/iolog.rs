@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::io::BufRead;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, agreeing, plural};
 use blocklab_workload::Direction;
 
 use super::{Clock, Operation, Source, Trace, TraceError};
@@ -126,9 +126,12 @@ impl<R: BufRead> Source for Iolog<R> {
             );
         }
         if self.reading.trace.passed_over > 0 {
-            let waits = self.reading.trace.passed_over;
+            let waits = self.reading.trace.passed_over as usize;
             remarks.push(format!(
-                "{waits} waits without their fourth word are skipped, as fio does"
+                "{} without {} fourth word {} skipped, as fio does",
+                plural(waits, "wait"),
+                agreeing(waits, "its", "their"),
+                agreeing(waits, "is", "are")
             ));
         }
         remarks

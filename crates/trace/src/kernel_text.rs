@@ -18,7 +18,7 @@ use crate::csv::letters;
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
 use crate::operation::{Names, Raw, checked};
-use crate::paired::Paired;
+use crate::paired::{Paired, remark_on_lost};
 use crate::{Clock, Operation, Source, TraceError};
 
 const SECTOR: u64 = 512;
@@ -337,9 +337,7 @@ impl<R: BufRead> Source for Events<R> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.paired.remarks();
-        if self.lost > 0 {
-            remarks.push(format!("{} events were lost while recording", self.lost));
-        }
+        remarks.extend(remark_on_lost(self.lost));
         remarks
     }
 }

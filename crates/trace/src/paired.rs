@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, agreeing, count, plural};
 
 use crate::operation::Raw;
 
@@ -109,17 +109,30 @@ impl Paired {
         let mut remarks = Vec::new();
         if self.unfinished > 0 {
             remarks.push(format!(
-                "{} operations have no completion in the trace: how long they took is not known",
-                self.unfinished
+                "{} {} no completion in the trace: how long {} took is not known",
+                plural(self.unfinished as usize, "operation"),
+                agreeing(self.unfinished as usize, "has", "have"),
+                agreeing(self.unfinished as usize, "it", "they")
             ));
         }
         if self.unmatched > 0 {
+            let operations = match self.unmatched {
+                1 => "completion belongs to an operation that was",
+                _ => "completions belong to operations that were",
+            };
             remarks.push(format!(
-                "{} completions belong to operations that were issued before the trace began, or \
-                 whose issue was lost: they are left out",
-                self.unmatched
+                "{} {operations} issued before the trace began, or whose issue was lost: {} left out",
+                count(self.unmatched as f64),
+                agreeing(self.unmatched as usize, "it is", "they are")
             ));
         }
         remarks
     }
+}
+
+/// What a recorder tells of events that it lost, where it lost any.
+pub(crate) fn remark_on_lost(lost: u64) -> Option<String> {
+    let events = plural(lost as usize, "event");
+    let verb = agreeing(lost as usize, "was", "were");
+    (lost > 0).then(|| format!("{events} {verb} lost while recording"))
 }

@@ -1,7 +1,7 @@
 //! In: a trace of several devices, with times counted from any moment. Out: the operations of one
 //! device in a span of time, with times counted from the beginning of that span.
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, agreeing, plural};
 
 use crate::{Clock, Operation, Source, TraceError};
 
@@ -159,8 +159,9 @@ impl Source for Selected<'_> {
         let mut remarks = self.source.remarks();
         if self.others > 0 {
             remarks.push(format!(
-                "{} operations of other devices or times are left out, as asked",
-                self.others
+                "{} of other devices or times {} left out, as asked",
+                plural(self.others as usize, "operation"),
+                agreeing(self.others as usize, "is", "are")
             ));
         }
         remarks

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, agreeing, count, plural};
 
 use crate::{Clock, Operation, Source, TraceError};
 
@@ -109,8 +109,10 @@ impl<S: Source> Source for Sorted<S> {
         let mut remarks = self.source.remarks();
         if self.out_of_order > 0 {
             remarks.push(format!(
-                "{} of {} operations were out of order in the file and were sorted by time",
-                self.out_of_order, self.came
+                "{} of {} {verb} out of order in the file and {verb} sorted by time",
+                count(self.out_of_order as f64),
+                plural(self.came as usize, "operation"),
+                verb = agreeing(self.out_of_order as usize, "was", "were")
             ));
         }
         remarks
@@ -137,6 +139,18 @@ mod tests {
         let sorted = moments(&[5, 3, 9, 7, 8, 20, 1], 100);
         assert_eq!(sorted, Ok(vec![1, 3, 5, 7, 8, 9, 20]));
         assert_eq!(moments(&[2, 1, 3], 2), Ok(vec![1, 2, 3]));
+    }
+
+    /// The story: the remark of a trace with one such line was "1 of 3 operations were out of order".
+    #[test]
+    fn one_operation_out_of_order_is_counted_in_the_singular() {
+        let operations = [2, 1, 3].map(at).to_vec();
+        let mut sorted = Sorted::with_window(Listed::new(operations), 2);
+        while let Ok(Some(_)) = sorted.next() {}
+        assert_eq!(
+            sorted.remarks(),
+            ["1 of 3 operations was out of order in the file and was sorted by time"]
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 use std::io::BufRead;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, agreeing, plural};
 use blocklab_workload::Direction;
 
 use crate::bytes::fill;
@@ -138,8 +138,10 @@ impl<R: BufRead> Source for Vscsi<R> {
         let mut remarks = Vec::new();
         if self.others > 0 {
             remarks.push(format!(
-                "{} commands that move no data are left out",
-                self.others
+                "{} that {} no data {} left out",
+                plural(self.others as usize, "command"),
+                agreeing(self.others as usize, "moves", "move"),
+                agreeing(self.others as usize, "is", "are")
             ));
         }
         if self.cut {
@@ -176,7 +178,7 @@ mod tests {
         );
         assert_eq!(
             source.remarks(),
-            ["1 commands that move no data are left out"]
+            ["1 command that moves no data is left out"]
         );
         let mut second = Vec::new();
         for at in [5_u64, 6] {

@@ -18,13 +18,19 @@ pub fn count(value: f64) -> String {
     grouped
 }
 
-/// A number with its noun, given in the singular: `1 case`, `3 cases`, `2 passes`.
+/// A number with its noun, given in the singular: `1 case`, `3,000 cases`, `2 passes`.
 pub fn plural(number: usize, one: &str) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        _ if one.ends_with('s') => format!("{number} {one}es"),
-        _ => format!("{number} {one}s"),
-    }
+    let ending = match number {
+        1 => "",
+        _ if one.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {one}{ending}", count(number as f64))
+}
+
+/// The word that agrees with a number: `is` for one, `are` for none and for several.
+pub const fn agreeing<'w>(number: usize, one: &'w str, many: &'w str) -> &'w str {
+    if number == 1 { one } else { many }
 }
 
 /// A figure as its source states it, with at most two decimals: `143.75`, `6,000`, `0.5`.
@@ -117,5 +123,17 @@ mod tests {
         assert_eq!(count(-0.6), "-1");
         assert_eq!(rate(1234.4), "1,234");
         assert_eq!(latency(12_345.0), "12.3 µs");
+    }
+
+    /// The story: a trace of one operation had "1 operations", and "1 of 32 runs are left out".
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(plural(1, "operation"), "1 operation");
+        assert_eq!(plural(0, "operation"), "0 operations");
+        assert_eq!(plural(12_345, "operation"), "12,345 operations");
+        assert_eq!(plural(2, "pass"), "2 passes");
+        assert_eq!(agreeing(0, "is", "are"), "are");
+        assert_eq!(agreeing(1, "is", "are"), "is");
+        assert_eq!(agreeing(2, "is", "are"), "are");
     }
 }

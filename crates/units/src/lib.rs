@@ -14,7 +14,9 @@ mod paper;
 mod visible;
 
 pub use bytes::Bytes;
-pub use format::{count, latency, latency_and_unit, plural, rate, significant, stated, trimmed};
+pub use format::{
+    agreeing, count, latency, latency_and_unit, plural, rate, significant, stated, trimmed,
+};
 pub use nanos::Nanos;
 pub use nearest::{did_you_mean, nearest};
 pub use paper::{Ink, Style, after_ink, width, wrapped};

@@ -1,6 +1,6 @@
 //! Where the operations of a workload go on a storage definition, and how large they are.
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, agreeing, plural};
 use blocklab_workload::{BlockSizes, Hits, Pattern, Region, SizeMix, Spread, Zone};
 
 use super::defs::{Range, Sd, Seek, Xfersize};
@@ -47,8 +47,10 @@ pub(super) fn place(
     }
     let streams = u64::from(wd.streams.max(1));
     let message = format_args!(
-        "{threads} threads are no multiple of {} streams",
-        wd.streams
+        "{} {} no multiple of {}",
+        plural(threads as usize, "thread"),
+        agreeing(threads as usize, "is", "are"),
+        plural(wd.streams as usize, "stream")
     );
     wd.check(u64::from(threads).is_multiple_of(streams), message)?;
     // Streams read sequentially, each in a region of its own of whole blocks.

@@ -54,10 +54,16 @@ impl Recorded<'_> {
             need,
             at_least: false,
             remarks: vec![format!(
-                "The need is that of {}: the least rates at which none of its {} operations waits \
-                 longer than {} for a limit, and the end of its last byte.",
+                "The need is that of {}: the least rates at which {} longer than {} for a limit, \
+                 and the end of its last byte.",
                 self.load.name(),
-                blocklab_units::count(count as f64),
+                match count {
+                    1 => "its operation does not wait".to_owned(),
+                    _ => format!(
+                        "none of its {} operations waits",
+                        blocklab_units::count(count as f64)
+                    ),
+                },
                 self.tolerated
             )],
         })

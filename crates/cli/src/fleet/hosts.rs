@@ -8,6 +8,7 @@ use blocklab_console::terminal;
 use blocklab_fleet::{machine, probe, program};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::LostHost;
+use blocklab_units::{agreeing, plural};
 
 use blocklab_args::{FleetRunArgs, REFUSED};
 
@@ -105,6 +106,13 @@ impl Hosts {
         Ok(())
     }
 
+    /// `2 hosts that are named`
+    fn number_named(&self) -> String {
+        let number = self.names.len();
+        let verb = agreeing(number, "is", "are");
+        format!("{} that {verb} named", plural(number, "host"))
+    }
+
     /// Refuses arguments that do not fit the number of hosts or leave a host without a target.
     fn check(&self, args: &FleetRunArgs) -> Result<()> {
         if self.names.is_empty() {
@@ -113,14 +121,16 @@ impl Hosts {
         self.check_destroy_data()?;
         let most = self.names.len();
         if let Some(least) = args.min_hosts.filter(|least| least.get() as usize > most) {
-            bail!("--min-hosts {least} is more than the {most} hosts that are named");
+            let named = self.number_named();
+            bail!("--min-hosts {least} is more than the {named}");
         }
         if let Some(many) = args
             .host_counts
             .iter()
             .find(|many| many.get() as usize > most)
         {
-            bail!("--host-counts {many} is more than the {most} hosts that are named");
+            let named = self.number_named();
+            bail!("--host-counts {many} is more than the {named}");
         }
         for name in &self.names {
             if self.targets(name).is_empty()
@@ -204,9 +214,9 @@ impl Hosts {
                 left => format!("--min-hosts {left} would go on without them"),
             };
             bail!(
-                "{} of {} hosts cannot be used; nothing was started ({without})\n  {}",
+                "{} of {} cannot be used; nothing was started ({without})\n  {}",
                 lost.len(),
-                self.names.len(),
+                plural(self.names.len(), "host"),
                 lines.join("\n  ")
             );
         }

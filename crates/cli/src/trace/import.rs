@@ -8,7 +8,7 @@ use blocklab_report::fields;
 use blocklab_results::output::{self, Over};
 use blocklab_trace::Source;
 use blocklab_trace::stored::Writer;
-use blocklab_units::{Bytes, Nanos, count, plural, trimmed};
+use blocklab_units::{Bytes, Nanos, plural, trimmed};
 
 use super::opened::{self, Devices, Opened};
 use crate::answer;
@@ -99,8 +99,8 @@ fn report(args: &TraceImportArgs, opened: &Opened, written: &Written) -> Result<
         return terminal::print(answer::json(("trace_import_format", 1), &fields)?);
     }
     let mut text = format!(
-        "{output}: {} operations of {} over {} in {} ({} bytes an operation)\n",
-        count(written.operations as f64),
+        "{output}: {} of {} over {} in {} ({} bytes an operation)\n",
+        plural(written.operations as usize, "operation"),
         plural(devices.len(), "device"),
         written.last,
         Bytes(written.bytes),

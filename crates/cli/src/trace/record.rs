@@ -21,7 +21,7 @@ use blocklab_results::output::{self, Over};
 use blocklab_trace::kernel_text::{Events, KernelText};
 use blocklab_trace::stored::Writer;
 use blocklab_trace::{Moment, Sorted, Source};
-use blocklab_units::{Bytes, Nanos, count, trimmed};
+use blocklab_units::{Bytes, Nanos, agreeing, plural, trimmed};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -72,10 +72,7 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     let overrun = instance.overrun();
     let mut remarks = source.remarks();
     if overrun > 0 {
-        remarks.push(format!(
-            "{} events were overwritten before they were read",
-            count(overrun as f64)
-        ));
+        remarks.push(overwritten(overrun as usize));
     }
     if is_part {
         remarks
@@ -90,9 +87,9 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     drop(instance);
     output::mark_path(&args.output);
     let mut text = format!(
-        "{}: {} operations in {} s, {}; recording took {} % of one processor\n",
+        "{}: {} in {} s, {}; recording took {} % of one processor\n",
         args.output.display(),
-        count(operations as f64),
+        plural(operations as usize, "operation"),
         trimmed(began.elapsed().as_secs_f64(), 1),
         Bytes(bytes),
         trimmed(
@@ -278,4 +275,14 @@ impl Read for Pipe<'_> {
             }
         }
     }
+}
+
+/// What the kernel's buffer lost, as no one read it in time.
+fn overwritten(events: usize) -> String {
+    format!(
+        "{} {} overwritten before {} read",
+        plural(events, "event"),
+        agreeing(events, "was", "were"),
+        agreeing(events, "it was", "they were")
+    )
 }

@@ -13,7 +13,7 @@ use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_trace::format::Format;
 use blocklab_trace::prepared::{Pace, Place, Room, Wanted, prepared};
 use blocklab_trace::{Operation, Source};
-use blocklab_units::{Bytes, count};
+use blocklab_units::{Bytes, agreeing, count, plural};
 use blocklab_workload::{
     BlockSizes, Case, Direction, Job, Plan, Region, Replay, SizeMix, Stop, Target, TraceChanges,
     TraceFile, Workload,
@@ -227,16 +227,21 @@ fn note(text: &str) -> Note {
 fn difference_notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
     let mut notes = Vec::new();
     if replay.adapted.folded > 0 {
+        let folded = replay.adapted.folded as usize;
         notes.push(note(&format!(
-            "{} operations were moved into the target: their distances and rewrites are not those of \
-             the recording",
-            count(replay.adapted.folded as f64)
+            "{} {} moved into the target: {} distances and rewrites are not those of the recording",
+            plural(folded, "operation"),
+            agreeing(folded, "was", "were"),
+            agreeing(folded, "its", "their")
         )));
     }
     if replay.adapted.dropped > 0 {
+        let dropped = replay.adapted.dropped as usize;
         notes.push(note(&format!(
-            "{} trims were left out; --trims issues them",
-            count(replay.adapted.dropped as f64)
+            "{} {} left out; --trims issues {}",
+            plural(dropped, "trim"),
+            agreeing(dropped, "was", "were"),
+            agreeing(dropped, "it", "them")
         )));
     }
     if args.speed != 100 {

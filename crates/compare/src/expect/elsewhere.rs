@@ -2,7 +2,7 @@
 //! another unit would give.
 
 use blocklab_device::predict;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, plural};
 
 use super::explain::{ExplainedCase, ExplainedRun};
 use super::why::Why;
@@ -167,7 +167,7 @@ pub(super) fn other_instance_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
         // Sizes beyond the named ones are counted as one more item of the list.
         let more = names.len().saturating_sub(NAMED);
         let mut named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-        let rest = format!("{more} other sizes");
+        let rest = plural(more, "other size");
         if more > 0 {
             named.push(&rest);
         }

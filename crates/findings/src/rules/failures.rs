@@ -5,7 +5,7 @@ use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::errno;
 
 use crate::hit::{Hit, critical, joined, of_run, per_case, warning};
-use crate::statement::{Slot, number, time, word};
+use crate::statement::{number, sum, time, word};
 use crate::view::Cases;
 use crate::{Finding, Severity};
 
@@ -98,15 +98,23 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
         for failures in case.failures() {
             let (first, count) = (failures.first, failures.count as f64);
             let (kind, direction) = (first.kind, first.direction.name());
-            let (sum, message) = (Slot::Sum(count), word(&first.message));
+            let message = word(&first.message);
             let hit = match kind {
                 ErrorKind::Verify => critical(
-                    "what was written did not come back: {} blocks are wrong ({})",
-                    [sum, message],
+                    "what was written did not come back: {} wrong ({})",
+                    [sum(count, "block is", "blocks are"), message],
                 ),
                 _ => critical(
-                    "{} {} operations failed with {} ({})",
-                    [sum, word(direction), word(kind.to_string()), message],
+                    "{} failed with {} ({})",
+                    [
+                        sum(
+                            count,
+                            format!("{direction} operation"),
+                            format!("{direction} operations"),
+                        ),
+                        word(kind.to_string()),
+                        message,
+                    ],
                 ),
             }
             .alone(
@@ -166,13 +174,17 @@ pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "stalled", Some(advice), |case| {
         let stalled = case.jobs().filter(|job| job.stopped == Stopped::Stalled);
         let lost: Vec<u64> = stalled.map(|job| job.accounting.in_flight).collect();
-        let sum = lost.iter().sum::<u64>() as f64;
+        let lost_operations = lost.iter().sum::<u64>() as f64;
         (!lost.is_empty()).then(|| {
             critical(
-                "{} operations did not come back and were given up",
-                [Slot::Sum(sum)],
+                "{} given up",
+                [sum(
+                    lost_operations,
+                    "operation did not come back and was",
+                    "operations did not come back and were",
+                )],
             )
-            .with("operations given up", sum, "")
+            .with("operations given up", lost_operations, "")
         })
     })
 }
@@ -189,7 +201,7 @@ pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
         let left: Vec<_> = left.map(|job| job.accounting).collect();
         let ages = left.iter().filter_map(|left| left.oldest_in_flight_ns);
         let oldest = ages.max().map(Nanos)?;
-        let sum = left.iter().map(|left| left.in_flight).sum::<u64>() as f64;
+        let in_flight = left.iter().map(|left| left.in_flight).sum::<u64>() as f64;
         let severity = if oldest >= HANGS {
             Severity::Critical
         } else {
@@ -198,10 +210,13 @@ pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
         Some(
             Hit::new(
                 severity,
-                "{} operations were not answered for up to {} when a signal ended the pass",
-                [Slot::Sum(sum), time(oldest)],
+                "{} not answered for up to {} when a signal ended the pass",
+                [
+                    sum(in_flight, "operation was", "operations were"),
+                    time(oldest),
+                ],
             )
-            .with("operations in flight at the end", sum, "")
+            .with("operations in flight at the end", in_flight, "")
             .with("age of the oldest", oldest.as_secs_f64(), "s"),
         )
     })
@@ -213,8 +228,12 @@ pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "damaged-histogram", Some(advice), |case| {
         (case.damaged > 0).then(|| {
             critical(
-                "{} latency histograms cannot be read and are missing from the quantiles",
-                [Slot::Sum(f64::from(case.damaged))],
+                "{} missing from the quantiles",
+                [sum(
+                    f64::from(case.damaged),
+                    "latency histogram cannot be read and is",
+                    "latency histograms cannot be read and are",
+                )],
             )
             .with("unreadable histograms", f64::from(case.damaged), "")
         })
@@ -242,6 +261,20 @@ mod tests {
             "b: 100,000 operations were issued, but 100,003 are accounted for."
         );
         assert_eq!(finding.severity, Severity::Critical);
+    }
+
+    /// The story: of one operation that hung, the finding was "1 operations did not come back and were
+    /// given up".
+    #[test]
+    fn one_operation_that_hung_is_counted_in_the_singular() {
+        let mut record = record(&[Sketch::named("a")]);
+        record.measurements[0].jobs[0].accounting.in_flight = 1;
+        record.measurements[0].jobs[0].stopped = Stopped::Stalled;
+        let statement = the(&record, "stalled").statement;
+        assert_eq!(
+            statement,
+            "a: 1 operation did not come back and was given up."
+        );
     }
 
     #[test]

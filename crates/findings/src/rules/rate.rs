@@ -6,12 +6,12 @@ use crate::Finding;
 use crate::held::{Bound, UsedLimit, bound};
 use crate::hit::{Hit, joined, warning};
 use crate::requested::{Shortfall, missed};
-use crate::statement::{Slot, fixed, speed};
+use crate::statement::{Slot, fixed, speed, sum};
 use crate::view::{CaseView, Cases};
 
 const SLOWER: &str = "{} {} were requested and {} delivered in the worst pass{}";
-const LATE_TOO: &str = "{} {} were requested and {} delivered in the worst pass{}; {} operations \
-                        were due and never began";
+const LATE_TOO: &str = "{} {} were requested and {} delivered in the worst pass{}; {} due \
+                        and never began";
 
 const DEEPER: &str = "Request less, or give it more depth or threads. Service latency leaves out what \
                       never began; response latency counts it.";
@@ -55,6 +55,10 @@ fn because(held: &[UsedLimit<'_>]) -> String {
     format!(": held back by {}", limits.join(" and "))
 }
 
+fn never_began(number: u64) -> Slot {
+    sum(number as f64, "operation was", "operations were")
+}
+
 impl Shortfall {
     /// The finding; `because` says what was in the way, where that is known.
     fn hit(&self, because: String) -> Hit {
@@ -63,7 +67,7 @@ impl Shortfall {
         let slots = [requested, fixed(self.unit), delivered, because];
         let hit = match self.overdue {
             0 => warning(SLOWER, slots),
-            n => warning(LATE_TOO, [&slots[..], &[Slot::Sum(n as f64)]].concat()),
+            n => warning(LATE_TOO, [&slots[..], &[never_began(n)]].concat()),
         };
         hit.graded(1.0 - self.share())
             .with("requested", self.requested, self.unit)

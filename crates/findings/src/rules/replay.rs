@@ -4,7 +4,7 @@ use blocklab_record::{Fidelity, JobResult, Timing};
 
 use crate::Finding;
 use crate::hit::{Hit, info, per_case, warning};
-use crate::statement::{delay, number};
+use crate::statement::{delay, number, operations};
 use crate::view::{CaseView, Cases};
 
 /// One operation in a hundred that is later than this makes another load than the recorded one.
@@ -85,10 +85,12 @@ pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
         }
         let adapted = sum.adapted;
         let recorded = sum.due + adapted.dropped;
-        let changes = [recorded, adapted.dropped, adapted.folded, adapted.rounded];
-        let text = "the replay was not what was recorded: of {} operations {} were left out, {} moved \
-                    and {} rounded to whole blocks";
-        let hit = warning(text, changes.map(|count| number(count as f64)))
+        let changes = [adapted.dropped, adapted.folded, adapted.rounded];
+        let text = "the replay was not what was recorded: of {} it left out {}, moved {} \
+                    and rounded {} to whole blocks";
+        let [dropped, folded, rounded] = changes.map(|count| number(count as f64));
+        let slots = [operations(recorded as f64), dropped, folded, rounded];
+        let hit = warning(text, slots)
             .with("dropped", adapted.dropped as f64, "")
             .with("folded", adapted.folded as f64, "")
             .with("rounded", adapted.rounded as f64, "")
@@ -97,7 +99,7 @@ pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
                 adapted.rounded_bytes as f64,
                 "bytes",
             );
-        changes[1..].iter().any(|count| *count > 0).then_some(hit)
+        changes.iter().any(|count| *count > 0).then_some(hit)
     })
 }
 
@@ -108,13 +110,10 @@ pub(super) fn unordered(cases: &Cases<'_>) -> Vec<Finding> {
         let (conflicts, due) = jobs.fold((0, 0), |sum, fidelity| {
             (sum.0 + fidelity.conflicts, sum.1 + fidelity.due)
         });
-        let text = "{} of {} operations were issued while another was writing the same bytes: which of \
-                    them came first is open";
-        let hit = info(text, [conflicts, due].map(|count| number(count as f64))).with(
-            "conflicts",
-            conflicts as f64,
-            "",
-        );
+        let text = "{} of {} began while another was writing the same bytes: which of them came first \
+                    is open";
+        let slots = [number(conflicts as f64), operations(due as f64)];
+        let hit = info(text, slots).with("conflicts", conflicts as f64, "");
         (conflicts > 0).then_some(hit)
     })
 }
@@ -189,7 +188,7 @@ mod tests {
         };
         let finding = the(&replayed(0, adapted, 7), "replay-changed");
         // Of all three passes.
-        let words = "of 3,072 operations 72 were left out, 36 moved and 9 rounded";
+        let words = "of 3,072 operations it left out 72, moved 36 and rounded 9";
         assert!(finding.statement.contains(words), "{finding:?}");
         assert_eq!(finding.severity, crate::Severity::Warning);
         let unordered = replayed(0, Adapted::default(), 7);

@@ -13,6 +13,7 @@ use crate::figures::{Figures, Shape};
 use crate::record::{Case, Found, Job};
 use crate::{Source, named, not_a_result, not_a_result_at};
 use blocklab_syntax::Mistake;
+use blocklab_units::plural;
 use rows::{Rows, Way};
 use series::{Series, Span};
 
@@ -294,9 +295,10 @@ impl JobLogs<'_> {
             for (mine, its) in rows.ways.iter().zip(&its.ways) {
                 if mine.ios.abs_diff(its.ios) > mine.ios / 100 + 1 {
                     let message = format!(
-                        "{} operations of a direction, and {first} has {}: they are of different \
+                        "{} of a direction, and {first} has {}: they are of different \
                          runs",
-                        its.ios, mine.ios
+                        plural(its.ios as usize, "operation"),
+                        mine.ios
                     );
                     return Err(named(not_a_result(message), other));
                 }

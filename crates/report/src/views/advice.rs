@@ -213,7 +213,7 @@ fn simulated(simulated: &[Simulated]) -> Vec<String> {
         };
         let p99 = one.p99_ns.map(|p99| format!("p99 {}", latency(p99)));
         let time = match one.simulated_ns {
-            0 => format!("{} operations", count(one.operations as f64)),
+            0 => plural(one.operations as usize, "operation"),
             time => Nanos(time).to_string(),
         };
         match one.verdict {

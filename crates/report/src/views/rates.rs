@@ -1,7 +1,7 @@
 //! In: a table of rates. Out: its Document.
 
 use blocklab_trace::rates::{RateInterval, RateTable};
-use blocklab_units::{count, rate, trimmed};
+use blocklab_units::{plural, rate, trimmed};
 
 use super::trace::{moment, throughput};
 use crate::document::{Column, Document, Entry, Part};
@@ -14,8 +14,8 @@ const SECOND: f64 = 1e9;
 /// The document of a table of rates.
 pub fn rates(name: &str, rates: &RateTable) -> Document {
     let heading = format!(
-        "{name}: {} intervals of {} s",
-        count(rates.intervals.len() as f64),
+        "{name}: {} of {} s",
+        plural(rates.intervals.len(), "interval"),
         trimmed(rates.interval_ns as f64 / SECOND, 1)
     );
     let inside = "How operations came within an interval is not in a table of rates. In recordings \

@@ -2,7 +2,7 @@
 //! share.
 
 use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
-use blocklab_units::{count, latency, rate, significant, trimmed};
+use blocklab_units::{count, latency, plural, rate, significant, trimmed};
 
 use crate::document::{Column, Document, Entry, Part};
 use crate::words::shown::fixed;
@@ -13,8 +13,8 @@ const SECOND: f64 = 1e9;
 /// The document of a trace. `begins`: when it began, in nanoseconds since 1970, if that is known.
 pub fn trace(name: &str, character: &Character, begins: Option<u64>) -> Document {
     let heading = format!(
-        "{name}: {} operations in {} s",
-        count(character.operations as f64),
+        "{name}: {} in {} s",
+        plural(character.operations as usize, "operation"),
         fixed(character.duration_ns as f64 / SECOND, 1)
     );
     let mut parts = vec![Part::Heading(heading)];

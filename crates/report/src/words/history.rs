@@ -7,7 +7,7 @@ use blocklab_compare::compare::Quantity;
 use blocklab_compare::history::{
     ByHand, ChangePoint, Changed, Conditions, History, Point, Series, SeriesVerdict, Suspected,
 };
-use blocklab_units::{Ink, count, latency, plural, significant};
+use blocklab_units::{Ink, agreeing, count, latency, plural, significant};
 
 use crate::words::answer::Tone;
 use crate::words::facts::word;
@@ -277,14 +277,21 @@ pub fn left_out(series: &Series) -> Vec<String> {
     let rules = rules.into_iter().collect::<Vec<_>>().join(", ");
     let number = left_out.count();
     let runs = plural(series.points.len(), "run");
-    let left_out = (number > 0).then(|| {
-        format!("{number} of {runs} are left out of the test, as findings doubt them: {rules}")
-    });
+    let left_out = (number > 0).then(|| doubted(number, &runs, &rules));
     let usual = (!series.usual_doubts.is_empty()).then(|| {
         let rules = series.usual_doubts.join(", ");
         format!("findings doubt nearly all of the {runs} alike, so they are compared all the same: {rules}")
     });
     left_out.into_iter().chain(by_hand).chain(usual).collect()
+}
+
+/// `3 of 40 runs are left out of the test, as findings doubt them: disk-shared`.
+fn doubted(number: usize, runs: &str, rules: &str) -> String {
+    let (verb, whom) = (
+        agreeing(number, "is", "are"),
+        agreeing(number, "it", "them"),
+    );
+    format!("{number} of {runs} {verb} left out of the test, as findings doubt {whom}: {rules}")
 }
 
 /// The most runs that a sparkline shows: the last ones.
@@ -347,6 +354,15 @@ mod tests {
         assert_eq!(percent(-0.003_08), "−0.003 %");
         assert_eq!(percent(-0.049), "−0.05 %");
         assert_eq!(percent(0.05), "+0.1 %");
+    }
+
+    /// The story: `history` said "1 of 32 runs are left out of the test, as findings doubt them".
+    #[test]
+    fn one_run_is_left_out_in_the_singular() {
+        assert_eq!(
+            doubted(1, "32 runs", "disk-shared"),
+            "1 of 32 runs is left out of the test, as findings doubt it: disk-shared"
+        );
     }
 
     #[test]

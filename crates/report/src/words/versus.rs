@@ -259,8 +259,8 @@ pub fn legend(comparison: &Comparison) -> String {
         // Each interval misses the truth with this probability.
         let chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
         parts.push(format!(
-            "Were both sides the same, about {chance:.1} of {judged} loads would be called different \
-             by chance."
+            "Were both sides the same, about {chance:.1} of {} would be called different by chance.",
+            plural(judged, "load")
         ));
     }
     if pairs().any(|pair| pair.verdict == Verdict::Unknown) {

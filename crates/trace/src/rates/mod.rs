@@ -15,6 +15,7 @@ mod sysstat;
 
 use std::collections::BTreeMap;
 
+use blocklab_units::{agreeing, plural};
 use serde::Serialize;
 
 const SECOND: u64 = 1_000_000_000;
@@ -182,7 +183,10 @@ fn merged(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, String> 
     let missing = spans - by_time.len() as u64;
     if missing > 0 {
         remarks.push(format!(
-            "{missing} intervals are missing, and nothing is known of them"
+            "{} {} missing, and nothing is known of {}",
+            plural(missing as usize, "interval"),
+            agreeing(missing as usize, "is", "are"),
+            agreeing(missing as usize, "it", "them")
         ));
     }
     let intervals = by_time.into_iter().map(|(at, interval)| RateInterval {

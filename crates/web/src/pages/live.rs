@@ -5,7 +5,7 @@ use blocklab_record::{LimitUse, Measurement, Record};
 use blocklab_report::prometheus::prometheus;
 use blocklab_report::words::facts;
 use blocklab_store::spool::{Current, Follower, Frame, Progress, SpoolError};
-use blocklab_units::{Nanos, count};
+use blocklab_units::{Nanos, agreeing, count, plural};
 use maud::html;
 use serde::Serialize;
 
@@ -109,7 +109,11 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
     let done = record.map_or(0, |record| record.measurements.len());
     let Some(current) = current else {
         return Words {
-            state: format!("{done} measurements are done; the next one begins"),
+            state: format!(
+                "{} {} done; the next one begins",
+                plural(done, "measurement"),
+                agreeing(done, "is", "are")
+            ),
             ..Words::default()
         };
     };

@@ -5,7 +5,7 @@ use blocklab_record::{Origin, Status};
 use blocklab_report::fields;
 use blocklab_report::words::facts;
 use blocklab_store::{Damaged, Index, Indexed, Listed};
-use blocklab_units::{count, plural};
+use blocklab_units::{agreeing, count, plural};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
@@ -213,7 +213,10 @@ fn summary(fitting: usize, all: usize) -> String {
     match (fitting, all) {
         (_, 0) => "There are no runs yet: `blocklab run` makes one.".to_owned(),
         (fitting, all) if fitting == all => plural(all, "run"),
-        (fitting, all) => format!("{fitting} of {} fit.", plural(all, "run")),
+        (fitting, all) => {
+            let verb = agreeing(fitting, "fits", "fit");
+            format!("{fitting} of {} {verb}.", plural(all, "run"))
+        }
     }
 }
 

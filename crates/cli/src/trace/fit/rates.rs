@@ -5,7 +5,7 @@ use blocklab_report::document::{Column, Document, Part, Row};
 use blocklab_report::views::moment;
 use blocklab_sizing::{DISPERSION, RatesOutcome, operations_in, play_rates};
 use blocklab_trace::rates::RateTable;
-use blocklab_units::{Ink, Nanos, count, latency, trimmed};
+use blocklab_units::{Ink, Nanos, count, latency, plural, trimmed};
 use serde::Serialize;
 
 use super::shown::{distinct, money};
@@ -121,9 +121,9 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
     let assumptions = fit.answers.iter().flat_map(|answer| &answer.assumptions);
     let about = distinct(fit.remarks.iter().chain(assumptions));
     let heading = format!(
-        "{}: {} intervals of {} s",
+        "{}: {} of {} s",
         fit.name,
-        count(fit.intervals as f64),
+        plural(fit.intervals as usize, "interval"),
         trimmed(fit.interval_ns as f64 / 1e9, 1)
     );
     Document {

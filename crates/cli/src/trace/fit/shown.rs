@@ -2,7 +2,7 @@
 
 use blocklab_report::document::{Column, Document, Part, Row};
 use blocklab_report::views::moment;
-use blocklab_units::{Bytes, Ink, Nanos, count, latency, trimmed};
+use blocklab_units::{Bytes, Ink, Nanos, agreeing, latency, plural, trimmed};
 
 use super::{Answer, Fit, Verdict};
 
@@ -21,9 +21,9 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
         name: format!("What would carry {}", fit.name),
         parts: vec![
             Part::Heading(format!(
-                "{}: {} operations, up to {}",
+                "{}: {}, up to {}",
                 fit.name,
-                count(fit.operations as f64),
+                plural(fit.operations as usize, "operation"),
                 Bytes(fit.end_bytes)
             )),
             Part::table(columns, rows),
@@ -113,12 +113,13 @@ fn below(answer: &Answer, begins: Option<u64>, fit: &Fit) -> String {
         && let (Some(episode), Some(held)) = (&outcome.episode, outcome.held.first())
     {
         sentences.push(format!(
-            "Bound by {} from {} to {}, longest wait {}; {} operations wait too long.",
+            "Bound by {} from {} to {}, longest wait {}; {} {} too long.",
             held.limit,
             moment(begins, episode.from_ns),
             moment(begins, episode.until_ns),
             latency(episode.wait_max_ns as f64),
-            count(outcome.late as f64)
+            plural(outcome.late as usize, "operation"),
+            agreeing(outcome.late as usize, "waits", "wait")
         ));
     } else if let (Verdict::DoesNotFit, Some(by)) = (answer.verdict, &answer.bound_by) {
         sentences.push(format!(
