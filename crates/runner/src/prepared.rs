@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use blocklab_driver::Observer;
-use blocklab_record::{Record, Status};
+use blocklab_record::{Origin, Record, Status};
 use blocklab_store::Store;
 use blocklab_workload::publication::System;
 use blocklab_workload::{Plan, Target};
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::forecast::{Forecast, forecast};
 use crate::request::{Request, Setting};
 use crate::run_plan::{plan_of, run_parts};
-use crate::system_run::Part;
+use crate::system_run::{Part, whole_measurements};
 use crate::systems::{Assigned, SystemAssignment, assignments, is_multi_system};
 use crate::{Error, ResumeState};
 
@@ -139,8 +139,7 @@ impl<'a> Prepared<'a> {
             .iter()
             .any(|record| record.status == Status::Interrupted)
         {
-            let done = records.iter().map(|record| record.measurements.len()).sum();
-            let resumable = if is_lasting { done } else { 0 };
+            let resumable = if is_lasting { resumable(&records) } else { 0 };
             return Ok(Finished::Stopped { resumable });
         }
         Ok(Finished::Systems {
@@ -247,6 +246,15 @@ impl<'a> Prepared<'a> {
         }
         Ok(id)
     }
+}
+
+/// The number of measurements that are not made again when an interrupted study is resumed: the whole
+/// ones of all systems but simulated ones.
+pub(crate) fn resumable(records: &[Record]) -> usize {
+    let kept = records
+        .iter()
+        .filter(|record| record.origin != Origin::Simulated);
+    kept.map(whole_measurements).sum()
 }
 
 /// The stored measurements of a system from before an interruption; `None` if there are none.

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_catalog::Catalog;
 use blocklab_native as native;
-use blocklab_record::{Record, Status};
+use blocklab_record::{Origin, Record, Status, Stopped};
 use blocklab_store::Store;
 
 use super::run_parts;
+use crate::prepared::resumable;
 use crate::system_run::Part;
 use crate::{Event, Guard, Observer, Questions, Request, Setting, Study};
 
@@ -158,6 +159,19 @@ fn what_was_interrupted_goes_on_where_it_stopped() {
             .all(|record| record.status == Status::Complete && record.measurements.len() == 6)
     );
     assert!(whole[0].notes.iter().any(|note| note.subject == "resumed"));
+}
+
+/// The story: a study that was interrupted in its fifth measurement said that the same command
+/// continues 5, and made the fifth again. A measurement of a simulated system was counted as well.
+#[test]
+fn only_whole_measurements_are_continued() {
+    let (mut stopped, _) = conducted(5, [None, None]);
+    assert_eq!(resumable(&stopped), 5);
+    let last = stopped[0].measurements.last_mut().expect("one");
+    last.jobs[0].stopped = Stopped::Interrupted;
+    assert_eq!(resumable(&stopped), 4);
+    stopped[1].origin = Origin::Simulated;
+    assert_eq!(resumable(&stopped), 2);
 }
 
 #[test]

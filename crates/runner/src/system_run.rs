@@ -495,18 +495,22 @@ fn wrote(result: &JobResult) -> bool {
         || count.failed > 0
 }
 
+/// The number of measurements that a run made before it was interrupted in one. Steps run in order,
+/// so everything from the first incomplete measurement on is made again.
+pub(crate) fn whole_measurements(record: &Record) -> usize {
+    let measurements = record.measurements.iter();
+    let whole = measurements.take_while(|measurement| {
+        let mut jobs = measurement.jobs.iter();
+        jobs.all(|job| job.stopped != Stopped::Interrupted)
+    });
+    whole.count()
+}
+
 /// Takes over the complete measurements of an interrupted run, and its start.
 fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
-    record.measurements = before
-        .measurements
-        .into_iter()
-        // Steps run in order, so everything from the first incomplete measurement on is made again.
-        .take_while(|measurement| {
-            let mut jobs = measurement.jobs.iter();
-            jobs.all(|job| job.stopped != Stopped::Interrupted)
-        })
-        .take(steps.len())
-        .collect();
+    let whole = whole_measurements(&before).min(steps.len());
+    record.measurements = before.measurements;
+    record.measurements.truncate(whole);
     record.started_at = before.started_at;
     for note in before.notes {
         note.add_to(&mut record.notes);
