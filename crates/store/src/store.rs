@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::note::{self, NOTE, TAGS};
-use crate::spool::{Follower, SPOOL, Spool, SpoolError, unfinished};
+use crate::spool::{Follower, SPOOL, Spool, SpoolError, is_running, unfinished};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
 
@@ -87,6 +87,15 @@ pub enum StoreError {
         path: PathBuf,
         /// The store.
         root: PathBuf,
+    },
+    /// The run to remove is still running.
+    #[error(
+        "run {id} is still running, so it is not removed: stop it first with Ctrl-C, or with the \
+         signal TERM to its process; what it measured until then is kept, and can be removed"
+    )]
+    Running {
+        /// The id.
+        id: String,
     },
     /// The id in the record is not that of its folder.
     #[error("{}: {why}", path.display())]
@@ -326,8 +335,8 @@ impl Store {
     /// yet: [`Store::remove`] does that, when all of them are known.
     ///
     /// # Errors
-    /// As [`Store::load`]; [`StoreError::Outside`] when one is not in this store. A damaged run
-    /// can be removed by its id.
+    /// As [`Store::load`]; [`StoreError::Outside`] when one is not in this store,
+    /// [`StoreError::Running`] when one has not ended. A damaged run can be removed by its id.
     pub fn removals(&self, specs: &[impl AsRef<str>]) -> Result<Vec<Removal>, StoreError> {
         let mut all: Vec<Removal> = Vec::new();
         for spec in specs {
@@ -350,7 +359,11 @@ impl Store {
         };
         let mut removals = Vec::new();
         if let Some(id) = self.own(run) {
-            for folder in [self.finished(&id), self.partial(&id)] {
+            let partial = self.partial(&id);
+            if is_running(&partial.join(SPOOL)) {
+                return Err(StoreError::Running { id });
+            }
+            for folder in [self.finished(&id), partial] {
                 removals.extend(Removal::look(&folder).map_err(io_error("read", &folder))?);
             }
         }

@@ -129,6 +129,19 @@ fn a_run_that_is_killed_in_a_pass_leaves_it_up_to_the_last_second() {
     assert_eq!((listed.partial, listed.measurements), (true, 1));
 }
 
+/// The story: `rm latest` took a run away that was still measuring; its end then failed, as its spool
+/// was gone, and hours of measurements with it.
+#[test]
+fn a_run_that_is_running_is_not_removed() {
+    let lab = Lab::new();
+    let spool = lab.store.begin(&before_the_first_pass()).expect("begun");
+    let refused = lab.store.removals(&["latest"]).expect_err("it is running");
+    assert!(matches!(refused, StoreError::Running { .. }), "{refused}");
+    drop(spool);
+    let killed = lab.store.removals(&["latest"]).expect("it was killed");
+    assert_eq!(lab.store.remove(&killed[0]).ok(), Some(true));
+}
+
 #[test]
 fn passes_that_have_ended_are_whole_and_the_end_takes_the_spool_away() {
     let lab = Lab::new();

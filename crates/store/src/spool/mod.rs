@@ -22,7 +22,7 @@ mod writer;
 pub use follow::Follower;
 pub use line::{Begun, Credit, Frame};
 pub use progress::{Current, Progress, SpoolError};
-pub(crate) use unfinished::unfinished;
+pub(crate) use unfinished::{is_running, unfinished};
 pub use writer::Spool;
 
 /// The file in the folder of a run that has no end.

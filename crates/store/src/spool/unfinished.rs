@@ -21,6 +21,11 @@ pub(crate) fn unfinished(spool: &Path) -> Result<Record, SpoolError> {
     progress.into_record(why).ok_or(SpoolError::NoHead)
 }
 
+/// Whether a run that has not ended writes this spool. One without locks counts as left by a killed run.
+pub(crate) fn is_running(spool: &Path) -> bool {
+    File::open(spool).is_ok_and(|file| is_held(&file))
+}
+
 /// Whether a run has the file open for writing: it holds the lock alone. A file system without locks
 /// shows none.
 pub(super) fn is_held(spool: &File) -> bool {
