@@ -246,3 +246,34 @@ fn passes_of_another_length_are_reported() {
     let text = good(lab.blocklab(["compare", &short, &long]));
     assert!(text.contains("measured time differs: 2.0"), "{text}");
 }
+
+/// The story: a run that was stopped in its ramp had "no load in common with the baseline", with which
+/// it shared its study, and a history of such runs was "0 loads: ".
+#[test]
+fn a_run_that_completed_nothing_is_called_so() {
+    let lab = Lab::new();
+    let whole = run(&lab, STUDY, "gp3:1TiB", &[]);
+    let stopped = run(&lab, STUDY, "gp3:1TiB", &["--name", "stopped"]);
+    let file = lab.path().join("runs").join(&stopped).join("record.json");
+    let text = std::fs::read_to_string(&file).expect("a record");
+    let mut record: Value = json(&text);
+    record["measurements"] = Value::Array(Vec::new());
+    std::fs::write(&file, record.to_string()).expect("written");
+
+    let text = good(lab.blocklab(["compare", &whole, &stopped]));
+    assert!(text.starts_with("B completed nothing.\n"), "{text}");
+    assert!(
+        text.contains("deep read, of A: the other run completed nothing of it"),
+        "{text}"
+    );
+    let text = good(lab.blocklab(["compare", &stopped, "--against-history"]));
+    assert!(
+        text.starts_with("the run completed nothing, so there is nothing to compare.\n"),
+        "{text}"
+    );
+    let text = good(lab.blocklab(["history", "--name", "stopped"]));
+    assert!(
+        text.starts_with("no load: none of the runs completed an operation.\n"),
+        "{text}"
+    );
+}

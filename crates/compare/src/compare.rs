@@ -6,9 +6,11 @@ mod contrast;
 mod differences;
 mod pairs;
 
+use std::fmt;
+
 use blocklab_record::Record;
 use blocklab_workload::Direction;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use contrast::{Clocked, Contrast, Quantity, Verdict};
 pub use differences::Difference;
@@ -18,7 +20,7 @@ pub(crate) use differences::{aspects, each as each_target};
 pub(crate) use pairs::{Load, loads};
 
 use contrast::contrasts;
-use pairs::matched;
+use pairs::{Side, matched};
 
 /// Confidence level of every interval of a comparison, in per cent.
 pub const LEVEL_PERCENT: f64 = 95.0;
@@ -58,6 +60,9 @@ pub struct Comparison {
     pub at_least_percent: f64,
     /// The difference that [`Contrast::passes_to_show`] is computed for.
     pub show_percent: f64,
+    /// Places of the runs that completed no operation outside their ramps.
+    #[serde(skip)]
+    pub without_completion: Vec<usize>,
     /// What differs between the runs besides their figures; what can explain a difference of the
     /// figures comes first.
     pub differences: Vec<Difference>,
@@ -149,8 +154,36 @@ pub struct Unmatched {
     pub case: String,
     /// What the operations did.
     pub direction: Direction,
-    /// `the other run has no such case`, `the block size differs: 4 KiB | 8 KiB`.
-    pub why: String,
+    /// Why the other side has none that is the same.
+    pub why: Lone,
+}
+
+/// Why a load of one run has no partner in another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lone {
+    /// The other run has no load of this kind.
+    Absent,
+    /// The other run had it to do, or nothing at all, and completed no operation of it.
+    NothingCompleted,
+    /// The load of the same name is another one: its settings that differ, the baseline's first.
+    Differs(String),
+}
+
+impl fmt::Display for Lone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => write!(f, "only this run has this load"),
+            Self::NothingCompleted => write!(f, "the other run completed nothing of it"),
+            Self::Differs(settings) => write!(f, "{settings}"),
+        }
+    }
+}
+
+/// In JSON, the reason is its text.
+impl Serialize for Lone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Compares every run with the baseline, load by load.
@@ -163,7 +196,12 @@ pub struct Unmatched {
 /// # Panics
 /// When `baseline` is not an index of `records`.
 pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Comparison {
-    let base = loads(records[baseline]);
+    let loads: Vec<Vec<Load<'_>>> = records.iter().map(|record| loads(record)).collect();
+    let side = |run: usize| Side {
+        run,
+        record: records[run],
+        loads: &loads[run],
+    };
     let others = (0..records.len()).filter(|run| *run != baseline);
     Comparison {
         baseline,
@@ -171,7 +209,7 @@ pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Compar
         show_percent: margins.show_percent,
         against: others
             .map(|run| {
-                let found = matched((baseline, &base), (run, &loads(records[run])));
+                let found = matched(side(baseline), side(run));
                 Against {
                     run,
                     pairs: found
@@ -182,6 +220,9 @@ pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Compar
                     unmatched: found.unmatched,
                 }
             })
+            .collect(),
+        without_completion: (0..records.len())
+            .filter(|run| loads[*run].is_empty())
             .collect(),
         differences: differences::all(records),
     }
@@ -361,8 +402,34 @@ mod tests {
         assert!(found.against[0].pairs.is_empty());
         let unmatched: Vec<_> = found.against[0].unmatched.iter().collect();
         assert_eq!(unmatched.len(), 3);
-        assert_eq!(unmatched[0].why, "block size differs: 4 KiB | 8 KiB");
-        assert_eq!(unmatched[1].why, "only this run has this load");
+        let differs = Lone::Differs("block size differs: 4 KiB | 8 KiB".to_owned());
+        assert_eq!(unmatched[0].why, differs);
+        assert_eq!(unmatched[1].why, Lone::Absent);
+        assert!(found.without_completion.is_empty());
+    }
+
+    /// The story: a run that was stopped in its ramp had "no load in common" with a run of the same
+    /// study, of which "only this run has this load". It had completed nothing.
+    #[test]
+    fn a_load_of_which_nothing_was_completed_is_not_absent() {
+        let whole = record(&[Sketch::named("a"), Sketch::named("b")]);
+        let mut stopped = whole.clone();
+        for measurement in stopped
+            .measurements
+            .iter_mut()
+            .filter(|one| one.case == "b")
+        {
+            measurement.jobs[0].directions.clear();
+        }
+        let found = compare(&[&whole, &stopped], 0, Margins::default());
+        assert_eq!(found.against[0].unmatched[0].why, Lone::NothingCompleted);
+        assert!(found.without_completion.is_empty());
+        stopped.measurements.clear();
+        let found = compare(&[&whole, &stopped], 0, Margins::default());
+        for load in &found.against[0].unmatched {
+            assert_eq!(load.why, Lone::NothingCompleted);
+        }
+        assert_eq!(found.without_completion, [1]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use blocklab_record::{DirectionResult, JobResult, Measurement, PaceKind, Record};
 use blocklab_workload::Direction;
 
-use super::Unmatched;
+use super::{Lone, Unmatched};
 use blocklab_findings::without_engine;
 
 /// One direction of a case in all its passes.
@@ -175,14 +175,33 @@ pub(super) struct Matched<'a> {
     pub(super) unmatched: Vec<Unmatched>,
 }
 
-/// Pairs the loads of two runs, each given with its index among the runs: first by name, then by
-/// what they do where exactly one candidate is left on each side.
-pub(super) fn matched<'a>(
-    (base_run, base): (usize, &[Load<'a>]),
-    (other_run, other): (usize, &[Load<'a>]),
-) -> Matched<'a> {
-    let base: Vec<Known<'_, 'a>> = base.iter().map(|load| (load, load.kind())).collect();
-    let other: Vec<Known<'_, 'a>> = other.iter().map(|load| (load, load.kind())).collect();
+/// A run and its loads.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'l, 'a> {
+    /// Index among the runs.
+    pub(super) run: usize,
+    pub(super) record: &'a Record,
+    pub(super) loads: &'l [Load<'a>],
+}
+
+impl<'l, 'a> Side<'l, 'a> {
+    fn known(&self) -> Vec<Known<'l, 'a>> {
+        self.loads.iter().map(|load| (load, load.kind())).collect()
+    }
+
+    /// Whether the run had this case to do, or nothing at all, and completed no operation of it.
+    fn completed_nothing_of(&self, case: &str) -> bool {
+        let mut passes = self.record.measurements.iter();
+        let was_begun = passes.any(|pass| pass.case == case);
+        let has_figures = self.loads.iter().any(|load| load.case == case);
+        self.loads.is_empty() || (was_begun && !has_figures)
+    }
+}
+
+/// Pairs the loads of two runs: first by name, then by what they do where exactly one candidate is
+/// left on each side.
+pub(super) fn matched<'a>(base_side: Side<'_, 'a>, other_side: Side<'_, 'a>) -> Matched<'a> {
+    let (base, other) = (base_side.known(), other_side.known());
     // `taken` maps the index of a paired base load to that of its partner in `other`; `given` has
     // the latter. Both are sorted, so pairs come out in the order of the baseline.
     let mut taken = BTreeMap::new();
@@ -215,14 +234,24 @@ pub(super) fn matched<'a>(
         .enumerate()
         .filter(|(at, _)| !taken.contains_key(at))
     {
-        unmatched.push(without_pair(base_run, lone, &other, true));
+        unmatched.push(without_pair(
+            base_side.run,
+            lone,
+            (other_side, &other),
+            true,
+        ));
     }
     for (_, lone) in other
         .iter()
         .enumerate()
         .filter(|(at, _)| !given.contains(at))
     {
-        unmatched.push(without_pair(other_run, lone, &base, false));
+        unmatched.push(without_pair(
+            other_side.run,
+            lone,
+            (base_side, &base),
+            false,
+        ));
     }
     Matched {
         unmatched,
@@ -240,7 +269,7 @@ type Known<'l, 'a> = (&'l Load<'a>, Kind);
 fn without_pair(
     run: usize,
     (load, kind): &Known<'_, '_>,
-    others: &[Known<'_, '_>],
+    (other_side, others): (Side<'_, '_>, &[Known<'_, '_>]),
     is_base: bool,
 ) -> Unmatched {
     // A load of the same name that was not paired is another load: its settings say why.
@@ -249,10 +278,11 @@ fn without_pair(
         run,
         case: load.case.to_owned(),
         direction: load.direction,
-        why: namesake.map_or_else(
-            || "only this run has this load".to_owned(),
-            |(_, theirs)| differing(kind, theirs, is_base),
-        ),
+        why: match namesake {
+            Some((_, theirs)) => Lone::Differs(differing(kind, theirs, is_base)),
+            None if other_side.completed_nothing_of(load.case) => Lone::NothingCompleted,
+            None => Lone::Absent,
+        },
     }
 }
 

@@ -46,7 +46,10 @@ fn missing<'a>(
     let lost = unmatched
         .filter(|lost| lost.run == comparison.baseline)
         .filter(|lost| loads.has(&lost.case, lost.direction));
-    lost.map(|lost| Judged::not_compared(against.run, &lost.case, lost.direction, &lost.why))
+    lost.map(|lost| {
+        let why = lost.why.to_string();
+        Judged::not_compared(against.run, &lost.case, lost.direction, &why)
+    })
 }
 
 /// Judges the loads of one run. Holm's rule needs all of them at once.

@@ -246,7 +246,10 @@ fn phrase(rule: &str) -> String {
 
 /// How the runs compare with the baseline.
 pub fn comparison(comparison: &Comparison) -> Answer {
-    let mut parts: Vec<(Tone, String)> = comparison.against.iter().map(one_against).collect();
+    let each = comparison.against.iter();
+    let mut parts: Vec<(Tone, String)> = each
+        .map(|against| one_against(comparison, against))
+        .collect();
     // The worst news sets the colour.
     let tone = [Tone::Bad, Tone::Doubt, Tone::Good]
         .into_iter()
@@ -264,15 +267,16 @@ pub fn comparison(comparison: &Comparison) -> Answer {
 }
 
 /// A run compared with the baseline: `B is slower in 4 of 8 loads (×0.50), faster in 2 (×1.95)`.
-fn one_against(against: &Against) -> (Tone, String) {
+fn one_against(comparison: &Comparison, against: &Against) -> (Tone, String) {
     let name = versus::letter(against.run);
     let all = against.pairs.len();
     let loads = plural(all, "load");
     if all == 0 {
-        return (
-            Tone::Doubt,
-            format!("{name} has no load in common with the baseline"),
-        );
+        let text = match versus::completed_nothing(comparison, against) {
+            Some(text) => text,
+            None => format!("{name} has no load in common with the baseline"),
+        };
+        return (Tone::Doubt, text);
     }
     if against.count(Verdict::Unknown) == all {
         let text = format!("{name} cannot be judged: a single pass has no scatter ({loads})");
@@ -463,6 +467,11 @@ pub fn history(history: &History) -> Answer {
         SeriesVerdict::NoChangeShown,
         SeriesVerdict::NotComparable,
     ];
+    let number = verdicts.clone().count();
+    if number == 0 {
+        let text = "no load: none of the runs completed an operation";
+        return Answer::new(Tone::Plain, text.to_owned());
+    }
     let has = |kind: SeriesVerdict| verdicts.clone().any(|verdict| verdict == kind);
     let tone = if has(SeriesVerdict::Regressed) {
         Tone::Bad
@@ -481,13 +490,18 @@ pub fn history(history: &History) -> Answer {
             let load = &series.conditions;
             format!("; {} {} since {}", load.case, load.direction, change.run)
         });
-    let loads = plural(verdicts.clone().count(), "load");
+    let loads = plural(number, "load");
     let counts = facts::tally(&kinds, verdicts);
     Answer::new(tone, format!("{loads}: {counts}{newest}"))
 }
 
 /// How many loads are slower or faster than their history, and how many cannot be compared.
 pub fn against_history(against: &AgainstHistory) -> Answer {
+    // A load without a history is refused with its reason, so this run has no load.
+    if against.pairs.is_empty() && against.refused.is_empty() {
+        let text = "the run completed nothing, so there is nothing to compare";
+        return Answer::new(Tone::Doubt, text.to_owned());
+    }
     let verdicts = against.pairs.iter().map(|pair| pair.verdict);
     let changed = [(Verdict::Slower, Tone::Bad), (Verdict::Faster, Tone::Good)];
     let tone = changed

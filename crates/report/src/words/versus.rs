@@ -199,7 +199,10 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
     let opening = title(comparison, against);
     let number = against.pairs.len();
     if number == 0 {
-        return format!("{opening}: no load is the same, so nothing can be compared.");
+        return match completed_nothing(comparison, against) {
+            Some(text) => format!("{opening}: {text}, so nothing can be compared."),
+            None => format!("{opening}: no load is the same, so nothing can be compared."),
+        };
     }
     let loads = plural(number, "load");
     if against.count(Verdict::Unknown) == number {
@@ -219,6 +222,18 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
         .map(|(n, word)| format!("{word} in {n}"))
         .collect();
     format!("{opening}, {loads}: {}.", counts.join(", "))
+}
+
+/// `B completed nothing`: which of the two runs has no figure of any load, if one of them has none.
+pub(super) fn completed_nothing(comparison: &Comparison, against: &Against) -> Option<String> {
+    let is_without = |run: usize| comparison.without_completion.contains(&run);
+    let (baseline, other) = (letter(comparison.baseline), letter(against.run));
+    match (is_without(comparison.baseline), is_without(against.run)) {
+        (true, true) => Some(format!("neither {baseline} nor {other} completed anything")),
+        (true, false) => Some(format!("{baseline}, the baseline, completed nothing")),
+        (false, true) => Some(format!("{other} completed nothing")),
+        (false, false) => None,
+    }
 }
 
 /// Why no load has a verdict.
