@@ -247,6 +247,45 @@ fn passes_of_another_length_are_reported() {
     assert!(text.contains("measured time differs: 2.0"), "{text}");
 }
 
+/// The story: `compare a b c` had a block "Not compared" for each run, and said twice of a load of the
+/// baseline that only this run has it, though the third run had it as well.
+#[test]
+fn three_runs_have_one_list_of_what_is_not_compared() {
+    let lab = Lab::new();
+    let flags = |loads: &[&str]| {
+        let fixed = [
+            "run",
+            "-q",
+            "--json",
+            "-t",
+            "sim:gp3:1TiB",
+            "--rw",
+            "randread",
+        ];
+        let ran = good(lab.blocklab(fixed.into_iter().chain(loads.iter().copied())));
+        json(&ran)["id"].as_str().expect("an id").to_owned()
+    };
+    let all = flags(&["--depth", "1,4,8"]);
+    let shallow = flags(&["--depth", "1"]);
+    let deep = flags(&["--depth", "1,8"]);
+    for form in ["text", "markdown", "html"] {
+        let words = ["compare", &all, &shallow, &deep, "--format", form];
+        let text = good(lab.blocklab(words));
+        let block = if form == "html" {
+            "not compared</summary>"
+        } else {
+            "Not compared"
+        };
+        assert_eq!(text.matches(block).count(), 1, "{text}");
+        for line in [
+            "rand-4KiB-read-depth4 read, of A: only this run has this load",
+            "rand-4KiB-read-depth8 read, of A: B does not have this load",
+        ] {
+            assert_eq!(text.matches(line).count(), 1, "{line}:\n{text}");
+        }
+    }
+}
+
 /// The story: a run that was stopped in its ramp had "no load in common with the baseline", with which
 /// it shared its study, and a history of such runs was "0 loads: ".
 #[test]

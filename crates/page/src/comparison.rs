@@ -23,8 +23,8 @@ pub fn section(comparison: &Comparison) -> Markup {
                 @if index == 0 { (differences(comparison)) }
                 h3 { (versus::outcome(comparison, against)) }
                 @if !against.pairs.is_empty() { (table(comparison, against)) }
-                @if !against.unmatched.is_empty() { (unmatched(against)) }
             }
+            (unmatched(comparison))
             p class="hint" { (versus::legend(comparison)) }
         }
     }
@@ -152,14 +152,15 @@ fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -
     }
 }
 
-/// The loads that only one run has, folded.
-fn unmatched(against: &Against) -> Markup {
+/// The loads that were not compared, folded.
+fn unmatched(comparison: &Comparison) -> Markup {
+    let loads = versus::not_compared(comparison);
     html! {
-        details class="infos" {
-            summary { (against.unmatched.len()) " not compared" }
-            ul {
-                @for load in &against.unmatched {
-                    li { (load.case) " " (load.direction) ", of " (versus::letter(load.run)) ": " (load.why) }
+        @if !loads.is_empty() {
+            details class="infos" {
+                summary { (loads.len()) " not compared" }
+                ul {
+                    @for load in &loads { li { (load) } }
                 }
             }
         }

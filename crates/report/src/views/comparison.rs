@@ -29,8 +29,8 @@ pub fn comparison(records: &[&Record], comparison: &Comparison) -> Document {
             versus::outcome(comparison, against),
             vec![table(comparison, against)],
         ));
-        parts.push(unmatched(against));
     }
+    parts.push(Part::list("Not compared", versus::not_compared(comparison)));
     let legend = Entry::aside(MARGIN, versus::legend(comparison));
     parts.push(Part::Entries(vec![legend]));
     Document {
@@ -109,18 +109,4 @@ fn figure(contrast: &Contrast) -> Row {
         ink: Some(versus::ink(contrast.verdict)),
         ..Row::from(cells.collect::<Vec<_>>())
     }
-}
-
-/// The loads that only one of the runs has, with the reason.
-fn unmatched(against: &Against) -> Part {
-    let loads = against.unmatched.iter().map(|load| {
-        format!(
-            "{} {}, of {}: {}",
-            load.case,
-            load.direction,
-            versus::letter(load.run),
-            load.why
-        )
-    });
-    Part::list("Not compared", loads)
 }

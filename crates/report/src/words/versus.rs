@@ -1,10 +1,10 @@
 //! The words for a comparison, the same in text and on a page.
 
 use blocklab_compare::compare::{
-    Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
+    Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Lone, Pair, Unmatched, Verdict,
 };
 use blocklab_record::Record;
-use blocklab_units::{Ink, latency, plural, rate, significant};
+use blocklab_units::{Ink, agreeing, latency, plural, rate, significant};
 
 use crate::words::facts;
 
@@ -233,6 +233,44 @@ pub(super) fn completed_nothing(comparison: &Comparison, against: &Against) -> O
         (true, false) => Some(format!("{baseline}, the baseline, completed nothing")),
         (false, true) => Some(format!("{other} completed nothing")),
         (false, false) => None,
+    }
+}
+
+/// The loads that were not compared, each in one line. One that several runs lack has one line.
+pub fn not_compared(comparison: &Comparison) -> Vec<String> {
+    let mut known: Vec<(&Unmatched, Vec<usize>)> = Vec::new();
+    for against in &comparison.against {
+        for load in &against.unmatched {
+            match known.iter_mut().find(|(one, _)| *one == load) {
+                Some((_, others)) => others.push(against.run),
+                None => known.push((load, vec![against.run])),
+            }
+        }
+    }
+    let lines = known.iter().map(|(load, others)| {
+        let of = letter(load.run);
+        let why = lone(comparison, load, others);
+        format!("{} {}, of {of}: {why}", load.case, load.direction)
+    });
+    lines.collect()
+}
+
+/// Why a load is not compared. One of the baseline is not compared with all of `others`, and may be
+/// with further runs.
+fn lone(comparison: &Comparison, load: &Unmatched, others: &[usize]) -> String {
+    if load.run != comparison.baseline || comparison.against.len() == 1 {
+        return load.why.to_string();
+    }
+    let letters: Vec<String> = others.iter().map(|run| letter(*run)).collect();
+    let runs = letters.join(" and ");
+    match &load.why {
+        Lone::Absent if others.len() == comparison.against.len() => load.why.to_string(),
+        Lone::Absent => {
+            let verb = agreeing(others.len(), "does", "do");
+            format!("{runs} {verb} not have this load")
+        }
+        Lone::NothingCompleted => format!("{runs} completed nothing of it"),
+        Lone::Differs(settings) => format!("beside {runs}, {settings}"),
     }
 }
 
