@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_catalog::{Catalog, Price, Resolved, SteadyLoad, resolve};
+use blocklab_catalog::{Catalog, Evidence, Price, Resolved, SteadyLoad, resolve};
 use blocklab_device::{LimitKind, Origin};
 use blocklab_units::Nanos;
 use blocklab_workload::{Address, Offer};
@@ -26,8 +26,17 @@ pub struct Finalist {
     /// How long each load of the need is sustained from each start, in closed form; empty if no load
     /// can be predicted.
     pub courses: Vec<Course>,
-    /// Assumed figures on which the answer depends, one sentence each.
-    pub rests_on: Vec<String>,
+    /// Assumed figures on which the answer depends.
+    pub rests_on: Vec<Premise>,
+}
+
+/// An assumed figure on which an answer depends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Premise {
+    /// What it is, and why it is assumed.
+    pub text: String,
+    /// Whether it follows from documented figures by a rule that holds elsewhere.
+    pub is_deduced: bool,
 }
 
 /// A limit, and what a need asks of it.
@@ -272,7 +281,7 @@ impl Bound {
 
 /// The assumptions on which the answer depends: those of limits that the need uses, of the latency if
 /// the need has a p99, and of prices that are paid.
-fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
+fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<Premise> {
     let mut found = Vec::new();
     for limit in &resolved.limits {
         let counts = margins
@@ -286,14 +295,20 @@ fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
         if let Origin::Assumed { because } = &limit.origin
             && (counts || is_latency && is_asked)
         {
-            found.push(format!("{}: assumed: {because}", limit.name));
+            found.push(Premise {
+                text: format!("{}: assumed: {because}", limit.name),
+                is_deduced: false,
+            });
         }
     }
-    let assumed = paid(resolved).filter(|price| price.assumed);
-    found.extend(assumed.map(|price| format!("price of {}: {}", price.what, price.source)));
+    let unlisted = paid(resolved).filter(|price| !price.evidence.is_listed());
+    found.extend(unlisted.map(|price| Premise {
+        text: format!("price of {}: {}", price.what, price.source),
+        is_deduced: price.evidence == Evidence::Deduced,
+    }));
     // Two volumes of one type rest on the same, and other limits lie between theirs.
     let mut known = BTreeSet::new();
-    found.retain(|text| known.insert(text.clone()));
+    found.retain(|premise| known.insert(premise.text.clone()));
     found
 }
 

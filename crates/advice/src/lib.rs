@@ -29,7 +29,7 @@ mod search;
 
 pub use advice::{Advice, Choice, Chosen, More, advise};
 pub use candidate::Candidate;
-pub use finalist::{Bound, Course, Finalist, Simulated, Start, Verdict};
+pub use finalist::{Bound, Course, Finalist, Premise, Simulated, Start, Verdict};
 pub use front::Point;
 pub use impossible::{Impossible, Nearest};
 pub use market::Market;

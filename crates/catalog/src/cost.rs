@@ -102,7 +102,7 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
     let later = bill
         .prices
         .iter()
-        .filter(|price| price.assumed && bill.charges(price))
+        .filter(|price| !price.evidence.is_listed() && bill.charges(price))
         .map(|price| match price.source.split_once(ASSUMED) {
             Some((_, why)) => {
                 let above = count(price.above);

@@ -47,7 +47,7 @@ pub use error::Error;
 pub use host::{Host, HostClass, Hosts};
 pub use list::{Filter, Listed};
 pub use local::NAME as LOCAL;
-pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};
+pub use price::{DEFAULT_REGION, Evidence, HOURS_PER_MONTH, Per, Price, System, currency_of};
 pub use published::PublishedLatency;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::{Resolved, resolve, resolve_text};

@@ -2,7 +2,7 @@
 
 use blocklab_units::did_you_mean;
 use blocklab_workload::Date;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::Catalog;
 use crate::embedded::Section;
@@ -15,6 +15,7 @@ pub const DEFAULT_REGION: &str = "us-east-1";
 
 /// How the remark of a price begins that no list has.
 pub(crate) const ASSUMED: &str = "assumed: ";
+const DEDUCED: &str = "deduced: ";
 
 /// A month, as the vendor's calculators count it: 365 days × 24 hours / 12.
 pub const HOURS_PER_MONTH: f64 = 730.0;
@@ -51,10 +52,47 @@ pub struct Price {
     pub date: Date,
     /// The list.
     pub source: String,
-    /// Set where the list is younger than the day of the address, no older one being known,
-    /// and where no list has the price at all.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub assumed: bool,
+    /// How it is known. In JSON, `assumed` is set where no list of that day has the price.
+    #[serde(
+        rename = "assumed",
+        serialize_with = "is_assumed",
+        skip_serializing_if = "Evidence::is_listed"
+    )]
+    pub evidence: Evidence,
+}
+
+/// How a price is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// A list of the day has it.
+    Listed,
+    /// The list is younger than the day of the address, no older one being known, or no list has the
+    /// price at all.
+    Assumed,
+    /// No list has it, and it follows from other prices of the list by a rule that holds elsewhere.
+    Deduced,
+}
+
+impl Evidence {
+    /// Whether a list of the day has the price.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    pub const fn is_listed(&self) -> bool {
+        matches!(self, Self::Listed)
+    }
+
+    /// What the remark of a row tells: `assumed: deduced: half of the GiB price`.
+    fn from_remark(remark: &str) -> Self {
+        match remark.strip_prefix(ASSUMED) {
+            None => Self::Listed,
+            Some(how) if how.starts_with(DEDUCED) => Self::Deduced,
+            Some(_) => Self::Assumed,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_assumed<S: Serializer>(evidence: &Evidence, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(!evidence.is_listed())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -202,7 +240,11 @@ impl Price {
             region: region.to_owned(),
             date: held.statement.from,
             source: held.statement.source,
-            assumed: held.is_later,
+            evidence: if held.is_later {
+                Evidence::Assumed
+            } else {
+                Evidence::Listed
+            },
         }
     }
 }
@@ -255,12 +297,16 @@ impl Catalog {
             Counted::Throughput => "provisioned throughput",
             Counted::Use | Counted::Machine => "I/O",
         };
-        let assumed = held.is_later || row.text("remark").starts_with(ASSUMED);
+        let price = Price::held(held, format!("{kind} {what}"), per, region);
+        let evidence = match Evidence::from_remark(row.text("remark")) {
+            Evidence::Listed => price.evidence,
+            unlisted => unlisted,
+        };
         Some(Price {
             above: row.get("above").unwrap_or(0.0),
             up_to: row.get("up_to"),
-            assumed,
-            ..Price::held(held, format!("{kind} {what}"), per, region)
+            evidence,
+            ..price
         })
     }
 
@@ -377,6 +423,19 @@ mod tests {
 
     /// The prices that the published studies name.
     #[test]
+    fn a_price_that_no_list_has_says_how_it_was_found() {
+        let evidence = |region: &str| {
+            let prices = Catalog::embedded().volume_prices_of("gp3", region, None);
+            let mut throughput = prices
+                .into_iter()
+                .filter(|price| price.per == Per::MibpsMonth);
+            throughput.next().expect("a price").evidence
+        };
+        assert_eq!(evidence("us-east-2"), Evidence::Deduced);
+        assert_eq!(evidence("us-east-1"), Evidence::Listed);
+    }
+
+    #[test]
     fn hours_of_the_studies() {
         use System::{Linux, Windows};
         let tokyo = "ap-northeast-1";
@@ -435,8 +494,9 @@ mod tests {
     fn a_list_of_a_later_day_is_an_assumption() {
         let catalog = Catalog::embedded();
         let price = |day_| catalog.hour_of("m4.xlarge", System::Linux, "ap-northeast-1", day(day_));
-        assert!(price("2016-04-19").expect("a price").assumed);
-        assert!(!price("2016-06-29").expect("a price").assumed);
+        let evidence = |day| price(day).expect("a price").evidence;
+        assert_eq!(evidence("2016-04-19"), Evidence::Assumed);
+        assert_eq!(evidence("2016-06-29"), Evidence::Listed);
         assert_eq!(
             catalog.hour_of("m4.xlarge", System::Linux, "moon-1", None),
             None

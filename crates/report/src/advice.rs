@@ -78,7 +78,7 @@ fn configuration<'a>(
         bounds: &finalist.bounds,
         courses: &finalist.courses,
         prices: finalist.paid().collect::<Vec<_>>(),
-        rests_on: &finalist.rests_on,
+        rests_on: finalist.rests_on.iter().map(|premise| &premise.text).collect::<Vec<_>>(),
         assumptions: assumed.collect::<Vec<_>>(),
         is_lost_at_stop: candidate.is_lost_at_stop,
         simulated: simulated,

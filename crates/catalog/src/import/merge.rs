@@ -91,7 +91,7 @@ fn compare_hours(catalog: &Catalog, found: &[Hour], date: Date, report: &mut Imp
     for hour in found {
         let known = catalog
             .hour_of(&hour.name, hour.system, &hour.region, Some(date))
-            .filter(|price| !price.assumed);
+            .filter(|price| price.evidence.is_listed());
         let system = hour.system.name();
         let what = format!("{}, {}, {system}: USD/hour", hour.name, hour.region);
         report.note(
@@ -107,7 +107,9 @@ fn compare_volumes(catalog: &Catalog, found: &[VolumePrice], date: Date, report:
         let known = catalog
             .volume_prices_of(&volume.kind, &volume.region, Some(date))
             .into_iter()
-            .find(|price| price.per == volume.per && price.above == volume.above && !price.assumed);
+            .find(|price| {
+                price.per == volume.per && price.above == volume.above && price.evidence.is_listed()
+            });
         let mut what = format!(
             "{}, {}: USD/{}",
             volume.kind,

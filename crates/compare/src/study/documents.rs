@@ -157,7 +157,7 @@ pub(super) fn price_list(bought: &Resolved) -> Option<String> {
 
 /// Whether any of the prices is assumed, as no list is as old as the requested day.
 pub(super) fn price_is_assumed(bought: &Resolved) -> bool {
-    used_prices(bought).any(|price| price.assumed)
+    used_prices(bought).any(|price| !price.evidence.is_listed())
 }
 
 /// The prices that the costs are made of; a list has more.

@@ -3,7 +3,7 @@
 
 use blocklab_advice::{
     Advice, Bound, Change, Choice, Chosen, Finalist, Impossible, Migration, More, Move, Nearest,
-    Point, Reason, Refused, Simulated, Start, Verdict,
+    Point, Premise, Reason, Refused, Simulated, Start, Verdict,
 };
 use blocklab_units::{Bytes, Nanos, count, latency, plural, trimmed};
 
@@ -35,19 +35,22 @@ pub fn advice_verdict(advice: &Advice) -> String {
     }
     match best.rests_on.as_slice() {
         [] => verdict + ".",
-        [first, others @ ..] => {
-            let how = if first.contains("deduced") {
-                "a deduced"
-            } else {
-                "an assumed"
-            };
-            let more = match others.len() {
-                0 => String::new(),
-                some => format!(", and on {} more", plural(some, "figure")),
-            };
-            format!("{verdict}. It rests on {how} figure ({first}){more}.")
-        }
+        [first, others @ ..] => format!("{verdict}. {}", resting_on(first, others.len())),
     }
+}
+
+/// `It rests on an assumed figure (gp3: volume IOPS: assumed: …), and on 2 figures more.`
+fn resting_on(first: &Premise, others: usize) -> String {
+    let how = if first.is_deduced {
+        "a deduced"
+    } else {
+        "an assumed"
+    };
+    let more = match others {
+        0 => String::new(),
+        some => format!(", and on {} more", plural(some, "figure")),
+    };
+    format!("It rests on {how} figure ({}){more}.", first.text)
 }
 
 /// The configuration that is advised: the cheapest that carries the need.
@@ -489,4 +492,30 @@ fn notes(advice: &Advice) -> Vec<String> {
 
 fn currency(advice: &Advice) -> &'static str {
     best(advice).map_or("USD", |best| best.candidate.currency)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a figure was called deduced if its text had that word, so an assumption about a
+    /// deduced limit was called deduced itself.
+    #[test]
+    fn a_figure_is_deduced_by_what_it_is_and_not_by_its_text() {
+        let words = "P1: burst: assumed: no page has it, and nothing deduced does".to_owned();
+        let assumed = Premise {
+            text: words.clone(),
+            is_deduced: false,
+        };
+        let text = resting_on(&assumed, 0);
+        assert_eq!(text, format!("It rests on an assumed figure ({words})."));
+        let deduced = Premise {
+            text: "price of x: half of y".to_owned(),
+            is_deduced: true,
+        };
+        assert_eq!(
+            resting_on(&deduced, 1),
+            "It rests on a deduced figure (price of x: half of y), and on 1 figure more."
+        );
+    }
 }
