@@ -78,6 +78,14 @@ impl Catalog {
         }
     }
 
+    /// The newest day of which anything is known: of a document, a list, or a limit of a volume, the
+    /// user's included; `None` if none has a day.
+    pub fn newest_change(&self) -> Option<Date> {
+        let limits = self.tables(Section::VolumeLimits).flat_map(Table::rows);
+        let begins = limits.filter_map(|row| row.get::<Date>("from"));
+        begins.chain(self.newest_source()).max()
+    }
+
     pub(crate) fn newest_source(&self) -> Option<Date> {
         let rows = self.tables(Section::Sources).flat_map(Table::rows);
         rows.filter_map(|row| row.text("date").rsplit("..").next()?.parse().ok())

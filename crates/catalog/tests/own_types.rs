@@ -143,6 +143,21 @@ fn an_import_knows_it_and_leaves_it_alone() {
     assert_eq!(of_bytes.date.to_string(), "2026-11-18");
 }
 
+/// The story: the days on which limits were looked up ended with 2026, whatever the user's own rows said.
+#[test]
+fn a_limit_that_changes_later_than_all_sources_counts_as_the_newest() {
+    let home = tempfile::tempdir().expect("a folder");
+    let written = fs::read_to_string(folder().join("own.txt")).expect("the fixture");
+    let later = written.replace("2026-06-01", "2031-06-01");
+    fs::write(home.path().join("own.txt"), later).expect("written");
+    let newest = |catalog: Catalog| catalog.newest_change().expect("a day").to_string();
+    assert_eq!(
+        newest(Catalog::load(home.path()).expect("sound")),
+        "2031-06-01"
+    );
+    assert!(newest(catalog()) < "2031".to_owned());
+}
+
 /// A type that lacks a figure is refused where it is read: it must not become a volume of 0 IOPS.
 #[test]
 fn what_cannot_be_used_is_reported_with_its_line() {

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use blocklab_catalog::resolve;
+use blocklab_catalog::{Catalog, resolve};
 use blocklab_device::DeviceSpec;
 use blocklab_record::Record;
 use blocklab_units::Bytes;
@@ -14,6 +14,8 @@ use blocklab_workload::{Address, Date, Offer};
 use super::Expectation;
 use super::why::{EXACT, Why};
 
+/// The first year that is tried: the oldest documented limits of the catalog are of 2012.
+const FIRST_YEAR: u16 = 2012;
 /// The type name of an instance's own disks.
 const LOCAL: &str = "local";
 
@@ -181,7 +183,7 @@ fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
     };
     let mut found: Vec<(Date, DeviceSpec)> = Vec::new();
     // A quarter at a time; only around a change the months between are resolved as well.
-    for (year, month) in (2012..=2026).flat_map(|year| [1, 4, 7, 10].map(|month| (year, month))) {
+    for (year, month) in quarters(given.catalog) {
         let Some((day, spec)) = Date::new(year, month, 1).and_then(|day| Some((day, on(day)?)))
         else {
             continue;
@@ -201,6 +203,14 @@ fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
         found.push((first.unwrap_or(day), spec));
     }
     found
+}
+
+/// The first months of the quarters in which a limit of the catalog may have changed. What changed in
+/// the last months of a year shows in the first quarter of the next one.
+fn quarters(catalog: &Catalog) -> impl Iterator<Item = (u16, u8)> + use<> {
+    let newest = catalog.newest_change();
+    let last = newest.map_or(FIRST_YEAR, |newest| newest.year() + 1);
+    (FIRST_YEAR..=last).flat_map(|year| [1, 4, 7, 10].map(|month| (year, month)))
 }
 
 /// `azure` in `azure/premium-ssd`; `None` for a type of AWS, which has no prefix.
@@ -229,4 +239,20 @@ fn other(owners: &BTreeSet<&str>, expected: &str, known: &[impl AsRef<str>]) -> 
         .find(|name| known.iter().any(|known| known.as_ref() == **name))
         .filter(|_| !owners.contains(expected))
         .map(|name| (*name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: the days that were tried ended with 2026, so a limit that changes in 2027 would never
+    /// have explained a rate.
+    #[test]
+    fn the_days_that_are_tried_go_as_far_as_the_catalog() {
+        let catalog = Catalog::embedded();
+        let newest = catalog.newest_change().expect("sources have days");
+        let last = quarters(&catalog).last().expect("a quarter");
+        assert_eq!(last, (newest.year() + 1, 10));
+        assert_eq!(quarters(&catalog).next(), Some((2012, 1)));
+    }
 }
