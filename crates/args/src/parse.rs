@@ -46,6 +46,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
     }
     Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::InvalidUtf8 => ParseError::Message(utf8_error(arguments)),
+        ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
     })
 }
@@ -94,4 +95,99 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::SuggestedSubcommand, meant);
     }
     error
+}
+
+/// The most commands that are named as those with an option: of more, none is likelier to be meant.
+const OWNERS: usize = 5;
+
+/// Names the commands that have the option, where another command was given it. Clap only knows the
+/// options of that one, and suggests one that is spelled alike or to pass the option as a value.
+fn with_owners(mut error: clap::Error) -> clap::Error {
+    let written = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(written)) => written.clone(),
+        _ => return error,
+    };
+    let Some(name) = written.strip_prefix("--") else {
+        return error;
+    };
+    let mut owners = Vec::new();
+    add_owners(&Cli::command(), "blocklab", name, &mut owners);
+    let [first, others @ ..] = owners.as_slice() else {
+        return error;
+    };
+    if owners.len() > OWNERS {
+        return error;
+    }
+    let commands = match others {
+        [] => first.clone(),
+        [middle @ .., last] => {
+            let listed = [std::slice::from_ref(first), middle].concat().join(", ");
+            format!("{listed} and {last}")
+        }
+    };
+    let tip = format!("{written} is an option of {commands}");
+    error.insert(
+        ContextKind::Suggested,
+        ContextValue::StyledStrs(vec![tip.into()]),
+    );
+    // The usage then shows what clap suggests.
+    if error.remove(ContextKind::SuggestedArg).is_some() {
+        error.remove(ContextKind::Usage);
+    }
+    error
+}
+
+/// Adds the commands below this one that have the option, each with its whole name.
+fn add_owners(command: &clap::Command, path: &str, option: &str, owners: &mut Vec<String>) {
+    for below in command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+    {
+        let path = format!("{path} {}", below.get_name());
+        if below
+            .get_opts()
+            .any(|known| known.get_long() == Some(option))
+        {
+            owners.push(format!("`{path}`"));
+        }
+        add_owners(below, &path, option, owners);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(words: &[&str], expected: &str, unexpected: &str) {
+        let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let Err(ParseError::Clap(error)) = parse(&arguments) else {
+            panic!("{words:?} is no command line");
+        };
+        let text = error.to_string();
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains(unexpected), "{text}");
+    }
+
+    /// The story: `show --fail-on warning` was told to write `-- --fail-on`, and `show --strict` to use
+    /// `--store`. Both options are of other commands, which judge a stored run.
+    #[test]
+    fn an_option_of_other_commands_is_traced_to_them() {
+        let show = ["blocklab", "show"];
+        check(
+            &[show[0], show[1], "--fail-on", "warning"],
+            "tip: --fail-on is an option of `blocklab run`, `blocklab compare`, `blocklab diagnose`",
+            "-- --fail-on",
+        );
+        check(
+            &[show[0], show[1], "--strict"],
+            "tip: --strict is an option of `blocklab run`",
+            "--store",
+        );
+        check(
+            &[show[0], show[1], "--findigs"],
+            "'--findings'",
+            "is an option of",
+        );
+    }
 }
