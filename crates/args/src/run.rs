@@ -132,7 +132,7 @@ pub struct RunArgs {
     pub force: bool,
     /// Begin the first pass at this moment, as other hosts do, such as 2026-12-01T12:00:00Z; each later
     /// pass has a moment of its own
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     pub start_at: Option<Timestamp>,
     /// No progress
     #[arg(short, long)]
@@ -247,6 +247,12 @@ pub enum Arrivals {
 /// Parses one number of a list; clap has split the list at its commas.
 fn in_a_list(text: &str) -> Result<NonZeroU32, String> {
     at_least_one(text.trim()).map_err(|why| format!("{why}; a list is written as 1,4,16"))
+}
+
+/// Parses a moment in UTC.
+fn moment(text: &str) -> Result<Timestamp, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no moment: write it as 2026-12-01T12:00:00Z"))
 }
 
 /// Parses the share of reads: `70`, `70%`, or `70/30` with that of writes behind the slash.
