@@ -168,10 +168,18 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Shares of the whole, in per cent.
-pub(super) fn shares<const N: usize>(counts: &[u64; N]) -> [f64; N] {
+/// The least share in per cent that fio prints of depths and batches, and of latencies: what occurred at
+/// all is not 0.
+pub(super) const LEAST_OF_DEPTHS: f64 = 0.1;
+const LEAST_OF_LATENCIES: f64 = 0.01;
+
+/// Shares of the whole, in per cent: of what occurred, at least `least`.
+pub(super) fn shares<const N: usize>(counts: &[u64; N], least: f64) -> [f64; N] {
     let total = counts.iter().sum::<u64>().max(1) as f64;
-    counts.map(|count| count as f64 * 100.0 / total)
+    counts.map(|count| match count {
+        0 => 0.0,
+        count => (count as f64 * 100.0 / total).max(least),
+    })
 }
 
 fn failure(result: &JobResult) -> i32 {
@@ -268,7 +276,7 @@ impl<'a> Figures<'a> {
                 counts[slot(u64::midpoint(low, high))] += count;
             }
         }
-        shares(&counts)
+        shares(&counts, LEAST_OF_LATENCIES)
     }
 }
 
@@ -280,4 +288,18 @@ fn slot(ns: u64) -> usize {
         }
     }
     if ns < 2_000_000_000 { 30 } else { 31 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: fio 3.33 prints `1=0.1%` for the three operations that begin a job of depth 4, and
+    /// `"20" : 0.010000` for one slow operation of 15,000; here they were 0.0 and 0.006828.
+    #[test]
+    fn what_occurred_has_the_share_that_fio_gives_it() {
+        assert_eq!(shares(&[1, 0, 99_999], LEAST_OF_DEPTHS), [0.1, 0.0, 99.999]);
+        assert_eq!(shares(&[1, 14_999], LEAST_OF_LATENCIES)[0], 0.01);
+        assert_eq!(shares(&[1, 3], LEAST_OF_DEPTHS), [25.0, 75.0]);
+    }
 }

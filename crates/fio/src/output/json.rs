@@ -4,7 +4,7 @@ use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
-use super::figures::{BATCHES, DEPTHS, EDGES, Figures, report_entries, shares};
+use super::figures::{BATCHES, DEPTHS, EDGES, Figures, LEAST_OF_DEPTHS, report_entries, shares};
 use super::flow::{Flow, Spread};
 use super::percentiles::{middle, percentiles};
 use super::steady;
@@ -82,9 +82,9 @@ pub(super) fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members
         "ctx": figures.switches(),
         "majf": figures.used.major_faults,
         "minf": figures.used.minor_faults,
-        "iodepth_level": named(&DEPTHS, &shares(&figures.depths)),
-        "iodepth_submit": named(&BATCHES, &shares(&figures.submits)),
-        "iodepth_complete": named(&BATCHES, &shares(&figures.completes)),
+        "iodepth_level": named(&DEPTHS, &shares(&figures.depths, LEAST_OF_DEPTHS)),
+        "iodepth_submit": named(&BATCHES, &shares(&figures.submits, LEAST_OF_DEPTHS)),
+        "iodepth_complete": named(&BATCHES, &shares(&figures.completes, LEAST_OF_DEPTHS)),
         "latency_ns": named(&EDGES[..10], &latencies[..10]),
         "latency_us": named(&EDGES[..10], &latencies[10..20]),
         "latency_ms": named(&EDGES, &latencies[20..]),

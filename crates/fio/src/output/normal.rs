@@ -6,7 +6,7 @@ use blocklab_workload::errno;
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
 use super::amount::{Base, short};
-use super::figures::{BATCHES, DEPTHS, EDGES, Figures, report_entries, shares};
+use super::figures::{BATCHES, DEPTHS, EDGES, Figures, LEAST_OF_DEPTHS, report_entries, shares};
 use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
 use super::steady;
@@ -336,8 +336,7 @@ fn latencies(shares: &[f64; 32]) -> String {
             .iter()
             .zip(EDGES)
             .filter(|(share, _)| **share > 0.0)
-            // What is there is never printed as nothing.
-            .map(|(share, edge)| format!("{edge}={:3.2}%", share.max(0.01)))
+            .map(|(share, edge)| format!("{edge}={share:3.2}%"))
             .collect();
         for line in hit.chunks(5) {
             text.push_str(&format!("  lat ({unit})   : {}\n", line.join(", ")));
@@ -398,7 +397,7 @@ fn closing(figures: &Figures<'_>) -> String {
 
 /// `1=50.0%, 2=50.0%, 4=0.0%`: the share of each count.
 fn named_shares(names: &[&str], counts: &[u64; 7]) -> String {
-    let pairs = names.iter().zip(shares(counts));
+    let pairs = names.iter().zip(shares(counts, LEAST_OF_DEPTHS));
     let texts = pairs.map(|(name, value)| format!("{name}={value:3.1}%"));
     texts.collect::<Vec<_>>().join(", ")
 }

@@ -5,7 +5,7 @@ use blocklab_record::Measurement;
 use super::super::VERSION;
 use super::super::plan::Prepared;
 use super::Disk;
-use super::figures::{Figures, report_entries, shares};
+use super::figures::{Figures, LEAST_OF_DEPTHS, report_entries, shares};
 use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
 use super::style::{Style, Unified};
@@ -64,7 +64,7 @@ fn line(figures: &Figures<'_>, version: u8) -> Vec<String> {
         figures.used.minor_faults.to_string(),
     ]);
     fields.extend(
-        shares(&figures.depths)
+        shares(&figures.depths, LEAST_OF_DEPTHS)
             .iter()
             .map(|share| format!("{share:.1}%")),
     );
