@@ -614,3 +614,15 @@ fn recordings_of_servers_are_what_they_were() {
         assert_eq!(found, expected, "{name}");
     }
 }
+
+/// The story: a part of a trace beyond its end was "no operations in it", as if the file were empty.
+#[test]
+fn a_part_without_operations_is_no_empty_trace() {
+    let lab = Lab::new();
+    for command in ["show", "model"] {
+        let refused = lab.blocklab(["trace", command, &recorded(), "--from", "2h"]);
+        assert_eq!(refused.code, Some(2));
+        let words = "--from, --until and --device leave out all of its 1,371 operations";
+        assert!(refused.err.contains(words), "{}", refused.err);
+    }
+}

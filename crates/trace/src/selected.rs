@@ -56,6 +56,11 @@ impl<'a> Selected<'a> {
         }
     }
 
+    /// The number of operations of other devices or times that were read until now.
+    pub const fn left_out(&self) -> u64 {
+        self.others
+    }
+
     /// Whether an operation is on the selected device. If there is only one, its number becomes 0.
     ///
     /// # Errors

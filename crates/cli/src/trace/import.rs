@@ -20,7 +20,7 @@ pub fn import(args: &TraceImportArgs) -> Result<()> {
     // Read before the output is created: a file that is not understood leaves no empty trace behind.
     let first = opened.source.next().map_err(|error| opened.named(error))?;
     let Some(first) = first else {
-        bail!("{}: no operations in it", opened.name);
+        return Err(opened.empty());
     };
     let path = &args.output;
     let is_standard = path.as_os_str() == "-";

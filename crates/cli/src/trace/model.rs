@@ -42,7 +42,7 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
     let survey = Survey::take(&mut opened.source).map_err(|error| opened.named(error))?;
     let operations = survey.character.operations;
     if operations == 0 {
-        bail!("{}: no operations in it", opened.name);
+        return Err(opened.empty());
     }
     if operations > MOST_OPERATIONS {
         bail!(

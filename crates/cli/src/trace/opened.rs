@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use blocklab_trace::csv::Columns;
 use blocklab_trace::format::{Format, LOOKED_AT, unpacked};
 use blocklab_trace::{Merged, Moment, Selected, Selection, Source, TraceError};
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, plural};
 
 use blocklab_args::{EventArg, TraceInput};
 
@@ -25,6 +25,18 @@ impl Opened {
     /// An error of the source with the name of its file.
     pub fn named(&self, error: TraceError) -> anyhow::Error {
         anyhow!("{}: {error}", self.name)
+    }
+
+    /// The error where a whole trace was read and gave no operation.
+    pub fn empty(&self) -> anyhow::Error {
+        match self.source.left_out() {
+            0 => anyhow!("{}: no operations in it", self.name),
+            all => anyhow!(
+                "{}: --from, --until and --device leave out all of its {}",
+                self.name,
+                plural(all as usize, "operation")
+            ),
+        }
     }
 }
 

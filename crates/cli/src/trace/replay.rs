@@ -192,7 +192,7 @@ fn all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
         operations.push(operation);
     }
     if operations.is_empty() {
-        bail!("{}: no operations in it", opened.name);
+        return Err(opened.empty());
     }
     Ok(operations)
 }

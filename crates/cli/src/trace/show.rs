@@ -36,7 +36,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
     let arrivals = (!volumes.is_empty()).then(Arrivals::default);
     let (character, windows) = read(&mut opened, characterizer, arrivals)?;
     if character.operations == 0 {
-        bail!("{}: no operations in it", opened.name);
+        return Err(opened.empty());
     }
     let beside = windows.map(|windows| beside(windows, &volumes));
     let begins = opened.source.begins();
