@@ -626,3 +626,13 @@ fn a_part_without_operations_is_no_empty_trace() {
         assert!(refused.err.contains(words), "{}", refused.err);
     }
 }
+
+/// The story: a volume that was too small for a trace had a longest wait of 0 ns.
+#[test]
+fn a_volume_that_is_too_small_has_no_wait() {
+    let lab = Lab::new();
+    let fit = good(lab.blocklab(["trace", "fit", &recorded(), "--on", "gp3:1GiB"]));
+    let row = fit.lines().find(|line| line.starts_with("gp3:1GiB"));
+    let cells: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    assert_eq!(cells[1..4], ["-", "-", "-"], "{fit}");
+}

@@ -61,6 +61,8 @@ fn row(answer: &Answer, begins: Option<u64>, fit: &Fit) -> Row {
         .filter(|_| answer.verdict != Verdict::TooSmall);
     // A simulation gives the wait exactly; without one, the bound that decided the verdict is shown.
     let wait = match (outcome, answer.wait_least_ns, answer.wait_most_ns) {
+        // What does not fit onto a volume has no wait on it.
+        _ if answer.verdict == Verdict::TooSmall => dash(),
         (Some(outcome), ..) => latency(outcome.wait_max_ns as f64),
         (None, Some(least), Some(most)) if least == most => latency(most as f64),
         (None, _, Some(most)) if answer.verdict == Verdict::Fits => {
