@@ -636,3 +636,30 @@ fn a_volume_that_is_too_small_has_no_wait() {
     let cells: Vec<&str> = row.expect("a row").split_whitespace().collect();
     assert_eq!(cells[1..4], ["-", "-", "-"], "{fit}");
 }
+
+/// The story: of three flushes and nothing else, `trace show` counted "3 operations in 0.0 s" and of one
+/// "1 operations", and `trace model` failed with "unlimited: a volume holds at least 512 B".
+#[test]
+fn a_trace_of_flushes_alone_has_no_model() {
+    let lab = Lab::new();
+    let log =
+        |lines: &str| format!("fio version 3 iolog\n0 /d add\n0 /d open\n{lines}9 /d close\n");
+    fs::write(
+        lab.path().join("syncs.log"),
+        log("1 /d sync 0 0\n2 /d sync 0 0\n"),
+    )
+    .expect("written");
+    fs::write(lab.path().join("one.log"), log("1 /d read 0 4096\n")).expect("written");
+    let refused = lab.blocklab(["trace", "model", "syncs.log"]);
+    assert_eq!(refused.code, Some(2));
+    assert_eq!(
+        refused.err,
+        "error: syncs.log: no read, write or trim among its 2 operations, so there is nothing to fit \
+         a model from; `blocklab run --trace` replays it as it is\n"
+    );
+    let shown = good(lab.blocklab(["trace", "show", "one.log"]));
+    assert!(
+        shown.starts_with("one.log: 1 operation in 0.0 s\n"),
+        "{shown}"
+    );
+}

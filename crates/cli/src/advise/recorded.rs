@@ -33,6 +33,10 @@ impl Recorded<'_> {
         let (mut ops, mut bytes) = (Envelope::default(), Envelope::default());
         let (mut count, mut reads, mut moved, mut end) = (0_u64, 0_u64, 0_u64, 0_u64);
         self.load.each(|operation| {
+            // What moves nothing asks no volume for a size or a rate.
+            if operation.len == 0 {
+                return;
+            }
             let len = u64::from(operation.len);
             ops.add(operation.at, len.div_ceil(piece).max(1));
             bytes.add(operation.at, len);
@@ -42,7 +46,10 @@ impl Recorded<'_> {
             end = end.max(operation.end());
         })?;
         if count == 0 {
-            bail!("{}: no operations in it", self.load.name());
+            bail!(
+                "{}: no read, write or trim in it, so there is no need to find a volume for",
+                self.load.name()
+            );
         }
         // Volumes are sold in whole GiB.
         let mut need = Need::new(Bytes(end.next_multiple_of(Bytes::GIB.0)));

@@ -18,7 +18,7 @@ use blocklab_targets::{Clock, Model as Volume};
 use blocklab_trace::Operation;
 use blocklab_trace::character::{Character, Characterizer};
 use blocklab_trace::model::{Survey, compared, study};
-use blocklab_units::{Bytes, Nanos, count};
+use blocklab_units::{Bytes, Nanos, count, plural};
 use blocklab_workload::{Log, Workload};
 
 use super::opened::{self, Devices};
@@ -43,6 +43,16 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
     let operations = survey.character.operations;
     if operations == 0 {
         return Err(opened.empty());
+    }
+    // Flushes go with the writes of a model, and have no place and no size of their own.
+    let mut mixes = survey.character.directions.iter();
+    if mixes.all(|mix| mix.sizes.is_none()) {
+        bail!(
+            "{}: no read, write or trim among its {}, so there is nothing to fit a model from; \
+             `blocklab run --trace` replays it as it is",
+            opened.name,
+            plural(operations as usize, "operation")
+        );
     }
     if operations > MOST_OPERATIONS {
         bail!(
