@@ -662,4 +662,11 @@ fn a_trace_of_flushes_alone_has_no_model() {
         shown.starts_with("one.log: 1 operation in 0.0 s\n"),
         "{shown}"
     );
+    let replayed = good(lab.blocklab(["run", "-q", "--trace", "syncs.log", "-t", "sim:gp3:1GiB"]));
+    let words: Vec<&str> = replayed.split_whitespace().collect();
+    let replayed = words.join(" ");
+    assert!(
+        replayed.contains("it has no rate that could repeat."),
+        "{replayed}"
+    );
 }

@@ -49,6 +49,8 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
         })
         .fold(0.0, f64::max);
     let passes = match (fewest, most) {
+        // Flushes are not counted as operations of a rate.
+        (Some(0), _) => return ("it has no rate that could repeat".to_owned(), None),
         (Some(1), _) => return ("one pass does not show how far it repeats".to_owned(), None),
         (Some(2), Some(2)) => "both passes".to_owned(),
         (Some(fewest), Some(most)) if fewest == most => format!("the {most} passes"),
@@ -65,10 +67,13 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
 /// Up to which percentile every case and direction has operations enough; nothing where another
 /// program reported none for some.
 fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
-    let moved = list.iter().flat_map(|case| case.row.moved());
-    if moved.clone().any(|direction| !direction.knows(0.5)) {
+    let mut moved = list.iter().flat_map(|case| case.row.moved());
+    // A case of flushes alone has no percentile, either.
+    let has_none = list.iter().any(|case| case.row.moved().next().is_none());
+    if has_none || moved.any(|direction| !direction.knows(0.5)) {
         return (None, None);
     }
+    let moved = list.iter().flat_map(|case| case.row.moved());
     let highest = moved.map(|d| d.highest_quantile().unwrap_or(0.0));
     let lowest = percentile(highest.reduce(f64::min).unwrap_or(0.0));
     let every = if list.len() == 1 {
