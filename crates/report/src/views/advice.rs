@@ -200,10 +200,20 @@ fn bound(bound: &Bound) -> String {
 /// than it is.
 fn quantity(part: &str, value: f64) -> String {
     match part {
-        "capacity" => format!("{} GiB", count((value / Bytes::GIB.as_f64()).floor())),
-        "iops" => format!("{} IOPS", count(value.floor())),
+        "capacity" => format!("{} GiB", rounded_down(value / Bytes::GIB.as_f64())),
+        "iops" => format!("{} IOPS", rounded_down(value)),
         "throughput" => format!("{} MB/s", trimmed(value / 1e6, 1)),
         _ => Nanos(value as u64).to_string(),
+    }
+}
+
+/// A quantity that is promised, so never rounded up. Ten per cent more of a small one shows.
+fn rounded_down(value: f64) -> String {
+    if value < 10.0 {
+        // 1.1 GiB is no whole number of bytes, and a fraction of one below it.
+        trimmed((value * 10.0 + 1e-6).floor() / 10.0, 1)
+    } else {
+        count(value.floor())
     }
 }
 
@@ -497,6 +507,15 @@ fn currency(advice: &Advice) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: ten per cent more of 1 GiB was "1 GiB", for 0.08 USD more a month.
+    #[test]
+    fn ten_per_cent_more_of_little_is_more() {
+        let gib = (1.1 * Bytes::GIB.as_f64()).floor();
+        assert_eq!(quantity("capacity", gib), "1.1 GiB");
+        assert_eq!(quantity("iops", 1.1), "1.1 IOPS");
+        assert_eq!(quantity("iops", 5_500.9), "5,500 IOPS");
+    }
 
     /// The story: a figure was called deduced if its text had that word, so an assumption about a
     /// deduced limit was called deduced itself.
