@@ -380,7 +380,7 @@ nothing was measured
 
 #[test]
 fn what_was_not_measured_is_not_called_measured() {
-    let (mut record, assessment) = quick();
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     record.origin = Origin::Simulated;
     record.status = Status::Interrupted;
     let shown = printed(&views::summary(&record, &assessment));
@@ -391,11 +391,22 @@ fn what_was_not_measured_is_not_called_measured() {
 /// The story: "The run was interrupted: the run is still running."
 #[test]
 fn a_run_that_goes_on_is_not_called_interrupted() {
-    let (mut record, assessment) = quick();
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     record.status = Status::Interrupted;
     record.failure = Some("the run is still running".to_owned());
     let shown = printed(&views::summary(&record, &assessment));
     assert!(shown.contains("! The run is still running. What was measured until then is shown."));
+}
+
+/// The story: a run that failed on its first operation, or was stopped in its ramp, said that what was
+/// measured until then is shown, above "nothing was measured".
+#[test]
+fn a_run_without_figures_shows_none() {
+    let (mut record, assessment) = quick();
+    record.status = Status::Interrupted;
+    record.measurements.clear();
+    let shown = printed(&views::summary(&record, &assessment));
+    assert!(shown.contains("! The run was interrupted. Nothing was measured until then."));
 }
 
 #[test]

@@ -87,6 +87,13 @@ pub fn tally<T: PartialEq + Serialize>(
     counts.join(", ")
 }
 
+/// Whether an operation completed in any pass, outside its ramp.
+fn has_figures(record: &Record) -> bool {
+    let jobs = record.measurements.iter().flat_map(|pass| &pass.jobs);
+    let mut directions = jobs.flat_map(|job| job.directions.values());
+    directions.any(|direction| direction.ios > 0)
+}
+
 /// How a run ended that did not end as planned; `None` for any other run.
 pub fn ending(record: &Record) -> Option<String> {
     let opening = match record.status {
@@ -99,15 +106,16 @@ pub fn ending(record: &Record) -> Option<String> {
     let reason = failure.trim_end_matches('.');
     // A run without an end is not interrupted: it may still go on.
     let state = reason.strip_prefix("the run ");
+    let rest = if has_figures(record) {
+        "What was measured until then is shown."
+    } else {
+        "Nothing was measured until then."
+    };
     if let Some(state) = state.filter(|_| record.status == Status::Interrupted) {
-        return Some(format!(
-            "The run {state}. What was measured until then is shown."
-        ));
+        return Some(format!("The run {state}. {rest}"));
     }
     let colon = if reason.is_empty() { "" } else { ": " };
-    Some(format!(
-        "{opening}{colon}{reason}. What was measured until then is shown."
-    ))
+    Some(format!("{opening}{colon}{reason}. {rest}"))
 }
 
 /// `High`, `Medium`, `Low`.
