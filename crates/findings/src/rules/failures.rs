@@ -154,6 +154,11 @@ const fn failure_advice(kind: ErrorKind, served: bool) -> &'static str {
             "Without an injected fault, look into the kernel's log for the disk of --backing."
         }
         ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
+        // The kernel refuses what does not fit the sectors of a device that is read past the page cache.
+        ErrorKind::Errno(errno::EINVAL) => {
+            "With O_DIRECT, sizes and offsets must be multiples of the target's sector, 512 B or 4 KiB: \
+             take such a --bs, or measure through the page cache with --buffered."
+        }
         ErrorKind::Errno(errno::EIO) => {
             "Look into the kernel's log: the device or the path to it is faulty."
         }
@@ -369,6 +374,23 @@ mod tests {
         }];
         let advice = the(&record, "failed-operations").advice;
         assert!(advice.is_some_and(|advice| advice.contains("--memory-limit")));
+    }
+
+    /// The story: blocks of 1,000 bytes failed with EINVAL on a disk with sectors of 512 bytes, and all
+    /// advice was that "the figures hold only the operations that succeeded".
+    #[test]
+    fn a_block_that_does_not_fit_the_sectors_is_explained() {
+        let mut record = record(&[Sketch::named("a")]);
+        record.measurements[0].jobs[0].errors = vec![ErrorCount {
+            kind: ErrorKind::Errno(errno::EINVAL),
+            message: "Invalid argument".to_owned(),
+            direction: Direction::Read,
+            count: 3,
+            first_at_ns: 1,
+            first_offset: 0,
+        }];
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.contains("multiples of the target's sector")));
     }
 
     #[test]
