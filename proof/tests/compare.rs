@@ -316,3 +316,30 @@ fn a_run_that_completed_nothing_is_called_so() {
         "{text}"
     );
 }
+
+/// The story: `history` of simulations that each drew a seed said only that there were "too few runs under
+/// the same conditions", and its user ran the same command again and again.
+#[test]
+fn a_history_of_simulations_says_what_makes_them_comparable() {
+    let lab = Lab::new();
+    for _ in 0..2 {
+        let words = [
+            "run",
+            "-q",
+            "-t",
+            "sim:gp3:1GiB",
+            "--rw",
+            "randread",
+            "--runtime",
+            "100ms",
+        ];
+        good(lab.blocklab(words));
+    }
+    let text = good(lab.blocklab(["history"]));
+    assert!(
+        text.contains(
+            "simulated runs are compared where they have one seed: `blocklab run --seed 1`"
+        ),
+        "{text}"
+    );
+}

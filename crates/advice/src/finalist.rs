@@ -306,10 +306,15 @@ fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<Premise> {
         text: format!("price of {}: {}", price.what, price.source),
         is_deduced: price.evidence == Evidence::Deduced,
     }));
-    // Two volumes of one type rest on the same, and other limits lie between theirs.
+    named_once(found)
+}
+
+/// Each premise once, where it comes first: two volumes of one type rest on the same, and other limits lie
+/// between theirs.
+fn named_once(mut premises: Vec<Premise>) -> Vec<Premise> {
     let mut known = BTreeSet::new();
-    found.retain(|premise| known.insert(premise.text.clone()));
-    found
+    premises.retain(|premise| known.insert(premise.text.clone()));
+    premises
 }
 
 /// The prices that the costs were computed from. A list may have others for the same thing, such as
@@ -319,4 +324,20 @@ fn paid(resolved: &Resolved) -> impl Iterator<Item = &Price> {
         let mut costs = resolved.costs.iter();
         costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: an advice of two volumes of a type named each assumption about that type twice.
+    #[test]
+    fn an_assumption_about_two_volumes_is_named_once() {
+        let [latency, price] = ["read latency: assumed", "price: assumed"].map(|text| Premise {
+            text: text.to_owned(),
+            is_deduced: false,
+        });
+        let twice = vec![latency.clone(), price.clone(), latency.clone()];
+        assert_eq!(named_once(twice), [latency, price]);
+    }
 }

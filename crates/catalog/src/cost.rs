@@ -270,3 +270,18 @@ impl Catalog {
         regions.into_iter().take(5).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: "it is in the lists of us-east-1, us-east-1, us-west-2", as the lists of several days
+    /// have the price.
+    #[test]
+    fn a_region_with_several_lists_is_named_once() {
+        let regions = Catalog::embedded().regions_selling("i2.xlarge");
+        let unique: BTreeSet<&String> = regions.iter().collect();
+        assert!(regions.len() > 1, "{regions:?}");
+        assert_eq!(unique.len(), regions.len(), "{regions:?}");
+    }
+}

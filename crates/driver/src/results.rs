@@ -94,13 +94,8 @@ pub(crate) fn omit_moments(measurement: &mut Measurement) {
 
 /// The measurement without its series.
 fn measurement(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> Measurement {
-    let first = workers
-        .members
-        .iter()
-        .map(|member| member.recorder.first_issue.get())
-        // The initial value: this worker issued nothing.
-        .filter(|first| *first < u64::MAX)
-        .min();
+    let members = workers.members.iter();
+    let first_issues = members.map(|member| member.recorder.first_issue.get());
     let elapsed = seen.end.since(span.start);
     let jobs = run.workload.jobs.iter().enumerate();
     let mut cpu = span.after.since(&span.before);
@@ -109,7 +104,7 @@ fn measurement(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> 
         pass: 1,
         started_ns: span.start.0,
         elapsed_ns: elapsed.0,
-        setup_ns: first.unwrap_or(span.start.0).saturating_sub(span.called.0),
+        setup_ns: setup_ns(first_issues, span),
         jobs: jobs
             .map(|(index, job)| job_result(job, index, workers, seen))
             .collect(),
@@ -118,6 +113,14 @@ fn measurement(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> 
         stood_still_ns: (seen.stood_still > Nanos::ZERO).then_some(seen.stood_still.0),
         ..Measurement::default()
     }
+}
+
+/// From the call to the first issue of any worker, or to the start where none issued anything.
+fn setup_ns(first_issues: impl Iterator<Item = u64>, span: &RunSpan) -> u64 {
+    // The initial value: this worker issued nothing.
+    let issued = first_issues.filter(|first| *first < u64::MAX);
+    let first = issued.min().unwrap_or(span.start.0);
+    first.saturating_sub(span.called.0)
 }
 
 /// Processor time of the busiest thread, in percent of the run.
@@ -506,6 +509,21 @@ mod tests {
             },
             ..JobResult::default()
         }
+    }
+
+    /// The story: the set-up time of a run that was stopped before its first operation was 2^64 ns less its
+    /// start.
+    #[test]
+    fn a_run_that_issues_nothing_is_set_up_until_its_start() {
+        let span = RunSpan {
+            called: Nanos(1_000),
+            start: Nanos(1_400),
+            before: Usage::default(),
+            after: Usage::default(),
+        };
+        assert_eq!(setup_ns([u64::MAX, 1_600, 1_500].into_iter(), &span), 500);
+        assert_eq!(setup_ns([u64::MAX, u64::MAX].into_iter(), &span), 400);
+        assert_eq!(setup_ns([].into_iter(), &span), 400);
     }
 
     /// The story: a frame came right after a ramp of a second, and `list` and `show` of the run had
