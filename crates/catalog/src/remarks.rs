@@ -3,6 +3,7 @@
 use crate::Catalog;
 use crate::embedded::{ACCOUNTING, LATENCIES, RULES};
 use crate::table::Table;
+use blocklab_units::Bytes;
 use blocklab_workload::Offer;
 
 /// A sentence about what an address names.
@@ -23,6 +24,11 @@ pub enum RemarkKind {
     Promise,
     /// Anything else.
     Other,
+}
+
+/// What is assumed where an address names no size of its volume.
+pub(crate) fn no_size(assumed: Bytes) -> String {
+    format!("no size is given: {assumed} is assumed")
 }
 
 impl Remark {

@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::cost::Cost;
 use crate::endurance::{Endurance, SteadyLoad};
 use crate::price::{Per, Price};
-use crate::remarks::RemarkKind;
+use crate::remarks::{RemarkKind, no_size};
 use crate::resolve::instance_alone;
 use crate::stretch::Stretch;
 use crate::{Error, Resolved, local, resolve};
@@ -149,6 +149,12 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
     }
     let resolved = resolve(&address, catalog).map_err(|error| error.echoing(text))?;
     let mut sheet = Sheet::from_resolved(&resolved);
+    // What is bought follows from both, so an amount rests on them as well.
+    let of_cost = assumed
+        .iter()
+        .cloned()
+        .chain(assumed_size(catalog, &resolved));
+    sheet.cost.assumed.splice(0..0, of_cost.collect::<Vec<_>>());
     sheet.assumed.splice(0..0, assumed);
     Ok(sheet)
 }
@@ -177,6 +183,16 @@ fn settle(catalog: &Catalog, offer: &mut Offer) -> Option<String> {
         "no IOPS are given: {} are assumed, the vendor's default for a volume changed to this type",
         count(default as f64)
     ))
+}
+
+/// That the size of a volume is assumed, where its address gives none.
+fn assumed_size(catalog: &Catalog, resolved: &Resolved) -> Option<String> {
+    let Address::Sold(offer) = &resolved.address else {
+        return None;
+    };
+    let is_open = offer.size.is_none() && offer.size_name.is_none();
+    catalog.volume_type(&offer.volume).filter(|_| is_open)?;
+    Some(no_size(resolved.spec.volumes.first()?.capacity))
 }
 
 /// An instance type by itself: what it grants, its own disks, its price.

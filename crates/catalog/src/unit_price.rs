@@ -390,6 +390,22 @@ mod tests {
         assert!(priced.notes[0].starts_with("2099-01-01 lies after the newest source"));
     }
 
+    /// The story: `price io2` was 323 USD a month for a volume whose size and IOPS nobody had named, and
+    /// only `catalog show` told that both are assumed.
+    #[test]
+    fn an_amount_names_the_size_and_the_rate_that_it_assumes() {
+        let assumed =
+            |address: &str| price("one", &[find(address, Some("us-east-1"))], None).assumed;
+        assert_eq!(
+            assumed("io2"),
+            [
+                "no IOPS are given: 3,000 are assumed, the vendor's default for a volume changed to this type",
+                "no size is given: 1 TiB is assumed",
+            ]
+        );
+        assert_eq!(assumed("io2:1TiB,iops=3000"), [""; 0]);
+    }
+
     fn find(text: &str, region: Option<&str>) -> Bought {
         Bought::find(text, region, &Catalog::embedded()).expect(text)
     }

@@ -8,6 +8,7 @@ use crate::Catalog;
 use crate::embedded::Section;
 use crate::error::Refusal;
 use crate::figure::{Figure, Statement, holds, unit};
+use crate::remarks::no_size;
 use crate::table::Row;
 
 /// Whose limits are looked for.
@@ -203,8 +204,7 @@ impl<'k> Limits<'k> {
         }
         let Some(size) = offer.size else {
             let assumed = 1024.clamp(min, max);
-            let text = Bytes(assumed << 30);
-            assumptions.push(format!("no size is given: {text} is assumed"));
+            assumptions.push(no_size(Bytes(assumed << 30)));
             return Ok(assumed);
         };
         let (gib, remark) = vendor_gib(size);
