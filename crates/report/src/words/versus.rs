@@ -312,7 +312,8 @@ pub fn legend(comparison: &Comparison) -> String {
         // Each interval misses the truth with this probability.
         let chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
         parts.push(format!(
-            "Were both sides the same, about {chance:.1} of {} would be called different by chance.",
+            "Were both sides the same, about {} of {} would be called different by chance.",
+            significant(chance, 2),
             plural(judged, "load")
         ));
     }
