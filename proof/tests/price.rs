@@ -112,3 +112,23 @@ fn what_is_unknown_is_no_price() {
         assert!(ran.err.contains(words), "{args:?}: {}", ran.err);
     }
 }
+
+/// The story: `price --need` opened with "What does 1 TiB, 20,000 IOPS", and its amounts of thousands had no
+/// comma, unlike those of all other tables.
+#[test]
+fn an_offer_is_printed_as_other_prices_are() {
+    let lab = Lab::new();
+    let words = ["price", "--need", "1TiB,20000iops", "--place", "virginia"];
+    let text = good(lab.blocklab(words));
+    assert!(
+        text.starts_with("What carries 1 TiB, 20,000 IOPS\n"),
+        "{text}"
+    );
+    // 1,024 GiB x .125 and 20,000 IOPS x .065 USD.
+    let mut lines = text.lines();
+    let io2 = lines.find(|line| line.trim_start().starts_with("io2:1TiB,iops=20000"));
+    assert!(
+        io2.is_some_and(|line| line.contains(" 1,428.00 USD")),
+        "{text}"
+    );
+}

@@ -6,6 +6,7 @@ use blocklab_advice::{Fitting, Need, Offered, offers as least_of_each};
 use blocklab_catalog::{Catalog, Place};
 use blocklab_report::document::{Column, Document, Part};
 use blocklab_report::fields;
+use blocklab_report::words::facts::cents;
 use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
 
@@ -64,7 +65,7 @@ fn fields_of(offered: &Offered) -> impl Serialize {
 /// A table of the types that meet the need, and lists of what the others lack and what the prices
 /// rest on.
 fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
-    let title = format!("What does {need}");
+    let title = format!("What carries {need}");
     let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
     let fitting: Vec<&Fitting> = fitting.collect();
     let rows = fitting.iter().map(|one| row(one));
@@ -105,7 +106,7 @@ fn row(fitting: &Fitting) -> [String; 4] {
         fitting.address.clone(),
         fitting.per_month.map_or_else(
             || "not known".to_owned(),
-            |month| format!("{month:.2} {}", fitting.currency),
+            |month| format!("{} {}", cents(month), fitting.currency),
         ),
         iops,
         mb_per_s,
