@@ -132,3 +132,22 @@ fn an_offer_is_printed_as_other_prices_are() {
         "{text}"
     );
 }
+
+/// The story: `price --need … --region us-east-1 --currency EUR=0.9` showed prices of Ireland in dollars.
+#[test]
+fn what_has_no_effect_on_a_need_is_refused() {
+    let lab = Lab::new();
+    for (option, words) in [
+        (["--region", "us-east-1"], "choose with --place"),
+        (["--currency", "EUR=0.9"], "cannot be used with"),
+        (["--by", "capacity"], "cannot be used with"),
+        (["--as", "gp3:1TiB"], "cannot be used with"),
+    ] {
+        let [name, value] = option;
+        let refused = lab.blocklab(["price", "--need", "1TiB,20000iops", name, value]);
+        assert_eq!(refused.code, Some(2), "{option:?}: {}", refused.out);
+        assert!(refused.err.contains(words), "{}", refused.err);
+    }
+    let refused = lab.blocklab(["price", "gp3:1TiB", "--place", "tokyo"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+}

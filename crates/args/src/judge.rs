@@ -134,19 +134,25 @@ pub struct PriceArgs {
     #[arg(long, value_name = "SIZE,IOPS,MB/s")]
     pub need: Option<Need>,
     /// Whose prices --need compares: ireland, netherlands, france, sweden, virginia, tokyo
-    #[arg(long, default_value = "ireland", requires = "need")]
+    // Clap drops `requires` where the addresses conflict with what is required.
+    #[arg(
+        long,
+        default_value = "ireland",
+        requires = "need",
+        conflicts_with = "what"
+    )]
     pub place: String,
     /// Unit to sort by
-    #[arg(long, value_enum, default_value = "iops")]
+    #[arg(long, value_enum, default_value = "iops", conflicts_with = "need")]
     pub by: PriceBy,
     /// The volume that the measured runs used
-    #[arg(long = "as", value_name = "ADDRESS")]
+    #[arg(long = "as", value_name = "ADDRESS", conflicts_with = "need")]
     pub bought_as: Option<String>,
     /// Region of the prices (default: the address's own, else us-east-1)
     #[arg(long)]
     pub region: Option<String>,
     /// Show amounts in another currency, at your rate for one US dollar
-    #[arg(long, value_name = "CODE=RATE")]
+    #[arg(long, value_name = "CODE=RATE", conflicts_with = "need")]
     pub currency: Option<Currency>,
     /// How it is printed
     #[command(flatten)]

@@ -190,6 +190,10 @@ impl RunArgs {
     }
 }
 
+/// What takes the place of a load. Clap drops `requires` where what is required conflicts with what is
+/// given, so each option of a load names these as well.
+const NOT_A_LOAD: [&str; 3] = ["study", "trace", "again"];
+
 /// One load, or several from lists, in the words of fio, which most people have in their fingers.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loads instead of a study (lists such as 1,4,16 are swept)")]
@@ -204,32 +208,33 @@ pub struct LoadArgs {
         value_name = "SIZE",
         value_delimiter = ',',
         requires = "rw",
+        conflicts_with_all = NOT_A_LOAD,
         default_value = "4KiB"
     )]
     pub bs: Vec<Bytes>,
     /// Operations in flight in each thread (default: 1; with --rate at most 256)
-    #[arg(long, aliases = ["iodepth", "qd"], value_name = "N", value_delimiter = ',', requires = "rw", value_parser = in_a_list)]
+    #[arg(long, aliases = ["iodepth", "qd"], value_name = "N", value_delimiter = ',', requires = "rw", conflicts_with_all = NOT_A_LOAD, value_parser = in_a_list)]
     pub depth: Vec<NonZeroU32>,
     /// Threads, each with its own operations in flight
-    #[arg(long, alias = "numjobs", value_name = "N", value_delimiter = ',', requires = "rw", default_value = "1", value_parser = in_a_list)]
+    #[arg(long, alias = "numjobs", value_name = "N", value_delimiter = ',', requires = "rw", conflicts_with_all = NOT_A_LOAD, default_value = "1", value_parser = in_a_list)]
     pub threads: Vec<NonZeroU32>,
     /// Share of reads of `rw` and `randrw`, in per cent
-    #[arg(long, visible_alias = "mix", alias = "rwmixread", value_name = "PERCENT", requires = "rw", default_value = "50", value_parser = reads)]
+    #[arg(long, visible_alias = "mix", alias = "rwmixread", value_name = "PERCENT", requires = "rw", conflicts_with_all = NOT_A_LOAD, default_value = "50", value_parser = reads)]
     pub reads: u8,
     /// Operations that arrive a second, whatever the target does; latency counts from the arrival
-    #[arg(long, alias = "rate-iops", value_name = "IOPS", value_delimiter = ',', requires = "rw", value_parser = rate)]
+    #[arg(long, alias = "rate-iops", value_name = "IOPS", value_delimiter = ',', requires = "rw", conflicts_with_all = NOT_A_LOAD, value_parser = rate)]
     pub rate: Vec<NonZeroU32>,
     /// When operations of a --rate arrive (default: poisson)
-    #[arg(long, value_enum, value_name = "HOW", requires = "rw")]
+    #[arg(long, value_enum, value_name = "HOW", requires = "rw", conflicts_with_all = NOT_A_LOAD)]
     pub arrivals: Option<Arrivals>,
     /// An fsync after every N writes of a thread
-    #[arg(long, value_name = "N", requires = "rw", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", requires = "rw", conflicts_with_all = NOT_A_LOAD, value_parser = at_least_one)]
     pub fsync: Option<NonZeroU32>,
     /// System calls to use, such as psync or libaio (default: io_uring, or what replaces it here)
-    #[arg(long, alias = "ioengine", value_name = "NAME", requires = "rw", value_parser = engine)]
+    #[arg(long, alias = "ioengine", value_name = "NAME", requires = "rw", conflicts_with_all = NOT_A_LOAD, value_parser = engine)]
     pub engine: Option<Engine>,
     /// Through the page cache, instead of around it
-    #[arg(long = "buffered", requires = "rw")]
+    #[arg(long = "buffered", requires = "rw", conflicts_with_all = NOT_A_LOAD)]
     pub is_buffered: bool,
 }
 

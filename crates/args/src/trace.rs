@@ -236,6 +236,10 @@ pub struct TraceModelArgs {
     pub json: bool,
 }
 
+/// What takes the place of a trace. Clap drops `requires` where what is required conflicts with what is
+/// given, so each option of a replay names these as well.
+const NOT_A_TRACE: [&str; 3] = ["study", "rw", "again"];
+
 /// A recorded load instead of a study.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "A recorded load instead of a study")]
@@ -249,35 +253,36 @@ pub struct ReplayArgs {
         value_enum,
         value_name = "HOW",
         requires = "trace",
+        conflicts_with_all = NOT_A_TRACE,
         default_value_t
     )]
     pub pace: ReplayPace,
     /// Speed in per cent of the recorded one
-    #[arg(long, value_name = "PERCENT", requires = "trace", default_value = "100", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "PERCENT", requires = "trace", conflicts_with_all = NOT_A_TRACE, default_value = "100", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub speed: u64,
     /// Most operations in flight (default: no limit on sim:, else 1024 or fewer, 32 with --as fast)
-    #[arg(long, value_name = "N", requires = "trace", value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", requires = "trace", conflicts_with_all = NOT_A_TRACE, value_parser = super::at_least_one)]
     pub max_in_flight: Option<NonZeroU32>,
     /// How often the load comes, as if there were as many users
-    #[arg(long, value_name = "N", requires = "trace", default_value = "1", value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", requires = "trace", conflicts_with_all = NOT_A_TRACE, default_value = "1", value_parser = super::at_least_one)]
     pub copies: NonZeroU32,
     /// How much later each copy begins than the one before
-    #[arg(long, value_name = "TIME", requires = "copies", default_value = "37s")]
+    #[arg(long, value_name = "TIME", requires = "copies", conflicts_with_all = NOT_A_TRACE, default_value = "37s")]
     pub shift: Nanos,
     /// Let an operation wait while another one on the same bytes is in flight
-    #[arg(long, requires = "trace")]
+    #[arg(long, requires = "trace", conflicts_with_all = NOT_A_TRACE)]
     pub in_order: bool,
     /// Issue the trims of the trace on a real target, too
-    #[arg(long, requires = "trace")]
+    #[arg(long, requires = "trace", conflicts_with_all = NOT_A_TRACE)]
     pub trims: bool,
     /// Offsets beyond the target begin anew at its start
-    #[arg(long, requires = "trace", conflicts_with_all = ["scale", "compact"])]
+    #[arg(long, requires = "trace", conflicts_with_all = ["scale", "compact", "study", "rw", "again"])]
     pub wrap: bool,
     /// Offsets are multiplied so that the trace fills the target
-    #[arg(long, requires = "trace", conflicts_with = "compact")]
+    #[arg(long, requires = "trace", conflicts_with_all = ["compact", "study", "rw", "again"])]
     pub scale: bool,
     /// Used extents of 1 MiB are put next to one another
-    #[arg(long, requires = "trace")]
+    #[arg(long, requires = "trace", conflicts_with_all = NOT_A_TRACE)]
     pub compact: bool,
     /// What is read
     #[command(flatten)]

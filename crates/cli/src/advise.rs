@@ -35,6 +35,9 @@ use recorded::Recorded;
 
 /// Finds the cheapest offer that meets a need, and prints it.
 pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
+    if args.trace.is_empty() && args.read.is_given() {
+        bail!("--input, --columns, --event, --device, --from and --until are about a --trace");
+    }
     let catalog = place::load_catalog()?;
     let recorded = (!args.trace.is_empty()).then(|| Recorded {
         load: Load {

@@ -21,6 +21,12 @@ use blocklab_console::terminal;
 pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     let catalog = blocklab_console::place::load_catalog()?;
     if let Some(need) = &args.need {
+        if args.region.is_some() {
+            bail!(
+                "--need compares vendors, and each names its regions in its own way: choose with \
+                 --place where they are, such as virginia"
+            );
+        }
         return offers::offers(args, need, &catalog);
     }
     let mut all = Vec::new();
