@@ -31,9 +31,9 @@ pub(crate) enum Command {
 
 /// A message that the thread sends.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum MemberMessage {
     /// To the coordinator.
-    Word(FromHost),
+    Report(FromHost),
     /// To the launcher.
     Line(Box<Line>),
 }
@@ -43,7 +43,7 @@ pub(crate) struct Member {
     /// The plan with this host alone.
     plan: FleetPlan,
     commands: Receiver<Command>,
-    told: Sender<Told>,
+    messages: Sender<MemberMessage>,
     /// Ends the run when it is set.
     interrupted: Arc<AtomicBool>,
     tools: &'static dyn ForeignTools,
@@ -53,14 +53,14 @@ impl Member {
     pub(crate) fn new(
         plan: FleetPlan,
         commands: Receiver<Command>,
-        told: Sender<Told>,
+        messages: Sender<MemberMessage>,
         interrupted: Arc<AtomicBool>,
         tools: &'static dyn ForeignTools,
     ) -> Self {
         Self {
             plan,
             commands,
-            told,
+            messages,
             interrupted,
             tools,
         }
@@ -80,7 +80,7 @@ impl Member {
             Ok(None) => self.nothing(task.name, "stopped before anything was measured".to_owned()),
             Err(error) => self.nothing(task.name, format!("{error:#}")),
         };
-        self.word(FromHost::Ended(ended));
+        self.report(FromHost::Ended(ended));
     }
 
     /// Reports that there is no run.
@@ -92,20 +92,20 @@ impl Member {
         Ended::Nothing(why)
     }
 
-    fn word(&self, word: FromHost) {
+    fn report(&self, report: FromHost) {
         // The main thread, which receives it, outlives this one.
-        let _ = self.told.send(Told::Word(word));
+        let _ = self.messages.send(MemberMessage::Report(report));
     }
 
     fn line(&self, line: Line) {
-        let _ = self.told.send(Told::Line(Box::new(line)));
+        let _ = self.messages.send(MemberMessage::Line(Box::new(line)));
     }
 
     /// Checks everything, reports the result, and measures when all hosts have passed. `None`: it was
     /// stopped before anything was measured.
     fn measure(&self, task: &HostTask) -> Result<Option<Record>> {
         let refused = |error: anyhow::Error| {
-            self.word(FromHost::Checked(Err(format!("{error:#}"))));
+            self.report(FromHost::Checked(Err(format!("{error:#}"))));
             error
         };
         let store = place::store(task.store.clone()).map_err(refused)?;
@@ -133,7 +133,7 @@ impl Member {
             .try_out()
             .context("it cannot keep its run")
             .map_err(refused)?;
-        self.word(FromHost::Checked(Ok(())));
+        self.report(FromHost::Checked(Ok(())));
         let Ok(Command::Prepare) = self.commands.recv() else {
             return Ok(None);
         };
@@ -165,7 +165,7 @@ impl Member {
             &host,
             &mut || {
                 is_permitted = true;
-                self.word(FromHost::Checked(Ok(())));
+                self.report(FromHost::Checked(Ok(())));
                 matches!(self.commands.recv(), Ok(Command::Prepare))
             },
             &mut view,
@@ -174,7 +174,7 @@ impl Member {
         match record {
             // Without a verdict before, the coordinator still waits for one.
             Err(error) if !is_permitted => {
-                self.word(FromHost::Checked(Err(format!("{error:#}"))));
+                self.report(FromHost::Checked(Err(format!("{error:#}"))));
                 Err(error)
             }
             record => Ok(record?.and_then(|record| self.keep(record, store))),
@@ -290,7 +290,7 @@ impl Questions for HostView<'_> {
 
     /// Reports that everything is laid out, and waits until the coordinator sets the start.
     fn start_in(&mut self) -> Option<Nanos> {
-        self.member.word(FromHost::Ready);
+        self.member.report(FromHost::Ready);
         match self.member.commands.recv() {
             Ok(Command::Start(at)) => {
                 // A start that has passed already means at once.

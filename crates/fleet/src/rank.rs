@@ -18,7 +18,7 @@ use blocklab_console::listen;
 use crate::clock::{Now, clocks};
 use crate::coordinator::{Coordinator, Order};
 use crate::foreign::ForeignTools;
-use crate::member::{Command, Member, Told};
+use crate::member::{Command, Member, MemberMessage};
 use crate::message::{FromHost, Hello, Line, ToHost};
 use crate::plan::{FleetPlan, VERSION};
 
@@ -28,7 +28,7 @@ pub enum Kind {
     /// From the coordinator to a host.
     Order,
     /// From a host to the coordinator.
-    Word,
+    Report,
     /// From a host to the launcher: the coordinator does not read it.
     Line,
 }
@@ -88,13 +88,13 @@ pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) 
     } else {
         (None, None)
     };
-    let (told, from_member) = channel();
+    let (member_sender, from_member) = channel();
     let mut part = Part {
         wire,
         tools,
         coordinator,
         stops,
-        told,
+        member_sender,
         from_member,
         to_member: None,
         signalled,
@@ -105,14 +105,14 @@ pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) 
         has_member: false,
         ending: None,
     };
-    part.word(&FromHost::Hello(Hello {
+    part.report(&FromHost::Hello(Hello {
         name: name.to_owned(),
         version: VERSION.to_owned(),
         plan_format: blocklab_workload::PLAN_FORMAT,
     }));
     loop {
-        if let Some(plan) = part.look() {
-            part.begin(plan)?;
+        if let Some(plan) = part.receive_all() {
+            part.start_member(plan)?;
         }
         if let Some(is_whole) = part.is_over() {
             return Ok(is_whole);
@@ -146,8 +146,8 @@ struct Part<'a> {
     /// The user's requests to stop; only on rank 0.
     stops: Option<Receiver<()>>,
     /// Given to the member, to send messages.
-    told: Sender<Told>,
-    from_member: Receiver<Told>,
+    member_sender: Sender<MemberMessage>,
+    from_member: Receiver<MemberMessage>,
     to_member: Option<Sender<Command>>,
     /// Set by a signal: the launcher ends all ranks, and each stores what it has.
     signalled: Arc<AtomicBool>,
@@ -168,10 +168,16 @@ struct Part<'a> {
 impl Part<'_> {
     /// Starts the member's thread. It is never joined: if it hangs in the kernel, it ends with the
     /// process.
-    fn begin(&mut self, plan: FleetPlan) -> Result<()> {
+    fn start_member(&mut self, plan: FleetPlan) -> Result<()> {
         let (to_member, commands) = channel();
         let interrupted = Arc::clone(&self.interrupted);
-        let member = Member::new(plan, commands, self.told.clone(), interrupted, self.tools);
+        let member = Member::new(
+            plan,
+            commands,
+            self.member_sender.clone(),
+            interrupted,
+            self.tools,
+        );
         self.to_member = Some(to_member);
         self.has_member = true;
         let spawned = thread::Builder::new()
@@ -187,41 +193,41 @@ impl Part<'_> {
     }
 
     /// Handles all messages that have come, and gives the plan if it is one of them.
-    fn look(&mut self) -> Option<FleetPlan> {
+    fn receive_all(&mut self) -> Option<FleetPlan> {
         let mut plan = None;
         while let Some(envelope) = self.wire.receive() {
             let now = clocks();
             match envelope.kind {
-                Kind::Order => plan = self.obey(&envelope.bytes, now).or(plan),
-                Kind::Word => self.hear(&envelope, now),
-                Kind::Line => self.pass(&envelope, now),
+                Kind::Order => plan = self.handle_order(&envelope.bytes, now).or(plan),
+                Kind::Report => self.handle_report(&envelope, now),
+                Kind::Line => self.print_line_of_host(&envelope, now),
             }
             self.carry_out();
         }
-        while let Ok(told) = self.from_member.try_recv() {
-            match told {
-                Told::Word(word) => {
-                    self.has_member &= !matches!(word, FromHost::Ended(_));
-                    self.word(&word);
+        while let Ok(message) = self.from_member.try_recv() {
+            match message {
+                MemberMessage::Report(report) => {
+                    self.has_member &= !matches!(report, FromHost::Ended(_));
+                    self.report(&report);
                 }
-                Told::Line(line) => {
+                MemberMessage::Line(line) => {
                     let text = line.to_text().into_bytes();
                     self.wire.send(0, Kind::Line, text);
                 }
             }
         }
-        self.beat(clocks());
+        self.send_signs_of_life(clocks());
         plan
     }
 
     /// Sends a message to the coordinator.
-    fn word(&mut self, word: &FromHost) {
-        let bytes = serde_json::to_vec(word).expect("words are plain data");
-        self.wire.send(0, Kind::Word, bytes);
+    fn report(&mut self, report: &FromHost) {
+        let bytes = serde_json::to_vec(report).expect("reports are plain data");
+        self.wire.send(0, Kind::Report, bytes);
     }
 
     /// Does what the coordinator's message says.
-    fn obey(&mut self, bytes: &[u8], now: Now) -> Option<FleetPlan> {
+    fn handle_order(&mut self, bytes: &[u8], now: Now) -> Option<FleetPlan> {
         self.heard_ns = now.monotonic_ns;
         match serde_json::from_slice(bytes).ok()? {
             ToHost::Task(plan) => return Some(*plan),
@@ -232,7 +238,7 @@ impl Part<'_> {
             ToHost::Ping(number) => {
                 // Read again, as close to the answer as possible.
                 let now = clocks();
-                self.word(&FromHost::Pong {
+                self.report(&FromHost::Pong {
                     number,
                     monotonic_ns: now.monotonic_ns,
                     unix_ns: now.unix_ns,
@@ -264,15 +270,15 @@ impl Part<'_> {
     }
 
     /// On rank 0: passes a host's message to the coordinator.
-    fn hear(&mut self, envelope: &Envelope, now: Now) {
-        let word = serde_json::from_slice(&envelope.bytes);
-        if let (Some(coordinator), Ok(word)) = (&mut self.coordinator, word) {
-            coordinator.hear(envelope.from, word, now);
+    fn handle_report(&mut self, envelope: &Envelope, now: Now) {
+        let report = serde_json::from_slice(&envelope.bytes);
+        if let (Some(coordinator), Ok(report)) = (&mut self.coordinator, report) {
+            coordinator.hear(envelope.from, report, now);
         }
     }
 
     /// On rank 0: passes a host's line on to the launcher.
-    fn pass(&mut self, envelope: &Envelope, now: Now) {
+    fn print_line_of_host(&mut self, envelope: &Envelope, now: Now) {
         if let Some(coordinator) = &mut self.coordinator {
             coordinator.passed(envelope.from, now);
             print(&envelope.bytes);
@@ -302,7 +308,7 @@ impl Part<'_> {
     }
 
     /// Sends signs of life; on rank 0, lets the coordinator check the time and the user's stop.
-    fn beat(&mut self, now: Now) {
+    fn send_signs_of_life(&mut self, now: Now) {
         if let Some(coordinator) = &mut self.coordinator {
             let stops = self.stops.as_ref();
             if stops.is_some_and(|stops| stops.try_recv().is_ok()) {
@@ -315,7 +321,7 @@ impl Part<'_> {
             return;
         }
         self.beat_ns = now.monotonic_ns;
-        self.word(&FromHost::Alive);
+        self.report(&FromHost::Alive);
         if self.coordinator.is_some() {
             print(Line::Alive.to_text().as_bytes());
             let alive = serde_json::to_vec(&ToHost::Alive).expect("orders are plain data");
@@ -330,9 +336,9 @@ impl Part<'_> {
         let now = clocks().monotonic_ns;
         if let Some((since, is_whole)) = self.ending {
             let is_late = now - since > LAST_WORDS;
-            let is_told = !self.has_member && self.wire.is_idle();
+            let is_all_sent = !self.has_member && self.wire.is_idle();
             // A member that hangs in the kernel never reports its end, so there is a limit.
-            return (is_told || is_late).then_some(is_whole && is_told);
+            return (is_all_sent || is_late).then_some(is_whole && is_all_sent);
         }
         let is_cut_off = self.coordinator.is_none() && now - self.heard_ns > CUT_OFF;
         if is_cut_off || self.signalled.load(Ordering::Relaxed) {

@@ -113,7 +113,7 @@ impl Drop for MpiWire {
 const fn tag(kind: Kind) -> Tag {
     match kind {
         Kind::Order => 1,
-        Kind::Word => 2,
+        Kind::Report => 2,
         Kind::Line => 3,
     }
 }
@@ -121,7 +121,7 @@ const fn tag(kind: Kind) -> Tag {
 const fn kind(tag: Tag) -> Kind {
     match tag {
         1 => Kind::Order,
-        2 => Kind::Word,
+        2 => Kind::Report,
         _ => Kind::Line,
     }
 }
