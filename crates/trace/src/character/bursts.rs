@@ -95,6 +95,7 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
+    /// Counts an operation in a window of each length. Operations come in the order of time.
     #[inline]
     pub(super) fn add(&mut self, at_ns: u64, bytes: u64) {
         for (window, length) in self.windows.iter_mut().zip(WINDOWS_NS) {

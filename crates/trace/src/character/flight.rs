@@ -49,8 +49,8 @@ pub(super) struct Flight {
     operations: u64,
     /// Number of operations whose completion is known; sum and maximum of their latencies in ns.
     known: u64,
-    took_sum: u128,
-    took_max: u64,
+    latency_sum: u128,
+    latency_max: u64,
     /// When the operations in flight end.
     ends: BinaryHeap<Reverse<u64>>,
     /// Time in ns at each depth.
@@ -64,9 +64,11 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// Counts an operation. Operations come in the order in which they were issued.
     #[inline]
     pub(super) fn add(&mut self, operation: &Operation) {
         let at = operation.at.0;
+        // A pause before the first operation counts as well.
         let before = self.last.unwrap_or(0);
         if at - before >= PAUSE_NS {
             self.pause(before, at - before);
@@ -74,7 +76,7 @@ impl Flight {
         self.last = Some(at);
         self.operations += 1;
         if let Some(took) = operation.took {
-            self.took(at, took.0);
+            self.add_latency(at, took.0);
         }
     }
 
@@ -86,12 +88,13 @@ impl Flight {
         }
     }
 
-    fn took(&mut self, at: u64, took: u64) {
+    /// Counts an operation from its issue at `at` to its completion, `latency` later.
+    fn add_latency(&mut self, at: u64, latency: u64) {
         self.known += 1;
-        self.took_sum += u128::from(took);
-        self.took_max = self.took_max.max(took);
+        self.latency_sum += u128::from(latency);
+        self.latency_max = self.latency_max.max(latency);
         self.pass(at);
-        self.ends.push(Reverse(at.saturating_add(took)));
+        self.ends.push(Reverse(at.saturating_add(latency)));
         self.deepest = self.deepest.max(self.ends.len() as u64);
     }
 
@@ -135,12 +138,12 @@ impl Flight {
         });
         Some(InFlight {
             // Little's law: time in flight of all operations by the time of the trace.
-            mean: self.took_sum as f64 / (all as f64).max(1.0),
+            mean: self.latency_sum as f64 / (all as f64).max(1.0),
             p99: p99.unwrap_or(0) as u64,
             max: self.deepest,
             known_percent: 100.0 * self.known as f64 / self.operations as f64,
-            latency_mean_ns: self.took_sum as f64 / self.known as f64,
-            latency_max_ns: self.took_max,
+            latency_mean_ns: self.latency_sum as f64 / self.known as f64,
+            latency_max_ns: self.latency_max,
         })
     }
 

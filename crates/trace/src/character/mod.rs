@@ -289,6 +289,7 @@ impl Characterizer {
     }
 }
 
+/// The directions that occur, each with its share of the operations.
 fn mixes(counts: &[Counts; 4], operations: u64) -> Vec<Mix> {
     let known = DIRECTIONS.into_iter().zip(counts);
     let present = known.filter(|(_, counts)| counts.operations > 0);

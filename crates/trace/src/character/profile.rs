@@ -65,6 +65,8 @@ pub(super) struct Profile {
 }
 
 impl Profile {
+    /// Adds an operation to its slot; `touched` is the number of pages that were touched up to it.
+    /// A longer trace makes the slots wider instead of more.
     #[inline]
     pub(super) fn add(&mut self, at_ns: u64, bytes: u64, touched: u64) {
         if at_ns - self.second * SECOND >= SECOND {

@@ -80,6 +80,7 @@ impl Default for Distances {
 }
 
 impl Distances {
+    /// Counts the accesses of an operation to the pages that are sampled.
     #[inline]
     pub(super) fn add(&mut self, operation: &Operation) {
         let (first, last) = (operation.offset / PAGE, (operation.end() - 1) / PAGE);

@@ -85,10 +85,10 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Whether an operation begins where one of them ended. Its own end is remembered, too.
+    /// Whether an operation begins where one of the last [`STREAMS`] ended. Adds its own end to them.
     #[inline]
-    pub(crate) fn goes_on(&mut self, operation: &Operation) -> bool {
-        let goes_on = self.ends.contains(&(operation.target, operation.offset));
+    pub(crate) fn add(&mut self, operation: &Operation) -> bool {
+        let is_sequential = self.ends.contains(&(operation.target, operation.offset));
         let end = (operation.target, operation.end());
         if self.ends.len() < STREAMS {
             self.ends.push(end);
@@ -96,7 +96,7 @@ impl Streams {
             self.ends[self.oldest] = end;
             self.oldest = (self.oldest + 1) % STREAMS;
         }
-        goes_on
+        is_sequential
     }
 }
 
@@ -107,6 +107,7 @@ pub(crate) const fn page_key(target: u32, page: u64) -> u64 {
 }
 
 impl Space {
+    /// Counts an operation and marks its pages.
     #[inline]
     pub(crate) fn add(&mut self, operation: &Operation) {
         let Operation {
@@ -116,7 +117,7 @@ impl Space {
             ..
         } = *operation;
         let end = operation.end();
-        self.sequential += u64::from(self.streams.goes_on(operation));
+        self.sequential += u64::from(self.streams.add(operation));
         self.unaligned += u64::from((offset | u64::from(len)) % PAGE > 0);
         self.end = self.end.max(end);
         // A trim moves no data, so it does not touch its pages.

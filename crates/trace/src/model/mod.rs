@@ -181,19 +181,20 @@ impl Parts {
         }
     }
 
+    /// Adds an operation to the job of its phase: sequential or random, and within a burst or not.
     fn add(&mut self, operation: &Operation, phase: usize, is_burst: bool) {
         if operation.direction == Direction::Sync {
             self.syncs += 1;
             return;
         }
-        let goes_on = self.streams.goes_on(operation);
-        let part = &mut self.parts[phase][usize::from(is_burst)][usize::from(goes_on)];
+        let is_sequential = self.streams.add(operation);
+        let part = &mut self.parts[phase][usize::from(is_burst)][usize::from(is_sequential)];
         let sizes = &mut part.sizes[operation.direction as usize];
         *sizes.entry(operation.len).or_default() += 1;
         if operation.direction == Direction::Trim || operation.len == 0 {
             return;
         }
-        if goes_on {
+        if is_sequential {
             return self.sequential.add(operation);
         }
         let pages = operation.offset / PAGE..=(operation.end() - 1) / PAGE;
@@ -202,6 +203,8 @@ impl Parts {
         }
     }
 
+    /// The model of all operations. A random or sequential part that is too small for a job of its
+    /// own joins the other one.
     fn model(mut self, survey: &Survey) -> Model {
         for part in self.parts.iter_mut().flatten() {
             let [random, sequential] = part;

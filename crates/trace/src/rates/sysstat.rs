@@ -62,10 +62,22 @@ struct Row {
     figures: Vec<(Metric, f64)>,
 }
 
+/// All reports of a file.
+struct Reports {
+    rows: Vec<Row>,
+    has_dates: bool,
+    /// Length of an interval, which only sadf prints.
+    length_ns: Option<u64>,
+}
+
+/// Reads what iostat and sadf print, as text or JSON, and takes one device from it.
 pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
-    let mut length_ns = None;
-    let (mut rows, has_dates) = if text.trim_start().starts_with('{') {
-        json(text, &mut length_ns)?
+    let Reports {
+        mut rows,
+        has_dates,
+        length_ns,
+    } = if text.trim_start().starts_with('{') {
+        json(text)?
     } else {
         lines(text)?
     };
@@ -144,9 +156,9 @@ fn column(title: &str) -> Option<(Metric, f64)> {
     found.map(|(_, metric, unit)| (*metric, *unit))
 }
 
-/// The rows of a text, and whether they have dates. sar prints only the time of day before each row;
-/// the date is then counted in days from the first midnight.
-fn lines(text: &str) -> Result<(Vec<Row>, bool), String> {
+/// Reads a text. sar prints only the time of day before each row; the date is then counted in days
+/// from the first midnight.
+fn lines(text: &str) -> Result<Reports, String> {
     let mut rows = Vec::new();
     let mut titles: Option<(Vec<&str>, usize)> = None;
     let (mut at_ns, mut has_dates) = (None, false);
@@ -173,9 +185,15 @@ fn lines(text: &str) -> Result<(Vec<Row>, bool), String> {
             rows.push(row(titles, &words, *device, number, at_ns, report)?);
         }
     }
-    Ok((rows, has_dates))
+    Ok(Reports {
+        rows,
+        has_dates,
+        length_ns: None,
+    })
 }
 
+/// One line of a report. `words[device]` is the name of the device, and `number` is the number of
+/// the line for errors.
 fn row(
     titles: &[&str],
     words: &[&str],
@@ -247,15 +265,14 @@ fn date(line: &str) -> Option<u64> {
     u64::try_from(moment?.as_nanosecond()).ok()
 }
 
-/// The rows of `iostat -o JSON` and `sadf -j`, and whether they have dates. `length_ns` gets the length
-/// of an interval, which sadf prints.
-fn json(text: &str, length_ns: &mut Option<u64>) -> Result<(Vec<Row>, bool), String> {
+/// Reads what `iostat -o JSON` and `sadf -j` print.
+fn json(text: &str) -> Result<Reports, String> {
     let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
     let statistics = json
         .pointer("/sysstat/hosts/0/statistics")
         .and_then(Value::as_array)
         .ok_or("no statistics of a host in it")?;
-    let (mut rows, mut has_dates) = (Vec::new(), true);
+    let (mut rows, mut has_dates, mut length_ns) = (Vec::new(), true, None);
     for (found, report) in statistics.iter().zip(0_u64..) {
         let moment = found.get("timestamp");
         let at_ns = match moment {
@@ -263,7 +280,7 @@ fn json(text: &str, length_ns: &mut Option<u64>) -> Result<(Vec<Row>, bool), Str
             Some(moment) => {
                 let interval = moment.get("interval").and_then(Value::as_u64);
                 let length = interval.map(|seconds| seconds.saturating_mul(SECOND));
-                *length_ns = length_ns.or(length.filter(|length| *length > 0));
+                length_ns = length_ns.or(length.filter(|length| *length > 0));
                 let [day, time] =
                     ["date", "time"].map(|name| moment.get(name).and_then(Value::as_str));
                 day.zip(time)
@@ -291,7 +308,11 @@ fn json(text: &str, length_ns: &mut Option<u64>) -> Result<(Vec<Row>, bool), Str
             });
         }
     }
-    Ok((rows, has_dates))
+    Ok(Reports {
+        rows,
+        has_dates,
+        length_ns,
+    })
 }
 
 #[cfg(test)]
