@@ -41,31 +41,35 @@ enum Work {
 /// A rate, and how far what has come is ahead of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Gate {
-    /// Time of one unit.
+    /// Time of one unit. It and the others have [`PLACES`] binary places below a nanosecond.
     step: u64,
-    /// When all that has come is let pass.
+    /// When all that has come will have passed.
     due: u128,
-    /// The furthest that it was ahead of an operation.
-    ahead: u128,
+    /// The longest that an operation has waited.
+    longest: u128,
     /// When that operation came.
-    at: u64,
-    /// Since when more came than passed, then and now.
-    from: u64,
-    began: u64,
+    longest_at: u64,
+    /// When the queue began in which it waited.
+    longest_from: u64,
+    /// When the present queue began: since then more has come than passed.
+    queue_from: u64,
 }
 
 impl Gate {
+    /// Counts work that comes at `at`, in ns, and remembers the longest wait.
     #[inline]
     fn add(&mut self, at: u64, units: u64) {
         let now = u128::from(at) << PLACES;
         if self.due > now {
-            let ahead = self.due - now;
-            if ahead > self.ahead {
-                (self.ahead, self.at, self.from) = (ahead, at, self.began);
+            let wait = self.due - now;
+            if wait > self.longest {
+                self.longest = wait;
+                self.longest_at = at;
+                self.longest_from = self.queue_from;
             }
         } else {
             self.due = now;
-            self.began = at;
+            self.queue_from = at;
         }
         self.due += u128::from(units) * u128::from(self.step);
     }
@@ -73,12 +77,12 @@ impl Gate {
     /// The longest wait with a bucket of this many units.
     fn worst(&self, per_second: f64, bucket: f64) -> Worst {
         let tolerance = (bucket * step(per_second)) as u128;
-        let wait = self.ahead.saturating_sub(tolerance);
+        let wait = self.longest.saturating_sub(tolerance);
         let wait = (wait + ((1 << PLACES) - 1)) >> PLACES;
         Worst {
             wait: Nanos(u64::try_from(wait).unwrap_or(u64::MAX)),
-            from: Nanos(self.from),
-            at: Nanos(self.at),
+            from: Nanos(self.longest_from),
+            at: Nanos(self.longest_at),
         }
     }
 }
@@ -170,6 +174,7 @@ impl Gates {
         all
     }
 
+    /// Adds a gate for a limiter to the group that counts the same.
     fn put(&mut self, limiter: &Limiter) {
         let mut accountings = self.accountings.iter();
         let known = accountings.position(|(known, _)| *known == limiter.accounting);
@@ -181,10 +186,10 @@ impl Gates {
         let gate = Gate {
             step: (step(limiter.per_second) + 0.5) as u64,
             due: 0,
-            ahead: 0,
-            at: 0,
-            from: 0,
-            began: 0,
+            longest: 0,
+            longest_at: 0,
+            longest_from: 0,
+            queue_from: 0,
         };
         let mut groups = self.groups.iter_mut();
         let same = groups.find(|group| {
@@ -283,6 +288,8 @@ const fn is_covered(covers: Covers, direction: Direction) -> bool {
     }
 }
 
+/// All limiters of a device. Those of the instance stand once for each volume, by whose accounting
+/// its operations are counted.
 fn limiters(spec: &DeviceSpec) -> Vec<Limiter> {
     let mut all = Vec::new();
     for volume in &spec.volumes {
@@ -296,6 +303,7 @@ fn limiters(spec: &DeviceSpec) -> Vec<Limiter> {
     all
 }
 
+/// Adds the limiters of a volume or an instance; `bytes` says which bytes their rates count.
 fn add(
     all: &mut Vec<Limiter>,
     owner: &str,
