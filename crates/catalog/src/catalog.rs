@@ -39,6 +39,7 @@ impl Catalog {
             .chain(section.embedded().iter().copied())
     }
 
+    /// The tables of a section. Those of the user come first, so that their rows win.
     pub(crate) fn tables(&self, section: Section) -> impl Iterator<Item = Table<'_>> {
         let of_users = [self.own.text(section), self.user.text(section)]
             .into_iter()
@@ -92,6 +93,7 @@ impl Catalog {
             .max()
     }
 
+    /// The text and the last date of a source. A key without a row is its own text and has no date.
     fn one_source(&self, key: &str) -> Source {
         let mut tables = self.tables(Section::Sources);
         let row = tables.find_map(|table| table.rows_of(key).next());

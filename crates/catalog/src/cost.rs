@@ -78,6 +78,7 @@ pub(crate) struct Bill {
     pub(crate) incomplete: bool,
 }
 
+/// What a purchase costs, and which of its prices are assumed or missing.
 pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Purchase) -> Bill {
     let mut bill = Bill::default();
     if let Some(kind) = &what.volume {
@@ -125,6 +126,7 @@ impl Bill {
         costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
     }
 
+    /// Adds the prices of volumes, and notes those that are needed but not known.
     fn volumes(
         &mut self,
         catalog: &Catalog,
@@ -223,6 +225,7 @@ impl Bill {
         });
     }
 
+    /// Adds the price of an instance by the hour with Linux, and shows the one with Windows.
     fn instance(&mut self, catalog: &Catalog, offer: &Offer, region: &str, instance: &str) {
         if !catalog.vendor_of(instance).is_priced {
             self.incomplete = true;

@@ -84,6 +84,7 @@ impl Written {
         Ok(())
     }
 
+    /// The load, once all its parts are read. Without a share of reads it only reads.
     fn load(self) -> Result<SteadyLoad, String> {
         let block = self
             .block

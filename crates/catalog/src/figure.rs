@@ -101,6 +101,7 @@ pub(crate) fn holds(statements: &[Statement], day: Option<Date>) -> Option<InFor
 }
 
 impl InForce {
+    /// The value with the origin that its statement gives.
     pub(crate) fn figure(&self, unit: LimitUnit) -> Figure {
         let statement = &self.statement;
         let origin = if let Some(because) = statement.source.strip_prefix(ASSUMED) {

@@ -107,6 +107,7 @@ impl Catalog {
             .find(|host| host.name.eq_ignore_ascii_case(name))
     }
 
+    /// The instance types of the vendor of the price lists, each by its newest row.
     fn instances(&self, prefix: &str, wanted: &Hosts) -> Vec<Host> {
         let mut newest: HashMap<String, (Option<blocklab_workload::Date>, Row<'_>)> =
             HashMap::new();
@@ -150,6 +151,7 @@ impl Catalog {
         hosts.filter(|host| wanted.has(host)).collect()
     }
 
+    /// The machines of a vendor that lists no instance types.
     fn other_machines(&self, vendor: &str, wanted: &Hosts) -> Vec<Host> {
         let tables = self.tables(Section::Machines);
         let mut known: Vec<String> = Vec::new();

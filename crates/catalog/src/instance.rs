@@ -98,6 +98,8 @@ impl Catalog {
         })
     }
 
+    /// The disks of an instance; `None` if it has none. Rates that are not documented are taken
+    /// from measurements.
     fn store(&self, row: &Row<'_>, history: &History, as_of: Option<Date>) -> Option<Store> {
         let (name, disks) = (row.text("type"), row.get("disks")?);
         let [read_iops, write_iops, read_mb] = [
@@ -172,6 +174,7 @@ struct History {
 }
 
 impl History {
+    /// Collects the statements of all tables about an instance.
     fn read(catalog: &Catalog, name: &str, rows: &[Row<'_>]) -> Self {
         let mut history = Self {
             statements: Vec::new(),
@@ -226,6 +229,8 @@ impl History {
         self.add(catalog, row, days, &figures);
     }
 
+    /// Adds the figures of a row. A row without days says nothing that can be dated, and is left
+    /// out.
     fn add(
         &mut self,
         catalog: &Catalog,
@@ -249,6 +254,7 @@ impl History {
         holds(&statements, as_of)
     }
 
+    /// The limits on a day; today's without one. `None` if a maximum is not documented.
     fn ebs(&self, as_of: Option<Date>) -> Option<Ebs> {
         let max_mb = self.at(Metric::MaxMb, as_of)?.figure(LimitUnit::MbPerS);
         let max_iops = self.at(Metric::MaxIops, as_of)?.figure(LimitUnit::Iops);
@@ -287,7 +293,8 @@ impl History {
     }
 }
 
-/// The limits that held for every instance, in the years when there were such.
+/// The limits that held for every instance, in the years when there were such. Without a day, those
+/// of today.
 pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit> {
     let day = as_of.unwrap_or(Date::MAX);
     let tables = Section::VolumeLimits.embedded().iter();

@@ -71,6 +71,7 @@ pub(crate) fn disks(
     Ok(draft)
 }
 
+/// Refuses settings that only volumes have.
 fn no_settings(offer: &Offer, instance: &Instance, store: &Store) -> Result<(), Refusal> {
     let keys = [
         (Part::Size, offer.size.is_some(), "size"),
@@ -155,6 +156,7 @@ struct Share {
 }
 
 impl Share {
+    /// A cap of one disk: its share of what is documented for all disks of the instance.
     fn cap(self, name: &str, covers: Covers, figure: &Figure) -> Cap {
         let value = figure.value / self.disks;
         let rate = match figure.unit {
@@ -271,6 +273,7 @@ fn profile(
 
 const WHOLE_I3_GB: f64 = 1900.0;
 
+/// Service times of a disk, measured on its own family or assumed from a related one.
 fn service(
     instance: &Instance,
     disk_gb: f64,

@@ -310,6 +310,7 @@ impl Catalog {
         })
     }
 
+    /// The price of a row on its day; `None` without a day or a price.
     fn statement(&self, row: &Row<'_>) -> Option<Statement> {
         let date = row.get("date")?;
         let mut source = self.source(row.text("source")).text;

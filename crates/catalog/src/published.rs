@@ -91,6 +91,7 @@ impl PublishedLatency {
     }
 }
 
+/// The device with all latencies changed.
 fn changed(spec: &DeviceSpec, change: impl Fn(&mut Latency)) -> DeviceSpec {
     let mut spec = spec.clone();
     let services = spec

@@ -94,6 +94,7 @@ fn promise(volume: &str) -> Option<String> {
     Some(format!("the vendor's promise: {part}"))
 }
 
+/// The latency that the vendor documents for a volume type, as a sentence.
 fn documented_latency(volume: &str) -> Option<String> {
     let row = Table::embedded(LATENCIES).rows().find(|row| {
         let mut words = row.text("device").split([' ', '/']);
@@ -106,6 +107,7 @@ fn documented_latency(volume: &str) -> Option<String> {
     ))
 }
 
+/// What studies of the year of the offer found about its volume and its instance.
 fn rules(offer: &Offer) -> Vec<String> {
     // Without a day the question is about today, and the studies are of the past.
     let Some(day) = offer.as_of else {

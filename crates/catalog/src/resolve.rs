@@ -89,6 +89,7 @@ pub fn resolve_text(text: &str, catalog: &Catalog) -> Result<Resolved, Error> {
     resolve(&address, catalog).map_err(|error| error.echoing(text))
 }
 
+/// The device of a file, which has no prices.
 fn resolve_file(address: &Address, path: &str) -> Result<Resolved, Error> {
     let spec = device_file::load(Path::new(path))?;
     Ok(Resolved {
@@ -116,6 +117,7 @@ fn profile(offer: &Offer) -> Result<Option<DeviceSpec>, Error> {
         .transpose()
 }
 
+/// The device of an offer, with the latencies of a measured profile if one is given.
 fn resolve_offer(
     catalog: &Catalog,
     offer: &Offer,
@@ -217,6 +219,7 @@ fn region(catalog: &Catalog, offer: &Offer) -> Result<String, Refusal> {
     Ok(region.clone())
 }
 
+/// The device of an offer before a profile and credits are applied to it.
 fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
     let instance = offer.instance.as_deref();
     match offer.volume.as_str() {
@@ -239,6 +242,7 @@ fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
     }
 }
 
+/// The refusal of a volume type, with the names that may have been meant.
 fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
     let types = catalog.volume_types();
     let message = if catalog.instance_types().iter().any(|known| known == name) {
@@ -269,6 +273,7 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
     Refusal::new(Part::Volume, message)
 }
 
+/// The instance type on the day of the offer.
 fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instance, Refusal> {
     if let (Some(since), Some(day)) = (catalog.sold_since(name), offer.as_of)
         && day < since
@@ -297,6 +302,7 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
     })
 }
 
+/// The disks that an instance has itself.
 fn local_disks(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Draft, Refusal> {
     let instance = find_instance(catalog, offer, name)?;
     let mut draft = local::disks(catalog, offer, &instance)?;
@@ -354,6 +360,7 @@ fn check_cache(catalog: &Catalog, kind: &Kind, offer: &Offer) -> Result<(), Refu
     Err(Refusal::new(Part::Key("cache"), message))
 }
 
+/// Volumes, alone or attached to a machine.
 fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusal> {
     check_cache(catalog, &kind, offer)?;
     let vendor = catalog.vendor_of(&kind.name);

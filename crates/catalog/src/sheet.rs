@@ -332,6 +332,7 @@ impl Burst {
     }
 }
 
+/// The credits of volumes and instance. Equal volumes are listed once.
 fn bursts(spec: &DeviceSpec) -> Vec<Burst> {
     let mut found: Vec<Burst> = Vec::new();
     for volume in &spec.volumes {

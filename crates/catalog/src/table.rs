@@ -25,6 +25,7 @@ pub(crate) struct Row<'t> {
 }
 
 impl<'t> Table<'t> {
+    /// Reads the head of a table. Lines that begin with `#` come before it.
     pub(crate) fn new(text: &'t str) -> Self {
         let mut rest = text;
         loop {
@@ -123,6 +124,7 @@ pub(crate) fn cells(line: &str) -> Vec<String> {
     found
 }
 
+/// A line of CSV; cells with a comma or a quote are quoted.
 pub(crate) fn line(cells: &[String]) -> String {
     let quoted = cells.iter().map(|cell| {
         if cell.contains([',', '"']) {

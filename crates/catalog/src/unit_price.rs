@@ -250,6 +250,7 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
 }
 
 impl Priced {
+    /// Adds what one device costs, and from which lists.
     fn add(&mut self, sheet: &Sheet) {
         for cost in &sheet.costs {
             // Volumes on one instance share it.
@@ -307,6 +308,7 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
     }
 }
 
+/// The price of each unit that a bill can be divided by.
 fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
     let hour = month / HOURS_PER_MONTH;
     let prices = bought.iter().flat_map(|one| &one.sheet.prices);

@@ -89,6 +89,7 @@ impl User {
         &mut self.0[section as usize]
     }
 
+    /// The text of the file, without empty sections.
     pub(crate) fn render(&self) -> String {
         let mut text = format!("{HEAD}\n");
         for ((_, name, _), body) in SECTIONS.iter().zip(&self.0) {
@@ -173,6 +174,8 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     }
 }
 
+/// Checks a line of compressed prices; `first` is true for the first line of its section, which has
+/// to name the list.
 fn check_list(first: bool, line: &str) -> Result<(), String> {
     if line.starts_with("@ ") {
         return match lists(line).next() {

@@ -1,5 +1,7 @@
 //! Volume types of all vendors: what may be bought on a day, and the device that comes of it.
 
+use std::ops::RangeInclusive;
+
 use blocklab_device::{Cap, Credit, LimitUnit, Origin, Rate, VolumeSpec};
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{
@@ -276,6 +278,7 @@ impl Terms<'_> {
             .min(self.limits.value("max_iops"))
     }
 
+    /// Refuses settings that the type does not sell, and names what it has instead.
     fn refuse_what_is_not_sold(&self, gib: f64) -> Result<(), Refusal> {
         let kind = &self.kind.name;
         let sells_iops = matches!(self.kind.iops, IopsRule::Included | IopsRule::Provisioned);
@@ -418,6 +421,7 @@ impl Terms<'_> {
         per.value * mibps
     }
 
+    /// Limits the operations to those that are bought or included; returns how many.
     fn iops_sold(&self, draft: &mut Draft) -> Result<f64, Refusal> {
         let included = self.kind.iops == IopsRule::Included;
         let least = self
@@ -442,6 +446,7 @@ impl Terms<'_> {
         Ok(iops as f64)
     }
 
+    /// Limits the bytes; `iops` are the operations that the volume sustains.
     fn throughput(&self, iops: f64, draft: &mut Draft) -> Result<(), Refusal> {
         match self.kind.throughput {
             ThroughputRule::Fixed => self.throughput_fixed(draft),
@@ -490,8 +495,9 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// The most that goes with this many operations, and the least that goes with the size.
-    fn throughput_range(&self, iops: f64, least: &Figure, most: &Figure) -> (f64, f64) {
+    /// What may be bought: at least what the size needs, at most what the size and the operations
+    /// allow.
+    fn throughput_range(&self, iops: f64, least: &Figure, most: &Figure) -> RangeInclusive<f64> {
         let gib = self.limits.gib();
         let (mut floor, mut ceiling) = (least.value, most.value);
         for (name, amount) in [("max_mibps_per_iops", iops), ("max_mibps_per_gib", gib)] {
@@ -507,11 +513,12 @@ impl Terms<'_> {
                 floor = floor.max(per.value * amount);
             }
         }
-        (floor.ceil(), ceiling.floor())
+        floor.ceil()..=ceiling.floor()
     }
 
+    /// The refusal of a volume for which throughput has to be bought and is not named.
     fn throughput_is_missing(&self, iops: f64, least: &Figure, most: &Figure) -> Refusal {
-        let (from, to) = self.throughput_range(iops, least, most);
+        let (from, to) = self.throughput_range(iops, least, most).into_inner();
         let message = format!(
             "{} is sold by provisioned throughput: throughput={from} to {to} ({}) at {} GiB",
             self.kind.name,
@@ -521,6 +528,7 @@ impl Terms<'_> {
         Refusal::new(Part::Volume, message)
     }
 
+    /// Refuses throughput outside of what is sold.
     fn check_throughput(
         &self,
         wanted: f64,
@@ -531,7 +539,7 @@ impl Terms<'_> {
         let kind = &self.kind.name;
         let part = Part::Key("throughput");
         let unit = most.unit;
-        let (from, to) = self.throughput_range(iops, least, most);
+        let (from, to) = self.throughput_range(iops, least, most).into_inner();
         if wanted < from {
             let message = match self.kind.throughput {
                 ThroughputRule::Included => {

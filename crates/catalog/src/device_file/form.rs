@@ -128,6 +128,7 @@ fn time(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// A time in the longest unit that needs no fraction.
 fn time_text(nanos: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
     // Beyond this a count of nanoseconds is no exact floating-point number, which is how the

@@ -57,6 +57,7 @@ pub fn render(spec: &DeviceSpec) -> String {
 /// More than any description holds: a disk named in its place would fill the memory.
 const LARGEST: u64 = 16 << 20;
 
+/// The text of a file, unless it is too large to be a device.
 fn text_of(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path)?

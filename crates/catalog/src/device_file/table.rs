@@ -122,6 +122,7 @@ pub(super) struct Fields<'v> {
 }
 
 impl<'v> Fields<'v> {
+    /// The entries of a table, once all of its keys are known ones.
     fn new<T: Table>(table: Value<'v>) -> Read<Self> {
         let rows = T::rows();
         let known: Vec<&str> = rows.iter().map(|row| row.name).collect();

@@ -20,6 +20,7 @@ pub(super) fn read(types: &[Value]) -> Found {
     }
 }
 
+/// The row of an instance type; `None` for an entry without a name or processors.
 fn row(item: &Value) -> Option<InstanceRow> {
     let name = text(&item["InstanceType"]);
     let vcpus = counted(&item["VCpuInfo"]["DefaultVCpus"]);

@@ -58,6 +58,7 @@ pub(super) fn merge(
     Ok(report)
 }
 
+/// Reports how instance types differ from what is known of that day.
 fn compare_instances(catalog: &Catalog, found: &[InstanceRow], date: Date, report: &mut Imported) {
     for row in found {
         let known = catalog.instance(&row.name, Some(date));
@@ -87,6 +88,8 @@ fn compare_instances(catalog: &Catalog, found: &[InstanceRow], date: Date, repor
     }
 }
 
+/// Reports how prices by the hour differ from what is known of that day. Assumed prices are not
+/// known.
 fn compare_hours(catalog: &Catalog, found: &[Hour], date: Date, report: &mut Imported) {
     for hour in found {
         let known = catalog
@@ -102,6 +105,8 @@ fn compare_hours(catalog: &Catalog, found: &[Hour], date: Date, report: &mut Imp
     }
 }
 
+/// Reports how prices of volumes differ from what is known of that day. Assumed prices are not
+/// known.
 fn compare_volumes(catalog: &Catalog, found: &[VolumePrice], date: Date, report: &mut Imported) {
     for volume in found {
         let known = catalog
@@ -128,6 +133,8 @@ fn compare_volumes(catalog: &Catalog, found: &[VolumePrice], date: Date, report:
 }
 
 impl Imported {
+    /// Counts a figure as unchanged, added or changed. An empty one is not in the file and counts
+    /// as none of them.
     fn note(&mut self, what: String, old: Option<String>, new: &str) {
         if new.is_empty() {
             return;
@@ -184,6 +191,7 @@ fn is_same(old: &str, new: &str) -> bool {
     }
 }
 
+/// A whole row: what a file does not give is taken from the known row.
 fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String> {
     let known = catalog.instance_rows(&row.name).into_iter().next();
     let cells = Section::Instances.head().split(',').map(|column| {

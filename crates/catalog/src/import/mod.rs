@@ -161,6 +161,7 @@ fn parse<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, String> {
         .map_err(|why| format!("it is no JSON that is known here ({why}); {KNOWN}"))
 }
 
+/// Finds out which kind of file it is, by its keys, and reads it.
 fn recognise(catalog: &Catalog, bytes: &[u8]) -> Result<Found, String> {
     let is_list = bytes.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
     let found = if is_list {

@@ -92,6 +92,7 @@ struct SingleTerms {
     on_demand: HashMap<String, Term>,
 }
 
+/// Reads a price list of EC2 for one region.
 pub(super) fn read(catalog: &Catalog, offer: Offer) -> Result<Found, String> {
     if offer.code != "AmazonEC2" {
         return Err(format!(
@@ -138,6 +139,7 @@ fn day(published: &str) -> Option<Date> {
 }
 
 impl Found {
+    /// Takes the price of a product, or counts the product as skipped.
     fn take<'t>(
         &mut self,
         catalog: &Catalog,
@@ -156,6 +158,7 @@ impl Found {
         self.skipped += usize::from(!taken);
     }
 
+    /// Takes the plain price of an instance by the hour; false for other ways to buy one.
     fn hour(&mut self, product: &Product, dimension: &Dimension) -> bool {
         let has = &product.attributes;
         let system = match has.operating_system.as_str() {
@@ -180,6 +183,7 @@ impl Found {
         true
     }
 
+    /// Takes a price of a volume type that the catalog knows; false for another product.
     fn volume(&mut self, catalog: &Catalog, product: &Product, dimension: &Dimension) -> bool {
         let has = &product.attributes;
         let kind = catalog
@@ -200,13 +204,13 @@ impl Found {
             .rsplit_once("tier")
             .and_then(|(_, tier)| tier.parse().ok())
             .unwrap_or(1);
-        let (above, up_to) = kind.price_step(catalog, per, tier);
+        let step = kind.price_step(catalog, per, tier);
         self.volumes.push(VolumePrice {
             region: has.region_code.clone(),
             kind: kind.name,
             per,
-            above,
-            up_to,
+            above: step.above,
+            up_to: step.up_to,
             usd: usd(dimension) * scale,
         });
         true

@@ -60,6 +60,7 @@ fn row(name: String, item: &Value) -> InstanceRow {
     InstanceRow { name, cells }
 }
 
+/// Adds the prices on demand of all regions.
 fn hours(name: &str, pricing: &Value, hours: &mut Vec<Hour>) {
     let regions = pricing.as_object().into_iter().flatten();
     for (region, systems) in regions.filter(|(region, _)| is_region(region)) {

@@ -54,6 +54,13 @@ pub(crate) enum ThroughputRule {
     None,
 }
 
+/// For which amounts a price holds: those above `above` up to `up_to`; `None`: up to any.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct PriceStep {
+    pub(crate) above: f64,
+    pub(crate) up_to: Option<f64>,
+}
+
 const IOPS_RULES: [(&str, IopsRule, &[&str]); 9] = [
     (
         "by-size",
@@ -264,27 +271,32 @@ impl Kind {
         tiers
     }
 
-    /// The amounts between which a tier of the price list, counted from 1, gives the price.
-    pub(crate) fn price_step(
-        &self,
-        catalog: &Catalog,
-        per: Per,
-        tier: usize,
-    ) -> (f64, Option<f64>) {
+    /// The amounts for which a tier of the price list, counted from 1, gives the price.
+    pub(crate) fn price_step(&self, catalog: &Catalog, per: Per, tier: usize) -> PriceStep {
         let included = match per {
             Per::IopsMonth if self.iops == IopsRule::Included => "base_iops",
             Per::MibpsMonth if self.throughput == ThroughputRule::Included => "base_throughput",
             Per::IopsMonth if !self.iops_tiers.is_empty() => {
                 let begins: Vec<f64> = [&[0.0], &*self.iops_tiers].concat();
-                let tier = tier.saturating_sub(1);
-                let tier = if tier < begins.len() { tier } else { 0 };
-                return (begins[tier], begins.get(tier + 1).copied());
+                // A tier that the type does not have gets the price of the first.
+                let index = if (1..=begins.len()).contains(&tier) {
+                    tier - 1
+                } else {
+                    0
+                };
+                return PriceStep {
+                    above: begins[index],
+                    up_to: begins.get(index + 1).copied(),
+                };
             }
-            _ => return (0.0, None),
+            _ => return PriceStep::default(),
         };
         let newest = Limits::find(catalog, self.limits_of(), None, None).ok();
         let figure = newest.and_then(|limits| limits.get(included));
-        (figure.map_or(0.0, |figure| figure.value), None)
+        PriceStep {
+            above: figure.map_or(0.0, |figure| figure.value),
+            up_to: None,
+        }
     }
 
     /// # Errors
@@ -400,6 +412,7 @@ impl Catalog {
         tables.find_map(|table| table.rows_of(name).next())
     }
 
+    /// The volume type of this name; `None` if there is none.
     pub(crate) fn volume_type(&self, name: &str) -> Option<Kind> {
         let row = self.volume_type_row(name)?;
         match Kind::from_row(self, &row) {

@@ -192,6 +192,8 @@ impl<'k> Limits<'k> {
             .map_or_else(|| "today".to_owned(), |day| format!("on {day}"))
     }
 
+    /// The size in GiB, rounded up to one that is sold; what was assumed or rounded is added to
+    /// `assumptions`.
     pub(super) fn size(
         &self,
         offer: &Offer,
@@ -227,6 +229,7 @@ impl<'k> Limits<'k> {
         Err(Refusal::new(Part::Size, message))
     }
 
+    /// The size of this name; without regard to case.
     fn tier<'s>(&self, name: &str, tiers: &'s [Tier]) -> Result<&'s Tier, Refusal> {
         let found = tiers
             .iter()

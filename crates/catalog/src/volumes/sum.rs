@@ -17,6 +17,8 @@ impl Terms<'_> {
         self.limits.gib() * draft.volumes as f64
     }
 
+    /// Limits the operations of all disks of a type on a machine together; returns the lower of
+    /// both directions.
     pub(super) fn iops_by_sum(&self, draft: &mut Draft) -> f64 {
         let gib = self.sum(draft);
         let base = self.limits.value("base_iops_per_vm");
@@ -44,6 +46,7 @@ impl Terms<'_> {
         least
     }
 
+    /// Limits the bytes of all disks of a type on a machine together.
     pub(super) fn throughput_by_sum(&self, draft: &mut Draft) {
         let per = self.limits.need("throughput_per_gib");
         let base = self.limits.value("base_throughput_per_vm");
