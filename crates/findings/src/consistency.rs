@@ -38,6 +38,7 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
     (median > 0.0).then(|| near.count() as f64 / rates.len() as f64 * 100.0)
 }
 
+/// Operations of a direction in an interval; `None` for syncs, which a series does not count.
 fn moved(interval: &Interval, direction: Direction) -> Option<u64> {
     let served: &IntervalDirection = match direction {
         Direction::Read => &interval.read,

@@ -88,6 +88,7 @@ pub(crate) fn alone(record: &Record, host: &str) -> Option<Record> {
     })
 }
 
+/// A pass of a fleet with what one of its machines observed; `None` for a machine without figures.
 fn with_machine(pass: Measurement, machine: Option<&HostMachine>) -> Measurement {
     let Some(machine) = machine else {
         return pass;

@@ -208,6 +208,8 @@ pub(crate) fn used_limits<'a>(record: &'a Record, case: &CaseView<'a>) -> Vec<Us
         .collect()
 }
 
+/// Sums up over all passes how a limit was used. `None` if the target does not list the limit, if
+/// the limit is no rate, or if a pass ran without a device model.
 fn used_limit<'a>(
     record: &'a Record,
     case: &CaseView<'a>,

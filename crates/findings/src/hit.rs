@@ -163,6 +163,7 @@ pub fn of_run(rule: &'static str, advice: Option<&str>, hit: Hit) -> Finding {
     found(rule, advice, statement, &[], hits)
 }
 
+/// One finding for hits of the same statement; `names` are the cases that it is about.
 fn found(
     rule: &'static str,
     advice: Option<&str>,

@@ -132,6 +132,7 @@ fn best_of(passes: &[&Measurement]) -> usize {
 /// One direction of one pass: each job's elapsed time and result.
 type Part<'a> = Vec<(u64, &'a DirectionResult)>;
 
+/// For each pass, the jobs that have results of a direction, each with the time that it took.
 fn parts<'a>(passes: &[&'a Measurement], which: Direction) -> Vec<Part<'a>> {
     passes
         .iter()
@@ -144,6 +145,8 @@ fn parts<'a>(passes: &[&'a Measurement], which: Direction) -> Vec<Part<'a>> {
         .collect()
 }
 
+/// Sums up one direction of a case; `None` if it completed no operation. `best` is the index of the
+/// pass that counts if the best one does, and `damaged` counts histograms that cannot be read.
 fn direction(
     which: Direction,
     parts: &[Part<'_>],
@@ -231,6 +234,7 @@ struct Merged {
 }
 
 impl Merged {
+    /// Merges the latencies of jobs and passes; `damaged` counts histograms that cannot be read.
     fn from_all<'a>(latencies: impl Iterator<Item = &'a Latency>, damaged: &mut u32) -> Self {
         let mut merged = Self {
             histogram: Histogram::new(),
@@ -344,6 +348,7 @@ pub fn best_output(rows: &[Row], origin: &str) -> Output {
     }
 }
 
+/// The highest sum of a figure over the directions of a case, and which case has it.
 fn most(rows: &[Row], origin: &str, value: fn(&RowDirection) -> f64) -> Option<Delivered> {
     let (row, value) = rows
         .iter()

@@ -31,6 +31,8 @@ pub fn share(record: &Record, case: &CaseView<'_>, target: usize) -> Option<Shar
     by_model(passes.clone(), target).or_else(|| by_devices(record, passes, target))
 }
 
+/// The share of a target by what the device model counted. `None` if a pass ran without a model, or
+/// if the target got no operation.
 fn by_model<'a>(passes: impl Iterator<Item = &'a &'a Measurement>, target: usize) -> Option<Share> {
     let (mut ios, mut all_ios, mut flight, mut all_flight) = (0, 0, 0.0, 0.0);
     for pass in passes {

@@ -38,6 +38,8 @@ pub fn sentence(text: &str, cases: &[&[Slot]]) -> String {
     filled
 }
 
+/// One text for the same slot of several cases: sums are added, ranges span all values, and words
+/// are listed once each.
 fn joined(slots: &[&Slot]) -> String {
     match slots.first() {
         None => String::new(),

@@ -132,6 +132,8 @@ pub fn number(text: &str) -> Option<f64> {
     plain.or_else(|| text.parse::<Bytes>().ok().map(Bytes::as_f64))
 }
 
+/// Splits cases that differ in several settings into sweeps. The numeric setting with the most
+/// values becomes the axis, another one tells curves apart, and the rest are fixed and named.
 fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
     let settings = points[0].settings.len();
     let axes: Vec<Axis> = (0..settings).map(|place| axis(points, place)).collect();

@@ -50,8 +50,8 @@ impl Cases<'_> {
         self.record.origin == Origin::Emulated
     }
 
-    /// The words that fit: of a real run, or of a simulated one.
-    pub fn words<'w>(&self, real: &'w str, simulated: &'w str) -> &'w str {
+    /// `simulated` for a simulated run, else `real`.
+    pub fn real_or_simulated<'w>(&self, real: &'w str, simulated: &'w str) -> &'w str {
         if self.is_simulated() { simulated } else { real }
     }
 

@@ -24,6 +24,7 @@ pub(crate) fn what(jobs: &[JobResult]) -> String {
     }
 }
 
+/// The settings of a case with a single job; `None` for several jobs.
 pub(crate) fn only_job(jobs: &[JobResult]) -> Option<OnlyJob> {
     let [job] = jobs else { return None };
     Some(OnlyJob {
@@ -61,6 +62,7 @@ fn load(job: &JobResult, depth: u32, threads: u32) -> String {
     text
 }
 
+/// Describes a job. A depth or a number of threads of 0 is left out of the text.
 fn one(job: &JobResult, depth: u32, threads: u32) -> String {
     let mut text = format!("{}, {}", job.engine, load(job, depth, threads));
     if let Some(rate) = job.requested_iops {

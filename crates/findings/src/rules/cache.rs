@@ -79,7 +79,7 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !case.is_direct() {
             return None;
         }
-        let (percent, share) = least(HALF_PERCENT, |direction| {
+        let (percent, share) = least_seen(HALF_PERCENT, |direction| {
             Share::of_devices(cases, case, direction)
         })?;
         let hit = warning(
@@ -111,7 +111,7 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
             return None;
         }
         let Some((percent, share)) =
-            least(MOST_PERCENT, |direction| Share::below_loop(case, direction))
+            least_seen(MOST_PERCENT, |direction| Share::below_loop(case, direction))
         else {
             let hit = warning(
                 "{} is a loop device over a buffered file: the page cache may have answered",
@@ -202,13 +202,17 @@ struct Share {
     seen: f64,
 }
 
-/// The direction of which the least was seen, in per cent, if that lies below a limit.
-fn least(limit: f64, share: impl Fn(Direction) -> Option<Share>) -> Option<(f64, Share)> {
+/// The direction of which the device saw the smallest share of the bytes, after that share in per
+/// cent; `None` if both lie above `most_percent`.
+fn least_seen(
+    most_percent: f64,
+    share: impl Fn(Direction) -> Option<Share>,
+) -> Option<(f64, Share)> {
     let seen = [Direction::Read, Direction::Write]
         .into_iter()
         .filter_map(|direction| {
             let share = share(direction)?;
-            Some((share.below(limit)?, share))
+            Some((share.below(most_percent)?, share))
         });
     seen.min_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -233,6 +237,7 @@ impl Share {
         Self::new(case, direction, seen).filter(|_| watched)
     }
 
+    /// `None` if too few bytes were moved to tell where they came from.
     fn new(case: &CaseView<'_>, direction: Direction, seen: u64) -> Option<Self> {
         let moved = case.moved(direction);
         (moved >= ENOUGH_BYTES).then_some(Self {

@@ -29,6 +29,7 @@ const SAME: f64 = 0.95;
 /// A deeper sibling that waits this many times as long for the same rate only queues.
 const QUEUES: f64 = 1.5;
 
+/// An engine kept fewer operations in flight than requested.
 pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use io_uring or libaio for depth, or more threads.";
     per_case(cases, "useless-depth", Some(advice), |case| {

@@ -57,7 +57,7 @@ fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
 
 /// Nothing completed for a second and more.
 pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = cases.words(
+    let advice = cases.real_or_simulated(
         "Look into the kernel's log for timeouts and resets of the device, and at what its provider \
          is about that moment. The rate of the rest of the pass is in the evidence.",
         "The device is described with a fault at that moment. The rate of the rest of the pass \
@@ -142,6 +142,7 @@ fn longest(slice: &Interval) -> f64 {
     moving.map(|moving| moving.max_ns).max().unwrap_or(0) as f64
 }
 
+/// When each interval begins, in ns since the start of the first.
 fn starts(slices: &[&Interval]) -> Vec<f64> {
     let lengths = slices.iter().map(|slice| slice.length_ns as f64);
     let ends = lengths.scan(0.0, |end, length| {
@@ -174,7 +175,7 @@ impl Slow {
 
 /// All operations took longer for a while.
 pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = cases.words(
+    let advice = cases.real_or_simulated(
         "Look for what else used the machine or the device at that time, or for a device that \
          cleaned up; the rate of the rest of the pass is in the evidence.",
         "The device is described with a fault at that time, or its credits came and went; the rate \

@@ -75,7 +75,7 @@ fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
 fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     let limit = &alike[0];
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
-    let [value, how, name] = named(limit);
+    let LimitWords { value, how, name } = LimitWords::new(limit);
     let whose = fixed(whose_of(record, alike));
     let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
         (false, _) => fixed(""),
@@ -155,15 +155,22 @@ fn short(path: &str) -> &str {
     address.split('@').next().unwrap_or(address)
 }
 
-/// The figure of a limit, how it is known, and its name.
-pub(super) fn named(limit: &UsedLimit<'_>) -> [Slot; 3] {
-    let name = limit.limit.name.to_string();
-    let how = limit.limit.origin.how();
-    [
-        in_unit(limit.value(), limit.unit()),
-        fixed(how),
-        fixed(name),
-    ]
+/// A limit in words.
+struct LimitWords {
+    value: Slot,
+    /// How the value is known.
+    how: Slot,
+    name: Slot,
+}
+
+impl LimitWords {
+    fn new(limit: &UsedLimit<'_>) -> Self {
+        Self {
+            value: in_unit(limit.value(), limit.unit()),
+            how: fixed(limit.limit.origin.how()),
+            name: fixed(limit.limit.name.to_string()),
+        }
+    }
 }
 
 /// Credits that run empty in so small a share of a pass were none: it has one level only.
@@ -264,7 +271,11 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The finding about a pass whose credits were used up at its moment `at`.
 fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at: Nanos) -> Hit {
-    let [left, how, name] = named(limit);
+    let LimitWords {
+        value: left,
+        how,
+        name,
+    } = LimitWords::new(limit);
     let before = rate_between(pass, Nanos::ZERO, at);
     let times = limit.emptied.len() as f64;
     let which = match case.passes.len() {
@@ -290,7 +301,11 @@ fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at
 
 /// The finding about a pass that began without credits, because earlier ones had used them up.
 fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement) -> Hit {
-    let [left, how, name] = named(limit);
+    let LimitWords {
+        value: left,
+        how,
+        name,
+    } = LimitWords::new(limit);
     let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
     let mut earlier = numbered.filter(|(number, _)| **number < pass.pass);
     let before = earlier.next_back().map_or(0.0, |(_, iops)| *iops);
@@ -349,8 +364,9 @@ fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
     case.measured_ns() as f64 / case.passes.len() as f64 / 1e9
 }
 
+/// The finding about passes that were too short to use up what a limiter saves while idle.
 fn saved_up(limit: &UsedLimit<'_>, seconds: f64) -> Hit {
-    let [value, how, name] = named(limit);
+    let LimitWords { value, how, name } = LimitWords::new(limit);
     let over = limit.share();
     warning(
         "the rate is {} of a limit of {}, {} for {}: a limiter saves up about a second of its rate \

@@ -42,7 +42,7 @@ fn left_over(cases: &Cases<'_>) -> &'static str {
 
 /// One pass differs from the others.
 pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = cases.words(
+    let advice = cases.real_or_simulated(
         "Look for what else used the machine or the device in that pass, or measure again.",
         left_over(cases),
     );
@@ -78,7 +78,7 @@ fn outlier(case: &CaseView<'_>) -> Option<Outlier> {
 
 /// Each pass is faster, or slower, than the one before.
 pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = cases.words(
+    let advice = cases.real_or_simulated(
         "The target was not settled: precondition it, let it cool or its credits recover, or run \
          until it is steady.",
         left_over(cases),
@@ -117,7 +117,7 @@ fn drifts(case: &CaseView<'_>) -> Option<Drift> {
 
 /// Passes differ, and neither a single one nor a trend explains it.
 pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = cases.words(
+    let advice = cases.real_or_simulated(
         "Take more or longer passes, and look for other load on the machine or the device.",
         left_over(cases),
     );

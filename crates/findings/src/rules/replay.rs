@@ -50,6 +50,7 @@ fn latest<'a>(case: &CaseView<'a>) -> Option<(&'a JobResult, &'a Timing)> {
     timed.max_by_key(|(_, timing)| timing.late.p99_ns)
 }
 
+/// Adds how exactly the replay kept the recorded times.
 fn evidence(hit: Hit, job: &JobResult, timing: &Timing) -> Hit {
     let counts = job.fidelity.iter().fold(hit, |hit, fidelity| {
         hit.with("due", fidelity.due as f64, "")

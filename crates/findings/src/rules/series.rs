@@ -32,7 +32,7 @@ pub(super) fn level_fell(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use the level after the fall as the sustained figure, and run long enough to be \
                   sure that it is the last one.";
     per_case(cases, "level-fell", Some(advice), |case| {
-        let text = cases.words(
+        let text = cases.real_or_simulated(
             "IOPS fell by {} at one moment and stayed down, as when burst credits, a write cache \
              or the cooling are used up",
             "IOPS fell by {} at one moment and stayed down, as when burst credits are used up",
@@ -57,7 +57,7 @@ fn is_saved_up(fell: Nanos, step: &Step) -> bool {
 pub(super) fn level_rose(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Give the case a longer ramp, or look for what ended at that moment.";
     per_case(cases, "level-rose", Some(advice), |case| {
-        let text = cases.words(
+        let text = cases.real_or_simulated(
             "IOPS rose by {} at one moment and stayed up, as when something warms up, or other \
              load ends",
             "IOPS rose by {} at one moment and stayed up, as when a fault ends",
@@ -68,6 +68,7 @@ pub(super) fn level_rose(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
+/// The largest of the steps of all passes that `counts` accepts.
 fn stepped(
     case: &CaseView<'_>,
     text: &'static str,
