@@ -160,6 +160,7 @@ struct Simulations<'t, 'c, 'j, E> {
 }
 
 impl<E> Simulations<'_, '_, '_, E> {
+    /// Simulates a finalist, or takes the result of an earlier simulation of the same address.
     fn judged(&mut self, finalist: &Finalist, need: &Need) -> Result<Vec<Simulated>, E> {
         let address = finalist.candidate.address();
         if let Some(known) = self.known.get(&address) {

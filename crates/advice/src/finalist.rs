@@ -250,6 +250,7 @@ impl Finalist {
         self.offer_begun(start).to_string()
     }
 
+    /// The offer with full or empty credits at the start, wherever it has credits.
     fn offer_begun(&self, start: Start) -> Offer {
         let [of_volumes, of_machine] = self.credits();
         let share = match start {

@@ -102,6 +102,7 @@ fn only(need: &Need, wanted: Wanted) -> Need {
     with(&bare, wanted, value(need, wanted))
 }
 
+/// Which parts of a need nothing meets even alone, and how near the market comes to each part.
 pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible {
     let need = &question.need;
     let parts = parts(need);

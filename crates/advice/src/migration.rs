@@ -87,6 +87,7 @@ pub fn migration(market: &Market<'_>, question: &Question, current: &Resolved) -
     }
 }
 
+/// What a finalist does better and worse than the current device.
 fn compared(finalist: &Finalist, current: &Resolved, need: &Need) -> Move {
     let (mut worse, mut better) = (Vec::new(), Vec::new());
     let other = &finalist.resolved;

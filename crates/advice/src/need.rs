@@ -393,6 +393,7 @@ fn bare(part: &str) -> Result<(&'static str, &str), String> {
 const MOST_IOPS: f64 = 1e9;
 
 impl Need {
+    /// Sets a part of the need from its text.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let unreadable = |what: &str| format!("`{value}` is no {what}");
         match key {

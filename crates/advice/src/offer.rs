@@ -77,8 +77,8 @@ pub fn offers(catalog: &Catalog, need: &Need, place: &Place) -> Vec<Offered> {
     ranked(found)
 }
 
-/// The same of one vendor for each of several numbers of volumes side by side, as they are on
-/// the machines of a class.
+/// What one vendor sells that meets the need, for each number of volumes side by side, as they run
+/// on the machines of a class; `None`: without a machine. The cheapest come first.
 pub fn offers_side_by_side(
     catalog: &Catalog,
     need: &Need,

@@ -113,6 +113,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Visits machines in the order of price, until even the cheapest volumes make each more
+    /// expensive than what is kept.
     fn visit_machines(&mut self) {
         let Some(wanted) = &self.question.machine else {
             let offered = self.offered(None);
@@ -126,7 +128,7 @@ impl Walk<'_> {
         // Machines of one class run every type of volume alike, so volumes are looked up once for each.
         let mut of_class: BTreeMap<HostClass, Rc<Vec<Offered>>> = BTreeMap::new();
         let hosts = self.market.hosts(self.seller).iter().enumerate();
-        for (place, host) in hosts.filter(|(_, host)| is_wanted(host, wanted)) {
+        for (machine, host) in hosts.filter(|(_, host)| is_wanted(host, wanted)) {
             if !of_class.contains_key(&host.class) {
                 let offered = self.offered(Some(&host.class));
                 self.note_types(&offered);
@@ -136,8 +138,8 @@ impl Walk<'_> {
             match per_month(host, self.question) {
                 // The machines that follow cost at least as much.
                 Some(month) if month >= self.bound() => break,
-                Some(month) => self.visit_volumes(place, host, month, &offered),
-                None => self.note_unpriced(place, host, &offered),
+                Some(month) => self.visit_volumes(machine, host, month, &offered),
+                None => self.note_unpriced(machine, host, &offered),
             }
             if !self.question.durable {
                 self.own_disks(host);
@@ -145,6 +147,7 @@ impl Walk<'_> {
         }
     }
 
+    /// The volumes that are sold for machines of a class, each resolved only once.
     fn offered(&self, class: Option<&HostClass>) -> Rc<Vec<Offered>> {
         self.market.offered(Asked {
             need: self.question.need,
@@ -160,8 +163,9 @@ impl Walk<'_> {
         last.map_or(self.below, |last| last.price().min(self.below))
     }
 
-    /// Takes the volumes that meet the need on a machine, the cheapest first.
-    fn visit_volumes(&mut self, place: usize, host: &Host, month: f64, offered: &[Offered]) {
+    /// Takes the volumes that meet the need on a machine, the cheapest first. `machine` is the index
+    /// of the host in the market.
+    fn visit_volumes(&mut self, machine: usize, host: &Host, month: f64, offered: &[Offered]) {
         let mut known = Known::new();
         for one in offered {
             // Offers are ranked by price, and those without one come last.
@@ -171,7 +175,7 @@ impl Walk<'_> {
             if month + volumes >= self.bound() {
                 break;
             }
-            let held = self.holds_back(place, one, &mut known);
+            let held = self.holds_back(machine, one, &mut known);
             // A machine is refused once, with the cheapest volumes.
             if held.is_some() && known.is_refused {
                 continue;
@@ -192,11 +196,11 @@ impl Walk<'_> {
     /// Why the machine does not let these volumes meet the need; `None`: it does.
     fn holds_back<'o>(
         &self,
-        place: usize,
+        machine: usize,
         offered: &'o Offered,
         known: &mut Known<'o>,
     ) -> Option<Held> {
-        let host = &self.market.hosts(self.seller)[place];
+        let host = &self.market.hosts(self.seller)[machine];
         if host.attachments.is_some_and(|most| offered.volumes > most) {
             return Some(Held::Attachments);
         }
@@ -207,7 +211,7 @@ impl Walk<'_> {
         }
         let held = self
             .market
-            .holds_back((self.seller, place), offered, &self.question.need);
+            .holds_back((self.seller, machine), offered, &self.question.need);
         known.held.push((key, held.clone()));
         held
     }
@@ -250,12 +254,12 @@ impl Walk<'_> {
     }
 
     /// Notes a machine without a price if the need is met on it.
-    fn note_unpriced(&mut self, place: usize, host: &Host, offered: &[Offered]) {
+    fn note_unpriced(&mut self, machine: usize, host: &Host, offered: &[Offered]) {
         let mut known = Known::new();
         let carries = offered
             .iter()
             .filter(|one| one.found.is_ok())
-            .any(|one| self.holds_back(place, one, &mut known).is_none());
+            .any(|one| self.holds_back(machine, one, &mut known).is_none());
         if carries {
             push_new(&mut self.found.unpriced, &host.name);
         }

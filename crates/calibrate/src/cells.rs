@@ -118,6 +118,8 @@ pub(super) struct Start {
 }
 
 impl Start {
+    /// All passes of a run, each with its rest: the seconds since the end of the pass before, or
+    /// infinity if none came before.
     fn all(record: &Record) -> Vec<Self> {
         let mut starts = Vec::new();
         let mut ended = None;
@@ -132,6 +134,7 @@ impl Start {
         starts
     }
 
+    /// `None` if the load cannot be modelled or the pass has no series.
     fn new(measurement: &Measurement, rest: f64) -> Option<Self> {
         let (load, _) = Pass::with_load(measurement).ok()?;
         let (mut ns, mut ops) = (0, 0);
@@ -196,6 +199,7 @@ impl Sweep {
         }
     }
 
+    /// The error if no cell is left: all reasons, each with the number of its measurements.
     fn nothing(&self) -> CannotCalibrate {
         let (mut all, mut reasons) = (0, Vec::new());
         for left_out in &self.left_out {
@@ -231,6 +235,7 @@ pub(super) fn cells_text(number: usize) -> String {
     plural(number, "cell")
 }
 
+/// Refuses a failed run, and a run of a model unless `allow_modelled`.
 fn sound(record: &Record, allow_modelled: bool) -> Result<(), CannotCalibrate> {
     let run = record.id.clone();
     let how = match record.origin {
@@ -265,6 +270,7 @@ pub(super) fn disk(record: &Record) -> Option<(&str, Bytes)> {
     })
 }
 
+/// Refuses runs of several targets or of different disks, and runs of the null target.
 fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
     for record in records {
         if let [first, second, ..] = &record.targets[..] {
@@ -460,6 +466,7 @@ fn has_mixed_sizes(job: &JobResult) -> bool {
     })
 }
 
+/// `None` for an unknown mix and for one with trims.
 fn direction(mix: Option<Mix>) -> Option<LoadDirection> {
     match mix? {
         Mix::READ => Some(LoadDirection::Read),
@@ -469,6 +476,7 @@ fn direction(mix: Option<Mix>) -> Option<LoadDirection> {
     }
 }
 
+/// One cell of all passes of the same load.
 fn merged(load: Load, passes: &[Pass]) -> Cell {
     let mut histogram = Histogram::new();
     let (mut count, mut iops, mut lasting_iops) = (0.0, 0.0, 0.0);

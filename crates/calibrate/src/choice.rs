@@ -57,6 +57,8 @@ const LONGEST_NS: f64 = 10e6;
 const FINENESS: f64 = 1.1;
 const PAGES_KIB: [u64; 8] = [4, 8, 16, 24, 32, 48, 64, 128];
 
+/// Chooses how the disk counts operations and how long it serves them, so that the random and
+/// sequential cells of both directions are explained best.
 pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
     let directions =
         [LoadDirection::Read, LoadDirection::Write].map(|direction| measured(sweep, direction));
@@ -197,6 +199,8 @@ struct Best {
 }
 
 impl Best {
+    /// How badly reads and writes are explained together. An accounting other than plain costs as
+    /// much as one more constant, so that it has to earn it.
     fn cost(&self) -> f64 {
         let more = if self.accounting == Accounting::Plain {
             0.0
@@ -212,6 +216,7 @@ impl Best {
     }
 }
 
+/// The accounting that explains reads and writes together best.
 fn best(evidence: &[Option<Evidence<'_>>; 2]) -> Best {
     let judged = ACCOUNTINGS.map(|accounting| Best {
         accounting,

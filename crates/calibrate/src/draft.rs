@@ -218,6 +218,7 @@ impl Draft<'_> {
     }
 }
 
+/// A device of this volume alone, without an instance.
 fn alone(name: String, volume: VolumeSpec) -> DeviceSpec {
     DeviceSpec {
         name,

@@ -97,6 +97,7 @@ pub(super) fn bytes(plateaus: &[Plateau]) -> Vec<Level> {
     levels
 }
 
+/// The median of the plateaus near `at`, with those that show it; `None` if there are none.
 fn level<'a>(
     plateaus: impl Iterator<Item = &'a Plateau>,
     at: f64,

@@ -156,6 +156,8 @@ fn compared(measured: f64, simulated: f64) -> Compared {
     }
 }
 
+/// How far a figure of the model is off, over all cells that a processor did not limit; `None` if
+/// no cell has the figure.
 fn errors(cells: &[Residual], figure: impl Fn(&Residual) -> Option<Compared>) -> Option<Errors> {
     let fitted = cells.iter().filter(|cell| !cell.cpu_bound);
     let mut spots: Vec<Spot> = fitted

@@ -69,6 +69,7 @@ struct Body {
 }
 
 impl Body {
+    /// The median and the scatter of the middle of a histogram, which the tail does not reach.
     fn fit(histogram: &Histogram) -> Self {
         let quantiles = histogram.quantiles(&AROUND);
         let [low, median, high] = [0, 1, 2].map(|at| quantiles[at].max(1) as f64);
@@ -94,6 +95,8 @@ struct Sums {
 }
 
 impl Sums {
+    /// Adds a cell: what lies far above the body belongs to the tail. Both are divided by the
+    /// median of the cell, so that cells of different latency can be added.
     fn add(&mut self, cell: &Cell, body: &Body) {
         let before = self.share;
         let far = body.median * (FAR * body.sigma.max(2.0 * FINEST)).exp();
@@ -116,6 +119,7 @@ impl Sums {
     }
 }
 
+/// The tail of all cells; `None` if it holds too few operations to be told from the body.
 fn tail(cells: &[&Cell], bodies: &[Body]) -> Option<Tail> {
     let mut sums = Sums::default();
     let pairs = cells.iter().zip(bodies);

@@ -35,6 +35,7 @@ pub(super) fn sentences(sweep: &Sweep, choice: &Choice) -> Vec<String> {
     found
 }
 
+/// Directions, patterns and sizes that were not measured.
 fn missing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     let fits = [
         (LoadDirection::Read, &choice.read, "reads", "writes"),
@@ -99,6 +100,7 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
+/// A maximum of the medium that shows for one direction only.
 fn channels(choice: &Choice, found: &mut Vec<String>) {
     let [reads, writes] =
         [&choice.read, &choice.write].map(|fit| fit.as_ref().map(|fit| fit.channels.is_some()));
@@ -113,6 +115,7 @@ fn channels(choice: &Choice, found: &mut Vec<String>) {
     ));
 }
 
+/// Whether both directions share one cap.
 fn shares(choice: &Choice, found: &mut Vec<String>) {
     let shares = choice.shares;
     if !shares.shown && (shares.iops || shares.bytes) {
@@ -124,6 +127,7 @@ fn shares(choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
+/// The unit by which operations are counted, where only its existence shows.
 fn units(choice: &Choice, found: &mut Vec<String>) {
     match choice.accounting {
         Accounting::Plain | Accounting::Split { .. } => (),
@@ -134,10 +138,12 @@ fn units(choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
+/// How reads and writes scatter, where they scatter differently.
 fn scatter(choice: &Choice, found: &mut Vec<String>) {
     let Some([reads, writes]) = choice.sigmas else {
         return;
     };
+    // A scatter below 0.01 is too small to be told from none.
     let (less, more) = (reads.min(writes).max(0.01), reads.max(writes).max(0.01));
     if more / less > ONE_SCATTER {
         found.push(format!(
@@ -147,6 +153,7 @@ fn scatter(choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
+/// Cells in which the processor may have limited the rate.
 fn processor(sweep: &Sweep, found: &mut Vec<String>) {
     let bound = sweep.cells.iter().filter(|cell| cell.cpu_bound).count();
     if bound > 0 {

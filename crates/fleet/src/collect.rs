@@ -56,6 +56,7 @@ pub fn collect_from(program: &str, tasks: &[&HostTask]) -> Vec<(String, Record)>
     })
 }
 
+/// Fetches the Record of a host; `None` if the host cannot be reached or has none.
 fn from_one(program: &str, task: &HostTask) -> Option<Record> {
     for again in 1..=TRIES {
         let mut arguments = vec!["--collect".to_owned(), task.run.clone()];

@@ -423,6 +423,7 @@ impl Coordinator {
         self.when_all_ended(now);
     }
 
+    /// Reports how far the clock of each host is off, once it is known.
     fn tell_clocks(&mut self) {
         for rank in 0..self.hosts.len() {
             if let Some(clock) = self.hosts[rank].clock.clone() {

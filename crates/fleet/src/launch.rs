@@ -171,6 +171,7 @@ pub fn probe(program: &str, hosts: &[String]) -> Vec<Unreachable> {
     })
 }
 
+/// Checks that a host can be reached and runs the same version.
 fn probe_one(program: &str, host: &str) -> Result<(), String> {
     let output = run_there(program, host, &["--version".to_owned()], PROBE)?;
     let version = String::from_utf8_lossy(&output.stdout);

@@ -125,6 +125,7 @@ impl Live {
         }
     }
 
+    /// Shows that a pass begins, after a line about the one before.
     fn begins(&mut self, case: &str, pass: u32) {
         self.report_step();
         self.before = self.before + self.now;
@@ -138,6 +139,7 @@ impl Live {
         self.step = Some(format!("{case} pass {pass}/{passes}"));
     }
 
+    /// Keeps the latest interval of a host.
     fn frame(&mut self, host: &str, interval: &Interval, elapsed: Nanos) {
         self.latest.insert(host.to_owned(), *interval);
         self.now = self.now.max(elapsed);

@@ -94,6 +94,8 @@ pub fn passes(spec: &DeviceSpec, quantity: Quantity, window_ns: u64) -> Option<f
     found.reduce(f64::min)
 }
 
+/// What a cap lets pass within a time; `None` if it does not hold for all operations or counts
+/// another quantity.
 fn of_cap(cap: &Cap, quantity: Quantity, seconds: f64) -> Option<f64> {
     if cap.covers != Covers::All {
         return None;

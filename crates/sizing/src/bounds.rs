@@ -288,7 +288,7 @@ const fn is_covered(covers: Covers, direction: Direction) -> bool {
     }
 }
 
-/// All limiters of a device. Those of the instance stand once for each volume, by whose accounting
+/// All limiters of a device. Those of the instance are listed once for each volume, by whose accounting
 /// its operations are counted.
 fn limiters(spec: &DeviceSpec) -> Vec<Limiter> {
     let mut all = Vec::new();

@@ -146,6 +146,7 @@ impl Envelope {
     }
 }
 
+/// Joins two runs that follow each other.
 fn joined(earlier: Run, later: Run) -> Run {
     let across = across(&earlier.lower, &later.upper);
     let mut pairs = merged(merged(earlier.pairs, later.pairs), across);
@@ -162,6 +163,7 @@ fn joined(earlier: Run, later: Run) -> Run {
     }
 }
 
+/// Merges two lists that are sorted by distance and work.
 fn merged(one: Vec<Pair>, other: Vec<Pair>) -> Vec<Pair> {
     let mut all = Vec::with_capacity(one.len() + other.len());
     let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());

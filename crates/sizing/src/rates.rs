@@ -121,6 +121,8 @@ impl Maker {
         }
     }
 
+    /// Replays the operations of an interval, evenly spaced. The fraction of an operation and of a
+    /// write that is left is carried over to the next interval.
     fn make(&mut self, interval: &RateInterval, length_ns: u64, rate: f64, replay: &mut Replay) {
         let Some(iops) = interval.iops.filter(|iops| *iops > 0.0) else {
             return;

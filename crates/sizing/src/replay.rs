@@ -143,6 +143,7 @@ impl Replay {
         }
     }
 
+    /// Adds an operation that waited too long to the episode under way, or begins another one.
     #[cold]
     fn late(&mut self, at: Nanos, waited: u64, done: Nanos) {
         self.late += 1;
@@ -207,6 +208,8 @@ impl Replay {
         }
     }
 
+    /// The latency that this share of the operations does not exceed, to the width of a class of
+    /// the histogram.
     fn quantile(&self, share: f64) -> u64 {
         let wanted = (self.operations as f64 * share) as u64;
         let mut seen = 0;

@@ -81,6 +81,7 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
 }
 
 impl Change {
+    /// Compares the values before and after a place, which the caller sets.
     fn new(before: &[f64], after: &[f64]) -> Self {
         let shift = shift_ratio(before, after);
         let medians = (median(before), median(after));
@@ -94,6 +95,7 @@ impl Change {
         }
     }
 
+    /// Whether a difference is probable enough and large enough to be shown as a change.
     fn is_shown(&self, before: &[f64], after: &[f64]) -> bool {
         let chance = self.probability;
         let errors = self.errors_away(before, after);
@@ -136,6 +138,8 @@ fn is_large(before: f64, after: f64) -> bool {
     (after - before).abs() >= LEAST * before.abs()
 }
 
+/// Splits the values of a range where both parts differ most, and goes on within the parts while a
+/// weak test sees a difference. The places of all splits are added to `places`.
 fn divide(
     distances: &Distances,
     values: &[f64],

@@ -48,6 +48,7 @@ impl Ratio {
         self.chance(limit.ln() - self.value.ln())
     }
 
+    /// Probability of a logarithm that is at least `beyond` above the true one.
     fn chance(&self, beyond: f64) -> f64 {
         if beyond <= 0.0 {
             1.0

@@ -211,6 +211,7 @@ impl Columns {
 const EXAMPLE: &str = "for example time=Timestamp:us,op=Type,offset=LBA:sectors,length=Size:bytes,device=Disk, \
                        with the names of the header or the numbers of the columns";
 
+/// Length of a unit of time in ns. A time has to name its unit, since traces use all of them.
 fn time_unit(unit: Option<&str>) -> Result<u64, String> {
     match unit {
         Some("ns") => Ok(1),
@@ -225,6 +226,7 @@ fn time_unit(unit: Option<&str>) -> Result<u64, String> {
     }
 }
 
+/// Bytes of a unit of size; without a unit, sizes are bytes.
 fn size_unit(unit: Option<&str>) -> Result<u64, String> {
     match unit {
         None | Some("bytes" | "b") => Ok(1),

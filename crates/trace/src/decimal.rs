@@ -40,6 +40,8 @@ pub(crate) fn time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, String>
         .ok_or_else(|| format!("the {what} `{}` is not a time such as 12.345", shown(text)))
 }
 
+/// Nanoseconds of a decimal number of units, without floating point. `None` if it is no number or
+/// too large.
 fn parse_time(text: &[u8], unit_ns: u64) -> Option<u64> {
     let Some(point) = text.iter().position(|byte| *byte == b'.') else {
         return digits(text)?.checked_mul(unit_ns);

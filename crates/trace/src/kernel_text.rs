@@ -248,6 +248,7 @@ fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
         rwbs,
         sector,
         bytes: sectors.saturating_mul(SECTOR),
+        // A single F belongs to a write that flushes first, two are a flush without data.
         is_flush: rwbs.starts_with(b"FF"),
     }))
 }

@@ -105,6 +105,7 @@ impl Paired {
         self.is_over = true;
     }
 
+    /// What could not be paired, in sentences.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.unfinished > 0 {

@@ -241,6 +241,7 @@ fn number(value: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("`{value}` is not a whole number above zero"))
 }
 
+/// A share of a bucket in per cent.
 fn share(value: &str) -> Result<u8, String> {
     if value == "full" {
         return Ok(100);
@@ -273,6 +274,7 @@ fn word(value: &str) -> Result<String, String> {
     }
 }
 
+/// A size of a volume. It needs a unit, since vendors count in GiB and users often mean GB.
 fn size(text: &str) -> Result<Bytes, String> {
     if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return Err(format!(
@@ -523,6 +525,7 @@ impl<'t> Parser<'t> {
         Ok((count, self.trimmed(range.end - rest.len()..range.end)))
     }
 
+    /// Reads a `key=value` and sets it in the offer.
     fn pair(&mut self, range: Range<usize>, offer: &mut Offer) -> Result<(), AddressError> {
         let text = &self.text[range.clone()];
         let Some(equals) = text.find('=') else {
@@ -593,6 +596,7 @@ impl<'t> Parser<'t> {
         start..start + text.trim().len()
     }
 
+    /// The ranges between separators, without blanks around them.
     fn split(&self, range: Range<usize>, at: char) -> Vec<Range<usize>> {
         let mut start = range.start;
         self.text[range]

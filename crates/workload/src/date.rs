@@ -80,6 +80,7 @@ impl FromStr for Date {
     }
 }
 
+/// A date, a month (its first day) or a year (its first day).
 fn read(text: &str) -> Option<Date> {
     let mut parts = text.split('-');
     let year = number(parts.next()?, 4)?;

@@ -73,6 +73,7 @@ impl Gaps {
         }
     }
 
+    /// The first free piece from `from` on; `None` if all of them are taken.
     fn free_from(&self, from: u64) -> Option<u64> {
         let mut at = from;
         for (level, words) in self.levels.iter().enumerate() {
@@ -93,6 +94,7 @@ impl Gaps {
         })
     }
 
+    /// How many pieces from `first` on are free in a row, at most `wanted`.
     fn free_in_a_row(&self, first: u64, wanted: u64) -> u64 {
         let words = &self.levels[0];
         let mut count = 0;
@@ -108,6 +110,7 @@ impl Gaps {
         count.min(wanted)
     }
 
+    /// Marks pieces as taken, up to 64 of them at a time.
     fn fill(&mut self, first: u64, count: u64) {
         let (mut at, end) = (first, first + count);
         while at < end {

@@ -53,6 +53,7 @@ impl Extent {
         extent.check(size, block).map(|()| extent)
     }
 
+    /// Checks that a region lies within a target of `size` bytes and holds a block.
     fn check(self, size: u64, block: u64) -> Result<(), Invalid> {
         let end = self.offset.checked_add(self.len);
         let problem = if self.len < block {
@@ -245,6 +246,8 @@ impl Places {
         self.extent.offset + begin
     }
 
+    /// The offset by any law that `next` does not handle itself, kept out of line so that those stay
+    /// fast.
     #[inline(never)]
     fn next_of_rare(&mut self, len: u64, chance: &mut Stream) -> u64 {
         let index = match &mut self.law {
@@ -340,6 +343,8 @@ impl Places {
         }
     }
 
+    /// The next offset in a row; it begins again where `len` bytes would not fit. `step` is the
+    /// distance to the one after it.
     #[inline]
     fn sequential(&mut self, len: u64, step: u64) -> u64 {
         let mut begin = self.cursor;
@@ -403,6 +408,7 @@ impl Law {
         }
     }
 
+    /// Draws the index of a grain by a law that remembers nothing.
     fn draw(&self, grains: u64, chance: &mut Stream) -> u64 {
         match self {
             Self::Zipf(zipf, order, shift) => (order.position(zipf.draw(chance)) + shift) % grains,
@@ -449,6 +455,7 @@ pub(crate) fn around(middle: f64, deviation: f64, chance: &mut Stream) -> f64 {
     }
 }
 
+/// Where the shares of the zones end, added up.
 fn edges(zones: &[crate::Zone]) -> Vec<ZoneEdge> {
     let (mut access, mut space) = (0.0, 0.0);
     zones

@@ -70,6 +70,7 @@ impl Preconditioning {
         block
     }
 
+    /// Goes on to the next region, or begins again after the last one.
     fn next_region(&mut self, chance: &mut Stream) {
         self.region += 1;
         if self.region == self.shares.regions {

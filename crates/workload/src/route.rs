@@ -159,6 +159,7 @@ impl Route {
         (offset + len <= end).then_some(offset)
     }
 
+    /// Moves the window on once its bytes are done, before an operation of `len` bytes.
     fn move_window(
         &mut self,
         places: &mut Places,

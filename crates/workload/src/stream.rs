@@ -55,6 +55,7 @@ struct Only {
 }
 
 impl Only {
+    /// `None` if direction, size or target have to be drawn.
     fn new(mix: Directions, sizes: &[Sizes; 3], targets: &Targets) -> Option<Self> {
         let Directions::Only(direction) = mix else {
             return None;
@@ -390,6 +391,7 @@ fn check_pieces(job: &Job, extent: Extent) -> Result<(), Invalid> {
     }
 }
 
+/// The smallest alignment of the directions that the job uses; without one, its smallest block.
 fn grain(job: &Job, smallest: u64) -> u64 {
     let Some(align) = job.align else {
         return smallest;

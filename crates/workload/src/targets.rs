@@ -125,6 +125,7 @@ impl Targets {
         }
     }
 
+    /// The index of the target of the next operation, of `len` bytes.
     fn choose(&mut self, len: u32) -> usize {
         if self.left > 0 {
             self.left -= 1;

@@ -72,6 +72,7 @@ pub(super) struct ExplainedRun<'a> {
 }
 
 impl<'a> ExplainedRun<'a> {
+    /// Predicts the rate of every case and then explains how the delivered one differs.
     pub(super) fn new(view: &'a Cases<'a>, given: Expectation<'a>) -> Self {
         let spec = &given.resolved.spec;
         let cases = view
@@ -325,6 +326,7 @@ impl<'a> ExplainedRun<'a> {
 }
 
 impl<'a> ExplainedCase<'a> {
+    /// The part of a case that went to the target of `given`, or all of it, and its prediction.
     fn new(
         run: &Cases<'_>,
         view: &'a CaseView<'a>,

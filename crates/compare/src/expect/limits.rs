@@ -190,6 +190,7 @@ fn share<'a>(
         found.map(|(_, rate)| rate)
     })?;
     let level = case.level(&limit.name);
+    // Limits of a volume name how many volumes share them.
     let of_instance = limit.name.volumes.is_none();
     // A limit of the instance holds for all of its volumes together. Another limit may bind for a
     // part of the time only, and is compared with the rate of that part.

@@ -55,6 +55,8 @@ impl<'a> Expectation<'a> {
 }
 
 impl Others {
+    /// Resolves the other volume types of the vendor, one of which may have been measured instead.
+    /// None for a device file.
     pub(super) fn new(given: Expectation<'_>, record: &Record) -> Self {
         let Some(offer) = given.offer() else {
             return Self::default();

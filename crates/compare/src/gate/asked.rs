@@ -100,6 +100,7 @@ pub fn cases(record: &Record) -> impl Iterator<Item = &str> {
 }
 
 impl NoSuchCase {
+    /// The error about a pattern that matches no case, with the cases that may have been meant.
     fn new(asked: &Asked, cases: &BTreeSet<&str>) -> Self {
         let pattern = asked.loads.case.clone().unwrap_or_default();
         let hint = did_you_mean(&pattern, cases.iter().copied(), || {

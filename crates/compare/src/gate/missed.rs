@@ -14,7 +14,7 @@ pub(super) fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
     let limits = compared.limits.iter();
     let mut judged: Vec<Judged> = limits
         .filter(|tested| tested.state != State::NotTested)
-        .map(|tested| limit(run, tested))
+        .map(|tested| judge(run, tested))
         .collect();
     if judged.is_empty() {
         let why = "no load of this run tests a documented limit".to_owned();
@@ -25,7 +25,7 @@ pub(super) fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
 }
 
 /// Judges a limit by its state, which has considered the interval already.
-fn limit(run: usize, check: &LimitCheck) -> Judged {
+fn judge(run: usize, check: &LimitCheck) -> Judged {
     // The share that counts as reached in tables and pages, too.
     let bound = check.value * (1.0 - NEAR);
     let ends = check.delivered_ci95_low.zip(check.delivered_ci95_high);

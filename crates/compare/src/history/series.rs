@@ -390,6 +390,8 @@ struct Found {
 }
 
 impl Found {
+    /// Finds the changes of a series. Runs that repeat exactly need no test: every difference
+    /// between them is a change.
     fn new(draft: &Draft<'_>) -> Self {
         let points = &draft.series.points;
         let mut sound: Vec<usize> = (0..points.len())

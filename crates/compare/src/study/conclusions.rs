@@ -76,6 +76,8 @@ struct Tested {
 }
 
 impl Tested {
+    /// Whether a statement of a publication holds in its own figures and in those that were
+    /// measured again.
     fn new(check: &Check, sources: &Sources<'_>) -> Self {
         let cells = check.cells.iter();
         let ours: Vec<_> = cells

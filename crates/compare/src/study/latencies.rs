@@ -7,6 +7,7 @@ use blocklab_findings::Row;
 pub(super) struct Latencies(Vec<(u64, u64, u64)>);
 
 impl Latencies {
+    /// The latencies of all directions of a row together.
     pub fn from_row(row: &Row) -> Self {
         let mut bins: Vec<_> = row
             .moved()

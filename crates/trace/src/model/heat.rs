@@ -42,6 +42,8 @@ impl Default for Heat {
 }
 
 impl Heat {
+    /// Counts an access to a page. Pages are sampled by a hash; if too many are counted, half of
+    /// them are dropped and half as many are sampled from then on.
     pub(super) fn add(&mut self, page: u64) {
         if mixed(page) > self.bound {
             return;

@@ -216,6 +216,7 @@ fn mix(shares: [f64; 3]) -> String {
     }
 }
 
+/// The rates of a job: one number if it has a single direction, else a table.
 fn rates(rates: [f64; 3]) -> String {
     let present: Vec<_> = NAMES
         .iter()
@@ -232,6 +233,7 @@ fn rates(rates: [f64; 3]) -> String {
     }
 }
 
+/// The sizes of a job: one list if it has a single direction, else a table.
 fn sizes(job: &ModelJob) -> String {
     let present: Vec<_> = NAMES
         .iter()
@@ -278,6 +280,7 @@ fn table(rows: &[Compared]) -> String {
     text
 }
 
+/// A figure with the decimals that its size deserves; `-` if it is unknown.
 fn shown(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),

@@ -39,6 +39,7 @@ pub(super) fn is_known(text: &str) -> bool {
 /// in ns since 1970.
 type Series = (Metric, bool, Vec<(u64, f64)>);
 
+/// Reads the JSON of `get-metric-data` or `get-metric-statistics`.
 pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
     let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
     let mut remarks = Vec::new();

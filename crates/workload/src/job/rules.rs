@@ -32,6 +32,7 @@ fn rule(holds: bool, field: &'static str, message: &str) -> Result<(), Invalid> 
     }
 }
 
+/// Checks all that makes a job invalid by itself, whatever its target is.
 pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     shape_rules(job)?;
     stop_rules(job)?;
@@ -182,6 +183,7 @@ fn content_rules(job: &Job) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Checks the figures of a distribution over targets, by the rules for patterns.
 fn target_order_rules(order: TargetOrder) -> Result<(), Invalid> {
     match order {
         TargetOrder::Zipf { theta } => pattern_rules(&Pattern::Zipf { theta }),
