@@ -17,8 +17,8 @@ fn split(name: &str) -> Option<(&str, u64)> {
     Some((text, digits.parse().ok().filter(|_| is_plain)?))
 }
 
-/// How many of the first `items` belong together: as many as have consecutive names and are alike,
-/// or 1 if those are only a few.
+/// How many of the first `items` can be written as a run: those that have consecutive names and of
+/// which `alike` says that they differ in nothing else; 1 if those are only a few.
 pub fn run_len<T>(items: &[T], name: impl Fn(&T) -> &str, alike: impl Fn(&T, &T) -> bool) -> usize {
     let Some((text, number)) = items.first().and_then(|first| split(name(first))) else {
         return 1.min(items.len());
@@ -54,11 +54,13 @@ enum Entry {
     Run { first: String, last: String },
 }
 
+/// Writes consecutive names as the first and the last of them.
 pub(crate) fn serialize<S: Serializer>(names: &[String], to: S) -> Result<S::Ok, S::Error> {
     let mut entries = Vec::new();
     let mut rest = names;
     while let [first, ..] = rest {
-        let (run, others) = rest.split_at(run_len(rest, |name| name, |_, _| true));
+        let consecutive = run_len(rest, |name| name, |_, _| true);
+        let (run, others) = rest.split_at(consecutive);
         rest = others;
         let first = first.clone();
         entries.push(match run {

@@ -90,8 +90,11 @@ enum Law {
     Sequential,
     /// The position that all threads of a job advance.
     Together(Arc<AtomicU64>),
-    /// The steps that all threads of a job take in turn, and their distance.
-    TogetherBy(Arc<AtomicU64>, u64),
+    /// The steps that all threads of a job take in turn, `stride` bytes apart.
+    TogetherBy {
+        steps: Arc<AtomicU64>,
+        stride: u64,
+    },
     Strided(u64),
     Backward(u64),
     Uniform,
@@ -99,14 +102,30 @@ enum Law {
     /// Every piece once, by operations of several sizes that are cut before a taken piece.
     Pieces(Gaps),
     PercentRandom(u64),
-    /// The last number shifts the order, to lay the first rank at a given place.
-    Zipf(Zipf, Permutation, u64),
-    Pareto(f64, Permutation, u64),
-    /// Standard deviation and middle, as shares of the extent.
-    Normal(f64, f64),
+    /// `order` maps a rank to a grain, and `shift` moves the first rank to a given grain.
+    Zipf {
+        zipf: Zipf,
+        order: Permutation,
+        shift: u64,
+    },
+    Pareto {
+        power: f64,
+        order: Permutation,
+        shift: u64,
+    },
+    /// Both are shares of the extent.
+    Normal {
+        deviation: f64,
+        middle: f64,
+    },
     Zones(Vec<ZoneEdge>),
-    /// Block numbers, whether each round moves on, and how many blocks were hit so far.
-    Listed(Vec<u64>, bool, u64),
+    /// Numbers of blocks; each round begins behind the one before if it `moves_on`.
+    Listed {
+        blocks: Vec<u64>,
+        moves_on: bool,
+        /// How many blocks were hit so far.
+        hits: u64,
+    },
     Preconditioning(Box<Preconditioning>),
 }
 
@@ -157,10 +176,10 @@ impl Places {
         let grains = self.grains;
         let wanted = (center * grains as f64) as u64;
         match &mut self.law {
-            Law::Zipf(_, order, shift) | Law::Pareto(_, order, shift) => {
+            Law::Zipf { order, shift, .. } | Law::Pareto { order, shift, .. } => {
                 *shift = wanted + grains - Permutation::position(order, 0);
             }
-            Law::Normal(_, middle) => *middle = center,
+            Law::Normal { middle, .. } => *middle = center,
             _ => {}
         }
         self
@@ -256,7 +275,7 @@ impl Places {
                 let room = begin + len <= self.extent.len;
                 return self.extent.offset + if room { begin } else { 0 };
             }
-            Law::TogetherBy(steps, stride) => {
+            Law::TogetherBy { steps, stride } => {
                 let all = (self.extent.len - len) / *stride + 1;
                 let step = steps.fetch_add(1, Relaxed) % all;
                 return self.extent.offset + step * *stride;
@@ -278,10 +297,14 @@ impl Places {
                 self.cursor = index * self.grain + len;
                 index
             }
-            Law::Listed(blocks, moves_on, hit) => {
+            Law::Listed {
+                blocks,
+                moves_on,
+                hits,
+            } => {
                 let length = blocks.len() as u64;
-                let (round, place) = (*hit / length, *hit % length);
-                *hit += 1;
+                let (round, place) = (*hits / length, *hits % length);
+                *hits += 1;
                 let base = if *moves_on { round * length } else { 0 };
                 base.wrapping_add(blocks[place as usize]) % self.grains
             }
@@ -294,7 +317,10 @@ impl Places {
     /// Lets all threads that share this position advance it together.
     pub(crate) fn share(&mut self, position: Arc<AtomicU64>) {
         self.law = match self.law {
-            Law::Strided(stride) => Law::TogetherBy(position, stride),
+            Law::Strided(stride) => Law::TogetherBy {
+                steps: position,
+                stride,
+            },
             _ => Law::Together(position),
         };
     }
@@ -326,7 +352,7 @@ impl Places {
             self.law,
             Law::Sequential
                 | Law::Together(_)
-                | Law::TogetherBy(..)
+                | Law::TogetherBy { .. }
                 | Law::Strided(_)
                 | Law::Backward(_)
         )
@@ -386,18 +412,26 @@ impl Law {
             Pattern::PercentRandom(percent) => {
                 Self::PercentRandom(u64::MAX / 100 * u64::from(*percent))
             }
-            Pattern::Zipf { theta } => {
-                let order = Permutation::new(grains, chance);
-                Self::Zipf(Zipf::new(grains, *theta), order, 0)
-            }
-            Pattern::Pareto { h } => Self::Pareto(
-                libm::log(*h) / libm::log(1.0 - h),
-                Permutation::new(grains, chance),
-                0,
-            ),
-            Pattern::Normal { deviation_percent } => Self::Normal(deviation_percent / 100.0, 0.5),
+            Pattern::Zipf { theta } => Self::Zipf {
+                order: Permutation::new(grains, chance),
+                zipf: Zipf::new(grains, *theta),
+                shift: 0,
+            },
+            Pattern::Pareto { h } => Self::Pareto {
+                power: libm::log(*h) / libm::log(1.0 - h),
+                order: Permutation::new(grains, chance),
+                shift: 0,
+            },
+            Pattern::Normal { deviation_percent } => Self::Normal {
+                deviation: deviation_percent / 100.0,
+                middle: 0.5,
+            },
             Pattern::Zones(zones) => Self::Zones(edges(zones)),
-            Pattern::Listed { blocks, moves_on } => Self::Listed(blocks.clone(), *moves_on, 0),
+            Pattern::Listed { blocks, moves_on } => Self::Listed {
+                blocks: blocks.clone(),
+                moves_on: *moves_on,
+                hits: 0,
+            },
             Pattern::Preconditioning {
                 over_provisioning,
                 regions,
@@ -411,12 +445,18 @@ impl Law {
     /// Draws the index of a grain by a law that remembers nothing.
     fn draw(&self, grains: u64, chance: &mut Stream) -> u64 {
         match self {
-            Self::Zipf(zipf, order, shift) => (order.position(zipf.draw(chance)) + shift) % grains,
-            Self::Pareto(power, order, shift) => {
+            Self::Zipf { zipf, order, shift } => {
+                (order.position(zipf.draw(chance)) + shift) % grains
+            }
+            Self::Pareto {
+                power,
+                order,
+                shift,
+            } => {
                 let rank = grain_at(libm::pow(chance.unit(), *power), grains);
                 (order.position(rank) + shift) % grains
             }
-            Self::Normal(deviation, middle) => {
+            Self::Normal { deviation, middle } => {
                 grain_at(around(*middle, *deviation, chance), grains)
             }
             Self::Zones(edges) => {

@@ -450,12 +450,20 @@ const fn threshold(percent: u8) -> u64 {
 #[derive(Debug, Clone)]
 enum Sizes {
     Fixed(u32),
-    /// (accumulated weight, size), and the total weight.
-    Weighted(Vec<(u64, u32)>, u64),
-    /// Smallest and largest.
-    Multiples(u32, u32),
-    /// Smallest and largest.
-    AnyByte(u32, u32),
+    Weighted {
+        /// Each size after the sum of the weights up to it.
+        steps: Vec<(u64, u32)>,
+        total: u64,
+    },
+    /// Multiples of the smallest.
+    Multiples {
+        smallest: u32,
+        largest: u32,
+    },
+    AnyByte {
+        smallest: u32,
+        largest: u32,
+    },
 }
 
 impl Sizes {
@@ -466,8 +474,8 @@ impl Sizes {
         let (smallest, largest) = (mix.smallest().0 as u32, mix.largest().0 as u32);
         match draw {
             SizeDraw::Listed => {}
-            SizeDraw::Multiples => return Self::Multiples(smallest, largest),
-            SizeDraw::AnyByte => return Self::AnyByte(smallest, largest),
+            SizeDraw::Multiples => return Self::Multiples { smallest, largest },
+            SizeDraw::AnyByte => return Self::AnyByte { smallest, largest },
         }
         let mut total = 0;
         let mut steps = Vec::with_capacity(mix.0.len());
@@ -475,7 +483,7 @@ impl Sizes {
             total += u64::from(*weight);
             steps.push((total, size.0 as u32));
         }
-        Self::Weighted(steps, total)
+        Self::Weighted { steps, total }
     }
 
     #[inline(always)]
@@ -502,16 +510,16 @@ impl Sizes {
     fn draw_one(&self, chance: &mut Stream) -> u32 {
         match self {
             Self::Fixed(size) => *size,
-            Self::Weighted(steps, total) => {
+            Self::Weighted { steps, total } => {
                 let pick = chance.below(*total);
                 let step = steps.iter().find(|(end, _)| pick < *end);
                 step.map_or(0, |(_, size)| *size)
             }
-            Self::Multiples(smallest, largest) => {
+            Self::Multiples { smallest, largest } => {
                 let steps = chance.below(u64::from(*largest)) as u32 / smallest;
                 largest.min(&((steps + 1) * smallest)).to_owned()
             }
-            Self::AnyByte(smallest, largest) => {
+            Self::AnyByte { smallest, largest } => {
                 smallest + chance.below(u64::from(largest - smallest) + 1) as u32
             }
         }

@@ -29,13 +29,26 @@ enum Law {
     Uniform,
     /// In turn or at random, a few targets at a time.
     OfFew(Box<Few>),
-    /// Length of each target's region, and the bytes left in the current one.
-    OneByOne(Vec<u64>, u64),
-    /// The number is the target of the first rank.
-    Zipf(Zipf, usize),
-    Pareto(f64, usize),
-    /// Standard deviation and middle, as shares of the list.
-    Normal(f64, f64),
+    OneByOne {
+        /// Length of each target's region, in bytes.
+        lengths: Vec<u64>,
+        /// The bytes left in the current one.
+        left: u64,
+    },
+    /// `first` is the target of the first rank.
+    Zipf {
+        zipf: Zipf,
+        first: usize,
+    },
+    Pareto {
+        power: f64,
+        first: usize,
+    },
+    /// Both are shares of the list.
+    Normal {
+        deviation: f64,
+        middle: f64,
+    },
 }
 
 impl Targets {
@@ -50,14 +63,21 @@ impl Targets {
             TargetOrder::RoundRobin => Law::InTurn,
             TargetOrder::Random => Law::Uniform,
             TargetOrder::OneByOne => {
-                let first = lengths.first().copied().unwrap_or(0);
-                Law::OneByOne(lengths, first)
+                let left = lengths.first().copied().unwrap_or(0);
+                Law::OneByOne { lengths, left }
             }
-            TargetOrder::Zipf { theta } => Law::Zipf(Zipf::new(count as u64, theta), first),
-            TargetOrder::Pareto { h } => Law::Pareto(libm::log(h) / libm::log(1.0 - h), first),
-            TargetOrder::Normal { deviation_percent } => {
-                Law::Normal(deviation_percent / 100.0, job.target_center.unwrap_or(0.5))
-            }
+            TargetOrder::Zipf { theta } => Law::Zipf {
+                zipf: Zipf::new(count as u64, theta),
+                first,
+            },
+            TargetOrder::Pareto { h } => Law::Pareto {
+                power: libm::log(h) / libm::log(1.0 - h),
+                first,
+            },
+            TargetOrder::Normal { deviation_percent } => Law::Normal {
+                deviation: deviation_percent / 100.0,
+                middle: job.target_center.unwrap_or(0.5),
+            },
         };
         // A job that ends by time alone begins a covered target again at once.
         let ends = job.stop.bytes.is_some() || job.stop.loops.is_some();
@@ -138,16 +158,18 @@ impl Targets {
             Law::InTurn => (self.current + 1) % self.count,
             Law::Uniform => self.chance.below(count) as usize,
             Law::OfFew(few) => (few.next(self.current, &mut self.chance)).unwrap_or(self.current),
-            Law::Zipf(zipf, first) => (zipf.draw(&mut self.chance) as usize + *first) % self.count,
-            Law::Pareto(power, first) => {
+            Law::Zipf { zipf, first } => {
+                (zipf.draw(&mut self.chance) as usize + *first) % self.count
+            }
+            Law::Pareto { power, first } => {
                 let rank = target_at(libm::pow(self.chance.unit(), *power), self.count);
                 (rank + *first) % self.count
             }
-            Law::Normal(deviation, middle) => {
+            Law::Normal { deviation, middle } => {
                 let share = around(*middle, *deviation, &mut self.chance);
                 target_at(share, self.count)
             }
-            Law::OneByOne(lengths, left) => {
+            Law::OneByOne { lengths, left } => {
                 // Here a target's turn is counted in bytes.
                 self.left = 0;
                 let mut current = self.current;
