@@ -66,27 +66,30 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     places.sort_unstable();
     loop {
         settle(values, &mut places);
-        let found = levels(values, &places).map(|(before, after)| Change::new(before, after));
-        let found: Vec<Change> = (found.zip(&places))
-            .map(|(change, at)| Change { at: *at, ..change })
-            .collect();
-        let weakest = (levels(values, &places).zip(&found).enumerate())
-            .filter(|(_, ((before, after), change))| !change.is_shown(before, after))
-            .max_by(|(_, (_, a)), (_, (_, b))| a.probability.total_cmp(&b.probability));
+        let mut found = Vec::new();
+        let mut not_shown = Vec::new();
+        for (index, (before, after)) in levels(values, &places).enumerate() {
+            let change = Change::new(places[index], before, after);
+            if !change.is_shown(before, after) {
+                not_shown.push((index, change.probability));
+            }
+            found.push(change);
+        }
+        let weakest = not_shown.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
         match weakest {
-            Some((place, _)) => drop(places.remove(place)),
+            Some((index, _)) => drop(places.remove(*index)),
             None => return found,
         }
     }
 }
 
 impl Change {
-    /// Compares the values before and after a place, which the caller sets.
-    fn new(before: &[f64], after: &[f64]) -> Self {
+    /// The change from the values before the index `at` to those from it on.
+    fn new(at: usize, before: &[f64], after: &[f64]) -> Self {
         let shift = shift_ratio(before, after);
         let medians = (median(before), median(after));
         Self {
-            at: 0,
+            at,
             before: medians.0,
             after: medians.1,
             ratio: shift.map_or(medians.1 / medians.0, |(ratio, _)| ratio),
