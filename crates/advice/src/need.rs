@@ -169,20 +169,21 @@ impl Need {
         let mut margins = Vec::new();
         if self.iops > 0.0 {
             let loads = self.random();
-            margins.extend(self.granted(spec, Wanted::Iops, &loads, 1.0, self.iops));
+            margins.extend(self.margins_of_rate(spec, Wanted::Iops, &loads, 1.0, self.iops));
         }
         if self.bytes_per_s > 0.0 {
             let (loads, each) = (self.streams(), LARGE.as_f64());
             let needs = self.bytes_per_s;
-            margins.extend(self.granted(spec, Wanted::Throughput, &loads, each, needs));
+            margins.extend(self.margins_of_rate(spec, Wanted::Throughput, &loads, each, needs));
         }
         margins
     }
 
-    /// The margins of one kind of rate over some loads, in operations times `each`; of several loads, the
+    /// The margins of one kind of rate over some loads, in units of which an operation has
+    /// `each`; of several loads, the
     /// smallest grant of a limit counts. Without any limit on this kind of rate, the rate is taken for
     /// undocumented, not for unlimited, so a device without figures never meets a need.
-    fn granted(
+    fn margins_of_rate(
         &self,
         spec: &DeviceSpec,
         wanted: Wanted,

@@ -424,7 +424,7 @@ fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
 const SHORT_S: f64 = 30.0;
 
 /// What random reads of `kib` KiB reach for as long as the load lasts.
-pub(crate) fn sustained(reaches: &[Reach], kib: u64) -> Option<&Stretch> {
+pub(crate) fn sustained_random_reads(reaches: &[Reach], kib: u64) -> Option<&Stretch> {
     let wanted = ("read", "random", kib << 10);
     reaches
         .iter()
@@ -435,7 +435,10 @@ pub(crate) fn sustained(reaches: &[Reach], kib: u64) -> Option<&Stretch> {
 
 /// What a month's dollars buy.
 fn ratios(costs: &[Cost], reaches: &[Reach]) -> Vec<Ratio> {
-    let (Some(small), Some(large)) = (sustained(reaches, 4), sustained(reaches, 1024)) else {
+    let (Some(small), Some(large)) = (
+        sustained_random_reads(reaches, 4),
+        sustained_random_reads(reaches, 1024),
+    ) else {
         return Vec::new();
     };
     let units = [

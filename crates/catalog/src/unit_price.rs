@@ -9,7 +9,7 @@ use crate::cost::Cost;
 use crate::error::Error;
 use crate::price::{HOURS_PER_MONTH, Per, Price};
 use crate::resolve::resolve;
-use crate::sheet::{Sheet, describe, sustained};
+use crate::sheet::{Sheet, describe, sustained_random_reads};
 use blocklab_workload::Address;
 use blocklab_workload::Date;
 
@@ -197,11 +197,11 @@ impl Bought {
     fn promised(&self) -> Output {
         let reaches = &self.sheet.reaches;
         Output {
-            iops: sustained(reaches, 4).map(|stretch| Delivered {
+            iops: sustained_random_reads(reaches, 4).map(|stretch| Delivered {
                 value: stretch.iops,
                 by: format!("{}, sustained: random reads of 4 KiB", stretch.evidence),
             }),
-            bytes_per_s: sustained(reaches, 1024).map(|stretch| Delivered {
+            bytes_per_s: sustained_random_reads(reaches, 1024).map(|stretch| Delivered {
                 value: stretch.mib_per_s * 1_048_576.0,
                 by: format!("{}, sustained: random reads of 1 MiB", stretch.evidence),
             }),

@@ -298,8 +298,8 @@ impl Terms<'_> {
                 let mut sellers = self.catalog.kinds();
                 let vendor = self.catalog.vendor_of(&self.kind.name);
                 sellers.retain(|seller| {
-                    let is_near = self.catalog.vendor_of(&seller.name) == vendor;
-                    is_near && seller.sells_throughput()
+                    let has_same_vendor = self.catalog.vendor_of(&seller.name) == vendor;
+                    has_same_vendor && seller.sells_throughput()
                 });
                 let verb = if sellers.len() == 1 { "sells" } else { "sell" };
                 let sellers: Vec<_> = sellers.into_iter().map(|seller| seller.name).collect();

@@ -222,7 +222,8 @@ impl<'a> CaseView<'a> {
         self.once_a_pool(&|job| u64::from(job.threads))
     }
 
-    /// The sum over all jobs, of those that share a pool the largest.
+    /// The sum of a figure over the jobs of the first pass; the others run the same jobs. Of jobs that
+    /// share a pool, only the largest counts.
     fn once_a_pool(&self, count: &dyn Fn(&JobResult) -> u64) -> u64 {
         let mut pools: BTreeMap<&str, u64> = BTreeMap::new();
         let mut sum = 0;

@@ -104,7 +104,7 @@ pub fn play_rates(
 struct Maker {
     /// Blocks of 4 KiB that they are on, scattered so that no two follow each other.
     blocks: u64,
-    place: u64,
+    random: u64,
     /// Parts of an operation that earlier intervals left.
     rest: f64,
     writes: f64,
@@ -115,7 +115,7 @@ impl Maker {
         let capacity: u64 = spec.volumes.iter().map(|volume| volume.capacity.0).sum();
         Self {
             blocks: (capacity / 4096).max(1),
-            place: 0,
+            random: 0,
             rest: 0.0,
             writes: 0.0,
         }
@@ -144,16 +144,17 @@ impl Maker {
             self.writes -= f64::from(u8::from(is_write));
             let own = sizes[usize::from(is_write)].or(mixed);
             let len = own.unwrap_or(ASSUMED_BYTES);
-            // An odd step visits all blocks, and no two in a row.
-            self.place = self
-                .place
+            // Knuth's linear congruential generator: the same offsets in every run. Its low bits
+            // repeat soon, so they are not used.
+            self.random = self
+                .random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let last = self.blocks.saturating_sub(len.div_ceil(4096)).max(1);
             replay.add(&Operation {
                 at: Nanos(interval.from_ns + (index as f64 * gap) as u64),
                 took: None,
-                offset: (self.place >> 16) % last * 4096,
+                offset: (self.random >> 16) % last * 4096,
                 len: len as u32,
                 target: 0,
                 direction: if is_write {

@@ -85,6 +85,7 @@ impl<R: BufRead> Iolog<R> {
             let read = self.reading.line(&words);
             read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
         }
+        // Reversed, because operations are taken from the end.
         let parts = self.reading.trace.operations.drain(..).rev();
         self.ready.extend(parts.map(|part| Operation {
             at: part.at,

@@ -11,9 +11,9 @@ use blocklab_workload::{Access, Direction, EngineKind};
 /// Fewer bytes than this are no evidence: metadata and neighbours weigh as much.
 const ENOUGH_BYTES: f64 = 1e6;
 /// Below this share of the bytes, the page cache took part in what was meant for the device.
-const MOST_PERCENT: f64 = 80.0;
+const MOST_THROUGH_CACHE_PERCENT: f64 = 80.0;
 /// Direct I/O is split or merged, but its bytes arrive: less than half of them is a contradiction.
-const HALF_PERCENT: f64 = 50.0;
+const LEAST_OF_DIRECT_PERCENT: f64 = 50.0;
 /// No storage device answers a small read through the kernel in this time; memory does.
 const MEMORY_NS: u64 = 4_000;
 
@@ -28,12 +28,12 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
         let Some(share) = Share::of_devices(cases, case, Direction::Read) else {
             return too_quick(case);
         };
-        let percent = share.below(MOST_PERCENT)?;
+        let percent = share.percent_below(MOST_THROUGH_CACHE_PERCENT)?;
         let hit = warning(
             "the page cache answered: the device delivered {} of the bytes that were read",
             [share_of(percent)],
         );
-        Some(share.under(hit))
+        Some(share.add_evidence_to(hit))
     })
 }
 
@@ -65,9 +65,9 @@ pub(super) fn page_cache_writes(cases: &Cases<'_>) -> Vec<Finding> {
         let hit = warning(
             "the page cache took the writes: {} of the written bytes reached the device while it \
              was measured",
-            [share_of(share.below(MOST_PERCENT)?)],
+            [share_of(share.percent_below(MOST_THROUGH_CACHE_PERCENT)?)],
         );
-        Some(share.under(hit))
+        Some(share.add_evidence_to(hit))
     })
 }
 
@@ -79,7 +79,7 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !case.is_direct() {
             return None;
         }
-        let (percent, share) = least_seen(HALF_PERCENT, |direction| {
+        let (percent, share) = least_seen(LEAST_OF_DIRECT_PERCENT, |direction| {
             Share::of_devices(cases, case, direction)
         })?;
         let hit = warning(
@@ -87,7 +87,7 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
              layer answered",
             [share_of(percent), word(share.verb())],
         );
-        Some(share.under(hit.confidence(Confidence::Medium)))
+        Some(share.add_evidence_to(hit.confidence(Confidence::Medium)))
     })
 }
 
@@ -110,9 +110,9 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || case.is_null() {
             return None;
         }
-        let Some((percent, share)) =
-            least_seen(MOST_PERCENT, |direction| Share::below_loop(case, direction))
-        else {
+        let Some((percent, share)) = least_seen(MOST_THROUGH_CACHE_PERCENT, |direction| {
+            Share::below_loop(case, direction)
+        }) else {
             let hit = warning(
                 "{} is a loop device over a buffered file: the page cache may have answered",
                 [word(*device)],
@@ -124,7 +124,7 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
              moved at most {} of the bytes that were {}",
             [word(*device), share_of(percent), word(share.verb())],
         );
-        Some(share.under(hit))
+        Some(share.add_evidence_to(hit))
     })
 }
 
@@ -212,7 +212,7 @@ fn least_seen(
         .into_iter()
         .filter_map(|direction| {
             let share = share(direction)?;
-            Some((share.below(most_percent)?, share))
+            Some((share.percent_below(most_percent)?, share))
         });
     seen.min_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -248,7 +248,7 @@ impl Share {
     }
 
     /// The share in per cent, if it lies below a limit.
-    fn below(&self, limit: f64) -> Option<f64> {
+    fn percent_below(&self, limit: f64) -> Option<f64> {
         let percent = self.seen / self.moved * 100.0;
         (percent < limit).then_some(percent)
     }
@@ -260,8 +260,8 @@ impl Share {
         }
     }
 
-    /// The finding rests on it.
-    fn under(&self, hit: Hit) -> Hit {
+    /// Adds both figures to a finding.
+    fn add_evidence_to(&self, hit: Hit) -> Hit {
         hit.with(
             &format!("{} by the load", self.verb()),
             self.moved / 1e6,

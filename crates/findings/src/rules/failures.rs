@@ -134,23 +134,23 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
             hits.push((case.name, hit));
         }
     }
-    let served = cases.record.origin == Origin::Emulated;
+    let is_emulated = cases.record.origin == Origin::Emulated;
     kinds
         .into_values()
         .flat_map(|(kind, hits)| {
-            let advice = failure_advice(kind, served);
+            let advice = failure_advice(kind, is_emulated);
             joined(cases, "failed-operations", Some(advice), hits)
         })
         .collect()
 }
 
 /// What helps against failures of this kind; `served`: blocklab itself serves the volume.
-const fn failure_advice(kind: ErrorKind, served: bool) -> &'static str {
+const fn failure_advice(kind: ErrorKind, is_emulated: bool) -> &'static str {
     match kind {
-        ErrorKind::Errno(errno::ENOSPC) if served => {
+        ErrorKind::Errno(errno::ENOSPC) if is_emulated => {
             "Raise --memory-limit, or use --backing FILE on a disk with room."
         }
-        ErrorKind::Errno(errno::EIO) if served => {
+        ErrorKind::Errno(errno::EIO) if is_emulated => {
             "Without an injected fault, look into the kernel's log for the disk of --backing."
         }
         ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
