@@ -88,27 +88,3 @@ pub(crate) mod shared_hex {
             .ok_or_else(|| D::Error::custom("not pairs of hexadecimal digits"))
     }
 }
-
-/// An optional, shared value.
-pub(crate) mod shared {
-    use std::sync::Arc;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(crate) fn serialize<T, S>(value: &Option<Arc<T>>, to: S) -> Result<S::Ok, S::Error>
-    where
-        T: Serialize + ?Sized,
-        S: Serializer,
-    {
-        value.as_deref().serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<Option<Arc<T>>, D::Error>
-    where
-        T: ?Sized,
-        Box<T>: Deserialize<'de>,
-        D: Deserializer<'de>,
-    {
-        Ok(Option::<Box<T>>::deserialize(from)?.map(Arc::from))
-    }
-}

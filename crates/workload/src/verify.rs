@@ -21,7 +21,6 @@ with_defaults! {
         /// Offset of the header in its interval.
         pub offset: Bytes = Bytes::ZERO,
         /// What fills an interval; `None`: the content of the job.
-        #[serde(with = "crate::kept::shared")]
         pub pattern: Option<Arc<[PatternPart]>> = None,
         /// The pattern begins again after this many bytes of an interval, with the offset of that
         /// place; `None`: one pattern for the whole interval.

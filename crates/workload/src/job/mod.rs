@@ -90,7 +90,6 @@ with_defaults! {
         /// Operations given one by one instead of pattern, mix, sizes and pace. The largest block must
         /// be at least as large as the largest of them. The job ends with the last one, or by its
         /// `stop`.
-        #[serde(with = "crate::kept::shared")]
         pub replay: Option<Arc<Replay>> = None,
         /// Shares of the directions.
         pub mix: Mix = Mix::READ,
