@@ -311,13 +311,7 @@ impl<'t> Machine<'t> {
                     (!text.is_empty()).then(|| format!("{text}{after}"))
                 }));
                 let label = words.join(", ");
-                let mut spec = InstanceSpec {
-                    cache: None,
-                    name: self.name.clone(),
-                    caps: Vec::new(),
-                    credits: Vec::new(),
-                };
-                self.add_limits(&label, &granted, &mut spec);
+                let spec = self.instance_spec(&label, std::slice::from_ref(&granted));
                 found.extend(without_volumes(String::new(), Some(spec)).limits());
             }
         }
