@@ -1,9 +1,10 @@
 //! In: a Record of several hosts. Out: the row of each host by itself.
 
 use blocklab_record::{HostMachine, Measurement, Record};
+use blocklab_workload::Aggregate;
 
 use crate::Row;
-use crate::rows::{Aggregate, row};
+use crate::rows::row;
 
 /// What one host did in one case.
 #[derive(Debug, Clone, PartialEq)]

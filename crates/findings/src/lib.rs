@@ -28,7 +28,7 @@ pub use assessment::{
     Severity,
 };
 pub use held::{NEAR, holding, is_held};
-pub use rows::{Aggregate, best_output, by_case};
+pub use rows::{best_output, by_case};
 pub use rules::drop_needless_guesses;
 pub use rules::episode::undisturbed;
 pub use rules::processor::shows_target;

@@ -9,34 +9,12 @@ use blocklab_record::{
     Unknown,
 };
 use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence};
-use blocklab_workload::Direction;
+use blocklab_workload::{Aggregate, Direction};
 
 use crate::what::{only_job, what};
 use crate::{Estimate, ResponseNs, Row, RowDirection};
 
 const LEVEL: f64 = 0.95;
-
-/// How passes become one figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aggregate {
-    /// Their mean.
-    Mean,
-    /// Their median.
-    Median,
-    /// The best of them.
-    Best,
-}
-
-impl Aggregate {
-    /// The aggregate of this name in the record; the mean for an unknown name.
-    pub fn named(name: &str) -> Self {
-        match name {
-            "median" => Self::Median,
-            "best" => Self::Best,
-            _ => Self::Mean,
-        }
-    }
-}
 
 /// A row and how many of its histograms could not be read.
 pub(crate) struct Summed {

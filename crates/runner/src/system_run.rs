@@ -15,7 +15,7 @@ use blocklab_record::{
 use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
 use blocklab_units::Nanos;
 use blocklab_workload::{
-    Aggregate, Case, Direction, Engine, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
+    Case, Direction, Engine, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
 };
 use jiff::Timestamp;
 
@@ -578,11 +578,6 @@ fn adapt(part: &mut Part<'_>) -> Result<(Requested, Vec<Note>), Error> {
 
 /// What the Record keeps of a plan, so that the run can be repeated from it.
 fn requested(plan: &Plan) -> Requested {
-    let aggregate = match plan.aggregate {
-        Aggregate::Mean => "mean",
-        Aggregate::Median => "median",
-        Aggregate::Best => "best",
-    };
     // A run that is killed is read like any other, so its record holds the whole plan from the start.
     // Validated data lives on from run to run and is in no plan, so such a run is not repeated.
     let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
@@ -595,7 +590,7 @@ fn requested(plan: &Plan) -> Requested {
         plan: is_kept.then(|| plan.clone()),
         native: native::render(plan),
         seed: plan.cases[0].workload.seed.to_string(),
-        aggregate: aggregate.to_owned(),
+        aggregate: plan.aggregate.name().to_owned(),
         passes: plan.passes,
         start_at: None,
     }

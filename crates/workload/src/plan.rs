@@ -83,6 +83,24 @@ pub enum Aggregate {
     Best,
 }
 
+impl Aggregate {
+    /// The name in a Record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Median => "median",
+            Self::Best => "best",
+        }
+    }
+
+    /// The aggregate of this name in a Record; the mean for an unknown name.
+    pub fn named(name: &str) -> Self {
+        let known = [Self::Median, Self::Best];
+        let found = known.into_iter().find(|known| known.name() == name);
+        found.unwrap_or(Self::Mean)
+    }
+}
+
 /// In which order cases and passes are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,8 +5,8 @@ use blocklab_stats::Summary;
 use blocklab_workload::publication::{Figure, Quantity};
 
 use super::tables::{Line, Plot};
-use blocklab_findings::Aggregate;
 use blocklab_findings::sweeps::{add, number, without};
+use blocklab_workload::Aggregate;
 
 /// Settings by which the load grows along a curve: a share of the full rate, as Vdbench's curves
 /// and the native sweep have it, a rate, or the operations in flight. A case with several is placed
