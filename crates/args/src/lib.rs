@@ -48,7 +48,7 @@ pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
 pub use serve::ServeArgs;
 pub use since::Since;
 pub use trace::{
-    EventArg, ReplayArgs, ReplayPace, TraceArgs, TraceCommand, TraceFitArgs, TraceImportArgs,
+    EventArg, PaceArg, ReplayArgs, TraceArgs, TraceCommand, TraceFitArgs, TraceImportArgs,
     TraceInput, TraceModelArgs, TraceRecordArgs, TraceShowArgs,
 };
 

@@ -256,7 +256,7 @@ pub struct ReplayArgs {
         conflicts_with_all = NOT_A_TRACE,
         default_value_t
     )]
-    pub pace: ReplayPace,
+    pub pace: PaceArg,
     /// Speed in per cent of the recorded one
     #[arg(long, value_name = "PERCENT", requires = "trace", conflicts_with_all = NOT_A_TRACE, default_value = "100", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub speed: u64,
@@ -291,7 +291,7 @@ pub struct ReplayArgs {
 
 /// When the operations of a trace are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ReplayPace {
+pub enum PaceArg {
     /// At their recorded moments, whatever is in flight
     #[default]
     Open,

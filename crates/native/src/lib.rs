@@ -26,7 +26,7 @@ use blocklab_workload::Plan;
 use blocklab_workload::publication::Publication;
 
 pub use blocklab_syntax::toml_tree::Error;
-pub use keys::{ReplayMoments, ReplayPlace, WantedTrace};
+pub use keys::WantedTrace;
 pub use overrides::{Overrides, apply};
 pub use raw::place_of;
 pub use reference::reference;

@@ -9,19 +9,19 @@
 use std::collections::HashMap;
 
 use blocklab_units::{Bytes, Nanos, count};
-use blocklab_workload::{Adapted, Direction, Replay, Replayed};
+use blocklab_workload::{Adapted, Direction, Replay, ReplayPace, ReplayPlace, Replayed};
 
 use crate::Operation;
 use crate::dependent::dependencies;
 
-/// Bytes of an extent, within which [`Place::Compact`] keeps offsets as they are.
+/// Bytes of an extent, within which [`ReplayPlace::Compact`] keeps offsets as they are.
 const EXTENT: u64 = 1 << 20;
 
 /// The options of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// When operations are issued.
-    pub pace: Pace,
+    pub pace: ReplayPace,
     /// Speed in per cent of the recorded one, at least 1.
     pub speed_percent: u64,
     /// How many copies of the trace are replayed at once, at least 1.
@@ -29,7 +29,7 @@ pub struct Wanted {
     /// How much later each copy begins than the one before.
     pub shift: Nanos,
     /// How offsets are changed for a target of another size.
-    pub place: Place,
+    pub place: ReplayPlace,
     /// Whether trims are issued.
     pub trims: bool,
 }
@@ -37,38 +37,14 @@ pub struct Wanted {
 impl Default for Wanted {
     fn default() -> Self {
         Self {
-            pace: Pace::Open,
+            pace: ReplayPace::Open,
             speed_percent: 100,
             copies: 1,
             shift: Nanos::ZERO,
-            place: Place::AsRecorded,
+            place: ReplayPlace::AsRecorded,
             trims: true,
         }
     }
-}
-
-/// When operations are issued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// At their recorded times, whatever is in flight.
-    Open,
-    /// After the completions that they followed in the recording, with the same delay.
-    Dependent,
-    /// In their order, each as soon as there is room in flight.
-    Fast,
-}
-
-/// Where operations go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// At their recorded offsets; a target that is too small is refused.
-    AsRecorded,
-    /// Modulo the size of the target.
-    Wrap,
-    /// Multiplied by the ratio of the sizes.
-    Scale,
-    /// Extents of 1 MiB that are used are put next to each other.
-    Compact,
 }
 
 /// What must be known of the target.
@@ -100,8 +76,8 @@ pub fn prepared(
     let mut operations = copied(operations, wanted);
     // Completions are in recorded time, so this comes before the speed is changed.
     let dependencies = match wanted.pace {
-        Pace::Dependent => dependencies(&operations)?,
-        Pace::Open | Pace::Fast => Vec::new(),
+        ReplayPace::Dependent => dependencies(&operations)?,
+        ReplayPace::Open | ReplayPace::Fast => Vec::new(),
     };
     if let Some(size) = room.size {
         adapted.folded = placed(&mut operations, wanted.place, size)?;
@@ -117,7 +93,7 @@ pub fn prepared(
     });
     Ok(Replay {
         operations: replayed.collect(),
-        keeps_time: wanted.pace != Pace::Fast,
+        keeps_time: wanted.pace != ReplayPace::Fast,
         dependencies,
         source: None,
         adapted,
@@ -143,10 +119,10 @@ fn copied(operations: Vec<Operation>, wanted: &Wanted) -> Vec<Operation> {
 }
 
 /// Changes offsets so that operations fit into the target, and gives the number of changed ones.
-fn placed(operations: &mut [Operation], place: Place, size: u64) -> Result<u64, String> {
+fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result<u64, String> {
     let end = operations.iter().map(Operation::end).max().unwrap_or(0);
     match place {
-        Place::AsRecorded if end > size => {
+        ReplayPlace::AsRecorded if end > size => {
             return Err(format!(
                 "the trace reaches {}, and the target has {}: take a larger one, or --wrap (modulo \
                  its size), --scale (offsets by the ratio of the sizes) or --compact (used extents \
@@ -155,30 +131,30 @@ fn placed(operations: &mut [Operation], place: Place, size: u64) -> Result<u64, 
                 Bytes(size)
             ));
         }
-        Place::AsRecorded => return Ok(0),
-        Place::Wrap if end <= size => return Ok(0),
-        Place::Wrap | Place::Scale | Place::Compact => {}
+        ReplayPlace::AsRecorded => return Ok(0),
+        ReplayPlace::Wrap if end <= size => return Ok(0),
+        ReplayPlace::Wrap | ReplayPlace::Scale | ReplayPlace::Compact => {}
     }
     let mut extents: HashMap<u64, u64> = HashMap::new();
     let mut moved = 0;
     for operation in operations {
         let (offset, len) = (operation.offset, u64::from(operation.len));
         let wanted = match place {
-            Place::Compact => {
+            ReplayPlace::Compact => {
                 let next = extents.len() as u64;
                 let extent = *extents.entry(offset / EXTENT).or_insert(next);
                 extent * EXTENT + offset % EXTENT
             }
-            Place::Scale => {
+            ReplayPlace::Scale => {
                 let scaled = u128::from(offset) * u128::from(size) / u128::from(end.max(1));
                 scaled as u64 / SECTOR * SECTOR
             }
-            Place::Wrap | Place::AsRecorded => offset % size.max(1),
+            ReplayPlace::Wrap | ReplayPlace::AsRecorded => offset % size.max(1),
         };
         let last = size
             .checked_sub(len)
             .ok_or_else(|| format!("an operation of {} is larger than the target", Bytes(len)))?;
-        if place == Place::Compact && wanted > last {
+        if place == ReplayPlace::Compact && wanted > last {
             return Err(format!(
                 "the trace uses more than {} extents of 1 MiB, and the target has {}: take a larger \
                  one, or --wrap",
@@ -278,16 +254,22 @@ mod tests {
             ..Wanted::default()
         };
         let refused =
-            prepared(far.to_vec(), &wish(Place::AsRecorded), room).expect_err("too small");
+            prepared(far.to_vec(), &wish(ReplayPlace::AsRecorded), room).expect_err("too small");
         assert!(
             refused.contains("reaches 9") && refused.contains("--wrap"),
             "{refused}"
         );
         let wrapped = [(0, 4096), (3 << 20, 4096), (1 << 20, 4096)];
-        assert_eq!(check(&far, wish(Place::Wrap), room, &wrapped).folded, 2);
+        assert_eq!(
+            check(&far, wish(ReplayPlace::Wrap), room, &wrapped).folded,
+            2
+        );
         let compact = [(0, 4096), (1 << 20, 4096), (2 << 20, 4096)];
-        assert_eq!(check(&far, wish(Place::Compact), room, &compact).folded, 2);
-        let replay = prepared(far.to_vec(), &wish(Place::Scale), room).expect("fits");
+        assert_eq!(
+            check(&far, wish(ReplayPlace::Compact), room, &compact).folded,
+            2
+        );
+        let replay = prepared(far.to_vec(), &wish(ReplayPlace::Scale), room).expect("fits");
         let reaches = replay
             .operations
             .iter()

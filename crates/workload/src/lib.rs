@@ -34,8 +34,9 @@ pub use job::{
     Direction, Durability, EndsOthers, Engine, EngineKind, ErrorPolicy, Flow, Flush, Hints,
     Invalid, IoPriority, Job, LatencyTarget, Lifetime, Limit, Log, Measure, MinRate, Mix,
     MovingWindow, OperationFlags, Pace, Pattern, Priority, PriorityShare, Rate, Region, Replay,
-    Replayed, Runs, SizeDraw, SizeMix, SizedRamp, Spread, Steady, SteadyVariable, Stop,
-    TargetOrder, Think, ThinkStyle, TraceChanges, TraceFile, UringOptions, Zone,
+    ReplayPace, ReplayPlace, Replayed, Runs, SizeDraw, SizeMix, SizedRamp, Spread, Steady,
+    SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, TraceChanges, TraceFile, UringOptions,
+    Zone,
 };
 pub use kept::PLAN_FORMAT;
 pub use place::{Extent, Places};

@@ -8,19 +8,19 @@ use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::resolve;
 use blocklab_console::place;
 use blocklab_host::{LARGEST_REPORT, read_input, target_facts};
-use blocklab_native::{CaseTrace, ReplayMoments, ReplayPlace, WantedTrace};
+use blocklab_native::{CaseTrace, WantedTrace};
 use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_trace::format::Format;
-use blocklab_trace::prepared::{Pace, Place, Room, Wanted, prepared};
+use blocklab_trace::prepared::{Room, Wanted, prepared};
 use blocklab_trace::{Operation, Source};
 use blocklab_units::{Bytes, agreeing, count, plural};
 use blocklab_workload::{
-    BlockSizes, Case, Direction, Job, Plan, Region, Replay, SizeMix, Stop, Target, TraceChanges,
-    TraceFile, Workload,
+    BlockSizes, Case, Direction, Job, Plan, Region, Replay, ReplayPace, ReplayPlace, SizeMix, Stop,
+    Target, TraceChanges, TraceFile, Workload,
 };
 
 use super::opened::{self, Devices};
-use blocklab_args::{EventArg, ReplayArgs, ReplayPace, TraceInput};
+use blocklab_args::{EventArg, PaceArg, ReplayArgs, TraceInput};
 
 /// Default limit of operations in flight in virtual time, which needs no buffers: most traces never
 /// reach it, so the limit does not change them.
@@ -122,9 +122,9 @@ fn arguments(wanted: &WantedTrace) -> ReplayArgs {
     ReplayArgs {
         trace: wanted.files.iter().map(PathBuf::from).collect(),
         pace: match wanted.pace {
-            ReplayMoments::Open => ReplayPace::Open,
-            ReplayMoments::Dependent => ReplayPace::Dependent,
-            ReplayMoments::Fast => ReplayPace::Fast,
+            ReplayPace::Open => PaceArg::Open,
+            ReplayPace::Dependent => PaceArg::Dependent,
+            ReplayPace::Fast => PaceArg::Fast,
         },
         speed: wanted.speed_percent,
         max_in_flight: wanted.max_in_flight.and_then(NonZeroU32::new),
@@ -201,18 +201,18 @@ fn all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
 fn wanted(args: &ReplayArgs, target: &str) -> Wanted {
     Wanted {
         pace: match args.pace {
-            ReplayPace::Open => Pace::Open,
-            ReplayPace::Dependent => Pace::Dependent,
-            ReplayPace::Fast => Pace::Fast,
+            PaceArg::Open => ReplayPace::Open,
+            PaceArg::Dependent => ReplayPace::Dependent,
+            PaceArg::Fast => ReplayPace::Fast,
         },
         speed_percent: args.speed,
         copies: args.copies.get(),
         shift: args.shift,
         place: match (args.wrap, args.scale, args.compact) {
-            (true, ..) => Place::Wrap,
-            (_, true, _) => Place::Scale,
-            (_, _, true) => Place::Compact,
-            _ => Place::AsRecorded,
+            (true, ..) => ReplayPlace::Wrap,
+            (_, true, _) => ReplayPlace::Scale,
+            (_, _, true) => ReplayPlace::Compact,
+            _ => ReplayPlace::AsRecorded,
         },
         // A trim of a whole disk in a recording would empty the target.
         trims: args.trims || Target::parse(target) == Ok(Target::Null) || Target::is_model(target),
@@ -277,7 +277,7 @@ fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
             bail!("--max-in-flight: the kernel takes at most {MOST_REAL} operations in flight")
         }
         Some(depth) => depth.get(),
-        None if args.pace == ReplayPace::Fast => IN_FLIGHT_FAST,
+        None if args.pace == PaceArg::Fast => IN_FLIGHT_FAST,
         None if is_virtual => operations.len().min(IN_FLIGHT_VIRTUAL) as u32,
         None => IN_FLIGHT_REAL.min((BUFFERS / block.0).max(1) as u32),
     };

@@ -23,7 +23,7 @@ use blocklab_syntax::toml_tree::Complaint;
 
 pub(super) use blocklab_syntax::toml_tree::quoted;
 pub(super) use study::{CASE, Case, STUDY, Study};
-pub use trace::{ReplayMoments, ReplayPlace, WantedTrace};
+pub use trace::WantedTrace;
 
 pub(super) struct Key<T> {
     pub name: &'static str,

@@ -4,6 +4,7 @@
 //! the trace ([`WantedTrace`]), and the caller that runs the study reads it.
 
 use blocklab_units::Nanos;
+use blocklab_workload::{ReplayPace, ReplayPlace};
 
 use super::super::value::{Value, Word, optional};
 use super::words::{at_most, or};
@@ -15,7 +16,7 @@ pub struct WantedTrace {
     /// The files, which are merged by their times.
     pub files: Vec<String>,
     /// When operations are issued.
-    pub pace: ReplayMoments,
+    pub pace: ReplayPace,
     /// Speed in per cent of the recorded one.
     pub speed_percent: u64,
     /// How often the load comes.
@@ -42,34 +43,10 @@ pub struct WantedTrace {
     pub device: Option<String>,
 }
 
-/// When the operations of a trace are issued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayMoments {
-    /// At their recorded moments.
-    Open,
-    /// After the completions that they followed.
-    Dependent,
-    /// In their order, as soon as there is room.
-    Fast,
-}
-
-/// How a trace is put into a smaller target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayPlace {
-    /// Not at all: it is refused.
-    AsRecorded,
-    /// Offsets begin anew at the target's start.
-    Wrap,
-    /// Offsets are multiplied.
-    Scale,
-    /// Used extents next to one another.
-    Compact,
-}
-
-const MOMENTS: [Word<ReplayMoments>; 3] = [
-    ("open", ReplayMoments::Open),
-    ("dependent", ReplayMoments::Dependent),
-    ("fast", ReplayMoments::Fast),
+const MOMENTS: [Word<ReplayPace>; 3] = [
+    ("open", ReplayPace::Open),
+    ("dependent", ReplayPace::Dependent),
+    ("fast", ReplayPace::Fast),
 ];
 
 const PLACES: [Word<ReplayPlace>; 4] = [
@@ -105,7 +82,7 @@ impl WantedTrace {
     fn new(files: Vec<String>) -> Self {
         Self {
             files,
-            pace: ReplayMoments::Open,
+            pace: ReplayPace::Open,
             speed_percent: 100,
             copies: 1,
             shift: Nanos::from_secs(37),

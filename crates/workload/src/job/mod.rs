@@ -28,7 +28,9 @@ pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, MinRate, Pace, Rate, Think, ThinkStyle};
 pub use priority::{IoPriority, Priority, PriorityShare};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
-pub use replay::{Adapted, Dependency, Replay, Replayed, TraceChanges, TraceFile};
+pub use replay::{
+    Adapted, Dependency, Replay, ReplayPace, ReplayPlace, Replayed, TraceChanges, TraceFile,
+};
 
 with_defaults! {
     /// One kind of load: what each of its threads does.

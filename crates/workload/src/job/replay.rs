@@ -28,6 +28,30 @@ pub struct Replay {
     pub adapted: Adapted,
 }
 
+/// When operations are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayPace {
+    /// At their recorded times, whatever is in flight.
+    Open,
+    /// After the completions that they followed in the recording, with the same delay.
+    Dependent,
+    /// In their order, each as soon as there is room in flight.
+    Fast,
+}
+
+/// Where operations go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayPlace {
+    /// At their recorded offsets; a target that is too small is refused.
+    AsRecorded,
+    /// Modulo the size of the target.
+    Wrap,
+    /// Multiplied by the ratio of the sizes.
+    Scale,
+    /// Extents of 1 MiB that are used are put next to each other.
+    Compact,
+}
+
 /// An operation that waits for another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dependency {
