@@ -113,13 +113,10 @@ fn of_credit(credit: &Credit, quantity: Quantity, seconds: f64) -> Option<f64> {
     Some((saved + base * seconds).min(burst * seconds))
 }
 
+/// The rate in units a second; `None` if it counts another quantity.
 fn per_second(rate: Rate, quantity: Quantity) -> Option<f64> {
-    match (rate, quantity) {
-        (Rate::Iops(iops), Quantity::Operations) => Some(iops),
-        (Rate::MibPerS(mib), Quantity::Bytes) => Some(mib * 1_048_576.0),
-        (Rate::MbPerS(mb), Quantity::Bytes) => Some(mb * 1e6),
-        _ => None,
-    }
+    let counts_it = rate.counts_bytes() == (quantity == Quantity::Bytes);
+    counts_it.then(|| rate.per_second())
 }
 
 #[cfg(test)]

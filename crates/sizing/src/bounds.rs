@@ -25,7 +25,7 @@ use blocklab_workload as workload;
 /// The part of a bucket that always fills at the rate, as the device model has it.
 const AT_RATE: Nanos = Nanos::from_millis(20);
 /// Binary places below a nanosecond, as limiters have them.
-const PLACES: u32 = 32;
+pub(crate) const PLACES: u32 = 32;
 
 /// What is counted of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Gate {
 }
 
 /// Time of one unit, before it becomes a whole number.
-fn step(per_second: f64) -> f64 {
+pub(crate) fn step(per_second: f64) -> f64 {
     1e9 / per_second * (1_u64 << PLACES) as f64
 }
 

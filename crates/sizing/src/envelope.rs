@@ -17,7 +17,7 @@
 
 use blocklab_units::Nanos;
 
-use crate::bounds::Worst;
+use crate::bounds::{PLACES, Worst, step};
 
 /// An operation: when it came, and the work before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +51,6 @@ pub struct Envelope {
     runs: Vec<Option<Run>>,
     work: u64,
 }
-
-/// Binary places below a nanosecond, as limiters have them.
-const PLACES: u32 = 32;
 
 impl Envelope {
     /// An operation that comes at a moment, not before the one before it, with its work.
@@ -122,7 +119,7 @@ impl Envelope {
     ///
     /// To the nanosecond what a limiter of the device model gives: the same whole numbers.
     pub fn worst(&self, per_second: f64, bucket: f64) -> Worst {
-        let step = 1e9 / per_second * (1_u64 << PLACES) as f64;
+        let step = step(per_second);
         let tolerance = (bucket * step) as i128;
         let step = (step + 0.5) as u64;
         let mut worst = Worst {
