@@ -27,24 +27,11 @@ use crate::lines::Lines;
 /// # Errors
 /// When a line is invalid; the error has its number.
 pub fn parse(text: &str) -> Result<Trace, TraceError> {
-    let mut lines = text.lines().zip(1..);
-    let head = lines.next().map_or("", |(line, _)| line.trim());
-    let timed = is_timed(head)?;
-    let mut reading = Reading {
-        timed,
-        ..Reading::default()
-    };
-    reading.trace.is_untimed = !timed;
-    for (line, number) in lines {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        // fio writes the head again for each job that appends to a trace.
-        if !words.is_empty() && line.trim() != head {
-            reading
-                .line(&words)
-                .map_err(|why| TraceError::Line(number, why))?;
-        }
-    }
-    Ok(reading.trace)
+    let mut iolog = Iolog::new(text.as_bytes());
+    while iolog.read_line()? {}
+    // A text without a single line is no trace either.
+    is_timed(&iolog.head)?;
+    Ok(iolog.reading.trace)
 }
 
 /// Reads a trace as a stream of operations.
@@ -69,7 +56,7 @@ impl<R: BufRead> Iolog<R> {
     }
 
     /// Reads a line; false, at the end of the text.
-    fn line(&mut self) -> Result<bool, TraceError> {
+    fn read_line(&mut self) -> Result<bool, TraceError> {
         if self.lines.next()?.is_none() {
             return Ok(false);
         }
@@ -81,20 +68,11 @@ impl<R: BufRead> Iolog<R> {
             self.reading.timed = is_timed(text)?;
             self.reading.trace.is_untimed = !self.reading.timed;
         } else if !text.is_empty() && text != self.head {
+            // fio writes the head again for each job that appends to a trace.
             let words: Vec<&str> = text.split_whitespace().collect();
             let read = self.reading.line(&words);
             read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
         }
-        // Reversed, because operations are taken from the end.
-        let parts = self.reading.trace.operations.drain(..).rev();
-        self.ready.extend(parts.map(|part| Operation {
-            at: part.at,
-            took: None,
-            offset: part.offset,
-            len: part.len,
-            target: part.target,
-            direction: part.direction,
-        }));
         Ok(true)
     }
 }
@@ -102,9 +80,19 @@ impl<R: BufRead> Iolog<R> {
 impl<R: BufRead> Source for Iolog<R> {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         while self.ready.is_empty() {
-            if !self.line()? {
+            if !self.read_line()? {
                 return Ok(None);
             }
+            // Reversed, because operations are taken from the end.
+            let parts = self.reading.trace.operations.drain(..).rev();
+            self.ready.extend(parts.map(|part| Operation {
+                at: part.at,
+                took: None,
+                offset: part.offset,
+                len: part.len,
+                target: part.target,
+                direction: part.direction,
+            }));
         }
         Ok(self.ready.pop())
     }
