@@ -216,36 +216,30 @@ fn mix(shares: [f64; 3]) -> String {
     }
 }
 
-/// The rates of a job: one number if it has a single direction, else a table.
+/// The rates of a job.
 fn rates(rates: [f64; 3]) -> String {
-    let present: Vec<_> = NAMES
-        .iter()
-        .zip(rates)
-        .filter(|(_, rate)| *rate > 0.0)
-        .collect();
-    match &present[..] {
-        [(_, only)] => format!("{only:.6}"),
-        several => table_of(
-            several
-                .iter()
-                .map(|(name, rate)| format!("{name} = {rate:.6}")),
-        ),
-    }
+    by_direction(rates.map(|rate| (rate > 0.0).then(|| format!("{rate:.6}"))))
 }
 
-/// The sizes of a job: one list if it has a single direction, else a table.
+/// The sizes of a job.
 fn sizes(job: &ModelJob) -> String {
-    let present: Vec<_> = NAMES
-        .iter()
-        .zip(&job.sizes)
-        .filter(|(_, sizes)| !sizes.is_empty())
+    let lists = job.sizes.each_ref();
+    by_direction(lists.map(|sizes| (!sizes.is_empty()).then(|| size_list(sizes))))
+}
+
+/// A value if there is a single direction, else a table; `None`: the job lacks the direction.
+fn by_direction(values: [Option<String>; 3]) -> String {
+    let present: Vec<(&str, String)> = NAMES
+        .into_iter()
+        .zip(values)
+        .filter_map(|(name, value)| Some((name, value?)))
         .collect();
     match &present[..] {
-        [(_, only)] => size_list(only),
+        [(_, only)] => only.clone(),
         several => table_of(
             several
                 .iter()
-                .map(|(name, sizes)| format!("{name} = {}", size_list(sizes))),
+                .map(|(name, value)| format!("{name} = {value}")),
         ),
     }
 }
