@@ -16,7 +16,7 @@ pub use contrast::{Clocked, Contrast, Quantity, Verdict};
 pub use differences::Difference;
 
 pub(crate) use contrast::{clocked, latencies, supports, values};
-pub(crate) use differences::{aspects, each as each_target};
+pub(crate) use differences::{aspects, each as each_target, lasting_path};
 pub(crate) use pairs::{Load, loads};
 
 use contrast::contrasts;

@@ -1,7 +1,7 @@
 //! What else differs between runs: machine, target, tool, time and temperature.
 
 use blocklab_device::LimitKind;
-use blocklab_record::{Record, Status, Stopped, TargetKind};
+use blocklab_record::{Record, Status, Stopped, TargetFacts, TargetKind};
 use blocklab_units::{latency, stated};
 use serde::Serialize;
 
@@ -180,10 +180,7 @@ fn per_pass(ns: f64) -> String {
 }
 
 /// The text of each target, joined by commas; targets in a row with the same text share it.
-pub(crate) fn each(
-    record: &Record,
-    text: impl Fn(&blocklab_record::TargetFacts) -> String,
-) -> String {
+pub(crate) fn each(record: &Record, text: impl Fn(&TargetFacts) -> String) -> String {
     let mut values: Vec<String> = record.targets.iter().map(text).collect();
     values.dedup();
     values.join(", ")
@@ -208,8 +205,7 @@ fn assumed_latency(record: &Record) -> String {
     })
 }
 
-/// Each target by what stays the same between runs: its device, else the mount point of a scratch
-/// file, whose name is new in every run, else its path.
+/// Each target by what stays the same between runs: its device, else its lasting path.
 fn targets(record: &Record) -> String {
     each(record, |target| match target.devices.first() {
         Some(device) => {
@@ -223,11 +219,16 @@ fn targets(record: &Record) -> String {
                 .trim_end()
                 .to_owned()
         }
-        None => match (&target.file_system, target.kind) {
-            (Some(system), TargetKind::Scratch) => system.mount_point.clone(),
-            _ => target.path.clone(),
-        },
+        None => lasting_path(target).to_owned(),
     })
+}
+
+/// The mount point of a scratch file, whose name is new in every run, else the path of the target.
+pub(crate) fn lasting_path(target: &TargetFacts) -> &str {
+    match (&target.file_system, target.kind) {
+        (Some(system), TargetKind::Scratch) => &system.mount_point,
+        _ => &target.path,
+    }
 }
 
 #[cfg(test)]

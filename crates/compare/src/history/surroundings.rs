@@ -4,7 +4,7 @@
 use blocklab_record::{BlockDevice, Origin, Record};
 use blocklab_units::stated;
 
-use crate::compare::{aspects, each_target};
+use crate::compare::{aspects, each_target, lasting_path};
 
 /// The class of the machine, so far as another class makes figures incomparable; empty for a
 /// simulation. Kernel and scheduler are no part of it: a history should show what their change did.
@@ -26,12 +26,7 @@ pub(super) fn machine(record: &Record) -> String {
 pub(super) fn target(record: &Record) -> String {
     each_target(record, |target| match target.devices.first() {
         Some(device) => disk(device),
-        None => match &target.file_system {
-            Some(system) if target.kind == blocklab_record::TargetKind::Scratch => {
-                system.mount_point.clone()
-            }
-            _ => target.path.clone(),
-        },
+        None => lasting_path(target).to_owned(),
     })
 }
 
