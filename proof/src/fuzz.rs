@@ -430,11 +430,7 @@ pub fn record(bytes: &[u8]) {
     let written = record.to_json();
     let again = Record::from_json(&written).unwrap_or_else(|error| panic!("{error}: {written}"));
     assert_eq!(again.to_json(), written);
-    for job in record
-        .measurements
-        .iter()
-        .flat_map(|measurement| &measurement.jobs)
-    {
+    for job in record.jobs() {
         assert!(job.iops() >= 0.0 && job.bytes_per_s() >= 0.0);
         for direction in job.directions.values() {
             let further = [&direction.response, &direction.submit];

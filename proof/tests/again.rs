@@ -69,7 +69,7 @@ fn a_kept_run_balances_and_reports_what_was_requested() {
         ("brief", "7")
     );
     assert_eq!(record.measurements.len(), 4);
-    for job in record.measurements.iter().flat_map(|m| &m.jobs) {
+    for job in record.jobs() {
         assert!(job.accounting.balances(), "{:?}", job.accounting);
         assert!(job.accounting.completed > 0, "{}", job.name);
     }
@@ -248,10 +248,7 @@ fn a_run_on_null_comes_again_on_a_disk_by_the_engine_that_was_requested() {
     let first = latest(&lab);
     assert_eq!(again(&lab, &[]).requested, first.requested);
     let other = again(&lab, &["--target", "disk", "--create", "--size", "1MiB"]);
-    let jobs = other
-        .measurements
-        .iter()
-        .flat_map(|measurement| &measurement.jobs);
+    let jobs = other.jobs();
     let engines: Vec<String> = jobs.map(|job| job.engine.to_string()).collect();
     assert_eq!(engines, ["psync"; 4]);
 }

@@ -27,10 +27,7 @@ fn refused(stand: &Stand, line: &[&str], code: i32, words: &str) {
 
 /// Operations and bytes by direction, of all targets.
 fn moved(record: &Record) -> [(u64, u64); 2] {
-    let jobs = record
-        .measurements
-        .iter()
-        .flat_map(|measurement| &measurement.jobs);
+    let jobs = record.jobs();
     let mut sums = [(0, 0); 2];
     for job in jobs {
         for (sum, way) in sums.iter_mut().zip([Direction::Read, Direction::Write]) {

@@ -11,7 +11,7 @@ use blocklab_stats::Histogram;
 use blocklab_workload::Direction;
 use serde_json::Value;
 use stand::kernel::Loop;
-use stand::{KIB, MIB, Stand, ios, jobs, skip, tool};
+use stand::{KIB, MIB, Stand, ios, skip, tool};
 
 /// Operations and bytes of one direction.
 type Moved = (u64, u64);
@@ -89,7 +89,8 @@ fn is_witnessed(device: &Loop, study: &str, direction: &str) -> bool {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let record = stand.latest();
     stand::assert_sound(&record);
-    let completed = jobs(&record)
+    let completed = record
+        .jobs()
         .map(|job| job.accounting.completed)
         .sum::<u64>();
     assert!(completed > 0, "{study}");
@@ -114,7 +115,7 @@ fn every_block_is_written_exactly_once() {
              pattern = \"random-once\"\nloops = 1\n"
         );
         let record = stand.record(&study, &["--target", &file]);
-        let writes = jobs(&record).map(|job| ios(job, "write")).sum::<u64>();
+        let writes = record.jobs().map(|job| ios(job, "write")).sum::<u64>();
         assert_eq!(writes, 512, "{engine}");
         let bytes = fs::read(&file).expect("the file");
         let untouched = bytes.chunks(4096).filter(|block| **block == [0; 4096]);
@@ -137,7 +138,7 @@ fn fio_and_blocklab_count_the_same_load() {
     let study = "[[case]]\nname = \"zero\"\nengine = \"psync\"\naccess = \"buffered\"\n\
                  size = \"64MiB\"\nstop_bytes = \"20000KiB\"\n";
     let record = stand.record(study, &["--target", "/dev/zero"]);
-    let reads = &jobs(&record).next().expect("a job").directions[&Direction::Read];
+    let reads = &record.jobs().next().expect("a job").directions[&Direction::Read];
     assert_eq!((reads.ios, reads.bytes), (5000, 20_000 * KIB));
     let theirs = (&fio["total_ios"], &fio["io_bytes"]);
     assert_eq!(theirs, (&Value::from(5000), &Value::from(20_000 * KIB)));
@@ -173,7 +174,7 @@ fn another_reader_finds_the_same_in_a_histogram() {
                  depth = 1\nstop_bytes = \"8MiB\"\n[[case]]\nname = \"fast\"\nengine = \"null\"\n\
                  stop_bytes = \"256MiB\"\n";
     let record = stand.record(study, &["--target", stand.disk_text()]);
-    let directions = jobs(&record).flat_map(|job| job.directions.values());
+    let directions = record.jobs().flat_map(|job| job.directions.values());
     let latencies: Vec<&Latency> = directions
         .flat_map(|direction| [Some(&direction.service), direction.response.as_ref()])
         .flatten()
@@ -245,7 +246,7 @@ fn no_more_is_in_flight_than_was_requested() {
         }
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let record = stand.latest();
-        let job = jobs(&record).next().expect("a job");
+        let job = record.jobs().next().expect("a job");
         let room = f64::from(depth * threads);
         // A clock that is read twice for one moment may differ by a little.
         assert!(
@@ -264,7 +265,7 @@ fn in_virtual_time_the_queue_is_always_full() {
         let study =
             format!("[[case]]\nname = \"a\"\ndepth = {depth}\nruntime = \"20s\"\nmix = \"read\"\n");
         let record = stand.record(&study, &["--target", "sim:gp3:1TiB@r5d.xlarge"]);
-        let found = in_flight(jobs(&record).next().expect("a job"));
+        let found = in_flight(record.jobs().next().expect("a job"));
         let share = found / f64::from(depth);
         assert!(
             (0.99..=1.000_001).contains(&share),

@@ -13,7 +13,7 @@ use blocklab_record::{Origin, Status, TargetKind};
 use blocklab_workload::Direction;
 use serde_json::Value;
 use stand::kernel::Mount;
-use stand::{KIB, MIB, Stand, ios, jobs, skip, tool};
+use stand::{KIB, MIB, Stand, ios, skip, tool};
 
 /// Two passes of reads and writes of 64 blocks each.
 const TINY: &str = r#"
@@ -52,7 +52,7 @@ fn a_directory_is_measured_kept_shown_and_left_as_it_was() {
         .map(|m| (m.case.as_str(), m.pass));
     let expected = [("reads", 1), ("writes", 1), ("reads", 2), ("writes", 2)];
     assert_eq!(cases.collect::<Vec<_>>(), expected);
-    for job in jobs(&record) {
+    for job in record.jobs() {
         assert_eq!(ios(job, "read") + ios(job, "write"), 64, "{}", job.name);
     }
 
@@ -181,7 +181,7 @@ fn a_job_goes_over_several_targets() {
         assert_eq!(record.targets.len(), 3, "{order}");
         // In turn, every thread goes over all files; else each has its own.
         let expected = if order == "per-thread" { 48 } else { 3 * 48 };
-        let writes: u64 = jobs(&record).map(|job| ios(job, "write")).sum();
+        let writes: u64 = record.jobs().map(|job| ios(job, "write")).sum();
         assert_eq!(writes, expected, "{order}");
         for file in &files {
             let bytes = fs::read(file).expect("the file");
@@ -215,9 +215,9 @@ fn a_matrix_makes_every_combination_and_distinguishes_them() {
     let expected = [("1", "4KiB"), ("1", "16KiB"), ("8", "4KiB"), ("8", "16KiB")];
     let expected = expected.map(|(depth, size)| pair(depth, size));
     assert_eq!(settings.collect::<Vec<_>>(), expected);
-    let counts: Vec<u64> = jobs(&record).map(|job| ios(job, "read")).collect();
+    let counts: Vec<u64> = record.jobs().map(|job| ios(job, "read")).collect();
     assert_eq!(counts, [16, 4, 16, 4]);
-    assert_eq!(jobs(&record).map(|job| job.depth).max(), Some(8));
+    assert_eq!(record.jobs().map(|job| job.depth).max(), Some(8));
 }
 
 /// Arrivals do not wait for the target, so the schedule is a floor for the time, and the response
@@ -239,7 +239,7 @@ fn arrivals_at_a_rate_have_a_response_latency() {
             "#
         );
         let record = stand.record(&study, &["--target", "null", "--seed", "1"]);
-        let job = jobs(&record).next().expect("a job");
+        let job = record.jobs().next().expect("a job");
         let reads = &job.directions[&Direction::Read];
         let response = reads.response.as_ref().expect("a response latency");
         assert_eq!((reads.ios, response.count), (400, 400), "{arrivals}");
@@ -267,7 +267,7 @@ fn a_closed_loop_at_a_rate_is_held_back() {
         stop_bytes = "1MiB"
     "#;
     let record = stand.record(study, &["--target", "null"]);
-    let job = jobs(&record).next().expect("a job");
+    let job = record.jobs().next().expect("a job");
     assert_eq!((job.pace.name(), ios(job, "read")), ("capped", 256));
     assert_eq!(job.requested_bytes_per_s, Some(4.0 * MIB as f64));
     assert!(job.elapsed_ns >= 240_000_000, "{}", job.elapsed_ns);
@@ -296,9 +296,9 @@ fn a_hundred_and_twenty_eight_jobs_lose_nothing() {
     );
     for study in [threads, &separate] {
         let record = stand.record(study, &["--target", stand.disk_text()]);
-        let total: u64 = jobs(&record).map(|job| job.accounting.completed).sum();
+        let total: u64 = record.jobs().map(|job| job.accounting.completed).sum();
         assert_eq!(total, 128 * 16);
-        let issued: u64 = jobs(&record).map(|job| job.accounting.issued).sum();
+        let issued: u64 = record.jobs().map(|job| job.accounting.issued).sum();
         assert_eq!(issued, total);
     }
     assert!(stand.left().is_empty());
@@ -343,7 +343,7 @@ fn only_reads_are_left_of_a_read_only_run() {
     let record = stand.record(TINY, &["--target", &file, "--read-only"]);
     let cases: BTreeSet<_> = record.measurements.iter().map(|m| m.case.clone()).collect();
     assert_eq!(cases, BTreeSet::from(["reads".to_owned()]));
-    assert!(jobs(&record).all(|job| ios(job, "write") == 0));
+    assert!(record.jobs().all(|job| ios(job, "write") == 0));
     assert!(fs::read(&file).expect("the file") == vec![7; MIB as usize]);
 
     let stand = Stand::new();

@@ -4,8 +4,8 @@ mod stand;
 
 use std::fs;
 
-use blocklab_record::{JobResult, Origin};
-use stand::{KIB, Stand, jobs};
+use blocklab_record::{JobResult, Origin, Record};
+use stand::{KIB, Stand};
 
 /// What two runs of the same seed must share.
 fn requests(job: &JobResult) -> Vec<(String, u64, u64)> {
@@ -34,7 +34,7 @@ fn the_same_seed_asks_for_the_same() {
     let (first, again, other) = (run("11"), run("11"), run("12"));
     assert_eq!(first.requested, again.requested);
     assert_ne!(first.requested.native, other.requested.native);
-    let all = |record| jobs(record).flat_map(requests).collect::<Vec<_>>();
+    let all = |record: &Record| record.jobs().flat_map(requests).collect::<Vec<_>>();
     assert_eq!(all(&first), all(&again));
     assert_ne!(all(&first), all(&other), "another draw of sizes");
     let drawn = stand.record(study, &["--target", "null"]);

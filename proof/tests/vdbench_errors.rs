@@ -53,10 +53,7 @@ fn so_many_errors_end_all_runs() {
     assert!(ran.out.contains("Starting RD=rd1;"), "{}", ran.out);
     assert!(!ran.out.contains("Starting RD=rd2;"), "{}", ran.out);
     let record = lab.store().load("latest").expect("the run was kept").record;
-    let jobs = record
-        .measurements
-        .iter()
-        .flat_map(|measurement| &measurement.jobs);
+    let jobs = record.jobs();
     let errors: u64 = jobs
         .flat_map(|job| &job.errors)
         .map(|error| error.count)

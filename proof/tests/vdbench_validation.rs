@@ -57,10 +57,7 @@ fn a_changed_sector_is_found() {
         }
     }
     let record = lab.store().load("latest").expect("the run was kept").record;
-    let jobs = record
-        .measurements
-        .iter()
-        .flat_map(|measurement| &measurement.jobs);
+    let jobs = record.jobs();
     let errors: Vec<_> = jobs.flat_map(|job| &job.errors).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(

@@ -305,7 +305,7 @@ fn command(record: &Record, file: &str) -> String {
 /// The permission that a run which writes needs. The command does not have it: a reader must decide
 /// on it.
 fn permission(record: &Record) -> Option<&'static str> {
-    let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
+    let jobs = record.jobs();
     let mut directions = jobs.flat_map(|job| job.directions.keys());
     let wrote = directions.any(|direction| [Direction::Write, Direction::Trim].contains(direction));
     // A scratch file is made for the run, and holds no data.

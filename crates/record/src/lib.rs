@@ -258,6 +258,12 @@ pub enum BadRecord {
 }
 
 impl Record {
+    /// All jobs, in the order in which they were measured.
+    pub fn jobs(&self) -> impl Iterator<Item = &JobResult> + Clone {
+        let measurements = self.measurements.iter();
+        measurements.flat_map(|measurement| &measurement.jobs)
+    }
+
     /// The record as JSON, indented, with a newline at the end.
     ///
     /// # Panics

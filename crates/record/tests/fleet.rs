@@ -69,7 +69,7 @@ fn histograms_are_those_of_all_operations() {
     let merged = merge(&hosts).expect("one load on two hosts");
     let all = |run: &Record| {
         let mut all = Histogram::new();
-        for job in run.measurements.iter().flat_map(|one| &one.jobs) {
+        for job in run.jobs() {
             for result in job.directions.values() {
                 all.merge(&result.service.histogram().expect("a histogram"));
             }

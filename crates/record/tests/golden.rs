@@ -159,7 +159,7 @@ fn a_newer_plan_is_refused_by_its_number() {
 fn the_histograms_of_golden_records_are_read() {
     for (path, text) in records(FORMAT) {
         let record = Record::from_json(&text).expect("a record");
-        let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
+        let jobs = record.jobs();
         let mut latencies = 0;
         for direction in jobs.flat_map(|job| job.directions.values()) {
             let all = [Some(&direction.service), direction.response.as_ref()];

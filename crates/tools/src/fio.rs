@@ -377,10 +377,7 @@ fn run_plan(
 
 /// Prints why jobs failed, and gives fio's exit code: the number of failed jobs, or 128 after a signal.
 fn exit_code(record: &Record) -> u8 {
-    let jobs = record
-        .measurements
-        .iter()
-        .flat_map(|measurement| &measurement.jobs);
+    let jobs = record.jobs();
     let mut complained = false;
     for job in jobs {
         if let Some(line) = not_begun(record, job).or_else(|| complaint(job)) {
@@ -439,10 +436,7 @@ const UNALIGNED: &str = "; direct I/O wants block sizes and offsets that are mul
 
 /// Number of jobs that an error or a hanging target ended, at most 255.
 fn failed_jobs(record: &Record) -> u8 {
-    let jobs = record
-        .measurements
-        .iter()
-        .flat_map(|measurement| &measurement.jobs);
+    let jobs = record.jobs();
     let failed = jobs.filter(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
     u8::try_from(failed.count()).unwrap_or(u8::MAX)
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use blocklab_advice::Need;
 use blocklab_findings::{Row, assess};
-use blocklab_record::{JobResult, PaceKind, Record};
+use blocklab_record::{PaceKind, Record};
 use blocklab_units::Bytes;
 use blocklab_workload::{Direction, Pattern};
 
@@ -50,7 +50,7 @@ pub fn need(record: &Record) -> Result<Taken> {
         .findings
         .iter()
         .any(|finding| finding.rule == "rate-missed");
-    let closed = jobs(record).any(|job| job.pace == PaceKind::Closed);
+    let closed = record.jobs().any(|job| job.pace == PaceKind::Closed);
     let mut remarks = vec![format!(
         "The need is that of run {}: the rate of its quickest random load, its largest throughput, \
          and the size of its target.",
@@ -72,10 +72,6 @@ pub fn need(record: &Record) -> Result<Taken> {
         at_least: closed || missed,
         remarks,
     })
-}
-
-fn jobs(record: &Record) -> impl Iterator<Item = &JobResult> {
-    record.measurements.iter().flat_map(|one| &one.jobs)
 }
 
 /// Whether no job of a case is sequential.

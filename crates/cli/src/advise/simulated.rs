@@ -118,7 +118,7 @@ fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
         let percentiles = response.map_or(&direction.service_ns, |response| &response.percentiles);
         percentiles.at("p99") as f64
     });
-    let jobs = record.measurements.iter().flat_map(|one| &one.jobs);
+    let jobs = record.jobs();
     Simulated {
         verdict: if why.is_empty() {
             Verdict::Carries

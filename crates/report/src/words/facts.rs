@@ -268,7 +268,7 @@ pub fn cloud(kind: &str) -> String {
 /// The engines that ran, in order of appearance: `io_uring, O_DIRECT`.
 fn engines(record: &Record) -> String {
     let mut seen: Vec<String> = Vec::new();
-    for job in record.measurements.iter().flat_map(|m| &m.jobs) {
+    for job in record.jobs() {
         let text = match job.direct {
             Some(true) => format!("{}, O_DIRECT", job.engine),
             Some(false) => format!("{}, buffered", job.engine),
@@ -542,7 +542,7 @@ pub fn failures(record: &Record) -> Vec<Failure<'_>> {
 
 /// What became of the operations of the whole run: the sum over all jobs of all measurements.
 pub fn accounting(record: &Record) -> Accounting {
-    let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
+    let jobs = record.jobs();
     let mut sum = Accounting::default();
     for one in jobs.map(|job| job.accounting) {
         sum.issued += one.issued;
