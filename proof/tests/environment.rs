@@ -10,7 +10,7 @@ use blocklab_findings::{Confidence, Finding, assess};
 use blocklab_record::Record;
 use stand::kernel::Loop;
 use stand::running::Running;
-use stand::{MIB, Stand};
+use stand::{MIB, Stand, short_then_long};
 
 /// Reads 16 MiB, each byte once.
 const READ: &str = r#"
@@ -119,23 +119,9 @@ const READ_ON_FOR_A_WHILE: &str = r#"
 #[test]
 fn a_program_that_was_stopped() {
     let stand = Stand::new();
-    let study = r#"
-        name = "two"
-        order = "grouped"
-        [[case]]
-        name = "short"
-        engine = "null"
-        targets = ["null"]
-        stop_bytes = "64KiB"
-        [[case]]
-        name = "long"
-        engine = "psync"
-        mix = "write"
-        size = "1MiB"
-        runtime = "24h"
-    "#;
+    let study = short_then_long("engine = \"psync\"\nmix = \"write\"");
     let mut command = stand.lab.command();
-    let words = ["run", stand.study(study), "--target", stand.disk_text()];
+    let words = ["run", stand.study(&study), "--target", stand.disk_text()];
     command.args(words);
     let mut running = Running::start(command);
     running.await_measurement();

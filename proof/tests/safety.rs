@@ -8,32 +8,7 @@ use std::os::unix::fs::symlink;
 
 use blocklab_record::{Status, Stopped};
 use stand::kernel::{Loop, Mount};
-use stand::{KIB, MIB, Stand, ios, jobs, skip, text, tool};
-
-/// Overwrites the first 64 KiB.
-const WRITE: &str = r#"
-    name = "write"
-    [[case]]
-    name = "write"
-    engine = "psync"
-    mix = "write"
-    pattern = "sequential"
-    block_size = "16KiB"
-    size = "64KiB"
-    stop_bytes = "64KiB"
-"#;
-
-/// Reads them.
-const READ: &str = r#"
-    name = "read"
-    [[case]]
-    name = "read"
-    engine = "psync"
-    pattern = "sequential"
-    block_size = "16KiB"
-    size = "64KiB"
-    stop_bytes = "64KiB"
-"#;
+use stand::{KIB, MIB, READ, Stand, WRITE, ios, skip, text, tool};
 
 /// The first 4 MiB of a file or device, far more than the loads here reach.
 fn head(target: &str) -> Vec<u8> {
@@ -57,7 +32,7 @@ fn is_spared(target: &str, reasons: &[&str], others: &[&str]) {
         stand.refused(WRITE, &["--target", target, &named], reasons);
     }
     let record = stand.record(READ, &["--target", target]);
-    let read = jobs(&record).map(|job| ios(job, "read")).sum::<u64>();
+    let read = record.jobs().map(|job| ios(job, "read")).sum::<u64>();
     assert_eq!(read, 4, "{target}");
     let after = head(target);
     assert!(before == after, "{target} was changed");
@@ -70,7 +45,7 @@ fn is_given_up(target: &str, name: &str) {
     let before = head(target);
     let named = format!("--destroy-data={name}");
     let record = stand.record(WRITE, &["--target", target, &named]);
-    let written = jobs(&record).map(|job| ios(job, "write")).sum::<u64>();
+    let written = record.jobs().map(|job| ios(job, "write")).sum::<u64>();
     assert_eq!(written, 4, "{target}");
     let after = head(target);
     let (load, beyond) = before.split_at(64 * KIB as usize);
@@ -117,7 +92,7 @@ fn a_name_lifts_the_refusal_of_one_thing_only() {
     }
     let both = [&given[..], &[&*names[1]]].concat();
     let record = stand.record(WRITE, &both);
-    assert_eq!(jobs(&record).map(|job| ios(job, "write")).sum::<u64>(), 4);
+    assert_eq!(record.jobs().map(|job| ios(job, "write")).sum::<u64>(), 4);
 }
 
 #[test]
@@ -315,7 +290,7 @@ fn a_target_that_fills_up_during_the_run() {
             why.contains("No space left on device (ENOSPC) on write"),
             "{engine}: {why}"
         );
-        let job = jobs(&record).next().expect("a job");
+        let job = record.jobs().next().expect("a job");
         assert_eq!(job.stopped, Stopped::Error, "{engine}");
         let written = ios(job, "write") * 64 * KIB;
         assert!((1..=8 * MIB).contains(&written), "{engine}: {written}");

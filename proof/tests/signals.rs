@@ -10,7 +10,7 @@ use blocklab_workload::Direction;
 use serde_json::Value;
 use stand::kernel::{Loop, Mount};
 use stand::running::{Ended, Running};
-use stand::{MIB, Stand, assert_sound, jobs, text, tool};
+use stand::{MIB, Stand, assert_sound, short_then_long, text, tool};
 
 /// Short passes without end: a signal comes at any moment of one.
 const ENDLESS: &str = r#"
@@ -25,26 +25,6 @@ const ENDLESS: &str = r#"
     mix = { read = 50, write = 50 }
     threads = 4
 "#;
-
-/// One short case, then one whose threads wait: `rest` makes them.
-fn then(rest: &str) -> String {
-    format!(
-        r#"
-        name = "two"
-        order = "grouped"
-        [[case]]
-        name = "short"
-        engine = "null"
-        targets = ["null"]
-        stop_bytes = "64KiB"
-        [[case]]
-        name = "long"
-        runtime = "24h"
-        size = "1MiB"
-        {rest}
-        "#
-    )
-}
 
 fn start(stand: &Stand, study: &str, target: &str) -> Running {
     let mut command = stand.lab.command();
@@ -115,7 +95,9 @@ fn a_signal_to_all_processes_of_a_command_is_one_signal() {
 /// Threads that sleep until the next arrival, an hour ahead.
 #[test]
 fn threads_that_wait_for_their_next_operation_are_woken() {
-    let study = then("engine = \"psync\"\nthreads = 128\nrate_iops = 0.03\narrivals = \"fixed\"");
+    let study = short_then_long(
+        "engine = \"psync\"\nthreads = 128\nrate_iops = 0.03\narrivals = \"fixed\"",
+    );
     end_second_case(&study, None, 128);
 }
 
@@ -123,7 +105,7 @@ fn threads_that_wait_for_their_next_operation_are_woken() {
 /// back many seconds later.
 #[test]
 fn a_slow_target_is_not_waited_for() {
-    let study = then("threads = 128\ndepth = 32\nmix = \"read\"\npattern = \"random\"");
+    let study = short_then_long("threads = 128\ndepth = 32\nmix = \"read\"\npattern = \"random\"");
     end_second_case(&study, Some("emu:sc1:500GiB"), 128);
 }
 
@@ -140,7 +122,7 @@ fn a_target_that_hangs_is_left_behind() {
         return;
     };
     let stand = Stand::new();
-    let study = then("engine = \"psync\"\nmix = \"write\"\nthreads = 128");
+    let study = short_then_long("engine = \"psync\"\nmix = \"write\"\nthreads = 128");
     let mut running = start(&stand, &study, text(mount.path()));
     running.await_measurement();
     running.await_workers(128);
@@ -158,7 +140,7 @@ fn a_target_that_hangs_is_left_behind() {
     drop(frozen);
     assert!(!words.contains("panicked"), "{words}");
     let record = assert_kept(&stand);
-    let long = jobs(&record).nth(1).expect("the case that was ended");
+    let long = record.jobs().nth(1).expect("the case that was ended");
     println!("{:?} {words}", long.accounting);
     assert_eq!(long.stopped, Stopped::Interrupted);
     assert!(long.accounting.in_flight > 0, "{:?}", long.accounting);
@@ -182,7 +164,7 @@ fn end_second_case(study: &str, target: Option<&str>, threads: usize) {
     let record = assert_interrupted(&stand, ended, &format!("{threads} threads"));
     assert_eq!(record.measurements[0].case, "short", "{study}");
     // A case that was ended before its first operation is not measured.
-    let Some(long) = jobs(&record).nth(1) else {
+    let Some(long) = record.jobs().nth(1) else {
         return;
     };
     println!("{:?}", long.accounting);

@@ -15,32 +15,7 @@ use std::time::Instant;
 use blocklab_proof::Said;
 use stand::kernel::{Loop, Mount};
 use stand::running::{PATIENCE, Running};
-use stand::{KIB, MIB, Stand, is_root, skip, text, tool};
-
-/// Overwrites 64 KiB.
-const WRITE: &str = r#"
-    name = "write"
-    [[case]]
-    name = "write"
-    engine = "psync"
-    mix = "write"
-    pattern = "sequential"
-    block_size = "16KiB"
-    size = "64KiB"
-    stop_bytes = "64KiB"
-"#;
-
-/// Reads them.
-const READ: &str = r#"
-    name = "read"
-    [[case]]
-    name = "read"
-    engine = "psync"
-    pattern = "sequential"
-    block_size = "16KiB"
-    size = "64KiB"
-    stop_bytes = "64KiB"
-"#;
+use stand::{KIB, MIB, READ, Stand, WRITE, is_root, skip, text, tool};
 
 /// Writes until it is ended.
 const LONG: &str = r#"

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use blocklab_proof::Said;
 use stand::kernel::Loop;
 use stand::running::Running;
-use stand::{KIB, MIB, Stand};
+use stand::{KIB, MIB, Stand, short_then_long};
 
 /// Overwrites the first MiB.
 const WRITE: &str = r#"
@@ -193,24 +193,10 @@ fn what_was_not_written_to_stays_unknown() {
 fn an_interrupted_run_is_known_and_a_killed_one_is_not() {
     let Some(disk) = disk(0, &[]) else { return };
     let stand = Stand::new();
-    let study = r#"
-        name = "two"
-        order = "grouped"
-        [[case]]
-        name = "short"
-        engine = "null"
-        targets = ["null"]
-        stop_bytes = "64KiB"
-        [[case]]
-        name = "long"
-        engine = "psync"
-        mix = "write"
-        runtime = "24h"
-        size = "1MiB"
-    "#;
+    let study = short_then_long("engine = \"psync\"\nmix = \"write\"");
     for signal in ["INT", "KILL"] {
         let mut command = stand.lab.command();
-        command.args(["run", stand.study(study), "--target", disk.path()]);
+        command.args(["run", stand.study(&study), "--target", disk.path()]);
         let mut running = Running::start(command);
         running.await_measurement();
         running.await_writes(MIB);

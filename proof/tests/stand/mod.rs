@@ -18,6 +18,51 @@ use tempfile::TempDir;
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 
+/// Overwrites the first 64 KiB.
+pub const WRITE: &str = r#"
+    name = "write"
+    [[case]]
+    name = "write"
+    engine = "psync"
+    mix = "write"
+    pattern = "sequential"
+    block_size = "16KiB"
+    size = "64KiB"
+    stop_bytes = "64KiB"
+"#;
+
+/// Reads them.
+pub const READ: &str = r#"
+    name = "read"
+    [[case]]
+    name = "read"
+    engine = "psync"
+    pattern = "sequential"
+    block_size = "16KiB"
+    size = "64KiB"
+    stop_bytes = "64KiB"
+"#;
+
+/// A short case, then one that lasts for a day; `keys` are those of the long one.
+pub fn short_then_long(keys: &str) -> String {
+    format!(
+        r#"
+        name = "two"
+        order = "grouped"
+        [[case]]
+        name = "short"
+        engine = "null"
+        targets = ["null"]
+        stop_bytes = "64KiB"
+        [[case]]
+        name = "long"
+        runtime = "24h"
+        size = "1MiB"
+        {keys}
+        "#
+    )
+}
+
 /// A lab, and a folder that is measured. Both are removed with the value.
 pub struct Stand {
     pub lab: Lab,
@@ -128,12 +173,6 @@ pub fn text(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-/// All jobs of a record, in the order in which they were measured.
-pub fn jobs(record: &Record) -> impl Iterator<Item = &JobResult> {
-    let measurements = record.measurements.iter();
-    measurements.flat_map(|measurement| &measurement.jobs)
-}
-
 /// Completed operations of a direction.
 pub fn ios(job: &JobResult, direction: &str) -> u64 {
     let mut all = job.directions.iter();
@@ -145,7 +184,7 @@ pub fn ios(job: &JobResult, direction: &str) -> u64 {
 /// histograms.
 #[track_caller]
 pub fn assert_sound(record: &Record) {
-    for job in jobs(record) {
+    for job in record.jobs() {
         let census = job.accounting;
         assert!(census.balances(), "{}: {census:?}", job.name);
         let counted: u64 = job.directions.values().map(|direction| direction.ios).sum();
