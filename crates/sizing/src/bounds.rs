@@ -39,7 +39,7 @@ enum Work {
 }
 
 /// A rate, and how far what has come is ahead of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Gate {
     /// Time of one unit. It and the others have [`PLACES`] binary places below a nanosecond.
     step: u64,
@@ -185,11 +185,7 @@ impl Gates {
         });
         let gate = Gate {
             step: (step(limiter.per_second) + 0.5) as u64,
-            due: 0,
-            longest: 0,
-            longest_at: 0,
-            longest_from: 0,
-            queue_from: 0,
+            ..Gate::default()
         };
         let mut groups = self.groups.iter_mut();
         let same = groups.find(|group| {

@@ -188,6 +188,7 @@ const DIRECTIONS: [Direction; 4] = [
 ];
 
 /// Collects the statistics of operations that are added in order of time.
+#[derive(Default)]
 pub struct Characterizer {
     counts: [Counts; 4],
     by_device: Vec<u64>,
@@ -204,15 +205,8 @@ impl Characterizer {
     /// `with_reuse`: whether hit rates of caches are calculated, which takes longer.
     pub fn new(with_reuse: bool) -> Self {
         Self {
-            counts: Default::default(),
-            by_device: Vec::new(),
-            bursts: Bursts::default(),
-            space: Space::default(),
             reuse: with_reuse.then(Distances::default),
-            flight: Flight::default(),
-            profile: Profile::default(),
-            map: Mapping::default(),
-            last_ns: 0,
+            ..Self::default()
         }
     }
 

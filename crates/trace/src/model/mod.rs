@@ -158,6 +158,7 @@ impl Part {
 }
 
 /// The counts of the second pass.
+#[derive(Default)]
 struct Parts {
     /// Indexed by phase, then by steady or burst, then by random or sequential.
     parts: Vec<[[Part; 2]; 2]>,
@@ -174,10 +175,7 @@ impl Parts {
     fn new(phases: usize) -> Self {
         Self {
             parts: vec![Default::default(); phases],
-            streams: Streams::default(),
-            heat: Heat::default(),
-            sequential: Space::default(),
-            syncs: 0,
+            ..Self::default()
         }
     }
 
