@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use blocklab_catalog::{Catalog, Host, HostClass, Hosts};
-use blocklab_device::{Accounting, DeviceSpec, InstanceSpec, Layout, LimitKind, VolumeSpec};
+use blocklab_device::{Accounting, DeviceSpec, InstanceSpec, LimitKind, VolumeSpec};
 use blocklab_units::Bytes;
 
 use crate::need::Need;
@@ -222,11 +222,9 @@ fn alone(granted: InstanceSpec, accounting: Accounting, is_striped: bool) -> Dev
         accounting,
         ..VolumeSpec::new("any", Bytes::GIB)
     };
+    let volumes = vec![volume; if is_striped { 2 } else { 1 }];
     DeviceSpec {
-        name: String::new(),
-        volumes: vec![volume; if is_striped { 2 } else { 1 }],
-        layout: Layout::default(),
         instance: Some(granted),
-        faults: Vec::new(),
+        ..DeviceSpec::new("", volumes)
     }
 }

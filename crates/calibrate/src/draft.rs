@@ -1,8 +1,8 @@
 //! In: what is known of reads and of writes. Out: a device of the model.
 
 use blocklab_device::{
-    Accounting, Cap, Covers, DeviceSpec, Latency, Layout, Origin, Programs, Rate, Saturation,
-    Service, Spread, VolumeSpec, predict,
+    Accounting, Cap, Covers, DeviceSpec, Latency, Origin, Programs, Rate, Saturation, Service,
+    Spread, VolumeSpec, predict,
 };
 use blocklab_units::{Bytes, Nanos, count};
 
@@ -88,7 +88,7 @@ impl Draft<'_> {
             service: Some(self.service()),
             ..VolumeSpec::new(&kind, capacity)
         };
-        alone(name, volume)
+        DeviceSpec::new(&name, vec![volume])
     }
 
     /// A device for predictions, large enough for all of them.
@@ -150,7 +150,7 @@ impl Draft<'_> {
             service: Some(self.service()),
             ..VolumeSpec::new("disk", Bytes(1 << 40))
         };
-        let predicted = predict(&alone(String::new(), volume), load.steady());
+        let predicted = predict(&DeviceSpec::new("", vec![volume]), load.steady());
         predicted.map_or(f64::INFINITY, |predicted| predicted.sustained().iops)
     }
 
@@ -215,17 +215,6 @@ impl Draft<'_> {
         } else {
             Origin::assumed("not measured: as the other direction")
         }
-    }
-}
-
-/// A device of this volume alone, without an instance.
-fn alone(name: String, volume: VolumeSpec) -> DeviceSpec {
-    DeviceSpec {
-        name,
-        volumes: vec![volume],
-        layout: Layout::default(),
-        instance: None,
-        faults: Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The device of an address while it is put together: its volume, its machine, what is bought, and the
 //! remarks that come up on the way.
 
-use blocklab_device::{DeviceSpec, InstanceSpec, Layout, Limit, VolumeSpec};
+use blocklab_device::{DeviceSpec, InstanceSpec, Limit, VolumeSpec};
 
 use crate::cost::Purchase;
 use crate::remarks::Remark;
@@ -23,11 +23,8 @@ pub(crate) struct Draft {
 /// A machine that nothing is attached to.
 pub(crate) fn without_volumes(name: String, instance: Option<InstanceSpec>) -> DeviceSpec {
     DeviceSpec {
-        name,
-        volumes: Vec::new(),
-        layout: Layout::default(),
         instance,
-        faults: Vec::new(),
+        ..DeviceSpec::new(&name, Vec::new())
     }
 }
 
@@ -47,12 +44,10 @@ impl Draft {
 
     /// The device that it is so far, without a name.
     pub(crate) fn spec(&self) -> DeviceSpec {
+        let volumes = vec![self.volume.clone(); self.volumes];
         DeviceSpec {
-            name: String::new(),
-            volumes: vec![self.volume.clone(); self.volumes],
-            layout: Layout::default(),
             instance: self.instance.clone(),
-            faults: Vec::new(),
+            ..DeviceSpec::new("", volumes)
         }
     }
 }

@@ -220,6 +220,16 @@ impl Service {
         }
     }
 
+    /// A medium that always takes this time.
+    pub fn constant(time: Nanos) -> Self {
+        let latency = Latency {
+            base: time,
+            per_kib_ns: 0.0,
+            origin: Origin::Given,
+        };
+        Self::even(latency, Spread::NONE)
+    }
+
     /// The service with a physical maximum.
     #[must_use]
     pub fn saturating_at(mut self, read_iops: f64, write_iops: f64, origin: Origin) -> Self {

@@ -24,6 +24,19 @@ pub struct DeviceSpec {
     pub faults: Vec<FaultSpec>,
 }
 
+impl DeviceSpec {
+    /// Volumes one behind the other, without an instance and without faults.
+    pub fn new(name: &str, volumes: Vec<VolumeSpec>) -> Self {
+        Self {
+            name: name.to_owned(),
+            volumes,
+            layout: Layout::default(),
+            instance: None,
+            faults: Vec::new(),
+        }
+    }
+}
+
 /// How the offsets of a device fall on its volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -349,6 +362,15 @@ pub struct Spread {
     pub tail: Option<Tail>,
     /// Evidence.
     pub origin: Origin,
+}
+
+impl Spread {
+    /// No scatter: an operation always takes its mean.
+    pub const NONE: Self = Self {
+        sigma: 0.0,
+        tail: None,
+        origin: Origin::Given,
+    };
 }
 
 /// Rare slow operations: a second lognormal.

@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use blocklab_device::{
-    Accounting, Cap, Covers, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Origin,
-    Rate as Sold, Service, Spread as Scatter, VolumeSpec,
+    Accounting, Cap, DeviceSpec, FaultKind, FaultSpec, Latency, Origin, Rate as Sold, Service,
+    Spread as Scatter, VolumeSpec,
 };
 use blocklab_record::{ErrorKind, JobResult, Stopped};
 use blocklab_units::Bytes;
@@ -35,33 +35,18 @@ fn network_ssd() -> Service {
 /// A gp3-like volume of this many IOPS, with a bucket of 20 ms.
 fn volume(iops: f64) -> DeviceSpec {
     let cap = Cap {
-        name: "operations".to_owned(),
-        covers: Covers::All,
-        rate: Sold::Iops(iops),
         bucket: Nanos::from_millis(20),
-        refill_share: 1.0,
-        peak: None,
-        origin: Origin::Given,
+        ..Cap::new("operations", Sold::Iops(iops), Origin::Given)
     };
     let volume = VolumeSpec {
-        kind: "gp3".to_owned(),
-        capacity: Bytes(1 << 40),
         accounting: Accounting::Merged {
             unit: Bytes(256 << 10),
         },
         caps: vec![cap],
-        credits: Vec::new(),
         service: Some(network_ssd()),
-        queue_depth: None,
-        network: None,
+        ..VolumeSpec::new("gp3", Bytes(1 << 40))
     };
-    DeviceSpec {
-        name: "test".to_owned(),
-        volumes: vec![volume],
-        layout: Layout::default(),
-        instance: None,
-        faults: Vec::new(),
-    }
+    DeviceSpec::new("test", vec![volume])
 }
 
 fn target(spec: &DeviceSpec, simulated: bool) -> (Model, TargetFile) {

@@ -150,7 +150,7 @@ tables! {
             "a read that continues a recent one while others came between";
         "interleaved_write" interleaved_write: Option<Latency>, optional,
             "a write that continues a recent one while others came between";
-        "spread" spread: Spread, or(Spread { sigma: 0.0, tail: None, origin: Origin::Given }, "none"),
+        "spread" spread: Spread, or(Spread::NONE, "none"),
             "how latencies scatter around their mean";
         "saturation" saturation: Option<Saturation>, optional,
             "a medium that approaches its physical maximum gradually";

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::terminal;
-use blocklab_device::{Device, DeviceSpec, Latency, Layout, Origin, Service, Spread, VolumeSpec};
+use blocklab_device::{Device, DeviceSpec, Service, VolumeSpec};
 use blocklab_driver::{Backing, Control, Run, TargetFile, simulate};
 use blocklab_native as native;
 use blocklab_report::fields;
@@ -137,24 +137,9 @@ fn run_study(text: &str, bytes: u64) -> Result<Character> {
 
 /// A volume of this size that always takes the same time.
 fn unlimited(bytes: u64) -> DeviceSpec {
-    let latency = Latency {
-        base: LATENCY,
-        per_kib_ns: 0.0,
-        origin: Origin::Given,
+    let volume = VolumeSpec {
+        service: Some(Service::constant(LATENCY)),
+        ..VolumeSpec::new("unlimited", Bytes(bytes))
     };
-    let spread = Spread {
-        sigma: 0.0,
-        tail: None,
-        origin: Origin::Given,
-    };
-    DeviceSpec {
-        name: "without limits".to_owned(),
-        volumes: vec![VolumeSpec {
-            service: Some(Service::even(latency, spread)),
-            ..VolumeSpec::new("unlimited", Bytes(bytes))
-        }],
-        layout: Layout::default(),
-        instance: None,
-        faults: Vec::new(),
-    }
+    DeviceSpec::new("without limits", vec![volume])
 }

@@ -145,14 +145,9 @@ mod tests {
 
     /// A disk of 1,000 IOPS and 2 ms behind a cache of 4,000 IOPS and 100 µs.
     fn device(hit_share: f64, writes_back: Option<Bytes>) -> Device {
-        let spread = Spread {
-            sigma: 0.0,
-            tail: None,
-            origin: Origin::Given,
-        };
         let volume = VolumeSpec {
             caps: vec![Cap::new("disk", Rate::Iops(1000.0), Origin::Given)],
-            service: Some(Service::even(latency(2000), spread)),
+            service: Some(Service::even(latency(2000), Spread::NONE)),
             ..VolumeSpec::new("disk", Bytes::GIB)
         };
         let spec = DeviceSpec {

@@ -272,11 +272,7 @@ mod tests {
             stream_write: None,
             interleaved_read: Some(line(120_000, 5_000.0)),
             interleaved_write: None,
-            spread: Spread {
-                sigma: 0.0,
-                tail: None,
-                origin: Origin::Given,
-            },
+            spread: Spread::NONE,
             saturation: None,
             programs: None,
         }

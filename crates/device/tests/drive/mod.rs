@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use blocklab_device::{Accounting, Latency, Layout, Service, Spread, VolumeSpec};
+use blocklab_device::{Accounting, Latency, Service, Spread, VolumeSpec};
 use blocklab_device::{Cap, Covers, Device, DeviceSpec, Direction, Io, Load, Origin, Rate};
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
@@ -148,17 +148,7 @@ pub fn cap(rate: Rate) -> Cap {
 
 /// A medium that always takes the same time.
 pub fn constant(nanos: u64) -> Service {
-    let latency = Latency {
-        base: Nanos(nanos),
-        per_kib_ns: 0.0,
-        origin: Origin::Given,
-    };
-    let spread = Spread {
-        sigma: 0.0,
-        tail: None,
-        origin: Origin::Given,
-    };
-    Service::even(latency, spread)
+    Service::constant(Nanos(nanos))
 }
 
 pub fn volume(gib: u64, service: Service) -> VolumeSpec {
@@ -175,11 +165,5 @@ pub fn volume(gib: u64, service: Service) -> VolumeSpec {
 }
 
 pub fn device(volumes: Vec<VolumeSpec>) -> DeviceSpec {
-    DeviceSpec {
-        name: "test".to_owned(),
-        volumes,
-        layout: Layout::default(),
-        instance: None,
-        faults: Vec::new(),
-    }
+    DeviceSpec::new("test", volumes)
 }

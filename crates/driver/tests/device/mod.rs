@@ -1,7 +1,7 @@
 //! A modelled volume for tests: that of an SSD in a cloud, without limits.
 
 use blocklab_device::{
-    Accounting, Device, DeviceSpec, FaultSpec, Latency, Layout, Origin, Service, Spread, VolumeSpec,
+    Accounting, Device, DeviceSpec, FaultSpec, Latency, Origin, Service, Spread, VolumeSpec,
 };
 use blocklab_driver::{Backing, TargetFile};
 use blocklab_targets::Model;
@@ -24,23 +24,15 @@ fn network_ssd() -> Service {
 
 pub fn with(faults: Vec<FaultSpec>) -> Model {
     let volume = VolumeSpec {
-        kind: "gp3".to_owned(),
-        capacity: Bytes(1 << 30),
         accounting: Accounting::Merged {
             unit: Bytes(256 << 10),
         },
-        caps: Vec::new(),
-        credits: Vec::new(),
         service: Some(network_ssd()),
-        queue_depth: None,
-        network: None,
+        ..VolumeSpec::new("gp3", Bytes(1 << 30))
     };
     let spec = DeviceSpec {
-        name: "test".to_owned(),
-        volumes: vec![volume],
-        layout: Layout::default(),
-        instance: None,
         faults,
+        ..DeviceSpec::new("test", vec![volume])
     };
     Model::new(Device::new(&spec, 1).expect("a device"))
 }

@@ -28,15 +28,10 @@ fn spec(iops: f64, bursts: bool) -> VolumeSpec {
         full_again: None,
         origin: Origin::Given,
     };
-    let spread = Spread {
-        sigma: 0.0,
-        tail: None,
-        origin: Origin::Given,
-    };
     VolumeSpec {
         caps: vec![Cap::new("IOPS", Rate::Iops(iops), Origin::Given)],
         credits: if bursts { vec![credit] } else { Vec::new() },
-        service: Some(Service::even(latency, spread)),
+        service: Some(Service::even(latency, Spread::NONE)),
         ..VolumeSpec::new("test", Bytes(1 << 30))
     }
 }
