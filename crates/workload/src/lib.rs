@@ -20,6 +20,7 @@ mod pool;
 mod preconditioning;
 pub mod publication;
 mod route;
+mod skew;
 mod stream;
 mod target;
 mod targets;

@@ -8,6 +8,7 @@ use blocklab_random::{Permutation, Stream, Zipf};
 
 use crate::gaps::Gaps;
 use crate::preconditioning::Preconditioning;
+use crate::skew::{Skew, at_share};
 use crate::{Invalid, Pattern, Region, Spread};
 
 /// A stretch of a target, in bytes.
@@ -102,22 +103,14 @@ enum Law {
     /// Every piece once, by operations of several sizes that are cut before a taken piece.
     Pieces(Gaps),
     PercentRandom(u64),
-    /// `order` maps a rank to a grain, and `shift` moves the first rank to a given grain.
-    Zipf {
-        zipf: Zipf,
+    /// By rank: `order` maps a rank to a grain, and `shift` moves the first rank to a given grain.
+    Ranked {
+        skew: Skew,
         order: Permutation,
         shift: u64,
     },
-    Pareto {
-        power: f64,
-        order: Permutation,
-        shift: u64,
-    },
-    /// Both are shares of the extent.
-    Normal {
-        deviation: f64,
-        middle: f64,
-    },
+    /// Around a grain.
+    Around(Skew),
     Zones(Vec<ZoneEdge>),
     /// Numbers of blocks; each round begins behind the one before if it `moves_on`.
     Listed {
@@ -176,10 +169,10 @@ impl Places {
         let grains = self.grains;
         let wanted = (center * grains as f64) as u64;
         match &mut self.law {
-            Law::Zipf { order, shift, .. } | Law::Pareto { order, shift, .. } => {
+            Law::Ranked { order, shift, .. } => {
                 *shift = wanted + grains - Permutation::position(order, 0);
             }
-            Law::Normal { middle, .. } => *middle = center,
+            Law::Around(Skew::Normal { middle, .. }) => *middle = center,
             _ => {}
         }
         self
@@ -412,20 +405,15 @@ impl Law {
             Pattern::PercentRandom(percent) => {
                 Self::PercentRandom(u64::MAX / 100 * u64::from(*percent))
             }
-            Pattern::Zipf { theta } => Self::Zipf {
-                order: Permutation::new(grains, chance),
-                zipf: Zipf::new(grains, *theta),
-                shift: 0,
-            },
-            Pattern::Pareto { h } => Self::Pareto {
-                power: libm::log(*h) / libm::log(1.0 - h),
-                order: Permutation::new(grains, chance),
-                shift: 0,
-            },
-            Pattern::Normal { deviation_percent } => Self::Normal {
+            Pattern::Zipf { theta } => {
+                let zipf = Zipf::new(grains, *theta);
+                Self::ranked(Skew::Zipf(zipf), grains, chance)
+            }
+            Pattern::Pareto { h } => Self::ranked(Skew::pareto(*h), grains, chance),
+            Pattern::Normal { deviation_percent } => Self::Around(Skew::Normal {
                 deviation: deviation_percent / 100.0,
                 middle: 0.5,
-            },
+            }),
             Pattern::Zones(zones) => Self::Zones(edges(zones)),
             Pattern::Listed { blocks, moves_on } => Self::Listed {
                 blocks: blocks.clone(),
@@ -442,23 +430,21 @@ impl Law {
         }
     }
 
+    fn ranked(skew: Skew, grains: u64, chance: &mut Stream) -> Self {
+        Self::Ranked {
+            skew,
+            order: Permutation::new(grains, chance),
+            shift: 0,
+        }
+    }
+
     /// Draws the index of a grain by a law that remembers nothing.
     fn draw(&self, grains: u64, chance: &mut Stream) -> u64 {
         match self {
-            Self::Zipf { zipf, order, shift } => {
-                (order.position(zipf.draw(chance)) + shift) % grains
+            Self::Ranked { skew, order, shift } => {
+                (order.position(skew.draw(grains, chance)) + shift) % grains
             }
-            Self::Pareto {
-                power,
-                order,
-                shift,
-            } => {
-                let rank = grain_at(libm::pow(chance.unit(), *power), grains);
-                (order.position(rank) + shift) % grains
-            }
-            Self::Normal { deviation, middle } => {
-                grain_at(around(*middle, *deviation, chance), grains)
-            }
+            Self::Around(skew) => skew.draw(grains, chance),
             Self::Zones(edges) => {
                 let pick = chance.unit();
                 // Rounding may leave the last edge a little below 1.
@@ -468,29 +454,9 @@ impl Law {
                     .or(edges.last())
                     .expect("a checked job has at least one zone");
                 let width = zone.space_end - zone.space_start;
-                grain_at(zone.space_start + chance.unit() * width, grains)
+                at_share(zone.space_start + chance.unit() * width, grains)
             }
             _ => chance.below(grains),
-        }
-    }
-}
-
-/// The grain at this share of all grains.
-#[inline]
-fn grain_at(share: f64, grains: u64) -> u64 {
-    ((share * grains as f64) as u64).min(grains - 1)
-}
-
-/// A normally distributed share of the whole around this middle. A share beyond an end wraps to the
-/// other one, except around the middle of the whole, where it is drawn again.
-pub(crate) fn around(middle: f64, deviation: f64, chance: &mut Stream) -> f64 {
-    loop {
-        let share = middle + deviation * chance.normal();
-        if (0.0..1.0).contains(&share) {
-            return share;
-        }
-        if middle != 0.5 {
-            return share.rem_euclid(1.0);
         }
     }
 }

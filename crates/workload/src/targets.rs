@@ -3,7 +3,7 @@
 use blocklab_random::{Stream, Zipf};
 
 use crate::few::Few;
-use crate::place::around;
+use crate::skew::Skew;
 use crate::{Job, Spread, TargetOrder};
 
 /// The order over the targets of one thread.
@@ -35,19 +35,10 @@ enum Law {
         /// The bytes left in the current one.
         left: u64,
     },
-    /// `first` is the target of the first rank.
-    Zipf {
-        zipf: Zipf,
+    /// `first` is the target of the index 0.
+    Skewed {
+        skew: Skew,
         first: usize,
-    },
-    Pareto {
-        power: f64,
-        first: usize,
-    },
-    /// Both are shares of the list.
-    Normal {
-        deviation: f64,
-        middle: f64,
     },
 }
 
@@ -66,17 +57,20 @@ impl Targets {
                 let left = lengths.first().copied().unwrap_or(0);
                 Law::OneByOne { lengths, left }
             }
-            TargetOrder::Zipf { theta } => Law::Zipf {
-                zipf: Zipf::new(count as u64, theta),
+            TargetOrder::Zipf { theta } => Law::Skewed {
+                skew: Skew::Zipf(Zipf::new(count as u64, theta)),
                 first,
             },
-            TargetOrder::Pareto { h } => Law::Pareto {
-                power: libm::log(h) / libm::log(1.0 - h),
+            TargetOrder::Pareto { h } => Law::Skewed {
+                skew: Skew::pareto(h),
                 first,
             },
-            TargetOrder::Normal { deviation_percent } => Law::Normal {
-                deviation: deviation_percent / 100.0,
-                middle: job.target_center.unwrap_or(0.5),
+            TargetOrder::Normal { deviation_percent } => Law::Skewed {
+                skew: Skew::Normal {
+                    deviation: deviation_percent / 100.0,
+                    middle: job.target_center.unwrap_or(0.5),
+                },
+                first: 0,
             },
         };
         // A job that ends by time alone begins a covered target again at once.
@@ -158,16 +152,8 @@ impl Targets {
             Law::InTurn => (self.current + 1) % self.count,
             Law::Uniform => self.chance.below(count) as usize,
             Law::OfFew(few) => (few.next(self.current, &mut self.chance)).unwrap_or(self.current),
-            Law::Zipf { zipf, first } => {
-                (zipf.draw(&mut self.chance) as usize + *first) % self.count
-            }
-            Law::Pareto { power, first } => {
-                let rank = target_at(libm::pow(self.chance.unit(), *power), self.count);
-                (rank + *first) % self.count
-            }
-            Law::Normal { deviation, middle } => {
-                let share = around(*middle, *deviation, &mut self.chance);
-                target_at(share, self.count)
+            Law::Skewed { skew, first } => {
+                (skew.draw(count, &mut self.chance) as usize + *first) % self.count
             }
             Law::OneByOne { lengths, left } => {
                 // Here a target's turn is counted in bytes.
@@ -183,11 +169,6 @@ impl Targets {
         };
         self.current
     }
-}
-
-/// The target at this share of the list.
-fn target_at(share: f64, count: usize) -> usize {
-    ((share * count as f64) as usize).min(count - 1)
 }
 
 #[cfg(test)]
