@@ -139,6 +139,12 @@ impl Row {
         let all = self.directions.iter();
         all.filter(|direction| direction.direction != Direction::Sync)
     }
+
+    /// Operations a second in all directions, syncs included.
+    pub fn iops_with_syncs(&self) -> f64 {
+        let all = self.directions.iter();
+        all.map(|direction| direction.iops.value).sum()
+    }
 }
 
 /// How severe a finding is.

@@ -15,17 +15,6 @@ pub struct HostRow {
     pub row: Row,
 }
 
-impl HostRow {
-    /// Operations a second in all directions.
-    pub fn iops(&self) -> f64 {
-        self.row
-            .directions
-            .iter()
-            .map(|direction| direction.iops.value)
-            .sum()
-    }
-}
-
 /// A row for each host that took part in a case, in the order of the fleet; none where the run is of
 /// one host.
 pub fn host_rows(record: &Record, case: &str) -> Vec<HostRow> {

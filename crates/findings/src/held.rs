@@ -244,7 +244,7 @@ fn used_limit<'a>(
     }
     // The model counts the ramp too: its units are brought to the rate of the measured time. Of the
     // operations that came to it, syncs are some.
-    let measured = case.iops_with_syncs() / (ios / elapsed);
+    let measured = case.row.iops_with_syncs() / (ios / elapsed);
     Some(UsedLimit {
         limit,
         targets: &one.targets,

@@ -170,15 +170,6 @@ impl<'a> CaseView<'a> {
         self.row.moved().map(|moved| moved.iops.value).sum()
     }
 
-    /// The same, and the syncs with them.
-    pub fn iops_with_syncs(&self) -> f64 {
-        self.row
-            .directions
-            .iter()
-            .map(|direction| direction.iops.value)
-            .sum()
-    }
-
     /// The throughput as the tables show it.
     pub fn bytes_per_s(&self) -> f64 {
         self.row.moved().map(|moved| moved.bytes_per_s.value).sum()
@@ -199,7 +190,7 @@ impl<'a> CaseView<'a> {
     pub fn latency_ns(&self) -> f64 {
         let directions = self.row.directions.iter();
         let sum = directions.map(|direction| direction.iops.value * direction.mean_ns.value);
-        sum.sum::<f64>() / self.iops_with_syncs().max(f64::MIN_POSITIVE)
+        sum.sum::<f64>() / self.row.iops_with_syncs().max(f64::MIN_POSITIVE)
     }
 
     /// Operations in flight on average, by Little's law: sum of latencies over time.

@@ -7,7 +7,7 @@ use blocklab_record::{Environment, FleetPass, Record};
 use blocklab_stats::{Histogram, median};
 use blocklab_workload::Direction;
 
-use crate::fleet::{HostRow, alone, host_rows};
+use crate::fleet::{alone, host_rows};
 use crate::hit::{critical, info, of_run, per_case, warning};
 use crate::rows::summed;
 use crate::statement::{delay, listed, percent as share_of, word};
@@ -163,12 +163,15 @@ pub(super) fn straggler(cases: &Cases<'_>) -> Vec<Finding> {
             return None;
         }
         let hosts = host_rows(cases.record, case.name);
-        let rates: Vec<f64> = hosts.iter().map(HostRow::iops).collect();
+        let rates: Vec<f64> = hosts
+            .iter()
+            .map(|host| host.row.iops_with_syncs())
+            .collect();
         let usual = median(&rates);
         let away: Vec<f64> = rates.iter().map(|rate| (rate - usual).abs()).collect();
         let spread = median(&away);
-        let slowest = hosts.iter().min_by(|a, b| a.iops().total_cmp(&b.iops()))?;
-        let rate = slowest.iops();
+        let by_rate = hosts.iter().zip(rates);
+        let (slowest, rate) = by_rate.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
         // Medians instead of mean and deviation: in a few hosts the straggler itself would widen those.
         let is_far = QUARTER * (usual - rate) > FAR * spread;
         (hosts.len() >= FEW && rate < usual * NEAR && is_far).then(|| {
