@@ -50,7 +50,7 @@ pub struct Chosen {
     pub simulated: Vec<Simulated>,
     /// Cheaper ones that meet the need by their limits and failed in their simulation.
     pub passed_over: Vec<Refused>,
-    /// What stands in its way where nothing carries the need.
+    /// What stands in its way where nothing has_answer the need.
     pub why_not: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Advice {
     pub chosen: Vec<Chosen>,
     /// Cheaper ones that are not advised, by reason.
     pub refused: Vec<Refused>,
-    /// Types of which nothing carries the need, and what their largest lacks.
+    /// Types of which nothing has_answer the need, and what their largest lacks.
     pub lacking: Vec<(String, String)>,
     /// Types and machines that carry it and have no price.
     pub unpriced: Vec<String>,
@@ -123,8 +123,8 @@ pub fn advise<E>(
     let neighbours = simulations.neighbours(question, &best, &found.ranked)?;
     let mut chosen = simulations.others(question, &best)?;
     chosen.insert(0, best);
-    let carries = chosen[0].finalist.is_some();
-    let front = if carries {
+    let has_answer = chosen[0].finalist.is_some();
+    let front = if has_answer {
         front(market, question)
     } else {
         Vec::new()
@@ -133,7 +133,7 @@ pub fn advise<E>(
     let others = under_other_terms.chain(neighbours.iter().map(|(finalist, _)| finalist));
     Ok(Advice {
         beside: beside(&front, others, question),
-        more: if carries {
+        more: if has_answer {
             more(market, question, price)
         } else {
             Vec::new()

@@ -131,6 +131,7 @@ impl Need {
     /// The sequential loads in large operations that it stands for: for each direction that occurs in
     /// its mix, one stream of that direction alone.
     pub fn streams(&self) -> Vec<Load> {
+        // A share of 0 or 100 is a load of one direction; any other, or none, is one of both.
         let shares = [100, 0].into_iter().filter(|percent| {
             let only = self.read_percent.filter(|share| share % 100 == 0);
             only.is_none_or(|only| only == *percent)

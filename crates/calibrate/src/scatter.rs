@@ -99,6 +99,7 @@ impl Sums {
     /// median of the cell, so that cells of different latency can be added.
     fn add(&mut self, cell: &Cell, body: &Body) {
         let before = self.share;
+        // A body narrower than two buckets is one of two: its neighbour is no tail.
         let far = body.median * (FAR * body.sigma.max(2.0 * FINEST)).exp();
         for (ns, count) in cell.histogram.bins() {
             let share = count as f64 / cell.count as f64;

@@ -95,7 +95,7 @@ impl Catalog {
         hosts
     }
 
-    /// The machine that an address would name so; `None`: there is no such one.
+    /// The machine of this name in addresses, of any generation; `None`: there is none.
     pub fn host(&self, vendor: &str, region: &str, name: &str) -> Option<Host> {
         let all = Hosts {
             previous: true,

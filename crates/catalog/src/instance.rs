@@ -137,14 +137,15 @@ impl Catalog {
         let whole_family = format!("{}.*", family(name));
         let mut rows = table.rows_of(name).chain(table.rows_of(&whole_family));
         let (value, row) = rows.find_map(|row| Some((row.get::<f64>(column)?, row)))?;
-        let each = match row.text("per") {
+        // Most figures are those of one disk.
+        let count = match row.text("per") {
             "instance" => 1.0,
             _ => f64::from(disks),
         };
         let scale = if unit == LimitUnit::MbPerS { 1e6 } else { 1.0 };
         let source = self.source(row.text("source")).text;
         Some(Figure {
-            value: value * each / scale,
+            value: value * count / scale,
             unit,
             origin: Origin::measured(&source),
         })

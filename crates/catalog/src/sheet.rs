@@ -145,7 +145,7 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
             offer.volume = machine;
             return instance(catalog, offer);
         }
-        assumed = settle(catalog, offer);
+        assumed = assume_iops(catalog, offer);
     }
     let resolved = resolve(&address, catalog).map_err(|error| error.echoing(text))?;
     let mut sheet = Sheet::from_resolved(&resolved);
@@ -172,8 +172,9 @@ pub fn describe_load(text: &str, load: &SteadyLoad, catalog: &Catalog) -> Result
     Ok(sheet)
 }
 
-/// A type that is sold by its IOPS can be looked at without naming them.
-fn settle(catalog: &Catalog, offer: &mut Offer) -> Option<String> {
+/// Sets the IOPS of a type that is sold by them, if none are named, so that it can be shown without
+/// them. Gives the assumption in words; `None` if nothing had to be assumed.
+fn assume_iops(catalog: &Catalog, offer: &mut Offer) -> Option<String> {
     if offer.iops.is_some() {
         return None;
     }
@@ -460,10 +461,10 @@ fn ratios(costs: &[Cost], reaches: &[Reach]) -> Vec<Ratio> {
         .filter(|cost| cost.per != Per::Hour)
         .cloned()
         .collect();
-    let instance = volumes.len() < costs.len();
+    let has_instance = volumes.len() < costs.len();
     let bought = [
         ("volumes", total(&volumes)),
-        ("all of it", total(costs).filter(|_| instance)),
+        ("all of it", total(costs).filter(|_| has_instance)),
     ];
     let mut found = Vec::new();
     for (of, usd) in bought {

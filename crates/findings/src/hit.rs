@@ -148,7 +148,7 @@ pub fn joined<'a>(
                 together(&hits),
                 worst.unwrap_or_default()
             );
-            found(rule, advice, statement, &names, hits)
+            merged_finding(rule, advice, statement, &names, hits)
         })
         .collect()
 }
@@ -160,11 +160,11 @@ pub fn of_run(rule: &'static str, advice: Option<&str>, hit: Hit) -> Finding {
     if !statement.ends_with(['.', '!', '?']) {
         statement.push('.');
     }
-    found(rule, advice, statement, &[], hits)
+    merged_finding(rule, advice, statement, &[], hits)
 }
 
 /// One finding for hits of the same statement; `names` are the cases that it is about.
-fn found(
+fn merged_finding(
     rule: &'static str,
     advice: Option<&str>,
     statement: String,

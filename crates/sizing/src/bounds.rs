@@ -78,6 +78,7 @@ impl Gate {
     fn worst(&self, per_second: f64, bucket: f64) -> Worst {
         let tolerance = (bucket * step(per_second)) as u128;
         let wait = self.longest.saturating_sub(tolerance);
+        // Rounded up to whole nanoseconds, as limiters do.
         let wait = (wait + ((1 << PLACES) - 1)) >> PLACES;
         Worst {
             wait: Nanos(u64::try_from(wait).unwrap_or(u64::MAX)),

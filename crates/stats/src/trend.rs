@@ -53,7 +53,7 @@ pub struct Drift {
 
 impl Drift {
     /// The change in per cent of the first level: a fall is negative and never reaches -100.
-    pub fn percent_of_first(&self) -> f64 {
+    pub fn change_percent(&self) -> f64 {
         (self.last_over_first - 1.0) * 100.0
     }
 }
@@ -165,7 +165,7 @@ mod tests {
     fn a_fall_is_a_drift_and_scatter_is_none() {
         let fall = drift(&[100.0, 96.0, 91.0, 86.0, 80.5]).unwrap();
         assert!(fall.chance < 0.001);
-        assert!((fall.percent_of_first() + 19.5).abs() < 1.0, "{fall:?}");
+        assert!((fall.change_percent() + 19.5).abs() < 1.0, "{fall:?}");
         assert!(drift(&[100.0, 91.0, 99.0, 92.0, 98.0]).unwrap().chance > 0.5);
         assert_eq!(drift(&[5.0; 4]).unwrap().chance, 1.0);
         assert_eq!(drift(&[5.0; 2]), None);
@@ -176,7 +176,7 @@ mod tests {
     /// first to the last", so a fall could be one of 154 % and +145 % was reported as +84 %.
     #[test]
     fn a_change_is_relative_to_where_it_began() {
-        let percent = |values: &[f64]| drift(values).unwrap().percent_of_first();
+        let percent = |values: &[f64]| drift(values).unwrap().change_percent();
         let rise = percent(&[1207.0, 2059.0, 2953.0]);
         assert!((rise - 144.7).abs() < 0.1, "{rise}");
         for steep in [[1000.0, 20.0, 10.0], [1000.0, 999.0, 1e-6], [9.0, 1.0, 0.1]] {

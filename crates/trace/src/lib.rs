@@ -49,7 +49,7 @@ pub use sorted::Sorted;
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Adapted, Direction, Replayed, TraceChanges, TraceFile};
-use operation::LONGEST_TRIM;
+use operation::{LONGEST_TRIM, MAX_OFFSET};
 
 /// A trace that is in memory as a whole, for a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -208,7 +208,7 @@ impl Trace {
             _ => (offset, len),
         };
         let end = offset.checked_add(len);
-        if end.is_none_or(|end| end > 1 << 62) {
+        if end.is_none_or(|end| end > MAX_OFFSET) {
             return Err(format!("offset {offset} is beyond the end of any file"));
         }
         // A trim transfers no bytes, so no buffer limits its length.

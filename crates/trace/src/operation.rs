@@ -115,7 +115,7 @@ impl Names {
 /// Most bytes of one trim, because a length has 32 bits; a longer one is split.
 pub(crate) const LONGEST_TRIM: u64 = 3 << 30;
 /// No file or device has a larger offset.
-const MAX_OFFSET: u64 = 1 << 62;
+pub(crate) const MAX_OFFSET: u64 = 1 << 62;
 /// Most parts of one trim; a longer one is an error in the trace.
 const MAX_PARTS: u64 = 1 << 20;
 

@@ -34,6 +34,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
 use crate::bytes::fill;
+use crate::operation::MAX_OFFSET;
 use crate::{Clock, Operation, Source, TraceError};
 
 /// The first bytes of a file.
@@ -384,7 +385,7 @@ fn decode(
         };
         operation.len = length;
         operation.target = target;
-        if operation.offset > 1 << 62 {
+        if operation.offset > MAX_OFFSET {
             return Err(DAMAGED);
         }
         *end = operation.end();

@@ -15,7 +15,7 @@ pub struct ContentMaker {
     chance: Stream,
     seed: u64,
     /// The number of the last sector or write; its content depends on it. Threads count from numbers
-    /// 2^40 apart, so that no two of them use the same one.
+    /// [`NUMBERS_OF_A_THREAD`] apart, so that no two of them use the same one.
     written: u64,
     /// Granularity of compression and repetition.
     unit: usize,
@@ -25,6 +25,8 @@ pub struct ContentMaker {
     window: Vec<u8>,
 }
 
+/// More writes than a thread can make.
+const NUMBERS_OF_A_THREAD: u64 = 1 << 40;
 /// Granularity in which devices compress and deduplicate.
 const SECTOR: usize = 4096;
 
@@ -38,7 +40,7 @@ impl ContentMaker {
             label,
             chance,
             seed,
-            written: u64::from(thread) << 40,
+            written: u64::from(thread) * NUMBERS_OF_A_THREAD,
             unit: SECTOR,
             fill: None,
             window: Vec::new(),

@@ -292,7 +292,8 @@ impl Requests {
         target
     }
 
-    /// The same for a job that works on few targets at a time.
+    /// This target, or the next open one that the pass has not covered, for a job that works on few
+    /// targets at a time. If the pass has covered all, the first target of a new pass.
     #[inline(never)]
     fn uncovered_of_few(&mut self, target: usize, direction: Direction) -> usize {
         let mut named = Some(target);
@@ -311,6 +312,7 @@ impl Requests {
         if let Some(few) = self.targets.few() {
             few.begin_again();
         }
+        // Only targets that take turns by bytes need a length.
         self.targets.next(0)
     }
 

@@ -138,6 +138,7 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
                 (None, None) => unreachable!("`slower` is asked of comparisons only"),
             }
         }
+        // What a run is expected to do is judged for a single run.
         Condition::Missed => missed(
             0,
             compared.expect("`missed` is asked where something was expected"),

@@ -87,7 +87,7 @@ pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
 /// operations that waited show how long it was at most.
 fn still(pass: &Measurement) -> Option<Span> {
     let slices = slices(pass)?;
-    let (usual, waits) = usual(&slices)?;
+    let usual = usual(&slices)?;
     let starts = starts(&slices);
     // A pause may also lie within two neighbours, none of them empty.
     let gaps = (0..slices.len()).filter_map(|first| {
@@ -103,17 +103,18 @@ fn still(pass: &Measurement) -> Option<Span> {
         let waited = slices.get(after).map_or(0.0, |slice| longest(slice));
         let before = first
             .checked_sub(1)
-            .map_or(0.0, |place| unfilled_ns(slices[place], usual));
+            .map_or(0.0, |place| unfilled_ns(slices[place], usual.iops));
         let behind = slices
             .get(after)
-            .map_or(0.0, |slice| unfilled_ns(slice, usual));
+            .map_or(0.0, |slice| unfilled_ns(slice, usual.iops));
         // The neighbours' empty parts may belong to the pause, as far as an operation that came back
         // after it has waited. The empty slices belong to it in any case.
         let length = (empty + before + behind).min(waited).max(empty);
-        // Without an empty slice, only an operation that waited through it, and longer than usual,
-        // shows that the neighbours' empty parts are one pause.
-        let is_reported = empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * waits);
-        let due = usual * length / 1e9 >= DUE;
+        // Without an empty slice, only an operation that waited through nearly all of it, and twice as
+        // long as usual, shows that the neighbours' empty parts are one pause.
+        let is_reported =
+            empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * usual.longest_ns);
+        let due = usual.iops * length / 1e9 >= DUE;
         // The pause began before the empty slices only as far as its length allows.
         let before = before.min(length - empty);
         (is_reported && due && length >= STILL).then(|| Span {
@@ -125,16 +126,27 @@ fn still(pass: &Measurement) -> Option<Span> {
 }
 
 /// The part of a slice that the usual rate leaves empty.
-fn unfilled_ns(slice: &Interval, usual: f64) -> f64 {
-    let filled = ios(slice) as f64 / (usual * slice.length_ns as f64 / 1e9);
+fn unfilled_ns(slice: &Interval, usual_iops: f64) -> f64 {
+    let filled = ios(slice) as f64 / (usual_iops * slice.length_ns as f64 / 1e9);
     (1.0 - filled).max(0.0) * slice.length_ns as f64
 }
 
-/// Operations a second, and the longest wait, of a usual slice; `None` where most are empty.
-fn usual(slices: &[&Interval]) -> Option<(f64, f64)> {
+/// A slice as most of a pass are.
+struct Usual {
+    /// Operations a second.
+    iops: f64,
+    /// The longest latency.
+    longest_ns: f64,
+}
+
+/// The medians over all slices; `None` where most are empty.
+fn usual(slices: &[&Interval]) -> Option<Usual> {
     let waits: Vec<f64> = slices.iter().map(|slice| longest(slice)).collect();
     let level = median(&levels(slices));
-    (level > 0.0).then(|| (level, median(&waits)))
+    (level > 0.0).then(|| Usual {
+        iops: level,
+        longest_ns: median(&waits),
+    })
 }
 
 fn longest(slice: &Interval) -> f64 {

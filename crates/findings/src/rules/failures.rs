@@ -9,7 +9,7 @@ use crate::statement::{number, sum, time, word};
 use crate::view::Cases;
 use crate::{Finding, Severity};
 
-/// Our own promise: issued = completed + failed + in flight, for every job.
+/// A job whose issued operations are not all completed, failed or in flight.
 pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "This is an error of blocklab: do not use the figures, and please report it.";
     per_case(cases, "accounting", Some(advice), |case| {

@@ -175,11 +175,12 @@ impl LimitWords {
 
 /// Credits that run empty in so small a share of a pass were none: it has one level only.
 const SOON: f64 = 0.02;
-/// The same near its end.
+/// Credits that run empty later than this share of a pass do so at its end.
 const NEARLY_ALL: f64 = 1.0 - SOON;
 
-/// A bucket of credits that ran empty in the midst of a pass: when first, and in which pass. One that is
-/// refilled each day runs empty again and again, and the first time of a long run is near its start.
+/// The pass in the midst of which a bucket of credits ran empty, and when it first did so, since the
+/// start of the pass. A bucket that is refilled each day runs empty again and again, and the first
+/// time of a long run is near its start.
 fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Measurement, Nanos)> {
     let first = *limit.emptied.first()?;
     let pass = case.passes.iter().find(|pass| {

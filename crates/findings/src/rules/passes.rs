@@ -85,7 +85,7 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
     );
     per_case(cases, "drift-over-passes", Some(advice), |case| {
         let found = drifts(case).filter(|_| !fell_by_credits(cases, case))?;
-        let change = found.percent_of_first();
+        let change = found.change_percent();
         let text = if change < 0.0 {
             "IOPS fell by {} over {} passes, from the beginning of their trend to its end"
         } else {
@@ -112,7 +112,7 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
 
 fn drifts(case: &CaseView<'_>) -> Option<Drift> {
     let found = drift(&case.pass_iops)?;
-    (found.chance < CHANCE && found.percent_of_first().abs() > DRIFT_PERCENT).then_some(found)
+    (found.chance < CHANCE && found.change_percent().abs() > DRIFT_PERCENT).then_some(found)
 }
 
 /// Passes differ, and neither a single one nor a trend explains it.

@@ -132,7 +132,7 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
             .iter()
             .zip(log_changes)
             .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        let change = found.percent_of_first();
+        let change = found.change_percent();
         let (text, severity) = if change < 0.0 {
             (SINKS, Severity::Warning)
         } else {
@@ -171,7 +171,7 @@ fn drifts(pass: &Measurement) -> Option<Drift> {
         last_over_first: last / first,
         chance,
     };
-    let real = chance < CHANCE && found.percent_of_first().abs() > DRIFT_PERCENT;
+    let real = chance < CHANCE && found.change_percent().abs() > DRIFT_PERCENT;
     // What began and ended within the pass has a time, and is reported with it.
     let is_trend = step(pass).is_none() && !episode::is_disturbed(pass);
     (real && is_trend).then_some(found)

@@ -15,7 +15,7 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Extent};
 
 use crate::character::{Character, Characterizer, PAGE, Space, Streams, page_key};
 use crate::{Operation, Source, TraceError};
@@ -59,8 +59,8 @@ pub struct ModelJob {
     rates: [f64; 3],
     /// Sizes of reads, writes and trims, each with its weight.
     sizes: [Vec<(u64, u32)>; 3],
-    /// Offset and length of its region in bytes.
-    area: (u64, u64),
+    /// Its region of the volume.
+    area: Extent,
 }
 
 /// A load with statistics like those of a trace.
@@ -269,7 +269,10 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
                     sizes: [0, 1, 2].map(|direction| text::few_sizes(&part.sizes[direction])),
                     // For now, the length has the bytes that were moved: `place` divides the area of
                     // all sequential jobs in proportion to them.
-                    area: (0, part.bytes()),
+                    area: Extent {
+                        offset: 0,
+                        len: part.bytes(),
+                    },
                 });
             }
         }
@@ -281,16 +284,16 @@ impl Model {
     /// Sets the areas: one for each sequential job, one after the other, and what is left up to `end`
     /// for all random jobs together.
     fn place(&mut self, parts: &Parts, end: u64) {
-        let moved: u64 = self.sequential_jobs().map(|job| job.area.1).sum();
+        let moved: u64 = self.sequential_jobs().map(|job| job.area.len).sum();
         let touched = (parts.sequential.touched() * PAGE).min(end);
         let mut next = 0;
         for job in self.jobs.iter_mut().filter(|job| job.is_sequential) {
-            let share = touched as f64 * (job.area.1 as f64 / moved.max(1) as f64);
+            let share = touched as f64 * (job.area.len as f64 / moved.max(1) as f64);
             let block = job.largest();
             // At least two blocks: a sequential job must have a next one to go on to.
-            let length = (share as u64).max(2 * block).div_ceil(PAGE) * PAGE;
-            job.area = (next, length);
-            next += length;
+            let len = (share as u64).max(2 * block).div_ceil(PAGE) * PAGE;
+            job.area = Extent { offset: next, len };
+            next += len;
         }
         let left = end.saturating_sub(next) as f64 / PAGE as f64;
         self.zones = parts.heat.zones(left);
@@ -303,7 +306,10 @@ impl Model {
             .unwrap_or(PAGE);
         let room = (pages.ceil() as u64 * PAGE).max(16 * largest);
         for job in self.jobs.iter_mut().filter(|job| !job.is_sequential) {
-            job.area = (next, room);
+            job.area = Extent {
+                offset: next,
+                len: room,
+            };
         }
     }
 
@@ -313,7 +319,7 @@ impl Model {
 
     /// The size in bytes that a volume must have.
     pub fn end(&self) -> u64 {
-        let ends = self.jobs.iter().map(|job| job.area.0 + job.area.1);
+        let ends = self.jobs.iter().map(|job| job.area.offset + job.area.len);
         ends.max().unwrap_or(0)
     }
 }

@@ -114,7 +114,7 @@ fn defaults(text: &mut String, model: &Model) {
         text.push_str(&format!(
             "align = {}                    # most operations begin at multiples of it\n\
              offset = {}\nsize = {}             # of so many bytes, even accesses leave the working set touched\n",
-            model.align, random.area.0, random.area.1
+            model.align, random.area.offset, random.area.len
         ));
     }
     if model.fsync_every > 0 {
@@ -133,7 +133,7 @@ fn job_text(text: &mut String, job: &ModelJob, depth: u64) {
         text.push_str(&format!(
             "pattern = \"sequential\"        # operations that begin where one of the 32 before ended\n\
              offset = {}\nsize = {}\n",
-            job.area.0, job.area.1
+            job.area.offset, job.area.len
         ));
     }
     text.push_str(&format!(

@@ -195,6 +195,7 @@ fn target_order_rules(order: TargetOrder) -> Result<(), Invalid> {
     }
 }
 
+/// Checks how written data is verified. The longest header, with a SHA-512, has 168 bytes.
 fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
     let smallest = job.sizes.smallest().0;
     let interval = verify.interval.map_or(smallest, |bytes| bytes.0);
