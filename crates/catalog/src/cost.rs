@@ -126,6 +126,12 @@ impl Bill {
         costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
     }
 
+    /// Notes that something has no price, so that the bill has no sum.
+    fn lacks_price(&mut self, what: &str) {
+        self.incomplete = true;
+        self.notes.push(format!("no price of {what} is known"));
+    }
+
     /// Adds the prices of volumes, and notes those that are needed but not known.
     fn volumes(
         &mut self,
@@ -136,8 +142,7 @@ impl Bill {
         what: &Purchase,
     ) {
         if !catalog.vendor_of(kind).is_priced {
-            self.incomplete = true;
-            self.notes.push(format!("no price of {kind} is known"));
+            self.lacks_price(kind);
             return;
         }
         let prices = catalog.volume_prices_of(kind, region, offer.as_of);
@@ -154,9 +159,7 @@ impl Bill {
         ] {
             // What comes with the volume needs no price of its own.
             if needed && prices.iter().all(|price| price.per.counts() != counted) {
-                self.incomplete = true;
-                self.notes
-                    .push(format!("no price of {kind} {name} in {region} is known"));
+                self.lacks_price(&format!("{kind} {name} in {region}"));
             }
         }
         for price in prices {
@@ -185,9 +188,7 @@ impl Bill {
     ) {
         let prices = catalog.volume_prices_of(kind, region, offer.as_of);
         if prices.is_empty() {
-            self.incomplete = true;
-            self.notes
-                .push(format!("no price of {kind} in {region} is known"));
+            self.lacks_price(&format!("{kind} in {region}"));
         }
         for price in prices {
             // A price for each disk has the quantity 1; any other is a price by use, without one.
@@ -228,8 +229,7 @@ impl Bill {
     /// Adds the price of an instance by the hour with Linux, and shows the one with Windows.
     fn instance(&mut self, catalog: &Catalog, offer: &Offer, region: &str, instance: &str) {
         if !catalog.vendor_of(instance).is_priced {
-            self.incomplete = true;
-            self.notes.push(format!("no price of {instance} is known"));
+            self.lacks_price(instance);
             return;
         }
         match catalog.hour_of(instance, System::Linux, region, offer.as_of) {
