@@ -4,18 +4,18 @@
 
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Cap, Covers, Credit, HostCache, InstanceSpec, Limit, LimitUnit, Origin, Rate, VolumeSpec,
+    Cap, Covers, Credit, DeviceSpec, HostCache, InstanceSpec, Limit, LimitUnit, Origin, Rate,
+    VolumeSpec,
 };
 use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::{Offer, address::Part};
 
 use crate::Catalog;
-use crate::draft::{Draft, without_volumes};
+use crate::draft::{Draft, cap};
 use crate::embedded::Section;
 use crate::error::Refusal;
 use crate::figure::Figure;
 use crate::remarks::Remark;
-use crate::stand_in::{BUCKET, REFILL};
 use crate::table::Row;
 
 /// How long the maximum of a machine that bursts lasts from a full bucket.
@@ -280,9 +280,7 @@ impl<'t> Machine<'t> {
                 }),
                 None => spec.caps.push(Cap {
                     covers,
-                    bucket: BUCKET,
-                    refill_share: REFILL,
-                    ..Cap::new(&name, rate(base), origin.clone())
+                    ..cap(&name, rate(base), &origin)
                 }),
             }
         }
@@ -312,7 +310,11 @@ impl<'t> Machine<'t> {
                 }));
                 let label = words.join(", ");
                 let spec = self.instance_spec(&label, std::slice::from_ref(&granted));
-                found.extend(without_volumes(String::new(), Some(spec)).limits());
+                let machine = DeviceSpec {
+                    instance: Some(spec),
+                    ..DeviceSpec::new("", Vec::new())
+                };
+                found.extend(machine.limits());
             }
         }
         found

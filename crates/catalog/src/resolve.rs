@@ -2,20 +2,19 @@
 
 use std::path::Path;
 
-use blocklab_device::{Cap, Credit, DeviceSpec, InstanceSpec, Limit, LimitUnit, Rate, VolumeSpec};
+use blocklab_device::{Credit, DeviceSpec, InstanceSpec, Limit, LimitUnit, Rate, VolumeSpec};
 use blocklab_units::{count, did_you_mean};
 use blocklab_workload::{Address, Date, Offer, address::Part};
 
-use crate::cost::{Cost, Purchase, purchase};
+use crate::cost::{Cost, purchase};
 use crate::delivered::deliver;
-use crate::draft::{Draft, without_volumes};
+use crate::draft::{Draft, cap};
 use crate::error::Refusal;
 use crate::figure::Figure;
 use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::machine::Machine;
 use crate::price::Price;
 use crate::remarks::Remark;
-use crate::stand_in::{BUCKET, REFILL};
 use crate::vendor::Vendor;
 use crate::volumes::{self, IopsRule, Kind};
 use crate::{Catalog, Error, device_file, local, remarks};
@@ -145,8 +144,16 @@ pub(crate) fn on_class(
     volumes::volume_at_work(catalog, kind, offer, host)
 }
 
-/// The device of a draft, with its limits, its prices, and what they rest on.
+/// The volumes of a draft, with their limits, their prices, and what they rest on.
 pub(crate) fn finished(catalog: &Catalog, offer: &Offer, region: &str, draft: Draft) -> Resolved {
+    let about = remarks::about(offer, &draft.volume.kind);
+    let mut resolved = billed(catalog, offer, region, draft);
+    resolved.notes.extend(about);
+    resolved
+}
+
+/// A draft with what it costs; it need not have a volume.
+fn billed(catalog: &Catalog, offer: &Offer, region: &str, draft: Draft) -> Resolved {
     let address = Address::Sold(offer.clone());
     let spec = DeviceSpec {
         name: address.to_string(),
@@ -157,8 +164,6 @@ pub(crate) fn finished(catalog: &Catalog, offer: &Offer, region: &str, draft: Dr
     limits.extend(draft.bounds);
     let mut assumptions = draft.assumptions;
     assumptions.extend(spec.assumptions());
-    let mut notes = draft.notes;
-    notes.extend(remarks::about(offer, &spec.volumes[0].kind));
     let mut cost_notes = draft.cost_notes;
     cost_notes.extend(bill.notes);
     cost_notes.extend(remarks::future(catalog, offer));
@@ -170,7 +175,7 @@ pub(crate) fn finished(catalog: &Catalog, offer: &Offer, region: &str, draft: Dr
         costs: bill.costs,
         assumptions,
         cost_assumptions: bill.assumptions,
-        notes,
+        notes: draft.notes,
         cost_notes,
         partly_unpriced: bill.incomplete,
     }
@@ -540,39 +545,21 @@ pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolve
         return Ok(machine_alone(catalog, offer, &region, &machine));
     }
     let instance = find_instance(catalog, offer, name)?;
-    let address = Address::Sold(offer.clone());
-    let spec = without_volumes(address.to_string(), granted(&instance, offer.as_of));
-    let purchase_of_it = Purchase {
-        instance: Some(name.clone()),
-        ..Purchase::default()
-    };
-    let bill = purchase(catalog, offer, &region, &purchase_of_it);
-    let mut limits = spec.limits();
-    let attachments = instance
-        .attachments
-        .map(|most| most.bound(name, "attachments"));
-    limits.extend(attachments);
-    let unknown = spec.instance.is_none().then(|| undocumented(name).into());
-    let mut notes: Vec<Remark> = unknown.into_iter().collect();
+    let mut draft = Draft::of_machine(name);
+    draft.instance = granted(&instance, offer.as_of);
+    let attachments = instance.attachments;
+    draft
+        .bounds
+        .extend(attachments.map(|most| most.bound(name, "attachments")));
+    if draft.instance.is_none() {
+        draft.notes.push(undocumented(name).into());
+    }
     let attached = Offer {
         instance: Some(name.clone()),
         ..offer.clone()
     };
-    notes.extend(remarks::of_studies(&attached));
-    let mut cost_notes = bill.notes;
-    cost_notes.extend(remarks::future(catalog, offer));
-    Ok(Resolved {
-        address,
-        limits,
-        prices: bill.prices,
-        costs: bill.costs,
-        assumptions: spec.assumptions(),
-        cost_assumptions: bill.assumptions,
-        spec,
-        notes,
-        cost_notes,
-        partly_unpriced: bill.incomplete,
-    })
+    draft.notes.extend(remarks::of_studies(&attached));
+    Ok(billed(catalog, offer, &region, draft))
 }
 
 /// A machine of another vendor by itself: all that it grants, group by group.
@@ -582,32 +569,13 @@ fn machine_alone(
     region: &str,
     machine: &Machine<'_>,
 ) -> Resolved {
-    let address = Address::Sold(offer.clone());
-    let bought = Purchase {
-        instance: Some(machine.name.clone()),
-        ..Purchase::default()
-    };
-    let bill = purchase(catalog, offer, region, &bought);
-    let mut limits = machine.all_limits();
-    limits.extend(
-        machine
-            .attachments()
-            .map(|most| most.bound(&machine.name, "attachments")),
-    );
-    let mut cost_notes = bill.notes;
-    cost_notes.extend(remarks::future(catalog, offer));
-    Resolved {
-        spec: without_volumes(address.to_string(), None),
-        address,
-        limits,
-        prices: bill.prices,
-        costs: bill.costs,
-        assumptions: Vec::new(),
-        cost_assumptions: bill.assumptions,
-        notes: Vec::new(),
-        cost_notes,
-        partly_unpriced: bill.incomplete,
-    }
+    let mut draft = Draft::of_machine(&machine.name);
+    draft.bounds = machine.all_limits();
+    let attachments = machine.attachments();
+    draft
+        .bounds
+        .extend(attachments.map(|most| most.bound(&machine.name, "attachments")));
+    billed(catalog, offer, region, draft)
 }
 
 /// What describes a volume says nothing of an instance.
@@ -653,11 +621,7 @@ fn ebs_limits(name: &str, ebs: &Ebs) -> InstanceSpec {
             let credit = Credit::half_hour(what, rate(base.value), most, origin);
             spec.credits.push(credit);
         } else {
-            spec.caps.push(Cap {
-                bucket: BUCKET,
-                refill_share: REFILL,
-                ..Cap::new(what, most, origin)
-            });
+            spec.caps.push(cap(what, most, &origin));
         }
     }
     spec

@@ -12,12 +12,12 @@ use blocklab_workload::{
 use crate::Catalog;
 use crate::cost::Purchase;
 use crate::delivered::deliver;
-use crate::draft::Draft;
+use crate::draft::{Draft, cap};
 use crate::embedded::SUCCESSORS;
 use crate::error::Refusal;
 use crate::figure::Figure;
 use crate::remarks::Remark;
-use crate::stand_in::{BUCKET, REFILL, stand_in};
+use crate::stand_in::stand_in;
 use crate::table::Table;
 
 mod kind;
@@ -45,14 +45,6 @@ fn bytes_at(value: f64, figure: &Figure) -> Rate {
     match figure.unit {
         LimitUnit::MbPerS | LimitUnit::MbPerSPerIops => Rate::MbPerS(value),
         _ => Rate::MibPerS(value),
-    }
-}
-
-fn cap(name: &str, rate: Rate, figure: &Figure) -> Cap {
-    Cap {
-        bucket: BUCKET,
-        refill_share: REFILL,
-        ..Cap::new(name, rate, figure.origin.clone())
     }
 }
 
@@ -398,15 +390,13 @@ impl Terms<'_> {
         } else {
             most
         };
-        let cap = cap("volume IOPS", Rate::Iops(baseline), &from);
-        draft.volume.caps.push(cap);
+        draft.cap("volume IOPS", Rate::Iops(baseline), &from);
         baseline
     }
 
     fn iops_fixed(&self, draft: &mut Draft) -> f64 {
         let most = self.limits.need("max_iops");
-        let cap = cap("volume IOPS", Rate::Iops(most.value), &most);
-        draft.volume.caps.push(cap);
+        draft.cap("volume IOPS", Rate::Iops(most.value), &most);
         most.value
     }
 
@@ -416,7 +406,7 @@ impl Terms<'_> {
         let mibps = self.offer.throughput.map_or(0.0, |mibps| mibps as f64);
         if mibps > 0.0 {
             let rate = Rate::Iops(per.value * mibps);
-            draft.volume.caps.push(cap("volume IOPS", rate, &per));
+            draft.cap("volume IOPS", rate, &per);
         }
         per.value * mibps
     }
@@ -440,8 +430,7 @@ impl Terms<'_> {
         } else {
             provisioned_within(most)
         };
-        let cap = cap("volume IOPS", Rate::Iops(iops as f64), &from);
-        draft.volume.caps.push(cap);
+        draft.cap("volume IOPS", Rate::Iops(iops as f64), &from);
         draft.purchase.iops = Some(iops as f64);
         Ok(iops as f64)
     }
@@ -469,8 +458,7 @@ impl Terms<'_> {
         let most = self
             .limits
             .need(step.map_or("max_throughput", |(_, name)| name));
-        let cap = cap("volume throughput", bytes_at(most.value, &most), &most);
-        draft.volume.caps.push(cap);
+        draft.cap("volume throughput", bytes_at(most.value, &most), &most);
     }
 
     /// Some comes with it, or the least has to be bought.
@@ -489,8 +477,7 @@ impl Terms<'_> {
                 (wanted, provisioned_within(most))
             }
         };
-        let cap = cap("volume throughput", bytes_at(mibps as f64, &from), &from);
-        draft.volume.caps.push(cap);
+        draft.cap("volume throughput", bytes_at(mibps as f64, &from), &from);
         draft.purchase.mibps = Some(mibps as f64);
         Ok(())
     }
@@ -575,7 +562,7 @@ impl Terms<'_> {
         // One step, in MiB/s for each; without that figure two steps, in KiB for each.
         if let Some(per) = self.limits.in_force("mibps_per_iops") {
             let rate = bytes_at(most.value.min(iops * per.value), &most);
-            return cap("volume throughput", rate, &per);
+            return cap("volume throughput", rate, &per.origin);
         }
         let below = self
             .first_in_force("throughput_to_", "_iops")
@@ -586,9 +573,13 @@ impl Terms<'_> {
             Some((above, per)) if iops > above => {
                 let mibps = (iops * per.value / 1024.0).min(most.value);
                 // The second step gives less for each operation, but never less than the first reached.
-                cap("volume throughput", Rate::MibPerS(mibps.max(first)), &per)
+                cap(
+                    "volume throughput",
+                    Rate::MibPerS(mibps.max(first)),
+                    &per.origin,
+                )
             }
-            _ => cap("volume throughput", Rate::MibPerS(first), &below),
+            _ => cap("volume throughput", Rate::MibPerS(first), &below.origin),
         }
     }
 
@@ -617,16 +608,14 @@ impl Terms<'_> {
                 origin: burst.origin,
             });
         } else {
-            let cap = cap("volume throughput", Rate::MibPerS(base_mibps), &most);
-            draft.volume.caps.push(cap);
+            draft.cap("volume throughput", Rate::MibPerS(base_mibps), &most);
         }
     }
 
     /// Further limits: of operations of 1 MiB, and on instances that are not built on Nitro.
     fn other_limits(&self, iops: f64, host: Option<Host<'_>>, draft: &mut Draft) {
         if let Some(ops) = self.limits.get("max_iops_1mib") {
-            let cap = cap("volume IOPS of 1 MiB", Rate::Iops(ops.value), &ops);
-            draft.volume.caps.push(cap);
+            draft.cap("volume IOPS of 1 MiB", Rate::Iops(ops.value), &ops);
         }
         let elsewhere = self.limits.in_force("max_iops_not_nitro");
         if let (Some(elsewhere), Some(host)) = (elsewhere, host)
@@ -634,12 +623,10 @@ impl Terms<'_> {
             && iops > elsewhere.value
         {
             let rate = Rate::Iops(elsewhere.value);
-            let iops = cap("volume IOPS outside Nitro", rate, &elsewhere);
-            draft.volume.caps.push(iops);
+            draft.cap("volume IOPS outside Nitro", rate, &elsewhere);
             if let Some(most) = self.limits.in_force("max_throughput_not_nitro") {
                 let rate = Rate::MibPerS(most.value);
-                let bytes = cap("volume throughput outside Nitro", rate, &most);
-                draft.volume.caps.push(bytes);
+                draft.cap("volume throughput outside Nitro", rate, &most);
             }
             draft.notes.push(
                 format!(
@@ -709,8 +696,8 @@ profile=average lets the documented average stand in, profile=FILE.toml a device
         let average = self.limits.need("iops_average");
         let most = self.limits.need("high_throughput");
         draft.volume.caps = vec![
-            cap("average IOPS", Rate::Iops(average.value), &average),
-            cap("volume throughput", Rate::MibPerS(most.value), &most),
+            cap("average IOPS", Rate::Iops(average.value), &average.origin),
+            cap("volume throughput", Rate::MibPerS(most.value), &most.origin),
         ];
         let because = format!(
             "one operation at a time at the documented average of {} IOPS",

@@ -7,8 +7,9 @@
 
 use blocklab_device::{Cap, Covers, InstanceSpec, Rate};
 
-use super::{Terms, cap};
+use super::Terms;
 use crate::draft::Draft;
+use crate::draft::cap;
 use crate::figure::Figure;
 
 impl Terms<'_> {
@@ -33,7 +34,7 @@ impl Terms<'_> {
             least = least.min(iops);
             let cap = Cap {
                 covers,
-                ..cap("IOPS by size", Rate::Iops(iops), &from)
+                ..cap("IOPS by size", Rate::Iops(iops), &from.origin)
             };
             self.all_of_type(draft).caps.push(cap);
         }
@@ -52,7 +53,7 @@ impl Terms<'_> {
         let base = self.limits.value("base_throughput_per_vm");
         let by_size = base + per.value * self.sum(draft);
         let (mibps, from) = self.floored(by_size, "floor_throughput", per);
-        let cap = cap("throughput by size", Rate::MibPerS(mibps), &from);
+        let cap = cap("throughput by size", Rate::MibPerS(mibps), &from.origin);
         self.all_of_type(draft).caps.push(cap);
     }
 

@@ -9,7 +9,7 @@
 use blocklab_device::{Credit, Rate};
 use blocklab_workload::address::Part;
 
-use super::{Terms, bytes_at, cap};
+use super::{Terms, bytes_at};
 use crate::cost::Above;
 use crate::draft::Draft;
 use crate::error::Refusal;
@@ -41,8 +41,7 @@ impl Terms<'_> {
         let base = self.limits.need(limit);
         if let Some(wanted) = &self.offer.performance {
             let most = self.bought(wanted, limit)?;
-            let cap = cap(name, rate(most.value, &most), &most);
-            draft.volume.caps.push(cap);
+            draft.cap(name, rate(most.value, &most), &most);
             return Ok(most.value);
         }
         let burst = self.of_this_size(&format!("burst_{limit}"), limit);
@@ -61,8 +60,7 @@ impl Terms<'_> {
                 });
             }
             None => {
-                let cap = cap(name, rate(base.value, &base), &base);
-                draft.volume.caps.push(cap);
+                draft.cap(name, rate(base.value, &base), &base);
             }
         }
         Ok(base.value)
