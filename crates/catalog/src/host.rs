@@ -11,12 +11,13 @@ use blocklab_device::InstanceSpec;
 use blocklab_units::Bytes;
 use blocklab_workload::Offer;
 
+use crate::Catalog;
 use crate::embedded::{SUCCESSORS, Section};
 use crate::instance::family;
 use crate::machine::Machine;
 use crate::resolve::granted;
 use crate::table::{Row, Table};
-use crate::{Catalog, volumes};
+use crate::volumes::HostClass;
 
 /// Which machines.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -52,23 +53,6 @@ pub struct Host {
     pub disks: Option<(u32, Bytes)>,
     /// What volumes are on it.
     pub class: HostClass,
-}
-
-/// Machines on which a type of volume is the same.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostClass {
-    /// The family, if it runs some type as another one; else empty.
-    family: String,
-    nitro: bool,
-}
-
-impl HostClass {
-    pub(crate) fn host(&self) -> volumes::Host<'_> {
-        volumes::Host {
-            family: &self.family,
-            nitro: self.nitro,
-        }
-    }
 }
 
 impl Catalog {

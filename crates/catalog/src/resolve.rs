@@ -16,7 +16,7 @@ use crate::machine::Machine;
 use crate::price::Price;
 use crate::remarks::Remark;
 use crate::vendor::Vendor;
-use crate::volumes::{self, IopsRule, Kind};
+use crate::volumes::{self, HostClass, IopsRule, Kind};
 use crate::{Catalog, Error, device_file, local, remarks};
 
 /// A device, and everything that its figures rest on.
@@ -136,7 +136,7 @@ pub(crate) fn on_class(
     catalog: &Catalog,
     kind: &Kind,
     offer: &Offer,
-    host: Option<volumes::Host<'_>>,
+    host: Option<&HostClass>,
 ) -> Result<Draft, Refusal> {
     if !kind.refused.is_empty() && (host.is_some() || kind.has_no_limits()) {
         return Err(Refusal::new(Part::Volume, kind.refused.clone()));
@@ -389,11 +389,11 @@ fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusa
     if vendor.machines == catalog.own_vendor() {
         let bare = bare_name(&vendor, name, &kind)?;
         let instance = find_instance(catalog, offer, bare)?;
-        let host = volumes::Host {
-            family: family(&instance.name),
+        let host = HostClass {
+            family: family(&instance.name).to_owned(),
             nitro: instance.nitro,
         };
-        let mut draft = volumes::volume(catalog, kind, offer, Some(host))?;
+        let mut draft = volumes::volume(catalog, kind, offer, Some(&host))?;
         attach(catalog, offer, &instance, &mut draft)?;
         rename_balances(&vendor, name, &mut draft);
         return Ok(draft);

@@ -12,10 +12,9 @@ use blocklab_units::Bytes;
 use blocklab_workload::Offer;
 
 use crate::embedded::Section;
-use crate::host::HostClass;
 use crate::resolve::{finished, on_class};
 use crate::table::Table;
-use crate::volumes::{Host, Kind, Least, Tier, runs_as};
+use crate::volumes::{HostClass, Kind, Least, Tier, runs_as};
 use crate::{Catalog, Resolved};
 
 /// A region of each of several vendors.
@@ -34,7 +33,7 @@ pub struct Sold<'c> {
     kind: Kind,
     vendor: String,
     region: String,
-    host: Option<Host<'c>>,
+    host: Option<&'c HostClass>,
     /// The type by whose limits it runs there.
     runs_as: Kind,
     tiers: Vec<Tier>,
@@ -67,7 +66,6 @@ impl Catalog {
         region: &str,
         class: Option<&'c HostClass>,
     ) -> Vec<Sold<'c>> {
-        let host = class.map(HostClass::host);
         let mut kinds = self.kinds();
         kinds.retain(|kind| {
             self.vendor_of(&kind.name).name == vendor && !self.is_successor(&kind.name)
@@ -76,8 +74,8 @@ impl Catalog {
             catalog: self,
             vendor: vendor.to_owned(),
             region: region.to_owned(),
-            host,
-            runs_as: runs_as(self, &kind, host),
+            host: class,
+            runs_as: runs_as(self, &kind, class),
             tiers: kind.tiers(self),
             kind,
         });

@@ -33,10 +33,11 @@ pub(crate) use limits::Tier;
 use kind::ThroughputRule;
 use limits::{Limits, vendor_gib};
 
-/// Where a volume is attached, as far as its limits depend on it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Host<'h> {
-    pub(crate) family: &'h str,
+/// Machines on which a type of volume is the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostClass {
+    /// The family of an instance type; empty if no type of volume is another one on it.
+    pub(crate) family: String,
     pub(crate) nitro: bool,
 }
 
@@ -68,7 +69,7 @@ pub(crate) fn volume(
     catalog: &Catalog,
     kind: Kind,
     offer: &Offer,
-    host: Option<Host<'_>>,
+    host: Option<&HostClass>,
 ) -> Result<Draft, Refusal> {
     let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
     let (draft, limits) = as_itself(catalog, &kind, offer, host)?;
@@ -86,7 +87,7 @@ pub(crate) fn volume_at_work(
     catalog: &Catalog,
     kind: &Kind,
     offer: &Offer,
-    host: Option<Host<'_>>,
+    host: Option<&HostClass>,
 ) -> Result<Draft, Refusal> {
     let runs_as = successor(catalog, offer, kind, host)?;
     let kind = runs_as.as_ref().unwrap_or(kind);
@@ -98,7 +99,7 @@ fn as_itself<'k>(
     catalog: &'k Catalog,
     kind: &'k Kind,
     offer: &'k Offer,
-    host: Option<Host<'_>>,
+    host: Option<&HostClass>,
 ) -> Result<(Draft, Limits<'k>), Refusal> {
     let mut assumptions = Vec::new();
     let engine = engine(catalog, kind, offer, &mut assumptions)?;
@@ -203,7 +204,7 @@ fn successor(
     catalog: &Catalog,
     offer: &Offer,
     kind: &Kind,
-    host: Option<Host<'_>>,
+    host: Option<&HostClass>,
 ) -> Result<Option<Kind>, Refusal> {
     let rows: Vec<_> = Table::embedded(SUCCESSORS).rows_of(&kind.name).collect();
     let Some(any) = rows.first() else {
@@ -217,7 +218,7 @@ fn successor(
             .is_some_and(|size| vendor_gib(size).0 as f64 > size_max);
     let day = offer.as_of.unwrap_or(Date::MAX);
     let first = host.and_then(|host| {
-        let families = [Some(host.family), host.nitro.then_some("nitro")];
+        let families = [Some(host.family.as_str()), host.nitro.then_some("nitro")];
         let days = families.into_iter().flatten().filter_map(|family| {
             let row = rows.iter().find(|row| row.text("family") == family)?;
             row.get::<Date>("from")
@@ -246,7 +247,7 @@ fn successor(
 }
 
 /// The type by whose limits a type runs on a machine: most run as themselves.
-pub(crate) fn runs_as(catalog: &Catalog, kind: &Kind, host: Option<Host<'_>>) -> Kind {
+pub(crate) fn runs_as(catalog: &Catalog, kind: &Kind, host: Option<&HostClass>) -> Kind {
     let found = successor(catalog, &Offer::default(), kind, host);
     found.ok().flatten().unwrap_or_else(|| kind.clone())
 }
@@ -613,7 +614,7 @@ impl Terms<'_> {
     }
 
     /// Further limits: of operations of 1 MiB, and on instances that are not built on Nitro.
-    fn other_limits(&self, iops: f64, host: Option<Host<'_>>, draft: &mut Draft) {
+    fn other_limits(&self, iops: f64, host: Option<&HostClass>, draft: &mut Draft) {
         if let Some(ops) = self.limits.get("max_iops_1mib") {
             draft.cap("volume IOPS of 1 MiB", Rate::Iops(ops.value), &ops);
         }
