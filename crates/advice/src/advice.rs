@@ -50,7 +50,7 @@ pub struct Chosen {
     pub simulated: Vec<Simulated>,
     /// Cheaper ones that meet the need by their limits and failed in their simulation.
     pub passed_over: Vec<Refused>,
-    /// What stands in its way where nothing has_answer the need.
+    /// What stands in its way where nothing carries the need.
     pub why_not: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Advice {
     pub chosen: Vec<Chosen>,
     /// Cheaper ones that are not advised, by reason.
     pub refused: Vec<Refused>,
-    /// Types of which nothing has_answer the need, and what their largest lacks.
+    /// Types of which nothing carries the need, and what their largest lacks.
     pub lacking: Vec<(String, String)>,
     /// Types and machines that carry it and have no price.
     pub unpriced: Vec<String>,
