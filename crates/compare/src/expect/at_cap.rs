@@ -54,7 +54,7 @@ pub(super) fn documented_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 5: more in flight than the limit takes.
+/// More in flight than the limit takes.
 pub(super) fn over_driven(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let spec = &run.given.resolved.spec;
     let advice = "Fewer in flight give the same rate at a lower latency.";
@@ -86,7 +86,7 @@ pub(super) fn over_driven(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 13: reads and writes have budgets of their own.
+/// Reads and writes have budgets of their own.
 pub(super) fn separate_budgets(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.per_case("separate-budgets", None, |case| {
         let (phase, load) = (limit(case)?, case.load?);
@@ -112,7 +112,7 @@ pub(super) fn separate_budgets(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 15: volumes add up until the instance binds their sum.
+/// Volumes add up until the instance binds their sum.
 pub(super) fn aggregate(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let spec = &run.given.resolved.spec;
     if spec.volumes.len() < 2 {
@@ -155,12 +155,12 @@ fn lower_sustained<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
     (last.iops < case.iops * (1.0 - 2.0 * NEAR)).then_some(last)
 }
 
-/// Rule 9: the test ended before the burst did.
+/// The test ended before the burst did.
 pub(super) fn burst_only(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Plan with what remains, unless the load is as short as the test was.";
     run.joined("documented-burst", Some(advice), run.because(&Why::AsExpected), |case| {
         let (last, phase) = (lower_sustained(case)?, case.phase()?);
-        let ends = case.window.1 <= last.begins && last.begins > BUCKET;
+        let ends = case.window.until <= last.begins && last.begins > BUCKET;
         ends.then(|| info(
                 "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
                 [
@@ -173,7 +173,7 @@ pub(super) fn burst_only(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 9, seen afterwards: the burst was over before the test.
+/// The burst was over before the test.
 pub(super) fn burst_used_up(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "After a rest it bursts again. A rate that must last takes a volume or an instance \
                   whose baseline it is.";
@@ -196,7 +196,7 @@ pub(super) fn burst_used_up(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 10: a limiter's bucket, full after rest, is spread over a short test.
+/// A limiter's bucket, full after rest, is spread over a short test.
 pub(super) fn bucket_amortised(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Test for a minute, or leave out the first seconds.";
     run.joined("bucket-amortised", Some(advice), run.because(&Why::AsExpected), |case| {
@@ -224,7 +224,7 @@ pub(super) fn bucket_amortised(run: &ExplainedRun<'_>) -> Vec<Finding> {
 pub(super) fn ended_bursts(run: &ExplainedRun<'_>) -> Vec<String> {
     let ended = run.because(&Why::AsExpected).filter(|case| {
         let last = lower_sustained(case);
-        last.is_some_and(|last| last.begins > BUCKET && last.begins < case.window.1)
+        last.is_some_and(|last| last.begins > BUCKET && last.begins < case.window.until)
     });
     ended.map(|case| case.view.name.to_owned()).collect()
 }

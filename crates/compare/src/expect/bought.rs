@@ -11,7 +11,7 @@ use blocklab_findings::Finding;
 use blocklab_findings::hit::{info, of_run};
 use blocklab_findings::statement::{number, speed, word};
 
-/// Rule 20: no rate of this type is known, so none can be missed.
+/// No rate of this type is known, so none can be missed.
 pub(super) fn best_effort(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let spec = &run.given.resolved.spec;
     // Any load will do: a prediction fails for every load of a device without a known rate.
@@ -36,7 +36,7 @@ pub(super) fn best_effort(run: &ExplainedRun<'_>) -> Vec<Finding> {
     vec![of_run("best-effort", Some(advice), hit)]
 }
 
-/// Rule 8: a small random operation costs a hard-disk volume a whole unit of its credit.
+/// A small random operation costs a hard-disk volume a whole unit of its credit.
 pub(super) fn hdd_credit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let volume = run.given.resolved.spec.volumes.first();
     let Some(Accounting::WholeUnits { unit }) = volume.map(|volume| volume.accounting) else {
@@ -56,7 +56,7 @@ pub(super) fn hdd_credit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 25: the price of a delivered operation, recomputed from its inputs.
+/// The price of a delivered operation, recomputed from its inputs.
 pub(super) fn price_audit(run: &ExplainedRun<'_>) -> Option<Finding> {
     let priced = run.given.priced?;
     let (month, unit) = (priced.usd_per_month?, Unit::Iops);

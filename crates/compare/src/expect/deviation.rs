@@ -9,7 +9,7 @@ use blocklab_findings::hit::{Hit, info, warning};
 use blocklab_findings::statement::{delay, fixed, number, percent, word};
 use blocklab_findings::{Confidence, Finding, Severity};
 
-/// Rule 17: local disks deliver more than their instance documents, and no more than the same
+/// Local disks deliver more than their instance documents, and no more than the same
 /// number of disks of a larger size of the family.
 pub(super) fn physical(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.joined("physical-not-contractual", None, run.because(&Why::Above), |case| {
@@ -60,7 +60,7 @@ fn faster_sibling(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>) -> Option<(S
     fits.then_some((name, most * disks))
 }
 
-/// Rule 18: the rate is above every limit, and nothing explains it.
+/// The rate is above every limit, and nothing explains it.
 pub(super) fn above_every_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let unexplained = run
         .because(&Why::Above)
@@ -167,7 +167,7 @@ fn share(case: &ExplainedCase<'_>) -> f64 {
     case.iops / case.phase().map_or(f64::INFINITY, |phase| phase.iops)
 }
 
-/// Rule 22: the rate is a little below a limit, by no more than vendors allow themselves.
+/// The rate is a little below a limit, by no more than vendors allow themselves.
 pub(super) fn under_delivery(run: &ExplainedRun<'_>) -> Vec<Finding> {
     // A case can be below the mean over the measured time and still reach the rate of this phase.
     let below = run

@@ -10,13 +10,13 @@ use blocklab_findings::hit::{Hit, info, warning};
 use blocklab_findings::statement::{fixed, in_unit, listed, number, speed, word};
 use blocklab_findings::{Confidence, Finding};
 
-/// Rule 7: a provisioned setting is paid for, but not in effect.
+/// A provisioned setting is paid for, but not in effect.
 pub(super) fn setting_not_in_effect(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up what the volume is set to, and whether a change of it is still being \
                   carried out.";
     run.joined("setting-not-in-effect", Some(advice), run.because(&Why::DefaultSettings), |case| {
         let (default, load) = (run.default.as_ref()?, case.load?);
-        let rate = predict(default, load).ok()?.at(case.window.1).clone();
+        let rate = predict(default, load).ok()?.at(case.window.until).clone();
         let expected = case.expected()?;
         Some(warning(
                 "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
@@ -187,7 +187,7 @@ pub(super) fn other_instance_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 16: the limits of another day explain the figure.
+/// The limits of another day explain the figure.
 pub(super) fn limit_of_another_date(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Name the day of the measurement: as-of=YYYY-MM-DD in the address.";
     run.per_case("limit-of-another-date", Some(advice), |case| {
@@ -204,7 +204,7 @@ pub(super) fn limit_of_another_date(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// Rule 24: the rate is off by the factor of a mix-up of units.
+/// The rate is off by the factor of a mix-up of units.
 pub(super) fn unit_slip(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.per_case("unit-slip", None, |case| {
         let Why::UnitSlip(units) = case.why else {

@@ -36,6 +36,13 @@ const SLIPS: [(f64, &str); 4] = [
 /// A shorter phase comes from the limiter's own bucket, not from a limit that is documented.
 const MOMENT: Nanos = Nanos::from_secs(10);
 
+/// A time, counted from the start of the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) from: Nanos,
+    pub(super) until: Nanos,
+}
+
 /// A case with its load, the prediction for it, and why its rate differs.
 pub(super) struct ExplainedCase<'a> {
     pub(super) view: &'a CaseView<'a>,
@@ -49,8 +56,8 @@ pub(super) struct ExplainedCase<'a> {
     pub(super) is_shared: bool,
     /// The load as the closed form takes it; `None`: the case cannot be compared.
     pub(super) load: Option<Load>,
-    /// Begin and end of the measured time, counted from the start of the load.
-    pub(super) window: (Nanos, Nanos),
+    /// The measured time.
+    pub(super) window: Window,
     pub(super) predicted: Option<Prediction>,
     pub(super) why: Why,
 }
@@ -212,7 +219,7 @@ impl<'a> ExplainedRun<'a> {
         }
         let is_known = self.published.is_some();
         // A full bucket lets a short test run above the rate of the first lasting phase.
-        let (from, until) = case.window;
+        let Window { from, until } = case.window;
         let top = most.iops.max(quickest.iops_mean(from, until));
         if case.iops > top * (1.0 + ABOVE) {
             let published = self.published.as_ref();
@@ -262,7 +269,7 @@ impl<'a> ExplainedRun<'a> {
         // A size of the instance explains a rate only if its own limit binds; where the volume
         // binds, every size gives the same rate.
         let siblings = self.others.siblings(self.given);
-        let (from, until) = case.window;
+        let Window { from, until } = case.window;
         let middle = Nanos(u64::midpoint(from.0, until.0));
         let fitting = siblings.iter().filter(|(_, spec)| {
             predict(spec, load).is_ok_and(|predicted| {
@@ -364,7 +371,7 @@ impl<'a> ExplainedCase<'a> {
             is_shared: given.together.len() > 1
                 && load.is_some_and(|load| is_at_instance(spec, load, together_iops)),
             load,
-            window: window(view),
+            window: Window::new(view),
             predicted: load.and_then(|load| predict(spec, load).ok()),
             why: Why::NotComparable,
         }
@@ -372,7 +379,7 @@ impl<'a> ExplainedCase<'a> {
 
     /// Operations per second that a rested device gives over the measured time.
     pub(super) fn expected(&self) -> Option<f64> {
-        let (from, until) = self.window;
+        let Window { from, until } = self.window;
         Some(self.predicted.as_ref()?.iops_mean(from, until))
     }
 
@@ -392,7 +399,7 @@ impl<'a> ExplainedCase<'a> {
     /// How far a rate is from the nearest rate that a limit gives, as a share of it: on average
     /// over the measured time, or in any lasting phase, since the device need not have been rested.
     fn distance(&self, predicted: &Prediction, iops: f64) -> f64 {
-        let (from, until) = self.window;
+        let Window { from, until } = self.window;
         let whole = limited(predicted.at(until)).then(|| predicted.iops_mean(from, until));
         let rates = lasting(predicted)
             .filter(|phase| limited(phase))
@@ -431,13 +438,13 @@ impl<'a> ExplainedCase<'a> {
     pub(super) fn level(&self, limit: &LimitName) -> Option<f64> {
         let phases = &self.predicted.as_ref()?.phases;
         let place = phases.iter().position(|phase| phase.binding.is(limit))?;
-        let from = phases[place].begins.max(self.window.0);
+        let from = phases[place].begins.max(self.window.from);
         let next = phases
             .get(place + 1)
             .map_or(Nanos::MAX, |phase| phase.begins);
-        let until = next.min(self.window.1);
+        let until = next.min(self.window.until);
         // The rate of the case already is the rate of a phase that fills the whole time.
-        if until.since(from) < MOMENT || (from, until) == self.window {
+        if until.since(from) < MOMENT || (Window { from, until }) == self.window {
             return None;
         }
         let series = self.view.passes.first()?.series.iter();
@@ -462,7 +469,7 @@ impl<'a> ExplainedCase<'a> {
 
     /// The phase at the middle of the measured time.
     pub(super) fn phase(&self) -> Option<&Phase> {
-        let middle = Nanos(u64::midpoint(self.window.0.0, self.window.1.0));
+        let middle = Nanos(u64::midpoint(self.window.from.0, self.window.until.0));
         Some(self.predicted.as_ref()?.at(middle))
     }
 
@@ -570,17 +577,22 @@ fn is_near(iops: f64, rate: f64) -> bool {
     (iops / rate - 1.0).abs() <= NEAR
 }
 
-/// Begin and end of the measured time of the first pass, counted from the start of its load: the
-/// ramp uses up credits, too. Never empty, as rates are divided by its length.
-fn window(case: &CaseView<'_>) -> (Nanos, Nanos) {
-    let Some(pass) = case.passes.first() else {
-        return (Nanos::ZERO, Nanos(1));
-    };
-    let ramp = pass.series.iter().filter(|interval| interval.ramp);
-    let ramp_ns: u64 = ramp.map(|interval| interval.length_ns).sum();
-    let measured = pass.jobs.iter().map(|job| job.elapsed_ns).max();
-    (
-        Nanos(ramp_ns),
-        Nanos(ramp_ns + measured.unwrap_or(0).max(1)),
-    )
+impl Window {
+    /// The measured time of the first pass; the ramp before it uses up credits, too. Never empty, as
+    /// rates are divided by its length.
+    fn new(case: &CaseView<'_>) -> Self {
+        let Some(pass) = case.passes.first() else {
+            return Self {
+                from: Nanos::ZERO,
+                until: Nanos(1),
+            };
+        };
+        let ramp = pass.series.iter().filter(|interval| interval.ramp);
+        let ramp_ns: u64 = ramp.map(|interval| interval.length_ns).sum();
+        let measured = pass.jobs.iter().map(|job| job.elapsed_ns).max();
+        Self {
+            from: Nanos(ramp_ns),
+            until: Nanos(ramp_ns + measured.unwrap_or(0).max(1)),
+        }
+    }
 }

@@ -329,7 +329,7 @@ fn nothing_is_compared_that_cannot_be() {
     assert!(diagnose(&record(&[]), None).expected.is_none());
 }
 
-/// Rule 13: r5d.xlarge did 58,016 of 4 KiB, half of them writes: 29,000 writes are documented.
+/// R5d.xlarge did 58,016 of 4 KiB, half of them writes: 29,000 writes are documented.
 #[test]
 fn reads_and_writes_have_budgets_of_their_own() {
     let local = "local,as-of=2021-01-01@r5d.xlarge";
@@ -369,7 +369,7 @@ fn half_writes(iops: f64, depth: u32) -> Record {
     record
 }
 
-/// Rule 25: a month of the address over what was delivered, with region, day and both inputs.
+/// A month of the address over what was delivered, with region, day and both inputs.
 #[test]
 fn the_price_of_what_was_delivered_is_recomputed() {
     let catalog = Catalog::embedded();
