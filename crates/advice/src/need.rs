@@ -100,6 +100,9 @@ impl Margin {
     }
 }
 
+/// The size of an operation if none is named.
+const USUAL_BLOCK: Bytes = Bytes(16 << 10);
+
 impl Need {
     /// A need of capacity alone.
     pub const fn new(capacity: Bytes) -> Self {
@@ -107,7 +110,7 @@ impl Need {
             capacity,
             iops: 0.0,
             bytes_per_s: 0.0,
-            block: Bytes(16 << 10),
+            block: USUAL_BLOCK,
             read_percent: None,
             p99: None,
             lasts: None,

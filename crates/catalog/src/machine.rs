@@ -415,7 +415,8 @@ impl<'t> Machine<'t> {
         }
     }
 
-    /// Puts what holds for all of them together on the machine.
+    /// Sets what the draft's disks do: the limits that hold for all of them together become those of
+    /// the machine.
     fn describe_disks(&self, group: &str, rows: &[Granted<'_>], draft: &mut Draft) {
         let mut spec = self.instance_spec(group, rows);
         for cap in &mut spec.caps {

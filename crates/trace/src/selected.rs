@@ -61,11 +61,12 @@ impl<'a> Selected<'a> {
         self.others
     }
 
-    /// Whether an operation is on the selected device. If there is only one, its number becomes 0.
+    /// Whether an operation is on the selected device. The first operation selects its device if a
+    /// single one is wanted and none is named. The number of a single device becomes 0.
     ///
     /// # Errors
     /// When a second device comes and only one is allowed.
-    fn is_wanted(&mut self, operation: &mut Operation) -> Result<bool, TraceError> {
+    fn select(&mut self, operation: &mut Operation) -> Result<bool, TraceError> {
         if self.selection.device.is_none() && !self.selection.is_one {
             return Ok(true);
         }
@@ -131,7 +132,7 @@ impl Source for Selected<'_> {
                 self.others += 1;
                 continue;
             }
-            if at < self.selection.from.0 || !self.is_wanted(&mut operation)? {
+            if at < self.selection.from.0 || !self.select(&mut operation)? {
                 self.others += 1;
                 continue;
             }

@@ -16,8 +16,10 @@ pub(crate) struct Route {
     runs: Option<Runs>,
     /// Operations of the run that are still to come.
     left: u32,
-    /// Offset of the last operation, and where the next one of the run begins.
-    last: (u64, u64),
+    /// Offset of the last operation.
+    last: u64,
+    /// Where the next operation of its run begins.
+    next: u64,
     window: Option<Walk>,
     /// Sequential position of each direction, if each has its own.
     positions: Option<[u64; 3]>,
@@ -51,7 +53,8 @@ impl Route {
             align: job.align.map(|align| align.map(|bytes| bytes.0)),
             runs: job.runs,
             left: 0,
-            last: (0, 0),
+            last: 0,
+            next: 0,
             window: job.window.map(|rule| Walk {
                 rule,
                 base: 0,
@@ -105,7 +108,8 @@ impl Route {
             }
         };
         let step = self.runs.and_then(|runs| runs.step);
-        self.last = (offset, offset + step.map_or(len, |step| step.0));
+        self.last = offset;
+        self.next = offset + step.map_or(len, |step| step.0);
         let follows = self.runs.map_or(0, |runs| runs.follow_percent);
         if self.left == 0 && follows > 0 {
             self.left = u32::from(chance.below(100) < u64::from(follows));
@@ -154,7 +158,7 @@ impl Route {
             .window
             .map_or(self.extent.len, |walk| walk.rule.range.0);
         let end = self.extent.offset + base + range;
-        let offset = if runs.same { self.last.0 } else { self.last.1 };
+        let offset = if runs.same { self.last } else { self.next };
         self.left -= 1;
         (offset + len <= end).then_some(offset)
     }

@@ -72,7 +72,7 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
         let hit = warning(text, [share(percent.abs())])
             .graded(percent.abs())
             .alone(": {} instead of {}", figures);
-        Some(by_law(hit.confidence(confidence), case))
+        Some(with_figures_of(hit.confidence(confidence), case))
     })
 }
 
@@ -104,7 +104,7 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
 
 /// Adds the figures of the other case that Little's law relates: rate, latency and operations in
 /// flight.
-fn by_law(hit: Hit, other: &CaseView<'_>) -> Hit {
+fn with_figures_of(hit: Hit, other: &CaseView<'_>) -> Hit {
     hit.with_of(other.name, "IOPS", other.iops(), "IOPS")
         .with_of(other.name, "mean latency", other.latency_ns(), "ns")
         .with_of(
@@ -155,7 +155,7 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     let slots = case.slots() as f64;
     let hit = info(
         "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
-        gives(case),
+        latency_slots(case),
     );
     let hit = match next.filter(|limit| limit.share() > 0.0) {
         Some(limit) => {
@@ -177,12 +177,12 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
         }
         None => hit,
     };
-    by_law(hit, case)
+    with_figures_of(hit, case)
 }
 
 /// The operations in flight, the latency of each, and the rate. Flushes take a share of the time,
 /// so with them the first two give more than the third.
-fn gives(case: &CaseView<'_>) -> Vec<Slot> {
+fn latency_slots(case: &CaseView<'_>) -> Vec<Slot> {
     let beside = if case.does(Direction::Sync) {
         " beside its flushes"
     } else {
@@ -227,7 +227,7 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
     let is_certain = found.is_some_and(|ratio| ratio.interval.low > 1.0);
     let hit = info(
         "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
-        gives(case),
+        latency_slots(case),
     )
     .alone(
         ", while {} reached {} with {}",
@@ -238,7 +238,7 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
         ],
     )
     .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
-    Some(by_law(by_law(hit, case), best))
+    Some(with_figures_of(with_figures_of(hit, case), best))
 }
 
 fn confidence(certain: bool) -> Confidence {
@@ -251,7 +251,7 @@ fn confidence(certain: bool) -> Confidence {
 
 /// The finding on a case that nothing can be compared with.
 fn single(case: &CaseView<'_>) -> Hit {
-    let figures = gives(case);
+    let figures = latency_slots(case);
     let hit = match case.slots() {
         1 => info(
             "latency is the limit: one operation in flight at {} each allows no more than {} IOPS{}",
@@ -264,7 +264,7 @@ fn single(case: &CaseView<'_>) -> Hit {
         )
         .confidence(Confidence::Low),
     };
-    by_law(hit, case)
+    with_figures_of(hit, case)
 }
 
 /// More in flight than the target can use: the same rate, and only the queue is longer.

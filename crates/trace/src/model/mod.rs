@@ -43,6 +43,14 @@ pub struct Survey {
     seconds: Vec<u32>,
 }
 
+/// Operations that come together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ModelBurst {
+    operations: u64,
+    /// From the beginning of one burst to that of the next.
+    every_s: f64,
+}
+
 /// A job of the study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelJob {
@@ -52,9 +60,8 @@ pub struct ModelJob {
     /// How long it lasts.
     length_s: u64,
     is_sequential: bool,
-    /// The operations of each burst, and the seconds between two bursts; `None`: operations come at
-    /// random times.
-    burst: Option<(u64, f64)>,
+    /// `None`: operations come at random times.
+    burst: Option<ModelBurst>,
     /// Reads, writes and trims a second.
     rates: [f64; 3],
     /// Sizes of reads, writes and trims, each with its weight.
@@ -251,7 +258,10 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
                 let runs = phase.bursts.map_or(1, |bursts| bursts.runs);
                 let burst = is_burst.then(|| {
                     let each = (count as f64 / f64::from(runs)).round().max(1.0) as u64;
-                    (each.min(MAX_BURST), length / f64::from(runs))
+                    ModelBurst {
+                        operations: each.min(MAX_BURST),
+                        every_s: length / f64::from(runs),
+                    }
                 });
                 let pattern = if is_sequential {
                     "sequential"

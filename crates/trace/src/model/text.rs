@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Compared, Model, ModelJob};
+use super::{Compared, Model, ModelBurst, ModelJob};
 
 /// Sizes with at least this share of the operations are kept as they are.
 const OWN_ROW: f64 = 0.02;
@@ -147,14 +147,18 @@ fn job_text(text: &mut String, job: &ModelJob, depth: u64) {
             "arrivals = \"poisson\"\nrate_iops = {}             # the mean of this phase\ndepth = {depth}\n",
             rates(job.rates)
         )),
-        Some((at_once, every)) => {
+        Some(ModelBurst {
+            operations,
+            every_s,
+        }) => {
             // The bursts are centred in the phase: the first one comes half a distance after its
             // beginning, the last one half a distance before its end.
-            (start, length) = (start + every / 2.0, (length - every / 2.0).max(0.001));
+            start += every_s / 2.0;
+            length = (length - every_s / 2.0).max(SHORTEST_S);
             text.push_str(&format!(
-                "depth = {at_once}                     # operations of a burst in the mean\n\
-                 think_every = {at_once}\nthink = \"{}ms\"               # from burst to burst in the mean\n",
-                (every * 1000.0).round()
+                "depth = {operations}                     # operations of a burst in the mean\n\
+                 think_every = {operations}\nthink = \"{}ms\"               # from burst to burst in the mean\n",
+                (every_s * 1000.0).round()
             ));
         }
     }
@@ -189,6 +193,8 @@ fn percentages(mut shares: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     shares
 }
 
+/// The shortest runtime that the text of a study can have, in seconds.
+const SHORTEST_S: f64 = 0.001;
 const NAMES: [&str; 3] = ["read", "write", "trim"];
 
 /// The mix in whole per cent that add up to 100. A direction that occurs gets at least 1.
