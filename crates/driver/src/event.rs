@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use blocklab_device::CreditBalance;
-use blocklab_record::{Interval, Measurement, Record, Served};
+use blocklab_record::{Interval, IntervalData, Measurement, Record};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
@@ -77,19 +77,6 @@ pub enum Event<'a> {
     },
     /// A measurement has ended; the record is whole so far.
     Ended(&'a Record),
-}
-
-/// One slice of a run, job by job.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IntervalData {
-    /// From 1.
-    pub number: u32,
-    /// When it ended, since the start of the run.
-    pub end: Nanos,
-    /// How long it was.
-    pub length: Nanos,
-    /// Reads and writes of each job, in the order of the workload.
-    pub jobs: Vec<[Served; 2]>,
 }
 
 /// What a run asks its observer. The defaults suit most; the languages of other tools have answers of

@@ -1,12 +1,12 @@
 //! In: the counters of all recorders. Out: the slices that an observer requests, job by job, with the
 //! ramp.
 
-use blocklab_record::{LatencySum, Served};
+use blocklab_record::{IntervalData, LatencySum, Served};
 use blocklab_units::Nanos;
 use blocklab_worker::{DirectionCounters, latency_sum};
 use blocklab_workload::{Direction, Job};
 
-use super::event::{Event, IntervalData, Observer};
+use super::event::{Event, Observer};
 use super::workers::{WorkerStatus, members_of};
 
 /// The sum of some counters at one moment.

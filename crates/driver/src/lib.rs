@@ -59,7 +59,7 @@ use crate::journal::{Journals, RunKeys};
 use crate::results::RunSpan;
 
 pub use error::Error;
-pub use event::{Event, IntervalData, Observer, Questions};
+pub use event::{Event, Observer, Questions};
 pub use journal::{journal_path, map_path};
 pub use layout::{FileFiller, Layout};
 pub use overhead::measure as measure_overhead;

@@ -186,7 +186,6 @@ impl Member {
             member: self,
             host: &task.name,
             is_followed: task.foreign.as_ref().is_some_and(|load| load.is_followed),
-            case: String::new(),
             spooling: Spooling::new(Some(store)),
             told_ns: 0,
         }
@@ -212,8 +211,6 @@ struct HostView<'a> {
     host: &'a str,
     /// Whether each interval and measurement is sent when it ends.
     is_followed: bool,
-    /// The name of the current case.
-    case: String,
     spooling: Spooling,
     /// When the progress of a layout was last sent.
     told_ns: i64,
@@ -246,7 +243,6 @@ impl Observer for HostView<'_> {
                 steps,
                 ..
             } => {
-                self.case.clone_from(&case.name);
                 self.member.line(Line::Begins {
                     host,
                     case: case.name.clone(),
@@ -257,11 +253,7 @@ impl Observer for HostView<'_> {
             }
             Event::Slice(slice) if self.is_followed => self.member.line(Line::Slice {
                 host,
-                case: self.case.clone(),
-                number: slice.number,
-                end_ns: slice.end.0,
-                length_ns: slice.length.0,
-                jobs: slice.jobs.clone(),
+                interval: slice.clone(),
             }),
             Event::Ended(record) if self.is_followed => {
                 if let Some(measurement) = record.measurements.last() {

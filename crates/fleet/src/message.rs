@@ -17,7 +17,7 @@
 //!
 //! Both sides send `Alive` each second, so that silence shows that the other one is gone.
 
-use blocklab_record::{HostClock, Interval, Measurement, Record, Served};
+use blocklab_record::{HostClock, Interval, IntervalData, Measurement, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::FleetPlan;
@@ -149,16 +149,8 @@ pub enum Line {
     Slice {
         /// The host.
         host: String,
-        /// Name of the case.
-        case: String,
-        /// Number of the interval, from 1.
-        number: u32,
-        /// Its end, since the start of the measurement.
-        end_ns: u64,
-        /// Its length.
-        length_ns: u64,
         /// Reads and writes of each of its jobs.
-        jobs: Vec<[Served; 2]>,
+        interval: IntervalData,
     },
     /// A measurement has ended; only for a load that is followed.
     Measured {

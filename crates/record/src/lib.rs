@@ -44,7 +44,7 @@ pub use observed::{
     WaitedFor,
 };
 pub use percentile::{PERCENTILES, Percentile, Percentiles};
-pub use served::Served;
+pub use served::{IntervalData, Served};
 pub use unknown::{Statistic, Unknown};
 
 /// The format that this build writes. A change of meaning or shape needs a new number and a

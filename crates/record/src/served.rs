@@ -3,7 +3,21 @@
 //!
 //! A file of its own: intervals and totals add up their latencies by the same sums.
 
+use blocklab_units::Nanos;
 use serde::{Deserialize, Serialize};
+
+/// One interval of a run, job by job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntervalData {
+    /// From 1.
+    pub number: u32,
+    /// When it ended, since the start of the run.
+    pub end: Nanos,
+    /// How long it was.
+    pub length: Nanos,
+    /// Reads and writes of each job, in the order of the workload.
+    pub jobs: Vec<[Served; 2]>,
+}
 
 /// Operations of one direction in a stretch of a run, and how long they took.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 //! load, with the share of each host as text. Out: the Record of each host.
 
 use anyhow::Result;
-use blocklab_record::{Measurement, Record, Served};
+use blocklab_record::{IntervalData, Measurement, Record};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_units::Nanos;
 use blocklab_workload::{Case, Plan};
@@ -40,25 +40,14 @@ pub struct HostsLoad {
 }
 
 /// An event that a host sends while its share runs.
-#[derive(Debug, Clone)]
-pub enum HostEvent<'a> {
-    /// A measurement of this case begins.
-    Begins(&'a str),
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostEvent {
+    /// A measurement begins.
+    Begins,
     /// An interval has ended.
-    Slice {
-        /// The case of this share.
-        case: &'a str,
-        /// Its number in the measurement, from 1.
-        number: u32,
-        /// Its end, since the start of the measurement.
-        end: Nanos,
-        /// Its length.
-        length: Nanos,
-        /// Reads and writes of each job of the host.
-        jobs: &'a [[Served; 2]],
-    },
+    Slice(IntervalData),
     /// A measurement has ended.
-    Measured(&'a Measurement),
+    Measured(Box<Measurement>),
 }
 
 /// How a load on several hosts has ended.
@@ -82,8 +71,7 @@ pub trait ManyHosts {
     ///
     /// # Errors
     /// When hosts cannot be used or reached.
-    fn run(&self, load: &HostsLoad, see: &mut dyn FnMut(usize, &HostEvent<'_>))
-    -> Result<HostsEnd>;
+    fn run(&self, load: &HostsLoad, see: &mut dyn FnMut(usize, HostEvent)) -> Result<HostsEnd>;
 }
 
 /// Two observers of one run: that of the tool, which decides about cases and intervals, and that of

@@ -34,11 +34,7 @@ pub struct ToolFleet<'a> {
 }
 
 impl ManyHosts for ToolFleet<'_> {
-    fn run(
-        &self,
-        load: &HostsLoad,
-        see: &mut dyn FnMut(usize, &HostEvent<'_>),
-    ) -> Result<HostsEnd> {
+    fn run(&self, load: &HostsLoad, see: &mut dyn FnMut(usize, HostEvent)) -> Result<HostsEnd> {
         let names: Vec<String> = load.shares.iter().map(|share| share.host.clone()).collect();
         let mut hosts = Hosts::of_tool(&names, &load.destroy_data, self.given.clone())?;
         let program = program();
@@ -125,31 +121,15 @@ impl ToolFleet<'_> {
 }
 
 /// Passes a message of a host on to the tool, with the index of the host.
-fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, &HostEvent<'_>)) {
+fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, HostEvent)) {
     let (host, event) = match line {
-        Line::Begins { host, case, .. } => (host, HostEvent::Begins(case)),
-        Line::Slice {
-            host,
-            case,
-            number,
-            end_ns,
-            length_ns,
-            jobs,
-        } => {
-            let slice = HostEvent::Slice {
-                case,
-                number: *number,
-                end: Nanos(*end_ns),
-                length: Nanos(*length_ns),
-                jobs,
-            };
-            (host, slice)
-        }
-        Line::Measured { host, measurement } => (host, HostEvent::Measured(measurement)),
+        Line::Begins { host, .. } => (host, HostEvent::Begins),
+        Line::Slice { host, interval } => (host, HostEvent::Slice(interval.clone())),
+        Line::Measured { host, measurement } => (host, HostEvent::Measured(measurement.clone())),
         _ => return,
     };
     if let Some(place) = places.get(host.as_str()) {
-        see(*place, &event);
+        see(*place, event);
     }
 }
 

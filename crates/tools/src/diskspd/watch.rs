@@ -1,8 +1,7 @@
 //! The observer of a profile's run: it counts what DiskSpd reports and the Record does not have.
 
 use blocklab_diskspd::{Bucket, Processor, Profile, TimeSpan};
-use blocklab_driver::IntervalData;
-use blocklab_record::{Interval, Origin, Record};
+use blocklab_record::{Interval, IntervalData, Origin, Record};
 use blocklab_results::{LiveView, View};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;

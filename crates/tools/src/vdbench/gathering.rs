@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use blocklab_driver::IntervalData;
-use blocklab_record::{JobResult, Measurement, Served};
+use blocklab_record::{IntervalData, JobResult, Measurement, Served};
 use blocklab_units::Nanos;
 use blocklab_vdbench::{PlannedJob, Prepared};
 
@@ -24,18 +23,11 @@ pub enum Gathered {
     Measured(Box<Measurement>),
 }
 
-/// An event of one host, kept until its turn.
-enum HostPart {
-    Begins,
-    Slice(IntervalData),
-    Measured(Box<Measurement>),
-}
-
 /// Puts the parts together.
 pub struct Gathering<'a> {
     prepared: &'a Prepared,
     /// For each host, the events that belong to a later run than the current one.
-    waiting: Vec<VecDeque<HostPart>>,
+    waiting: Vec<VecDeque<HostEvent>>,
     /// Index of the current run.
     current: usize,
     /// Whether a host has begun it.
@@ -59,25 +51,8 @@ impl<'a> Gathering<'a> {
     }
 
     /// Takes an event of a host and gives the events of the whole run that it completes.
-    pub fn take(&mut self, host: usize, event: &HostEvent<'_>) -> Vec<Gathered> {
-        self.waiting[host].push_back(match event {
-            HostEvent::Begins(_) => HostPart::Begins,
-            HostEvent::Slice {
-                number,
-                end,
-                length,
-                jobs,
-                ..
-            } => HostPart::Slice(IntervalData {
-                number: *number,
-                end: *end,
-                length: *length,
-                jobs: jobs.to_vec(),
-            }),
-            HostEvent::Measured(measurement) => {
-                HostPart::Measured(Box::new((*measurement).clone()))
-            }
-        });
+    pub fn take(&mut self, host: usize, event: HostEvent) -> Vec<Gathered> {
+        self.waiting[host].push_back(event);
         let mut whole = Vec::new();
         while self.advance(&mut whole) {}
         whole
@@ -93,16 +68,16 @@ impl<'a> Gathering<'a> {
                 && let Some(part) = self.waiting[host].pop_front()
             {
                 match part {
-                    HostPart::Begins if !self.has_begun => {
+                    HostEvent::Begins if !self.has_begun => {
                         self.has_begun = true;
                         whole.push(Gathered::Begins(self.current));
                     }
-                    HostPart::Begins => {}
-                    HostPart::Slice(slice) => {
+                    HostEvent::Begins => {}
+                    HostEvent::Slice(slice) => {
                         let of_all = self.slices.entry(slice.number);
                         of_all.or_insert_with(|| vec![None; hosts])[host] = Some(slice);
                     }
-                    HostPart::Measured(measurement) => self.measured[host] = Some(measurement),
+                    HostEvent::Measured(measurement) => self.measured[host] = Some(measurement),
                 }
             }
         }
@@ -202,13 +177,18 @@ mod tests {
         prepare(&file(), &inputs).expect("a sound file")
     }
 
-    fn slice(number: u32, ios: u64) -> Vec<[Served; 2]> {
+    /// The first second of a host that read this many times.
+    fn first_second(ios: u64) -> HostEvent {
         let read = Served {
             ios,
             ..Served::default()
         };
-        assert!(number > 0);
-        vec![[read, Served::default()]]
+        HostEvent::Slice(IntervalData {
+            number: 1,
+            end: Nanos::from_secs(1),
+            length: Nanos::from_secs(1),
+            jobs: vec![[read, Served::default()]],
+        })
     }
 
     /// Each host has its own storage, and half of the rate of the run.
@@ -231,39 +211,18 @@ mod tests {
     fn hosts_that_are_ahead_wait() {
         let prepared = prepared();
         let mut gathering = Gathering::new(&prepared, 2);
-        let measured = Measurement::default();
-        let slice_of = |jobs: &[[Served; 2]], number| -> IntervalData {
-            IntervalData {
-                number,
-                end: Nanos::from_secs(u64::from(number)),
-                length: Nanos::from_secs(1),
-                jobs: jobs.to_vec(),
-            }
-        };
-        let part = slice_of(&slice(1, 10), 1);
-        let event = |jobs| HostEvent::Slice {
-            case: "rd1",
-            number: 1,
-            end: part.end,
-            length: part.length,
-            jobs,
-        };
-        let (ten, five) = (slice(1, 10), slice(1, 5));
-        assert_eq!(
-            gathering.take(0, &HostEvent::Begins("rd1")),
-            [Gathered::Begins(0)]
-        );
-        assert_eq!(gathering.take(0, &event(&ten)), []);
-        assert_eq!(gathering.take(0, &HostEvent::Measured(&measured)), []);
-        assert_eq!(gathering.take(0, &HostEvent::Begins("rd2")), []);
-        assert_eq!(gathering.take(1, &HostEvent::Begins("rd1")), []);
-        let found = gathering.take(1, &event(&five));
+        assert_eq!(gathering.take(0, HostEvent::Begins), [Gathered::Begins(0)]);
+        assert_eq!(gathering.take(0, first_second(10)), []);
+        assert_eq!(gathering.take(0, HostEvent::Measured(Box::default())), []);
+        assert_eq!(gathering.take(0, HostEvent::Begins), []);
+        assert_eq!(gathering.take(1, HostEvent::Begins), []);
+        let found = gathering.take(1, first_second(5));
         let [Gathered::Slice(whole)] = &found[..] else {
             panic!("{found:?}");
         };
         assert_eq!(whole.jobs[0][0].ios, 10);
         assert_eq!(whole.jobs[1][0].ios, 5);
-        let found = gathering.take(1, &HostEvent::Measured(&measured));
+        let found = gathering.take(1, HostEvent::Measured(Box::default()));
         let [Gathered::Measured(_), Gathered::Begins(1)] = &found[..] else {
             panic!("{found:?}");
         };

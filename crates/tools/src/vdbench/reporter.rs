@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use blocklab_console::terminal;
-use blocklab_driver::IntervalData;
-use blocklab_record::{Measurement, Record};
+use blocklab_record::{IntervalData, Measurement, Record};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
