@@ -12,6 +12,7 @@ use super::record::{Case, Found, Job};
 use super::runs::{Printed, Runs};
 use super::scan::{after, moment, number, size};
 
+/// The measuring time of a test where the report gives none: the program's default.
 const SECONDS: f64 = 5.0;
 
 /// A line such as `  SEQ    1MiB (Q=  8, T= 1):   551.369 MB/s [    525.8 IOPS] < 15196.93 us>`.
@@ -71,6 +72,7 @@ fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
         ..Found::default()
     };
     let mut section = None;
+    // Each row with its share of reads, in per cent.
     let mut rows: Vec<(Row, u8)> = Vec::new();
     let mut foot = Foot::default();
     for (index, line) in lines.iter().enumerate() {
@@ -126,7 +128,7 @@ fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
     })
 }
 
-/// `CrystalDiskMark 8.0.4`, `KDiskMark 3.1.4`; nothing of another line.
+/// `CrystalDiskMark 8.0.4`, `KDiskMark 3.1.4`; `None` for another line.
 fn tool(line: &str) -> Option<String> {
     if let Some(rest) = after(line, "CrystalDiskMark ") {
         let release = rest.split(' ').next()?;
@@ -141,7 +143,8 @@ fn tool(line: &str) -> Option<String> {
     Some(format!("KDiskMark {release}"))
 }
 
-/// `[Read]`, `[Write]`, `[Mix] Read 70%/Write 30%`: the share of reads.
+/// The share of reads in per cent that the title of a section gives: `[Read]`, `[Write]`, `[Mix] Read
+/// 70%/Write 30%`. `None` for another line.
 fn section_of(line: &str) -> Option<u8> {
     if line.starts_with("[Read]") {
         Some(100)
@@ -252,9 +255,11 @@ fn before(figures: &str, unit: &str, open: char) -> Option<f64> {
 }
 
 impl Row {
+    /// The case of a row with this share of reads in per cent, measured for about this time. `kde`: the
+    /// report is KDiskMark's, whose MB/s are not 10^6 bytes.
     fn case(&self, reads: u8, seconds: f64, kde: bool) -> Case {
         let word = if self.random { "random" } else { "sequential" };
-        let way = match reads {
+        let direction = match reads {
             100 => "read",
             0 => "write",
             _ => "mixed",
@@ -262,7 +267,10 @@ impl Row {
         let size = blocklab_units::Bytes(self.block)
             .to_string()
             .replace(' ', "");
-        let name = format!("{word}-{size}-q{}t{}-{way}", self.queues, self.threads);
+        let name = format!(
+            "{word}-{size}-q{}t{}-{direction}",
+            self.queues, self.threads
+        );
         let per_second = match self.iops.filter(|_| kde) {
             Some(iops) => iops * self.block as f64,
             None => self.mb_per_s * 1e6,
@@ -274,8 +282,8 @@ impl Row {
         let ios = if iops > 0.0 { ios } else { 0.0 };
         let reads_done = (ios * f64::from(reads) / 100.0).round();
         let share = f64::from(reads) / 100.0;
-        let sides = [(share, reads_done), (1.0 - share, ios - reads_done)];
-        let [read, write] = sides.map(|(share, ios)| Figures {
+        let directions = [(share, reads_done), (1.0 - share, ios - reads_done)];
+        let [read, write] = directions.map(|(share, ios)| Figures {
             ios: ios as u64,
             bytes: (per_second * share * seconds).round() as u64,
             mean: self.latency_us.filter(|us| *us > 0.0).map(|us| us * 1e3),

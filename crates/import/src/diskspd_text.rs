@@ -38,7 +38,7 @@ struct Outcome {
 
 #[derive(Debug, Clone, Default)]
 struct Table {
-    /// Nothing: of all targets together.
+    /// The target; `None`: all targets together.
     path: Option<String>,
     /// Percentiles of reads and of writes: shares and nanoseconds.
     shapes: [Vec<(f64, f64)>; 2],
@@ -133,7 +133,7 @@ impl Reading {
             Part::Parameters => self.parameter(trimmed)?,
             Part::Results => self.result(trimmed)?,
             Part::Total => {}
-            Part::Direction(way) => self.row(trimmed, way)?,
+            Part::Direction(direction) => self.row(trimmed, direction)?,
             Part::Percentiles => self.percentile(trimmed)?,
         }
         Ok(part)
@@ -186,14 +186,15 @@ impl Reading {
         Ok(())
     }
 
-    fn row(&mut self, line: &str, way: usize) -> Result<(), String> {
+    /// Reads a row of `Read IO` (direction 0) or `Write IO` (1).
+    fn row(&mut self, line: &str, direction: usize) -> Result<(), String> {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         if cells[0] == "thread" {
             self.columns = cells.iter().map(|cell| (*cell).to_owned()).collect();
             return Ok(());
         }
         if let Some(bytes) = line.strip_prefix("total:") {
-            self.compare_total(bytes, &cells, way);
+            self.compare_total(bytes, &cells, direction);
             return Ok(());
         }
         let thread = whole(cells[0]).filter(|_| cells.len() > 4);
@@ -207,12 +208,12 @@ impl Reading {
         // The path may hold any character, `|` among them, and is in the last column.
         let file = line.splitn(self.columns.len().max(1), '|').last();
         let (path, file_size) = file_and_size(file.unwrap_or_default());
-        let rows = &mut outcome.rows[way];
+        let rows = &mut outcome.rows[direction];
         if rows
             .iter()
             .any(|row| (row.thread, &row.path) == (thread, &path))
         {
-            let table = ["Read IO", "Write IO"][way];
+            let table = ["Read IO", "Write IO"][direction];
             return Err(format!(
                 "{table} has two rows of thread {thread} and {path}"
             ));
@@ -239,7 +240,7 @@ impl Reading {
 
     /// The `total:` row is a sum of the rows above it, which are the measurement: where it is another
     /// one, the threads count, and a note states it.
-    fn compare_total(&mut self, bytes: &str, cells: &[&str], way: usize) {
+    fn compare_total(&mut self, bytes: &str, cells: &[&str], direction: usize) {
         let Some(outcome) = self.outcomes.last() else {
             return;
         };
@@ -248,8 +249,8 @@ impl Reading {
         let (Some(bytes), Some(ios)) = (bytes, ios) else {
             return;
         };
-        let sum = sum(outcome.rows[way].iter().map(|row| &row.figures));
-        let table = ["Read IO", "Write IO"][way];
+        let sum = sum(outcome.rows[direction].iter().map(|row| &row.figures));
+        let table = ["Read IO", "Write IO"][direction];
         if (sum.ios, sum.bytes) != (ios, bytes) {
             let text = format!(
                 "timespan-{}, {table}: the total: row shows {ios} operations and {bytes} bytes, its \
@@ -385,7 +386,7 @@ pub(super) fn requested_for(target: &diskspd::Target) -> Job {
     }
 }
 
-/// The target whose percentiles a title announces; nothing for those of all.
+/// The target whose percentiles a title announces; `None` for those of all.
 fn titled(title: &str) -> Option<String> {
     if matches!(title, "total:" | "Total latency distribution:") {
         return None;
@@ -547,8 +548,8 @@ impl Outcome {
             let all = self.tables.iter().find(|table| table.path.is_none());
             if let Some(table) = own.or(all.filter(|_| alone)) {
                 let [reads, writes] = table.shapes.clone();
-                job.read.take(reads);
-                job.write.take(writes);
+                job.read.set_percentiles(reads);
+                job.write.set_percentiles(writes);
             }
             job
         });

@@ -119,11 +119,13 @@ fn case(
         job.engine = "diskspd".to_owned();
         job.name = format!("target{number}");
         job.seconds = seconds;
-        job.read = sum(ways(&own, "Read")?.iter());
-        job.write = sum(ways(&own, "Write")?.iter());
+        job.read = sum(by_thread(&own, "Read")?.iter());
+        job.write = sum(by_thread(&own, "Write")?.iter());
         if let (Some(latency), 1) = (span.child("Latency"), paths.len()) {
-            shape(&mut job.read, latency, "ReadMilliseconds");
-            shape(&mut job.write, latency, "WriteMilliseconds");
+            job.read
+                .set_percentiles(percentiles(latency, "ReadMilliseconds"));
+            job.write
+                .set_percentiles(percentiles(latency, "WriteMilliseconds"));
         }
         let bytes = own.first().and_then(|row| figure(row, "FileSize"));
         found.target(path, bytes.unwrap_or(0.0) as u64);
@@ -149,14 +151,14 @@ fn case(
     })
 }
 
-/// What every thread did on a target in one direction.
-fn ways(rows: &[&Element], way: &str) -> Result<Vec<Figures>, Mistake> {
+/// What every thread did on a target in one direction, `Read` or `Write`.
+fn by_thread(rows: &[&Element], direction: &str) -> Result<Vec<Figures>, Mistake> {
     let figures = rows.iter().map(|row| {
-        let mean_ms = figure(row, &format!("Average{way}LatencyMilliseconds"));
-        let stddev_ms = figure(row, &format!("{way}LatencyStdev"));
+        let mean_ms = figure(row, &format!("Average{direction}LatencyMilliseconds"));
+        let stddev_ms = figure(row, &format!("{direction}LatencyStdev"));
         Ok(Figures {
-            ios: count(row, &format!("{way}Count"))?,
-            bytes: count(row, &format!("{way}Bytes"))?,
+            ios: count(row, &format!("{direction}Count"))?,
+            bytes: count(row, &format!("{direction}Bytes"))?,
             mean: mean_ms.map(|ms| ms * 1e6),
             stddev: stddev_ms.map(|ms| ms * 1e6),
             ..Figures::default()
@@ -173,11 +175,12 @@ fn count(row: &Element, name: &str) -> Result<u64, Mistake> {
     whole(text).ok_or_else(|| not_a_result(format!("<{name}>: `{text}` is no number")))
 }
 
-fn shape(figures: &mut Figures, latency: &Element, name: &str) {
-    figures.take(latency.all("Bucket").filter_map(|bucket| {
+/// The percentiles in the elements of this name, as shares and nanoseconds.
+fn percentiles(latency: &Element, name: &str) -> impl Iterator<Item = (f64, f64)> {
+    latency.all("Bucket").filter_map(move |bucket| {
         let (percent, ms) = (figure(bucket, "Percentile")?, figure(bucket, name)?);
         Some((percent / 100.0, ms * 1e6))
-    }));
+    })
 }
 
 /// The request for a target; that for the first one where none has this path.

@@ -46,8 +46,9 @@ impl Shape {
 }
 
 impl Figures {
-    /// Takes percentiles as shares from 0, the least, to 1, the most.
-    pub fn take(&mut self, percentiles: impl IntoIterator<Item = (f64, f64)>) {
+    /// Sets the shape to percentiles: pairs of a share from 0 to 1 and nanoseconds. Those of 0 and 1 are
+    /// the minimum and the maximum.
+    pub fn set_percentiles(&mut self, percentiles: impl IntoIterator<Item = (f64, f64)>) {
         let mut list = Vec::new();
         for (share, ns) in percentiles {
             match share {
@@ -61,7 +62,7 @@ impl Figures {
         }
     }
 
-    /// A share of the operations, with the latencies of all.
+    /// A share, from 0 to 1, of the operations; their latencies stay those of all.
     pub fn part(&self, share: f64) -> Self {
         let mut part = self.clone();
         let counts = match &mut part.shape {
@@ -130,9 +131,10 @@ impl Figures {
 
     fn latency(&self) -> Latency {
         let histogram = self.histogram();
-        let [min, max] = [(self.min, 0.0), (self.max, 1.0)].map(|(given, q)| match given {
+        // Where the text has none, the edges of the histogram are the nearest that is known.
+        let [min, max] = [(self.min, 0.0), (self.max, 1.0)].map(|(given, share)| match given {
             Some(ns) => ns.max(0.0).round() as u64,
-            None => histogram.quantile(q),
+            None => histogram.quantile(share),
         });
         let max = max.max(min);
         Latency {

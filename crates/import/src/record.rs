@@ -86,7 +86,7 @@ impl Found {
         }
     }
 
-    /// A target, the first time that it is named.
+    /// Adds a target, unless it is known; `bytes` is 0 where its size is not.
     pub fn target(&mut self, path: &str, bytes: u64) {
         if !self.targets.iter().any(|(known, _)| known == path) {
             self.targets.push((path.to_owned(), bytes));
@@ -105,7 +105,7 @@ impl Found {
         }
     }
 
-    /// Whether the figures can be those of a measurement.
+    /// Refuses figures that cannot be those of a measurement.
     pub fn checked(self) -> Result<Self, Mistake> {
         if self.cases.iter().all(|case| case.jobs.is_empty()) {
             return Err(not_a_result("it holds no result of a run"));
@@ -120,6 +120,7 @@ impl Found {
         Ok(self)
     }
 
+    /// The Record; `source` names the text that it was read from.
     pub fn record(self, source: &str) -> Record {
         let text = format!("read from {source}: only what that text holds is known");
         let mut notes = vec![Note::new(NoteLevel::Assumed, "import", text)];
@@ -182,7 +183,7 @@ fn sane(job: &Job) -> Result<(), String> {
     if !(job.seconds > 0.0 && job.seconds <= LONGEST_SECONDS) {
         return Err(format!("a measured time of {} s cannot be", job.seconds));
     }
-    for figures in job.ways() {
+    for figures in job.directions() {
         if figures.ios.max(figures.bytes >> 20) > MOST_OPERATIONS {
             return Err(format!("{} operations cannot be", figures.ios));
         }
@@ -234,23 +235,17 @@ pub(super) fn nanos(seconds: f64) -> u64 {
 
 impl Job {
     /// Its figures, in the order of [`Direction`].
-    pub fn ways(&self) -> [&Figures; 4] {
+    pub fn directions(&self) -> [&Figures; 4] {
         [&self.read, &self.write, &self.trim, &self.sync]
     }
 
     fn result(self) -> JobResult {
-        let directions = [
-            Direction::Read,
-            Direction::Write,
-            Direction::Trim,
-            Direction::Sync,
-        ];
-        let ways = directions.into_iter().zip(self.ways());
-        let moved = ways.filter(|(_, figures)| figures.ios > 0);
+        let all = Direction::ALL.into_iter().zip(self.directions());
+        let moved = all.filter(|(_, figures)| figures.ios > 0);
         let directions: BTreeMap<_, _> = moved
             .map(|(direction, figures)| (direction, Box::new(figures.result())))
             .collect();
-        let completed = directions.values().map(|way| way.ios).sum();
+        let completed = directions.values().map(|result| result.ios).sum();
         let is_capped = self.requested_iops.is_some() || self.requested_bytes_per_s.is_some();
         JobResult {
             mix: self.mix(),
@@ -294,18 +289,13 @@ impl Job {
         }
     }
 
-    /// As in the Records of our own runs.
+    /// The mix that was requested, or the one that shows in what was done; `None`: unknown.
     fn mix(&self) -> Option<Mix> {
-        let reads = self.read_percent.or(match (self.read.ios, self.write.ios) {
+        let done = match (self.read.ios, self.write.ios) {
             (_, 0) if self.trim.ios == 0 => Some(100),
             (0, _) if self.trim.ios == 0 => Some(0),
             _ => None,
-        });
-        let read = reads?.min(100);
-        Some(Mix {
-            read,
-            write: 100 - read,
-            trim: 0,
-        })
+        };
+        Some(Mix::reads(self.read_percent.or(done)?.min(100)))
     }
 }

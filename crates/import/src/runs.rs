@@ -28,9 +28,11 @@ pub(super) struct Runs {
 
 #[derive(Debug)]
 struct Run {
-    /// All its passes; the cases of the last one begin at `last`.
+    /// All its passes.
     printed: Printed,
+    /// Index of the first case of the last pass.
     last: usize,
+    /// Number of the last pass, from 1.
     pass: u32,
     /// Whether the last pass was printed more than once.
     is_repeated: bool,
@@ -46,7 +48,7 @@ impl Runs {
         let places = self.by_names.entry(new.names()).or_default();
         let same = places.iter().rev().find(|place| {
             let run = &self.all[**place];
-            run.has_load(&new) && (run.is_earlier(&new) || run.did(&new))
+            run.has_load(&new) && (run.is_earlier(&new) || run.has_directions(&new))
         });
         let Some(place) = same else {
             places.push(self.all.len());
@@ -56,7 +58,7 @@ impl Runs {
                 pass: 1,
                 is_repeated: false,
             };
-            run.count();
+            run.number_last_pass();
             self.all.push(run);
             return;
         };
@@ -79,7 +81,7 @@ impl Runs {
         for (path, bytes) in &new.found.targets {
             known.found.target(path, *bytes);
         }
-        run.count();
+        run.number_last_pass();
     }
 
     pub fn all(self) -> Vec<Found> {
@@ -104,18 +106,19 @@ impl Printed {
 }
 
 impl Run {
-    /// Numbers the last pass.
-    fn count(&mut self) {
+    fn number_last_pass(&mut self) {
         for case in &mut self.printed.found.cases[self.last..] {
             case.pass = self.pass;
         }
     }
 
+    /// The jobs of the last pass, each with the name of its case.
     fn jobs(&self) -> impl Iterator<Item = (&str, &Job)> {
         let cases = self.printed.found.cases[self.last..].iter();
         cases.flat_map(|case| case.jobs.iter().map(|job| (&*case.name, job)))
     }
 
+    /// Each job of the last pass with the one at its place in `new`.
     fn pairs<'a>(&'a self, new: &'a Printed) -> impl Iterator<Item = (&'a Job, &'a Job)> {
         let jobs = new.found.cases.iter().flat_map(|case| case.jobs.iter());
         self.jobs().map(|(_, job)| job).zip(jobs)
@@ -137,9 +140,10 @@ impl Run {
     }
 
     /// Whether the same directions moved.
-    fn did(&self, new: &Printed) -> bool {
+    fn has_directions(&self, new: &Printed) -> bool {
         self.pairs(new).all(|(mine, its)| {
-            mine.ways().map(|way| way.ios > 0) == its.ways().map(|way| way.ios > 0)
+            let [mine, its] = [mine, its].map(|job| job.directions().map(|moved| moved.ios > 0));
+            mine == its
         })
     }
 
@@ -147,8 +151,8 @@ impl Run {
     /// there, and it must have begun before the last pass was printed.
     fn is_earlier(&self, new: &Printed) -> bool {
         let is_less = self.pairs(new).all(|(mine, its)| {
-            let mut pairs = mine.ways().into_iter().zip(its.ways());
-            mine.seconds <= its.seconds && pairs.all(|(mine, its)| grew(mine, its))
+            let mut pairs = mine.directions().into_iter().zip(its.directions());
+            mine.seconds <= its.seconds && pairs.all(|(mine, its)| can_have_become(mine, its))
         });
         if !is_less {
             return false;
@@ -157,23 +161,26 @@ impl Run {
             return mine == its;
         }
         for (mine, its) in self.pairs(new) {
-            if mine.ways() == its.ways() && mine.ways().iter().any(|way| way.ios > 0) {
+            if mine.directions() == its.directions()
+                && mine.directions().iter().any(|moved| moved.ios > 0)
+            {
                 return true;
             }
         }
-        let longest = self.jobs().map(|(_, job)| job.seconds);
-        let mine = longest.fold(0.0, f64::max);
-        let longest = self.pairs(new).map(|(_, job)| job.seconds);
-        let its = longest.fold(0.0, f64::max);
+        let times = self.jobs().map(|(_, job)| job.seconds);
+        let mine = times.fold(0.0, f64::max);
+        let times = self.pairs(new).map(|(_, job)| job.seconds);
+        let its = times.fold(0.0, f64::max);
         match (self.printed.at_ms, new.at_ms) {
+            // It began before the middle of the time that the last pass had when it was printed.
             (Some(printed), Some(now)) => now - its * 1e3 < printed - mine * 500.0,
             _ => self.is_repeated || its >= mine * LONGER,
         }
     }
 }
 
-/// Whether figures can have become these.
-fn grew(before: &Figures, after: &Figures) -> bool {
+/// Whether the figures of a run can have become these while it went on.
+fn can_have_become(before: &Figures, after: &Figures) -> bool {
     let narrower = [(before.max, after.max), (after.min, before.min)];
     before.ios == 0
         || (before.ios <= after.ios

@@ -1,4 +1,6 @@
-//! Small things that all parsers of printed figures need.
+//! Numbers, sizes and dates as programs print them.
+
+use jiff::civil::DateTime;
 
 /// A number as people print it: `1,234.5`, `12.3%`, `4us` without the unit.
 pub(super) fn number(text: &str) -> Option<f64> {
@@ -20,29 +22,22 @@ pub(super) fn size(text: &str) -> Option<u64> {
         .map(|bytes| bytes.0)
 }
 
+/// What follows a label at the beginning of a line; `None` if the line begins otherwise.
 pub(super) fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.trim().strip_prefix(label).map(str::trim)
 }
 
-/// `2024/09/09 02:02:42 UTC` and its like as RFC 3339; empty where it is no such date.
+/// `2024/09/09 02:02:42 UTC` and its like as RFC 3339; empty if it is no such date.
 pub(super) fn moment(text: &str) -> String {
-    let mut parts: Vec<u32> = Vec::new();
-    for part in text.split(|c: char| !c.is_ascii_digit()) {
-        if !part.is_empty() {
-            parts.extend(part.parse::<u32>());
-        }
-    }
-    match parts[..] {
-        [year, month, day, hour, minute, second, ..]
-            if (1970..10_000).contains(&year)
-                && (1..13).contains(&month)
-                && (1..32).contains(&day)
-                && hour < 24
-                && minute < 60
-                && second < 61 =>
-        {
-            format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-        }
+    let numbers = text.split(|c: char| !c.is_ascii_digit());
+    let six: Vec<&str> = numbers.filter(|part| !part.is_empty()).take(6).collect();
+    rfc3339("%Y %m %d %H %M %S", &six.join(" "))
+}
+
+/// A date in this format of strptime as RFC 3339; empty if it is none since 1970.
+pub(super) fn rfc3339(format: &str, text: &str) -> String {
+    match DateTime::strptime(format, text) {
+        Ok(date) if date.year() >= 1970 => format!("{date}Z"),
         _ => String::new(),
     }
 }
@@ -62,6 +57,8 @@ mod tests {
         assert_eq!(moment("2024/09/09 02:02:42 UTC"), "2024-09-09T02:02:42Z");
         assert_eq!(moment("2016/4/21 8:03:09"), "2016-04-21T08:03:09Z");
         assert_eq!(moment("2016/14/21 8:03:09"), "");
+        assert_eq!(moment("2023/02/29 8:03:09"), "");
+        assert_eq!(moment("16/4/21 8:03:09"), "");
         assert_eq!(moment("never"), "");
     }
 }

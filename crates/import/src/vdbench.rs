@@ -9,7 +9,7 @@ use super::figures::{Figures, Shape};
 use blocklab_workload::Pattern;
 
 use super::record::{Case, Found, Job, nanos, random_percent};
-use super::scan::{moment, number};
+use super::scan::{number, rfc3339};
 use super::{Source, not_a_result, not_a_result_at};
 use blocklab_syntax::Mistake;
 
@@ -28,7 +28,8 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, Mistake> {
     let first = rows(flat.unwrap_or_default(), &mut found)?;
     let histogram = starts(histogram.unwrap_or_default());
     histograms(&histogram, &mut found);
-    name_runs([&starts(summary), &histogram], &mut found);
+    // The summary comes first: it announces runs that the histogram has no figures of, too.
+    name_runs(&[starts(summary), histogram], &mut found);
     date(summary, first, &mut found);
     if !knows_shapes(&found) {
         found.note("without its histogram.html no percentiles are known");
@@ -110,8 +111,8 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
             continue;
         }
         let intervals = std::mem::take(&mut pending);
-        let figures = checked(&row).map_err(|message| not_a_result_at(index + 1, message))?;
-        let case = case(&row, figures, &intervals);
+        let average = average(&row).map_err(|message| not_a_result_at(index + 1, message))?;
+        let case = case(&row, &average, &intervals);
         if !averages.insert(line) {
             let message = "this average is in it twice: which of them counts is unclear";
             return Err(not_a_result_at(index + 1, message));
@@ -158,27 +159,21 @@ fn date(summary: &str, first: First, found: &mut Found) {
 
 /// `07:22:26 Dec 03 2016 PST` as RFC 3339; empty where it is no such date.
 fn named_date(text: &str) -> String {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [time, month, day, year, ..] = words[..] else {
+    let words: Vec<&str> = text.split_whitespace().take(4).collect();
+    let [time, date @ ..] = &words[..] else {
         return String::new();
     };
-    let month = MONTHS.iter().position(|name| *name == month);
-    month.map_or_else(String::new, |at| {
-        moment(&format!("{year}/{}/{day} {time}", at + 1))
-    })
+    let seconds = time.split('.').next().unwrap_or_default();
+    rfc3339(
+        "%H:%M:%S %b %d %Y",
+        &format!("{seconds} {}", date.join(" ")),
+    )
 }
 
-/// `11/20/2026-16:09:12-UTC` as RFC 3339.
+/// `11/20/2026-16:09:12-UTC` as RFC 3339; empty where it is no such date.
 fn us_date(text: &str) -> String {
-    let parts: Vec<&str> = text.splitn(3, '/').collect();
-    let [month, day, rest] = parts[..] else {
-        return String::new();
-    };
-    let (year, time) = rest.split_once('-').unwrap_or((rest, ""));
-    moment(&format!("{year}/{month}/{day} {time}"))
+    let words: Vec<&str> = text.split('-').take(2).collect();
+    rfc3339("%m/%d/%Y %H:%M:%S", &words.join(" "))
 }
 
 /// `16:09:10.032` in seconds.
@@ -192,7 +187,7 @@ fn time_of_day(text: &str) -> Option<f64> {
 
 /// Seconds of an interval. The flat file has none: rows come at its end, a little late now and
 /// then, so the median of their distances is it.
-fn length(rows: &[Row<'_>]) -> f64 {
+fn interval_seconds(rows: &[Row<'_>]) -> f64 {
     let times = rows.iter().filter_map(|row| time_of_day(row.text("tod")));
     let times: Vec<f64> = times.collect();
     let mut gaps: Vec<f64> = times
@@ -203,15 +198,16 @@ fn length(rows: &[Row<'_>]) -> f64 {
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.0).max(1.0)
 }
 
-/// `counted` is the first interval that the average counts: those before it are warm-up.
-fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
+/// The interval of a row, which lasts this many seconds; `None` for a row without a number. Those before
+/// `first_counted` are warm-up.
+fn slice(row: &Row<'_>, seconds: f64, first_counted: u64) -> Option<Interval> {
     let number = u64::from(row.text("Interval").parse::<u32>().ok()?);
     let rate = row.value("rate")?;
     let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
     let length = nanos(seconds);
     let bytes = row.value("bytes/io").unwrap_or(0.0);
-    let sides = [(reads, "read_resp"), (1.0 - reads, "write_resp")];
-    let [read, write] = sides.map(|(share, name)| {
+    let directions = [(reads, "read_resp"), (1.0 - reads, "write_resp")];
+    let [read, write] = directions.map(|(share, name)| {
         let both = (share >= 1.0).then(|| row.value("resp")).flatten();
         let mean = row.value(name).or(both);
         let always = [Statistic::P50, Statistic::P99, Statistic::Max];
@@ -227,33 +223,57 @@ fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
     Some(Interval {
         end_ns: number.saturating_mul(length),
         length_ns: length,
-        ramp: number < counted,
+        ramp: number < first_counted,
         read,
         write,
         ..Interval::default()
     })
 }
 
-/// `avg_2-4`: three intervals, from the second on. None counted (`avg_2-1`) is taken for one, which
-/// moved nothing.
-fn counted(interval: &str) -> (u64, f64) {
-    let range = interval.trim_start_matches("avg_").split_once('-');
-    let ends = range.and_then(|(first, last)| Some((number(first)?, number(last)?)));
-    let (first, last) = ends.unwrap_or((1.0, 1.0));
-    (first as u64, (last - first + 1.0).clamp(1.0, 1e8))
+/// The intervals that an average counts.
+struct Counted {
+    /// Number of the first one: those before it are warm-up.
+    first: u64,
+    /// How many.
+    intervals: f64,
 }
 
-/// Rate, bytes of an operation, and share of reads of an average.
-fn checked(row: &Row<'_>) -> Result<[f64; 3], String> {
+impl Counted {
+    /// `avg_2-4`: three intervals, from the second on. None counted (`avg_2-1`) is taken for one, which
+    /// moved nothing.
+    fn parse(label: &str) -> Self {
+        let range = label.trim_start_matches("avg_").split_once('-');
+        let ends = range.and_then(|(first, last)| Some((number(first)?, number(last)?)));
+        let (first, last) = ends.unwrap_or((1.0, 1.0));
+        Self {
+            first: first as u64,
+            intervals: (last - first + 1.0).clamp(1.0, 1e8),
+        }
+    }
+}
+
+/// What the average row of a run says of all its operations.
+#[derive(Default)]
+struct Average {
+    /// Operations a second.
+    rate: f64,
+    /// Mean size of an operation.
+    bytes_per_io: f64,
+    /// Share of reads, from 0 to 1.
+    reads: f64,
+}
+
+/// Reads the average of a run, and checks that its figures fit together.
+fn average(row: &Row<'_>) -> Result<Average, String> {
     let rate = row.needed("rate")?;
     if rate <= 0.0 {
-        return Ok([0.0; 3]);
+        return Ok(Average::default());
     }
-    let bytes = row.needed("bytes/io")?;
+    let bytes_per_io = row.needed("bytes/io")?;
     row.needed("resp")?;
     let reads = row.needed("read%")?.min(100.0) / 100.0;
     if let Some(megabytes) = row.value("MB/sec") {
-        let found = rate * bytes;
+        let found = rate * bytes_per_io;
         // Vdbench counts 1024**2; its smallest figures are rounded.
         let agrees = [1e6, 1_048_576.0].iter().any(|mega| {
             let stated = megabytes * mega;
@@ -267,21 +287,30 @@ fn checked(row: &Row<'_>) -> Result<[f64; 3], String> {
             ));
         }
     }
-    Ok([rate, bytes, reads])
+    Ok(Average {
+        rate,
+        bytes_per_io,
+        reads,
+    })
 }
 
-fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
-    let [rate, bytes, reads] = figures;
+/// The case of a run: its average row, and the rows of its intervals.
+fn case(row: &Row<'_>, average: &Average, intervals: &[Row<'_>]) -> Case {
+    let Average {
+        rate,
+        bytes_per_io: bytes,
+        reads,
+    } = *average;
     let name = row.text("Run").to_owned();
-    let each = length(intervals);
-    let (first, intervals_counted) = counted(row.text("Interval"));
-    let seconds = intervals_counted * each;
-    let [read, write] = [(reads, "read"), (1.0 - reads, "write")].map(|(share, way)| {
+    let each = interval_seconds(intervals);
+    let counted = Counted::parse(row.text("Interval"));
+    let seconds = counted.intervals * each;
+    let [read, write] = [(reads, "read"), (1.0 - reads, "write")].map(|(share, direction)| {
         let together = [("resp", "resp"), ("std", "resp_std"), ("max", "resp_max")];
         let [mean, stddev, max] = together.map(|(what, both)| {
             // A figure of reads and writes together is that of one only where there is no other.
             let both = row.value(both).filter(|_| share >= 1.0);
-            let ms = row.value(&format!("{way}_{what}")).or(both);
+            let ms = row.value(&format!("{direction}_{what}")).or(both);
             ms.map(|ms| ms * 1e6)
         });
         Figures {
@@ -300,7 +329,9 @@ fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
     let formats = name == "SD_format";
     let random = row.value("seekpct").filter(|_| !formats);
     let read_percent = row.value("rdpct").filter(|_| !formats);
-    let series = intervals.iter().filter_map(|row| slice(row, each, first));
+    let series = intervals
+        .iter()
+        .filter_map(|row| slice(row, each, counted.first));
     Case {
         jobs: vec![Job {
             name: name.clone(),
@@ -367,22 +398,22 @@ fn start(line: &str) -> Option<Start> {
 /// The runs of a report in their order.
 fn starts(text: &str) -> Vec<Start> {
     let mut found: Vec<Start> = Vec::new();
-    // The direction of the present table; `None`: reads and writes together.
-    let mut way = None;
+    // The index of the current table in `counts`; `None`: reads and writes together.
+    let mut table = None;
     for line in text.lines() {
         if let Some(start) = start(line) {
             found.push(start);
-            way = None;
+            table = None;
             continue;
         }
-        way = match line.trim() {
+        table = match line.trim() {
             "Reads and writes:" => None,
             "Reads:" => Some(0),
             "Writes:" => Some(1),
-            _ => way,
+            _ => table,
         };
-        if let (Some(start), Some(way), Some(bucket)) = (found.last_mut(), way, bucket(line)) {
-            start.counts[way].push(bucket);
+        if let (Some(start), Some(table), Some(bucket)) = (found.last_mut(), table, bucket(line)) {
+            start.counts[table].push(bucket);
         }
     }
     found
@@ -441,7 +472,7 @@ fn histograms(starts: &[Start], found: &mut Found) {
 
 /// Runs of one name are passes of one case only where their loops are the same. Where no report
 /// shows the loops, each run stays a case of its own, named by the columns that differ.
-fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
+fn name_runs(reports: &[Vec<Start>], found: &mut Found) {
     for (name, places) in by_name(&found.cases) {
         let mut tried = reports.iter();
         let own = tried.find_map(|starts| matched(starts, &name, places.len()));
@@ -457,6 +488,7 @@ fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
             );
         }
         let alike = settings.windows(2).all(|pair| pair[0] == pair[1]);
+        // Passes of one case are numbered; other runs that still have one name get a number in it.
         let mut taken: Vec<String> = Vec::new();
         for (place, settings) in places.into_iter().zip(settings) {
             let case = &mut found.cases[place];

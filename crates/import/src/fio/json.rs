@@ -43,16 +43,16 @@ struct Entry {
     job_runtime: Option<f64>,
     #[serde(rename = "job options", default)]
     options: Map<String, Value>,
-    read: Option<Side>,
-    write: Option<Side>,
-    trim: Option<Side>,
+    read: Option<DirectionEntry>,
+    write: Option<DirectionEntry>,
+    trim: Option<DirectionEntry>,
     /// Under `unified_rw_reporting`, all directions together.
-    mixed: Option<Side>,
-    sync: Option<Side>,
+    mixed: Option<DirectionEntry>,
+    sync: Option<DirectionEntry>,
 }
 
 #[derive(Deserialize)]
-struct Side {
+struct DirectionEntry {
     io_bytes: Option<f64>,
     io_kbytes: Option<f64>,
     bw_bytes: Option<f64>,
@@ -221,8 +221,12 @@ impl Document {
 /// No two jobs have the same figures to the last digit.
 fn refuse_copies(found: &Found, job: &Job) -> Result<(), String> {
     let mut known = found.cases.iter().flat_map(|case| &case.jobs);
-    let is_known = known.any(|other| other.name == job.name && other.ways() == job.ways());
-    let mut spreads = job.ways().into_iter().filter_map(|figures| figures.stddev);
+    let is_known =
+        known.any(|other| other.name == job.name && other.directions() == job.directions());
+    let mut spreads = job
+        .directions()
+        .into_iter()
+        .filter_map(|figures| figures.stddev);
     if is_known && spreads.any(|ns| ns > 0.0) {
         Err(format!(
             "job `{}` is in it twice, with the same figures: which of them count is unclear",
@@ -256,34 +260,33 @@ impl Entry {
         (self.groupid, name, self.hostname.as_deref())
     }
 
-    fn sides(&self) -> [(&'static str, Option<&Side>); 5] {
-        [
-            ("read", self.read.as_ref()),
-            ("write", self.write.as_ref()),
-            ("trim", self.trim.as_ref()),
-            ("mixed", self.mixed.as_ref()),
-            ("sync", self.sync.as_ref()),
-        ]
+    /// All that it holds, flushes as well.
+    fn all(&self) -> impl Iterator<Item = &DirectionEntry> {
+        self.timed().chain(&self.sync)
+    }
+
+    /// The directions that move data.
+    fn timed(&self) -> impl Iterator<Item = &DirectionEntry> {
+        let directions = [&self.read, &self.write, &self.trim, &self.mixed];
+        directions.into_iter().flatten()
     }
 
     fn job(&self, options: &Options, entries: u32, found: &mut Found) -> Result<Job, String> {
         let name = self.jobname.as_deref().unwrap_or("job");
-        if self.latencies().next().is_none() {
+        if self.timed().next().is_none() {
             return Err(format!(
                 "job `{name}` has none of `read`, `write`, `trim` and `mixed`"
             ));
         }
-        let runtimes = self.sides().map(|(_, side)| side.and_then(Side::seconds));
-        let longest = runtimes.into_iter().flatten().fold(0.0, f64::max);
-        let moved = self.sides().into_iter().filter_map(|(_, side)| side);
+        let runtimes = self.all().filter_map(DirectionEntry::seconds);
+        let longest = runtimes.fold(0.0, f64::max);
         let seconds = if longest > 0.0 {
             longest
-        } else if moved.clone().any(|side| side.total_ios > Some(0.0)) {
+        } else if self.all().any(|entry| entry.total_ios > Some(0.0)) {
             // All was over in less than a millisecond.
             1e-3
         } else {
-            let only_rates = moved.clone().any(|side| side.iops > Some(0.0));
-            if only_rates {
+            if self.all().any(|entry| entry.iops > Some(0.0)) {
                 found.note(&format!(
                     "the result of {name} does not tell how long it ran: {ASSUMED_SECONDS} s is \
                      assumed; no rate depends on it"
@@ -291,9 +294,9 @@ impl Entry {
             }
             ASSUMED_SECONDS
         };
-        let figures = |key: &str, side: &Option<Side>| match side {
+        let figures = |key: &str, entry: &Option<DirectionEntry>| match entry {
             None => Ok(Figures::default()),
-            Some(side) => side
+            Some(entry) => entry
                 .figures(seconds)
                 .map_err(|message| format!("job `{name}`, {key}: {message}")),
         };
@@ -312,12 +315,12 @@ impl Entry {
             sync: self
                 .sync
                 .as_ref()
-                .map_or_else(Figures::default, Side::flushes),
+                .map_or_else(Figures::default, DirectionEntry::flushes),
             ..Job::default()
         };
         let mixed = figures("mixed", &self.mixed)?;
-        let is_split = job.ways()[..3].iter().any(|figures| figures.ios > 0);
-        if self.latencies().any(|side| side.falls_back()) {
+        let is_split = job.directions()[..3].iter().any(|figures| figures.ios > 0);
+        if self.timed().any(DirectionEntry::has_whole_shape_alone) {
             found.note(
                 "the file has percentiles of the whole latency alone, from the creation of an \
                  operation on: all latencies are of that",
@@ -329,12 +332,6 @@ impl Entry {
             job.divide(mixed, found);
         }
         Ok(job)
-    }
-
-    fn latencies(&self) -> impl Iterator<Item = &Side> {
-        [&self.read, &self.write, &self.trim, &self.mixed]
-            .into_iter()
-            .flatten()
     }
 
     /// How many threads the entry is about; 0: unknown. fio does not write `group_reporting`
@@ -360,139 +357,154 @@ impl Entry {
     }
 }
 
-fn some(value: Option<f64>) -> Option<f64> {
+/// The figure, unless it is 0: fio prints zeros for what it does not know.
+fn known(value: Option<f64>) -> Option<f64> {
     value.filter(|value| *value > 0.0)
 }
 
-impl Side {
-    fn rate(&self) -> Option<f64> {
-        some(self.bw_bytes).or(some(self.bw).map(|kib| kib * 1024.0))
+impl DirectionEntry {
+    /// Bytes a second.
+    fn bandwidth(&self) -> Option<f64> {
+        known(self.bw_bytes).or(known(self.bw).map(|kib| kib * 1024.0))
     }
 
     /// Before 3.0, `io_bytes` is in KiB.
     fn bytes(&self) -> Option<f64> {
         let is_new = self.io_kbytes.is_some() || self.bw_bytes.is_some();
         let unit = if is_new { 1.0 } else { 1024.0 };
-        let stated = some(self.io_bytes).map(|bytes| bytes * unit);
-        stated.or(some(self.io_kbytes).map(|kib| kib * 1024.0))
+        let stated = known(self.io_bytes).map(|bytes| bytes * unit);
+        stated.or(known(self.io_kbytes).map(|kib| kib * 1024.0))
     }
 
-    /// How long it ran, or what its rates tell of that.
+    /// How long it ran: `runtime`, which is in ms, or else an amount divided by its rate.
     fn seconds(&self) -> Option<f64> {
-        let thousand = Some(1e3);
+        let ms_per_second = Some(1e3);
         [
-            (self.runtime, thousand),
+            (self.runtime, ms_per_second),
             (self.total_ios, self.iops),
-            (self.bytes(), self.rate()),
+            (self.bytes(), self.bandwidth()),
         ]
         .into_iter()
-        .find_map(|(amount, rate)| Some(some(amount)? / some(rate)?))
+        .find_map(|(amount, rate)| Some(known(amount)? / known(rate)?))
     }
 
-    fn figures(&self, longest: f64) -> Result<Figures, String> {
-        let (ios, iops) = (some(self.total_ios), some(self.iops));
-        let (bytes, rate) = (self.bytes(), self.rate());
-        if ios.or(iops).or(bytes).or(rate).is_none() {
+    /// The figures of reads, writes or trims. `job_seconds`: the time of an entry that has none.
+    fn figures(&self, job_seconds: f64) -> Result<Figures, String> {
+        let (ios, iops) = (known(self.total_ios), known(self.iops));
+        let (bytes, bandwidth) = (self.bytes(), self.bandwidth());
+        if ios.or(iops).or(bytes).or(bandwidth).is_none() {
             return Ok(Figures::default());
         }
-        let seconds = self.seconds().unwrap_or(longest);
+        // An amount that the entry lacks follows from its rate.
+        let seconds = self.seconds().unwrap_or(job_seconds);
         let count = ios.or(iops.map(|iops| iops * seconds));
-        let moved = bytes.or(rate.map(|rate| rate * seconds));
+        let moved = bytes.or(bandwidth.map(|bandwidth| bandwidth * seconds));
         let count = count.ok_or("neither `total_ios` nor `iops` tells how many operations")?;
         let moved = moved.ok_or("neither `io_bytes` nor `bw` tells how many bytes")?;
-        if some(self.runtime).is_some() {
+        // Where amount, rate and time are all there, they must fit together.
+        if known(self.runtime).is_some() {
             if let (Some(ios), Some(iops)) = (ios, iops) {
                 agree(["iops", "total_ios", "runtime"], iops, ios, seconds)?;
             }
-            if let (Some(bytes), Some(rate)) = (bytes, some(self.bw_bytes)) {
-                agree(["bw_bytes", "io_bytes", "runtime"], rate, bytes, seconds)?;
+            if let (Some(bytes), Some(bandwidth)) = (bytes, known(self.bw_bytes)) {
+                agree(
+                    ["bw_bytes", "io_bytes", "runtime"],
+                    bandwidth,
+                    bytes,
+                    seconds,
+                )?;
             }
         }
-        let (bytes, ios) = (moved.round() as u64, (count.round() as u64).max(1));
-        Ok(self.timed(
-            self.latency(),
-            Figures {
-                ios,
-                bytes,
-                ..Figures::default()
-            },
-        ))
+        let moments = self.latency().map(Sampled::figures).unwrap_or_default();
+        Ok(Figures {
+            // A very low rate over a short time is still that of one operation.
+            ios: (count.round() as u64).max(1),
+            bytes: moved.round() as u64,
+            ..moments
+        })
     }
 
     /// The figures of flushes. fio 3.33 prints no count of them but that of their samples.
     fn flushes(&self) -> Figures {
-        let latency = sampled(&self.lat_ns, 1.0).or(sampled(&self.lat, 1e3));
-        let samples = latency.and_then(|(latency, _)| latency.samples);
-        let ios = some(self.total_ios).or(samples).unwrap_or(0.0) as u64;
-        self.timed(
-            latency,
-            Figures {
-                ios,
-                ..Figures::default()
-            },
-        )
+        let latency = self.whole();
+        let samples = latency.and_then(|sampled| sampled.latency.samples);
+        Figures {
+            ios: known(self.total_ios).or(samples).unwrap_or(0.0) as u64,
+            ..latency.map(Sampled::figures).unwrap_or_default()
+        }
     }
 
     /// The whole of an operation is `lat`, and `clat` has the percentiles, unless they were
     /// requested of `lat` alone.
-    fn latency(&self) -> Option<(&Latency, f64)> {
-        let completion = sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3));
-        if self.falls_back() {
+    fn latency(&self) -> Option<Sampled<'_>> {
+        if self.has_whole_shape_alone() {
             self.whole()
         } else {
-            completion.or(self.whole())
+            self.completion().or(self.whole())
         }
     }
 
-    fn whole(&self) -> Option<(&Latency, f64)> {
+    /// From submission to completion.
+    fn completion(&self) -> Option<Sampled<'_>> {
+        sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3))
+    }
+
+    /// From the creation of an operation to its completion.
+    fn whole(&self) -> Option<Sampled<'_>> {
         sampled(&self.lat_ns, 1.0).or(sampled(&self.lat, 1e3))
     }
 
-    fn falls_back(&self) -> bool {
-        let completion = sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3));
-        completion.is_some_and(|(completion, _)| !completion.has_shape())
-            && self.whole().is_some_and(|(whole, _)| whole.has_shape())
+    /// Whether percentiles or buckets were requested of `lat` and not of `clat`.
+    fn has_whole_shape_alone(&self) -> bool {
+        let has_shape = |sampled: Sampled<'_>| sampled.latency.shape(1.0).is_known();
+        self.completion().is_some_and(|clat| !has_shape(clat))
+            && self.whole().is_some_and(has_shape)
     }
+}
 
-    fn timed(&self, latency: Option<(&Latency, f64)>, figures: Figures) -> Figures {
-        let Some((latency, unit)) = latency else {
-            return figures;
-        };
+/// A latency with samples.
+#[derive(Clone, Copy)]
+struct Sampled<'a> {
+    latency: &'a Latency,
+    /// Nanoseconds in the unit of its figures.
+    unit_ns: f64,
+}
+
+/// A latency, unless it has no samples: `gtod_reduce` or `disable_clat` leave zeros without any.
+fn sampled(latency: &Option<Latency>, unit_ns: f64) -> Option<Sampled<'_>> {
+    let latency = latency.as_ref()?;
+    (latency.samples != Some(0.0)).then_some(Sampled { latency, unit_ns })
+}
+
+impl Sampled<'_> {
+    /// Figures with its latencies, and without amounts.
+    fn figures(self) -> Figures {
+        let Self { latency, unit_ns } = self;
         let [mean, stddev, min, max] = [latency.mean, latency.stddev, latency.min, latency.max]
-            .map(|moment| moment.map(|moment| moment * unit));
+            .map(|moment| moment.map(|moment| moment * unit_ns));
         Figures {
             mean,
             stddev,
             min,
             max,
-            shape: latency.shape(unit),
-            ..figures
+            shape: latency.shape(unit_ns),
+            ..Figures::default()
         }
     }
 }
 
-/// `gtod_reduce` or `disable_clat` leave zeros without a sample.
-fn sampled(latency: &Option<Latency>, unit: f64) -> Option<(&Latency, f64)> {
-    let latency = latency.as_ref()?;
-    (latency.samples != Some(0.0)).then_some((latency, unit))
-}
-
 impl Latency {
-    fn has_shape(&self) -> bool {
-        self.shape(1.0).is_known()
-    }
-
-    fn shape(&self, unit: f64) -> Shape {
+    fn shape(&self, unit_ns: f64) -> Shape {
         if !self.bins.is_empty() {
             let bins = self.bins.iter();
-            let counts = bins.map(|(at, count)| (at * unit, count.max(0.0) as u64));
+            let counts = bins.map(|(at, count)| (at * unit_ns, count.max(0.0) as u64));
             return Shape::Counts(counts.collect());
         }
         let percentiles = self.percentile.iter();
         let sound = percentiles.filter(|(percent, _)| *percent > 0.0 && *percent <= 100.0);
         Shape::Percentiles(
             sound
-                .map(|(percent, at)| (percent / 100.0, at * unit))
+                .map(|(percent, at)| (percent / 100.0, at * unit_ns))
                 .collect(),
         )
     }

@@ -14,8 +14,8 @@ use crate::record::{Case, Found, Job};
 use crate::{Source, named, not_a_result, not_a_result_at};
 use blocklab_syntax::Mistake;
 use blocklab_units::plural;
-use rows::{Rows, Way};
-use series::{Series, Span};
+use rows::{DirectionRows, Rows, Window};
+use series::{Series, Span, WindowLatency};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -40,9 +40,17 @@ pub(super) struct Name {
     /// Folder and beginning.
     folder: String,
     prefix: String,
-    /// Number of the job, and its host; empty: not in the name.
-    job: (String, String),
+    job: JobId,
     kind: Kind,
+}
+
+/// The job that the name of a log gives.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct JobId {
+    /// Empty: not in the name.
+    number: String,
+    /// Empty: not in the name.
+    host: String,
 }
 
 impl Name {
@@ -63,7 +71,10 @@ impl Name {
         Some(Self {
             folder: path.parent()?.display().to_string(),
             prefix: prefix.to_owned(),
-            job: (job.to_owned(), host.trim_start_matches('.').to_owned()),
+            job: JobId {
+                number: job.to_owned(),
+                host: host.trim_start_matches('.').to_owned(),
+            },
             kind: *kind,
         })
     }
@@ -100,10 +111,17 @@ fn is_one_run(names: &[Option<Name>], folder: &str) -> bool {
         .all(|name| seen.insert((&name.job, name.kind)))
 }
 
-/// The logs of one job.
+struct Log<'a> {
+    kind: Kind,
+    /// The name of the file, for messages.
+    file: &'a str,
+    rows: Rows,
+}
+
+/// The logs of one job, at least one.
 struct JobLogs<'a> {
-    id: &'a (String, String),
-    logs: Vec<(Kind, &'a str, Rows)>,
+    id: &'a JobId,
+    logs: Vec<Log<'a>>,
 }
 
 /// The logs of one run.
@@ -121,7 +139,11 @@ pub(super) fn read(sources: &[&Source]) -> Result<Found, Mistake> {
         let Some(name) = name else { continue };
         let rows = Rows::read(&source.text)
             .map_err(|(index, message)| named(not_a_result_at(index + 1, message), &source.name))?;
-        let log = (name.kind, &*source.name, rows);
+        let log = Log {
+            kind: name.kind,
+            file: &source.name,
+            rows,
+        };
         match jobs.iter_mut().find(|job| *job.id == name.job) {
             Some(job) => job.logs.push(log),
             None => jobs.push(JobLogs {
@@ -135,15 +157,19 @@ pub(super) fn read(sources: &[&Source]) -> Result<Found, Mistake> {
         Some(prefix) if prefixes.len() == 1 && !prefix.is_empty() => *prefix,
         _ => "fio",
     };
-    notes(&jobs, &mut found);
-    let begin_ms = begin(&jobs, &mut found);
+    add_notes(&jobs, &mut found);
+    let begin_ms = begin_ms(&jobs, &mut found);
     let mut case = Case {
         name: name.to_owned(),
         ..Case::default()
     };
     let mut series = Series::default();
     for job in &jobs {
-        let read = job.read(name, jobs.len() == 1, begin_ms, &mut series)?;
+        let mut read = job.read(begin_ms, &mut series)?;
+        read.name = match jobs.len() {
+            1 => name.to_owned(),
+            _ => job.name(name),
+        };
         case.jobs.push(read);
     }
     let longest = case.jobs.iter().map(|job| job.seconds).fold(0.0, f64::max);
@@ -152,10 +178,10 @@ pub(super) fn read(sources: &[&Source]) -> Result<Found, Mistake> {
     Ok(found)
 }
 
-fn notes(jobs: &[JobLogs<'_>], found: &mut Found) {
+fn add_notes(jobs: &[JobLogs<'_>], found: &mut Found) {
     found.note("logs hold neither pattern, depth, engine nor targets");
     let mut all = jobs.iter().flat_map(|job| &job.logs);
-    if all.clone().any(|(kind, _, _)| *kind == Kind::Submission) {
+    if all.clone().any(|log| log.kind == Kind::Submission) {
         found.note("logs of submission (slat) are passed over");
     }
     let [has_whole, has_completion] = [Kind::Latency, Kind::Completion]
@@ -166,7 +192,7 @@ fn notes(jobs: &[JobLogs<'_>], found: &mut Found) {
              latencies are of that",
         );
     }
-    if all.any(|(_, _, rows)| rows.averaged == Some(true)) {
+    if all.any(|log| log.rows.averaged == Some(true)) {
         found.note(
             "lines are taken for the means of windows (log_avg_msec), in ns where they are \
              latencies, as fio 3 writes them: no percentile is known",
@@ -176,24 +202,31 @@ fn notes(jobs: &[JobLogs<'_>], found: &mut Found) {
     }
 }
 
-/// Times of `log_unix_epoch` count from 1970: then the run began a window before the first one.
-fn begin(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
+/// When the run began, in ms of the clock of the logs. With `log_unix_epoch` they count from 1970: then
+/// the run began a window before its first line, and `found` gets that moment.
+fn begin_ms(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
+    // No run lasts so long: a larger time counts from 1970.
     const YEAR_2001_MS: f64 = 978_307_200_000.0;
-    let filled = jobs.iter().flat_map(JobLogs::filled);
-    let first = filled.min_by(|a, b| a.2.first_ms.total_cmp(&b.2.first_ms));
-    let Some((_, _, rows)) = first.filter(|(_, _, rows)| rows.first_ms > YEAR_2001_MS) else {
+    let filled = jobs.iter().flat_map(JobLogs::filled).map(|log| &log.rows);
+    let first = filled.min_by(|a, b| a.first_ms.total_cmp(&b.first_ms));
+    let Some(rows) = first.filter(|rows| rows.first_ms > YEAR_2001_MS) else {
         return 0.0;
     };
-    let gap = rows.ways.iter().map(|way| usual_gap(&way.windows));
-    let begin = rows.first_ms - gap.fold(0.0, f64::max);
+    let gaps = rows
+        .directions
+        .iter()
+        .map(|direction| usual_gap(&direction.windows));
+    let begin = rows.first_ms - gaps.fold(0.0, f64::max);
     let moment = jiff::Timestamp::from_millisecond(begin as i64);
     found.started_at = moment.map(|moment| moment.to_string()).unwrap_or_default();
     begin
 }
 
-/// The median distance of ends; 0: there is one at most.
-fn usual_gap(windows: &[(f64, f64)]) -> f64 {
-    let gaps = windows.windows(2).map(|pair| pair[1].0 - pair[0].0);
+/// The median time in ms between the ends of two windows; 0 with fewer than two.
+fn usual_gap(windows: &[Window]) -> f64 {
+    let gaps = windows
+        .windows(2)
+        .map(|pair| pair[1].end_ms - pair[0].end_ms);
     let mut gaps: Vec<f64> = gaps.filter(|gap| *gap > 0.0).collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len().saturating_sub(1) / 2)
@@ -201,68 +234,73 @@ fn usual_gap(windows: &[(f64, f64)]) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Windows as begin, end (in ms) and value. The first one begins with the log: fio may end it late,
-/// and its value is the mean of all that time.
-fn spans(windows: &[(f64, f64)], begin_ms: f64) -> Vec<Span> {
-    let mut from = 0.0;
+/// The stretches of time that windows cover, from the beginning of the run. The first one begins with
+/// the log: fio may end it late, and its value is the mean of all that time.
+fn spans(windows: &[Window], begin_ms: f64) -> Vec<Span> {
+    let mut from_ms = 0.0;
     let mut spans = Vec::with_capacity(windows.len());
-    for (end, value) in windows {
-        let end = end - begin_ms;
-        spans.push((from, end, *value));
-        from = end;
+    for window in windows {
+        let to_ms = window.end_ms - begin_ms;
+        spans.push(Span {
+            from_ms,
+            to_ms,
+            value: window.value,
+        });
+        from_ms = to_ms;
     }
     spans
 }
 
 impl JobLogs<'_> {
     /// The logs that hold something.
-    fn filled(&self) -> impl Iterator<Item = &(Kind, &str, Rows)> {
-        self.logs.iter().filter(|log| log.2.averaged.is_some())
+    fn filled(&self) -> impl Iterator<Item = &Log<'_>> {
+        self.logs.iter().filter(|log| log.rows.averaged.is_some())
     }
 
-    fn log(&self, wanted: Kind) -> Option<&(Kind, &str, Rows)> {
-        self.filled().find(|(kind, _, _)| *kind == wanted)
+    fn log(&self, wanted: Kind) -> Option<&Log<'_>> {
+        self.filled().find(|log| log.kind == wanted)
     }
 
-    fn read(
-        &self,
-        run: &str,
-        is_only: bool,
-        begin_ms: f64,
-        series: &mut Series,
-    ) -> Result<Job, Mistake> {
-        let Some((_, first, rows)) = self.filled().next() else {
-            let empty = self.logs.first().map_or("", |log| log.1);
-            return Err(named(not_a_result("the log is empty"), empty));
+    /// An error about the first log.
+    fn wrong(&self, message: &str) -> Mistake {
+        named(not_a_result(message), self.logs[0].file)
+    }
+
+    /// Reads the job, without its name, and adds its intervals to `series`.
+    fn read(&self, begin_ms: f64, series: &mut Series) -> Result<Job, Mistake> {
+        let Some(first) = self.filled().next() else {
+            return Err(self.wrong("the log is empty"));
         };
-        if let Some((_, other, _)) = self.filled().find(|log| log.2.averaged != rows.averaged) {
+        let averaged = first.rows.averaged;
+        if let Some(other) = self.filled().find(|log| log.rows.averaged != averaged) {
+            let first = first.file;
             let message = format!(
                 "it has windows and {first} single operations, or the other way round: they are \
                  of different runs"
             );
-            return Err(named(not_a_result(message), other));
+            return Err(named(not_a_result(message), other.file));
         }
-        let last = self.filled().map(|log| log.2.last_ms).fold(0.0, f64::max);
+        let ends = self.filled().map(|log| log.rows.last_ms);
         let mut job = Job {
-            name: self.name(run, is_only),
             engine: "fio".to_owned(),
-            threads: u32::from(!self.id.0.is_empty()),
-            seconds: ((last - begin_ms) / 1e3).max(1e-3),
+            // A log with a job's number is that of one thread.
+            threads: u32::from(!self.id.number.is_empty()),
+            seconds: seconds_since(begin_ms, ends.fold(0.0, f64::max)),
             ..Job::default()
         };
-        let figures = match rows.averaged {
-            Some(true) => self.of_windows(&mut job.seconds, begin_ms, series)?,
-            _ => self.of_operations(&mut job.block, begin_ms, series)?,
-        };
-        [job.read, job.write, job.trim] = figures;
+        if averaged == Some(true) {
+            self.read_windows(&mut job, begin_ms, series)?;
+        } else {
+            self.read_operations(&mut job, begin_ms, series)?;
+        }
         Ok(job)
     }
 
-    fn name(&self, run: &str, is_only: bool) -> String {
-        let (number, host) = self.id;
+    /// The name of the run with the number and the host of the job.
+    fn name(&self, run: &str) -> String {
         let mut name = run.to_owned();
-        for part in [number, host] {
-            if !part.is_empty() && !is_only {
+        for part in [&self.id.number, &self.id.host] {
+            if !part.is_empty() {
                 name.push('.');
                 name.push_str(part);
             }
@@ -271,140 +309,161 @@ impl JobLogs<'_> {
     }
 
     /// From submission to completion where that is there, else the whole.
-    fn latency(&self) -> Option<&(Kind, &str, Rows)> {
+    fn latency(&self) -> Option<&Log<'_>> {
         self.log(Kind::Completion).or(self.log(Kind::Latency))
     }
 
-    /// Reads logs in which each line is an operation.
-    fn of_operations(
+    /// Reads logs in which each line is an operation: the block size and the figures of the job.
+    fn read_operations(
         &self,
-        block: &mut u64,
+        job: &mut Job,
         begin_ms: f64,
         series: &mut Series,
-    ) -> Result<[Figures; 3], Mistake> {
+    ) -> Result<(), Mistake> {
         let counted = [Kind::Bandwidth, Kind::Iops].map(|kind| self.log(kind));
         let [bandwidth, _] = counted;
         let latency = self.latency();
-        let all: Vec<_> = counted.into_iter().flatten().chain(latency).collect();
-        let Some((_, first, rows)) = all.first() else {
-            let message = "submission latencies alone: give the other logs of the run, too";
-            let name = self.logs.first().map_or("", |log| log.1);
-            return Err(named(not_a_result(message), name));
+        let all: Vec<&Log<'_>> = counted.into_iter().flatten().chain(latency).collect();
+        let Some(first) = all.first() else {
+            return Err(
+                self.wrong("submission latencies alone: give the other logs of the run, too")
+            );
         };
-        for (_, other, its) in &all {
-            for (mine, its) in rows.ways.iter().zip(&its.ways) {
+        let counts = &first.rows.directions;
+        for other in &all {
+            for (mine, its) in counts.iter().zip(&other.rows.directions) {
+                // The logs of one run may end some operations apart.
                 if mine.ios.abs_diff(its.ios) > mine.ios / 100 + 1 {
                     let message = format!(
-                        "{} of a direction, and {first} has {}: they are of different \
-                         runs",
+                        "{} of a direction, and {} has {}: they are of different runs",
                         plural(its.ios as usize, "operation"),
+                        first.file,
                         mine.ios
                     );
-                    return Err(named(not_a_result(message), other));
+                    return Err(named(not_a_result(message), other.file));
                 }
             }
         }
-        let moved = rows.ways.iter().filter(|way| way.ios > 0);
-        let sizes: BTreeSet<_> = moved.map(|way| way.block).collect();
+        let moved = counts.iter().filter(|direction| direction.ios > 0);
+        let sizes: BTreeSet<_> = moved.map(|direction| direction.block).collect();
         if let (1, Some(Some(size))) = (sizes.len(), sizes.first()) {
-            *block = *size;
+            job.block = *size;
         }
-        Ok([0, 1, 2].map(|at| {
-            let timed = latency.map(|log| &log.2.ways[at]);
-            let unit = timed.map_or(1.0, |way| unit(way, bandwidth.map(|log| &log.2.ways[at])));
+        [job.read, job.write, job.trim] = [0, 1, 2].map(|at| {
+            let timed = latency.map(|log| &log.rows.directions[at]);
+            let bandwidth = bandwidth.map(|log| &log.rows.directions[at]);
+            let unit = timed.map_or(1.0, |timed| unit_ns(timed, bandwidth));
             series.add_operations(
                 at,
-                timed.unwrap_or(&rows.ways[at]),
+                timed.unwrap_or(&counts[at]),
                 begin_ms,
                 timed.map(|_| unit),
             );
-            figures(&rows.ways[at], timed, unit)
-        }))
+            figures(&counts[at], timed, unit)
+        });
+        Ok(())
     }
 
-    /// Each line is a window.
-    fn of_windows(
+    /// Reads logs in which each line is a window: the time and the figures of the job.
+    fn read_windows(
         &self,
-        seconds: &mut f64,
+        job: &mut Job,
         begin_ms: f64,
         series: &mut Series,
-    ) -> Result<[Figures; 3], Mistake> {
+    ) -> Result<(), Mistake> {
         let pair = self.log(Kind::Iops).zip(self.log(Kind::Bandwidth));
         let Some((iops, bandwidth)) = pair else {
             let (lacks, wanted) = match self.log(Kind::Iops) {
                 Some(_) => ("how many bytes", "_bw"),
                 None => ("how many operations", "_iops"),
             };
-            let message = format!(
+            return Err(self.wrong(&format!(
                 "means of windows do not tell {lacks} there were: give the run's log \
                  NAME{wanted}.N.log, too"
-            );
-            let name = self.logs.first().map_or("", |log| log.1);
-            return Err(named(not_a_result(message), name));
+            )));
         };
         // What came after the last window of rates is in no rate.
-        *seconds = ((iops.2.last_ms - begin_ms) / 1e3).max(1e-3);
-        let bytes_seconds = ((bandwidth.2.last_ms - begin_ms) / 1e3).max(1e-3);
-        Ok([0, 1, 2].map(|at| {
-            let rates = spans(&iops.2.ways[at].windows, begin_ms);
-            let moved = spans(&bandwidth.2.ways[at].windows, begin_ms);
-            let timed = self.latency().map(|log| &log.2.ways[at]);
-            let latencies = timed.map_or(&[][..], |way| &way.windows);
-            let weighted: Vec<Span> = spans(latencies, begin_ms)
+        let seconds = seconds_since(begin_ms, iops.rows.last_ms);
+        let bytes_seconds = seconds_since(begin_ms, bandwidth.rows.last_ms);
+        job.seconds = seconds;
+        [job.read, job.write, job.trim] = [0, 1, 2].map(|at| {
+            let rates = spans(&iops.rows.directions[at].windows, begin_ms);
+            let bandwidths = spans(&bandwidth.rows.directions[at].windows, begin_ms);
+            let timed = self.latency().map(|log| &log.rows.directions[at]);
+            let windows = timed.map_or(&[][..], |timed| &timed.windows);
+            let latencies: Vec<WindowLatency> = spans(windows, begin_ms)
                 .into_iter()
-                // The rest that fio writes at the end has no length of its own.
-                .map(|(from, to, ns)| (to, ns, rate_at(&rates, to) * (to - from)))
+                .map(|span| WindowLatency {
+                    end_ms: span.to_ms,
+                    mean_ns: span.value,
+                    // The rest that fio writes at the end has no length, and so no weight.
+                    ios: rate_at(&rates, span.to_ms) * (span.to_ms - span.from_ms),
+                })
                 .collect();
-            series.add_windows(at, &rates, &moved, &weighted);
+            series.add_windows(at, &rates, &bandwidths, &latencies);
             Figures {
                 ios: total(&rates).round() as u64,
-                bytes: (total(&moved) * 1024.0 * *seconds / bytes_seconds).round() as u64,
-                mean: mean(&weighted),
-                max: timed.map(|way| way.max).filter(|max| *max > 0.0),
+                bytes: (total(&bandwidths) * 1024.0 * seconds / bytes_seconds).round() as u64,
+                mean: mean_ns(&latencies),
+                max: timed.map(|timed| timed.max).filter(|max| *max > 0.0),
                 ..Figures::default()
             }
-        }))
+        });
+        Ok(())
     }
 }
 
+/// Seconds from the beginning of the run to a moment, at least a millisecond: rates are divided by it.
+fn seconds_since(begin_ms: f64, ms: f64) -> f64 {
+    ((ms - begin_ms) / 1e3).max(1e-3)
+}
+
+/// The sum of rates a second over their time.
 fn total(spans: &[Span]) -> f64 {
     let amounts = spans
         .iter()
-        .map(|(from, to, value)| (to - from) / 1e3 * value);
+        .map(|span| (span.to_ms - span.from_ms) / 1e3 * span.value);
     amounts.sum()
 }
 
 /// The rate of the window whose end is nearest: the logs of one run end theirs a few ms apart.
 fn rate_at(rates: &[Span], ms: f64) -> f64 {
-    let after = rates.partition_point(|(_, end, _)| *end < ms);
+    let after = rates.partition_point(|span| span.to_ms < ms);
     let around = rates[after.saturating_sub(1)..].iter().take(2);
-    let near = around.min_by(|a, b| (a.1 - ms).abs().total_cmp(&(b.1 - ms).abs()));
-    near.map_or(0.0, |(_, _, rate)| *rate)
+    let near = around.min_by(|a, b| {
+        let [a, b] = [a, b].map(|span| (span.to_ms - ms).abs());
+        a.total_cmp(&b)
+    });
+    near.map_or(0.0, |span| span.value)
 }
 
-/// The mean latency, weighted by the operations of each window.
-fn mean(weighted: &[Span]) -> Option<f64> {
-    let weight: f64 = weighted.iter().map(|(_, _, ios)| ios).sum();
-    let sum: f64 = weighted.iter().map(|(_, ns, ios)| ns * ios).sum();
-    (weight > 0.0).then(|| sum / weight)
+/// The mean latency, weighted by the operations of each window; `None` without operations.
+fn mean_ns(latencies: &[WindowLatency]) -> Option<f64> {
+    let ios: f64 = latencies.iter().map(|latency| latency.ios).sum();
+    let sum: f64 = latencies
+        .iter()
+        .map(|latency| latency.mean_ns * latency.ios)
+        .sum();
+    (ios > 0.0).then(|| sum / ios)
 }
 
-/// What a latency of these logs is in ns: fio 2 wrote microseconds. Bandwidths of the same
-/// operations tell how long they took.
-fn unit(latency: &Way, bandwidth: Option<&Way>) -> f64 {
-    let seconds = bandwidth.map_or(0.0, |way| way.seconds_by_rate);
+/// The unit of the latencies of a log in ns: fio 2 wrote microseconds. Bandwidths of the same
+/// operations tell how long they took: a sum of latencies far below that time is in microseconds.
+fn unit_ns(latency: &DirectionRows, bandwidth: Option<&DirectionRows>) -> f64 {
+    let seconds = bandwidth.map_or(0.0, |bandwidth| bandwidth.seconds_by_rate);
+    // 30 is about the geometric mean of the two possible factors, 1 and 1000.
     let is_small = latency.sum > 0.0 && latency.sum * 30.0 < seconds * 1e9;
     if is_small { 1e3 } else { 1.0 }
 }
 
-/// Operations, and their latencies where they are logged.
-fn figures(counted: &Way, timed: Option<&Way>, unit: f64) -> Figures {
+/// The count of operations, and their latencies where they are logged.
+fn figures(counted: &DirectionRows, timed: Option<&DirectionRows>, unit: f64) -> Figures {
     let figures = Figures {
         ios: counted.ios,
         bytes: counted.bytes as u64,
         ..Figures::default()
     };
-    let Some(timed) = timed.filter(|way| way.ios > 0) else {
+    let Some(timed) = timed.filter(|timed| timed.ios > 0) else {
         return figures;
     };
     let mean = timed.sum / timed.ios as f64;

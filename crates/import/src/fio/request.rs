@@ -10,24 +10,11 @@ use blocklab_workload::Pattern;
 pub(super) type Options = BTreeMap<String, String>;
 
 /// Engines that wait for each operation, whatever depth was requested.
-const WAITING: [&str; 13] = [
-    "sync",
-    "psync",
-    "vsync",
-    "pvsync",
-    "pvsync2",
-    "mmap",
-    "splice",
-    "libpmem",
-    "dev-dax",
-    "ftruncate",
-    "falloc",
-    "e4defrag",
-    "libhdfs",
-];
+const WAITING: &str = "sync psync vsync pvsync pvsync2 mmap splice libpmem dev-dax ftruncate \
+                       falloc e4defrag libhdfs";
 
-/// What `rw` lets happen: reads, writes, trims.
-fn ways(rw: &str) -> [bool; 3] {
+/// Whether a job with this `rw` reads, writes and trims.
+fn allowed_directions(rw: &str) -> [bool; 3] {
     let is_mixed = rw.contains("rw") || rw == "readwrite";
     let is_trim = rw.contains("trim");
     [
@@ -37,9 +24,11 @@ fn ways(rw: &str) -> [bool; 3] {
     ]
 }
 
-/// Adds the options that are given, and fio's own defaults for the others. Before 3.0, a result
-/// has no options: the request is unknown. Where an entry is the sum of several sections of a group,
-/// it has the options of the first of them: they are not those of its figures.
+/// Adds to a job what its options request, with fio's defaults for those that are missing. Before
+/// 3.0, a result has no options: the request is unknown. `threads` is 0 where that is not known.
+///
+/// Where an entry sums up several sections of a group, it has the options of the first of them, and
+/// they are not used: they do not describe its figures.
 pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &mut Found) -> Job {
     if options.is_empty() {
         return printed;
@@ -49,7 +38,7 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         .get("rw")
         .or(options.get("readwrite"))
         .map_or("read", |rw| rw.split(':').next().unwrap_or_default());
-    let can = ways(rw);
+    let can = allowed_directions(rw);
     let did = [&printed.read, &printed.write, &printed.trim].map(|figures| figures.ios > 0);
     // Reads of a check of what was written are no load.
     let is_other = did.iter().zip(can).any(|(did, can)| *did && !can) && !is_on(options, "verify");
@@ -81,7 +70,7 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
             _ => None,
         },
         threads,
-        depth: if WAITING.contains(&engine) {
+        depth: if WAITING.split(' ').any(|waiting| waiting == engine) {
             1
         } else {
             options

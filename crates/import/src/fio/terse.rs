@@ -30,19 +30,31 @@ const PERCENTILES: std::ops::Range<usize> = 12..32;
 const OTHERS: usize = 34;
 
 pub(super) fn is_terse(text: &str) -> bool {
-    text.lines().any(|line| version(line).is_some())
+    text.lines().any(|line| Layout::announced(line).is_some())
 }
 
-/// The version, and the number of fields before the first direction and in each.
-fn version(line: &str) -> Option<(u32, usize, usize)> {
-    let layout = match line.split(';').next()?.trim() {
-        "2" => (2, 4, 41),
-        "3" => (3, 5, 41),
-        "4" => (4, 5, 41),
-        "5" => (5, 5, 47),
-        _ => return None,
-    };
-    line.contains(';').then_some(layout)
+/// How the fields of a line are arranged.
+struct Layout {
+    version: u32,
+    /// Fields before the first direction.
+    head: usize,
+    /// Fields of a direction.
+    width: usize,
+    directions: usize,
+}
+
+impl Layout {
+    /// The layout that a line announces; `None` for a line that is no terse output.
+    fn announced(line: &str) -> Option<Self> {
+        let version = line.split(';').next()?.trim().parse().ok()?;
+        let known = (2..=5).contains(&version) && line.contains(';');
+        known.then_some(Self {
+            version,
+            head: if version == 2 { 4 } else { 5 },
+            width: if version == 5 { 47 } else { 41 },
+            directions: if version == 3 { 2 } else { 3 },
+        })
+    }
 }
 
 pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
@@ -50,12 +62,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut disks = None;
     let mut open: Option<Found> = None;
     for (index, line) in text.lines().enumerate() {
-        let Some((version, head, width)) = version(line) else {
+        let Some(layout) = Layout::announced(line) else {
             continue;
         };
         let fields: Vec<&str> = line.split(';').map(str::trim).collect();
-        let ways = if version == 3 { 2 } else { 3 };
-        let before_others = head + ways * width;
+        let Layout { version, head, .. } = layout;
+        let before_others = head + layout.directions * layout.width;
         if fields.len() < before_others {
             let message = format!(
                 "{} fields, and terse version {version} has {before_others} before the \
@@ -68,8 +80,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             2 => "fio".to_owned(),
             _ => fields[1].replacen("fio-", "fio ", 1),
         };
-        let job = job(&fields, head, width, ways)
-            .map_err(|message| not_a_result_at(index + 1, message))?;
+        let job = job(&fields, &layout).map_err(|message| not_a_result_at(index + 1, message))?;
         let these = counts_of_disks(&fields[before_others..]);
         if (these.is_none() || these != disks)
             && let Some(found) = open.take()
@@ -77,7 +88,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             add(&mut runs, found);
         }
         disks = these;
-        let found = open.get_or_insert_with(|| one(tool));
+        let found = open.get_or_insert_with(|| new_run(tool));
         found.job(format!("group-{}", fields[head - 2]), job);
     }
     if let Some(found) = open {
@@ -86,7 +97,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     Ok(runs.all())
 }
 
-fn one(tool: String) -> Found {
+/// A run of this program, without results.
+fn new_run(tool: String) -> Found {
     let mut found = Found {
         tool,
         ..Found::default()
@@ -121,13 +133,17 @@ fn counts_of_disks(others: &[&str]) -> Option<String> {
     is_telling.then(|| disks.join(";"))
 }
 
-fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, String> {
-    let sides: Vec<&[&str]> = fields[head..].chunks(width).take(ways).collect();
-    let runtimes = sides.iter().filter_map(|side| number(side[RUNTIME_MS]));
+fn job(fields: &[&str], layout: &Layout) -> Result<Job, String> {
+    let head = layout.head;
+    let directions = fields[head..].chunks(layout.width).take(layout.directions);
+    let directions: Vec<&[&str]> = directions.collect();
+    let runtimes = directions
+        .iter()
+        .filter_map(|fields| number(fields[RUNTIME_MS]));
     let longest = runtimes.map(|ms| ms / 1e3).fold(0.0, f64::max);
-    let (read, write) = (figures(sides[0])?, figures(sides[1])?);
-    let trim = match sides.get(2) {
-        Some(side) => figures(side)?,
+    let (read, write) = (figures(directions[0])?, figures(directions[1])?);
+    let trim = match directions.get(2) {
+        Some(fields) => figures(fields)?,
         None => Figures::default(),
     };
     let ios = read.ios + write.ios + trim.ios;

@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
 #[derive(Default)]
 struct Reader {
     runs: Runs,
-    /// Which of them printed what comes.
+    /// The version of fio that printed what comes.
     tool: Option<String>,
     requests: Vec<Request>,
     /// The result of one moment.
@@ -82,7 +82,7 @@ impl Reader {
         } else if line.starts_with("Run status group") {
             self.is_over = true;
         } else if let Some(block) = self.blocks.last_mut().filter(|_| !self.is_over) {
-            let read = block.line_of(line);
+            let read = block.read_line(line);
             read.map_err(|message| not_a_result_at(at, message))?;
         }
         Ok(())
@@ -112,9 +112,9 @@ impl Reader {
              O_DIRECT and the share of reads do not stand in it",
         );
         for block in &blocks {
-            let settings = self.settings(block, &blocks);
+            let options = self.options(block, &blocks);
             let job = block
-                .job(settings, &mut found)
+                .job(options, &mut found)
                 .map_err(|message| not_a_result_at(block.line, message))?;
             found.job(format!("group-{}", block.group), job);
         }
@@ -132,14 +132,16 @@ impl Reader {
         Ok(())
     }
 
-    /// The options of a block; `None`: it is about several jobs of its group, or none is printed.
-    fn settings(&self, block: &Block, all: &[Block]) -> Option<&Options> {
+    /// The options of the job that a block is about. `None` if no request of that name was printed, or
+    /// if the block sums up several jobs of its group: then a job of the group has no block of its own.
+    fn options(&self, block: &Block, all: &[Block]) -> Option<&Options> {
         let mut options = None;
         for request in &self.requests {
             if request.group != block.group {
                 continue;
             }
-            if all.iter().all(|reported| reported.name != request.name) {
+            let has_block = all.iter().any(|reported| reported.name == request.name);
+            if !has_block {
                 return None;
             }
             if request.name == block.name {

@@ -16,18 +16,32 @@ use blocklab_stats::Histogram;
 /// One log, by direction.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    pub ways: [Way; 3],
+    pub directions: [DirectionRows; 3],
     /// Whether lines are windows; `None`: it is empty.
     pub averaged: Option<bool>,
     pub first_ms: f64,
     pub last_ms: f64,
 }
 
+/// The mean of a window (`log_avg_msec`).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    pub end_ms: f64,
+    pub value: f64,
+}
+
+/// The operations of one second, added up.
+#[derive(Debug, Default)]
+pub(super) struct SecondSums {
+    pub ios: f64,
+    pub bytes: f64,
+    pub values: f64,
+}
+
 /// Reads, writes or trims of a log.
 #[derive(Debug, Default)]
-pub(super) struct Way {
-    /// The ends of windows in ms, and their values.
-    pub windows: Vec<(f64, f64)>,
+pub(super) struct DirectionRows {
+    pub windows: Vec<Window>,
     /// The number of operations.
     pub ios: u64,
     pub bytes: f64,
@@ -39,8 +53,8 @@ pub(super) struct Way {
     pub max: f64,
     /// A value of each bucket of our histograms, and how many are in it.
     pub counts: BTreeMap<usize, (f64, u64)>,
-    /// By second: operations, bytes, sum of values.
-    pub seconds: BTreeMap<u64, [f64; 3]>,
+    /// By second, from the beginning of the log's clock.
+    pub seconds: BTreeMap<u64, SecondSums>,
     /// Of bandwidths in KiB/s: how long the operations took by them, in seconds.
     pub seconds_by_rate: f64,
 }
@@ -48,9 +62,19 @@ pub(super) struct Way {
 struct Line {
     ms: f64,
     value: f64,
+    /// With `log_window_value=both`, the largest value of the window.
     largest: Option<f64>,
-    way: usize,
+    /// 0: read, 1: write, 2: trim.
+    direction: usize,
     block: u64,
+}
+
+/// The last line of a direction, by which the next one is judged.
+#[derive(Clone, Copy)]
+struct LastLine {
+    ms: f64,
+    /// Whether the line before it had the same time.
+    is_repeated: bool,
 }
 
 impl Rows {
@@ -58,7 +82,7 @@ impl Rows {
     /// The index of a line and what is wrong with it.
     pub fn read(text: &str) -> Result<Self, (usize, String)> {
         let mut rows = Self::default();
-        let mut known = [None; 3];
+        let mut last_lines = [None; 3];
         for (index, text) in text.lines().enumerate() {
             if text.trim().is_empty() {
                 continue;
@@ -70,14 +94,13 @@ impl Rows {
                 );
                 return Err((index, message));
             };
-            rows.add(&line, &mut known[line.way])
+            rows.add(&line, &mut last_lines[line.direction])
                 .map_err(|message| (index, message))?;
         }
         Ok(rows)
     }
 
-    /// `known`: the end of the last window of this direction, and whether it was repeated.
-    fn add(&mut self, line: &Line, known: &mut Option<(f64, bool)>) -> Result<(), String> {
+    fn add(&mut self, line: &Line, last: &mut Option<LastLine>) -> Result<(), String> {
         let is_window = line.block == 0;
         match self.averaged {
             Some(averaged) if averaged != is_window => {
@@ -86,31 +109,38 @@ impl Rows {
             Some(_) => {}
             None => (self.averaged, self.first_ms) = (Some(is_window), line.ms),
         }
-        // The rest of the last window has the time of the end, too.
-        let is_again = known.is_some_and(|(end, _)| end == line.ms);
-        let is_back = known.is_some_and(|(end, again)| line.ms < end || (is_window && again));
-        if is_back {
+        // The rest of the last window has the time of the end, too, so one repetition is allowed.
+        let is_repeated = last.is_some_and(|last| last.ms == line.ms);
+        let goes_back =
+            last.is_some_and(|last| line.ms < last.ms || (is_window && last.is_repeated));
+        if goes_back {
             return Err(
                 "the times go back: logs of several jobs or runs in one file (per_job_logs=0) \
                  cannot be told apart; give a file for each job"
                     .to_owned(),
             );
         }
-        *known = Some((line.ms, is_again));
+        *last = Some(LastLine {
+            ms: line.ms,
+            is_repeated,
+        });
         self.last_ms = self.last_ms.max(line.ms);
-        let way = &mut self.ways[line.way];
+        let direction = &mut self.directions[line.direction];
         if is_window {
-            way.windows.push((line.ms, line.value));
-            way.max = way.max.max(line.largest.unwrap_or(0.0));
+            direction.windows.push(Window {
+                end_ms: line.ms,
+                value: line.value,
+            });
+            direction.max = direction.max.max(line.largest.unwrap_or(0.0));
         } else {
-            way.operation(line);
+            direction.add_operation(line);
         }
         Ok(())
     }
 }
 
-impl Way {
-    fn operation(&mut self, line: &Line) {
+impl DirectionRows {
+    fn add_operation(&mut self, line: &Line) {
         let (is_first, bytes) = (self.ios == 0, line.block as f64);
         self.block = if is_first {
             Some(line.block)
@@ -133,9 +163,9 @@ impl Way {
         let bucket = Histogram::index(line.value.min(1e18) as u64);
         self.counts.entry(bucket).or_insert((line.value, 0)).1 += 1;
         let second = self.seconds.entry((line.ms / 1e3) as u64).or_default();
-        for (sum, more) in second.iter_mut().zip([1.0, bytes, line.value]) {
-            *sum += more;
-        }
+        second.ios += 1.0;
+        second.bytes += bytes;
+        second.values += line.value;
     }
 }
 
@@ -143,7 +173,7 @@ fn line(text: &str) -> Option<Line> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
     let is_both = whole(fields.get(2)?).is_some_and(|whole| whole > 2);
     let at = if is_both { 3 } else { 2 };
-    let way = whole(fields.get(at)?).filter(|way| *way < 3)?;
+    let direction = whole(fields.get(at)?).filter(|direction| *direction < 3)?;
     if fields.len() > at + 5 {
         return None;
     }
@@ -153,7 +183,7 @@ fn line(text: &str) -> Option<Line> {
         ms: ms?,
         value: value?,
         largest: largest.filter(|_| is_both),
-        way: way as usize,
+        direction: direction as usize,
         block: whole(fields.get(at + 1)?)?,
     })
 }

@@ -1,14 +1,28 @@
 //! What logs tell of each slice of time, all jobs together.
 
-use super::rows::Way;
+use super::rows::DirectionRows;
 use crate::record::nanos;
 use blocklab_record::{Interval, IntervalDirection, Statistic};
 
 /// More slices of a second would be no measurement but a damaged text.
 const MOST_SLICES: usize = 1 << 20;
 
-/// A stretch of time in ms, and a value of it.
-pub(super) type Span = (f64, f64, f64);
+/// A stretch of time, and a value that holds for all of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    pub from_ms: f64,
+    pub to_ms: f64,
+    pub value: f64,
+}
+
+/// The mean latency of a window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WindowLatency {
+    pub end_ms: f64,
+    pub mean_ns: f64,
+    /// The operations of the window.
+    pub ios: f64,
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
@@ -24,51 +38,65 @@ struct Sums {
 pub(super) struct Series(Vec<[Sums; 3]>);
 
 impl Series {
-    fn at(&mut self, second: usize, way: usize) -> Option<&mut Sums> {
+    /// The sums of a direction in a second; `None` beyond [`MOST_SLICES`].
+    fn sums(&mut self, second: usize, direction: usize) -> Option<&mut Sums> {
         if second >= MOST_SLICES {
             return None;
         }
         if self.0.len() <= second {
             self.0.resize(second + 1, [Sums::default(); 3]);
         }
-        Some(&mut self.0[second][way])
+        Some(&mut self.0[second][direction])
     }
 
-    /// Adds operations; `ns`: what a value of them is in ns, if it is a latency.
-    pub fn add_operations(&mut self, at: usize, way: &Way, begin_ms: f64, ns: Option<f64>) {
-        for (second, [ios, bytes, values]) in &way.seconds {
+    /// Adds the operations of a direction. `unit_ns`: how many ns the unit of their values is, if the
+    /// values are latencies.
+    pub fn add_operations(
+        &mut self,
+        direction: usize,
+        rows: &DirectionRows,
+        begin_ms: f64,
+        unit_ns: Option<f64>,
+    ) {
+        for (second, logged) in &rows.seconds {
             let second = (*second as f64 - begin_ms / 1e3).max(0.0);
-            let Some(sums) = self.at(second as usize, at) else {
+            let Some(sums) = self.sums(second as usize, direction) else {
                 return;
             };
-            sums.ios += ios;
-            sums.bytes += bytes;
-            if let Some(unit) = ns {
-                sums.ns += values * unit;
-                sums.timed += ios;
+            sums.ios += logged.ios;
+            sums.bytes += logged.bytes;
+            if let Some(unit) = unit_ns {
+                sums.ns += logged.values * unit;
+                sums.timed += logged.ios;
             }
         }
     }
 
-    /// Adds windows of operations and KiB a second, and latencies with their end in ms, mean in ns
-    /// and weight.
-    pub fn add_windows(&mut self, at: usize, rates: &[Span], moved: &[Span], latencies: &[Span]) {
-        for (second, seconds, iops) in rates.iter().flat_map(by_second) {
-            if let Some(sums) = self.at(second, at) {
-                sums.ios += iops * seconds;
+    /// Adds the windows of a direction: rates in operations a second, bandwidths in KiB a second, and
+    /// latencies.
+    pub fn add_windows(
+        &mut self,
+        direction: usize,
+        rates: &[Span],
+        bandwidths: &[Span],
+        latencies: &[WindowLatency],
+    ) {
+        for (second, ios) in rates.iter().flat_map(Span::by_second) {
+            if let Some(sums) = self.sums(second, direction) {
+                sums.ios += ios;
             }
         }
-        for (second, seconds, kib) in moved.iter().flat_map(by_second) {
-            if let Some(sums) = self.at(second, at) {
-                sums.bytes += kib * 1024.0 * seconds;
+        for (second, kib) in bandwidths.iter().flat_map(Span::by_second) {
+            if let Some(sums) = self.sums(second, direction) {
+                sums.bytes += kib * 1024.0;
             }
         }
-        for (end_ms, ns, weight) in latencies {
+        for latency in latencies {
             // A window belongs to the second in which it ends; the end of a second is its own.
-            let second = ((end_ms - 1.0) / 1e3).max(0.0) as usize;
-            if let Some(sums) = self.at(second, at) {
-                sums.ns += ns * weight;
-                sums.timed += weight;
+            let second = ((latency.end_ms - 1.0) / 1e3).max(0.0) as usize;
+            if let Some(sums) = self.sums(second, direction) {
+                sums.ns += latency.mean_ns * latency.ios;
+                sums.timed += latency.ios;
             }
         }
     }
@@ -92,14 +120,16 @@ impl Series {
     }
 }
 
-/// Its seconds, with the share of each.
-fn by_second((from, to, value): &Span) -> impl Iterator<Item = (usize, f64, f64)> {
-    let (from, to) = (from / 1e3, to / 1e3);
-    let last = (to.ceil() as usize).min(MOST_SLICES);
-    (from as usize..last).map(move |second| {
-        let share = to.min(second as f64 + 1.0) - from.max(second as f64);
-        (second, share.max(0.0), *value)
-    })
+impl Span {
+    /// The seconds that it touches, each with the amount that its value, a rate a second, gives there.
+    fn by_second(&self) -> impl Iterator<Item = (usize, f64)> {
+        let (from, to, rate) = (self.from_ms / 1e3, self.to_ms / 1e3, self.value);
+        let last = (to.ceil() as usize).min(MOST_SLICES);
+        (from as usize..last).map(move |second| {
+            let seconds = to.min(second as f64 + 1.0) - from.max(second as f64);
+            (second, rate * seconds.max(0.0))
+        })
+    }
 }
 
 impl Sums {

@@ -5,6 +5,7 @@ use crate::fio::agree;
 use crate::fio::request::{Options, requested};
 use crate::record::{Found, Job};
 use crate::scan::number;
+use blocklab_syntax::number::power;
 
 const HEAD: &str = ": (groupid=";
 
@@ -18,7 +19,7 @@ pub(super) struct Block {
     errors: u64,
     pub process: String,
     pub date: String,
-    ways: Vec<Way>,
+    directions: Vec<PrintedDirection>,
     /// Operations by direction.
     issued: Vec<u64>,
     /// All shares of depths together: flushes count there, and not among the issued.
@@ -27,7 +28,7 @@ pub(super) struct Block {
 
 /// One direction as printed.
 #[derive(Default)]
-struct Way {
+struct PrintedDirection {
     name: &'static str,
     iops: Option<f64>,
     bytes: f64,
@@ -36,18 +37,29 @@ struct Way {
     clat: Times,
     lat: Times,
     sync: Times,
-    /// Which of them percentiles are of.
-    listed: Option<(&'static str, f64)>,
+    /// The list of percentiles that the next lines belong to.
+    open_list: Option<PercentileList>,
 }
 
+/// The head of a list of percentiles.
+#[derive(Clone, Copy)]
+struct PercentileList {
+    /// The latency that it is of: `clat`, `lat` or `sync`.
+    name: &'static str,
+    /// Nanoseconds in the unit of its values.
+    unit_ns: f64,
+}
+
+/// A latency, in nanoseconds.
 #[derive(Default, Clone)]
 struct Times {
     /// Min, max, mean, deviation.
     moments: Option<[f64; 4]>,
-    list: Vec<(f64, f64)>,
+    /// Shares from 0 to 1, each with the time that it does not exceed.
+    percentiles: Vec<(f64, f64)>,
 }
 
-const WAYS: [&str; 4] = ["read", "write", "trim", "mixed"];
+const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
 const FLUSHES: &str = "sync";
 
 pub(super) fn head(line: &str) -> Option<Block> {
@@ -89,15 +101,16 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Block {
-    pub fn line_of(&mut self, line: &str) -> Result<(), String> {
+    /// Reads a line below the head.
+    pub fn read_line(&mut self, line: &str) -> Result<(), String> {
         if let Some((label, rest)) = line.split_once(':') {
             let label = label.trim_end();
-            if let Some(name) = WAYS.iter().find(|name| **name == label) {
-                self.ways.push(way(name, rest)?);
+            if let Some(name) = DIRECTIONS.iter().find(|name| **name == label) {
+                self.directions.push(direction_line(name, rest)?);
             } else if label.starts_with("fsync/fdatasync") {
-                self.ways.push(Way {
+                self.directions.push(PrintedDirection {
                     name: FLUSHES,
-                    ..Way::default()
+                    ..PrintedDirection::default()
                 });
             } else if label == "IO depths" {
                 self.depths_percent = rest
@@ -105,25 +118,32 @@ impl Block {
                     .filter_map(|part| number(part.split_once('=')?.1.trim().strip_suffix('%')?))
                     .sum();
             } else if label.starts_with("issued") {
-                let total = after_key_of_issued(rest);
-                self.issued = total;
-            } else if let Some(way) = self.ways.last_mut() {
-                way.latency(label, rest)?;
+                self.issued = issued_counts(rest);
+            } else if let Some(direction) = self.directions.last_mut() {
+                direction.latency(label, rest)?;
             }
-        } else if let (Some(list), Some(way)) = (line.strip_prefix('|'), self.ways.last_mut()) {
-            way.percentiles(list)?;
+        } else if let (Some(list), Some(direction)) =
+            (line.strip_prefix('|'), self.directions.last_mut())
+        {
+            direction.percentiles(list)?;
         }
         Ok(())
     }
 
+    /// The job; `options` are those that its request line shows, if the block is about that job alone.
     pub fn job(&self, options: Option<&Options>, found: &mut Found) -> Result<Job, String> {
-        if self.ways.iter().all(|way| way.name == FLUSHES) && self.errors == 0 {
+        if self
+            .directions
+            .iter()
+            .all(|direction| direction.name == FLUSHES)
+            && self.errors == 0
+        {
             return Err(format!(
                 "no line of `read`, `write` or `trim` behind the head of {}: it is cut off",
                 self.name
             ));
         }
-        let times = self.ways.iter().map(|way| way.seconds);
+        let times = self.directions.iter().map(|direction| direction.seconds);
         let mut job = Job {
             name: self.name.clone(),
             engine: "fio".to_owned(),
@@ -132,17 +152,17 @@ impl Block {
             ..Job::default()
         };
         let mut mixed = Figures::default();
-        for way in &self.ways {
-            let place = match way.name {
+        for direction in &self.directions {
+            let place = match direction.name {
                 "read" => &mut job.read,
                 "write" => &mut job.write,
                 "trim" => &mut job.trim,
                 FLUSHES => &mut job.sync,
                 _ => &mut mixed,
             };
-            *place = match way.name {
-                FLUSHES => self.flushes(way, found)?,
-                _ => self.figures(way, found)?,
+            *place = match direction.name {
+                FLUSHES => self.flushes(direction, found)?,
+                _ => self.figures(direction, found)?,
             };
         }
         let is_one = options.is_some();
@@ -163,40 +183,40 @@ impl Block {
         Ok(job)
     }
 
-    fn figures(&self, way: &Way, found: &mut Found) -> Result<Figures, String> {
-        let at = WAYS.iter().position(|name| *name == way.name);
+    fn figures(&self, direction: &PrintedDirection, found: &mut Found) -> Result<Figures, String> {
+        let at = DIRECTIONS.iter().position(|name| *name == direction.name);
         let issued = match at {
             Some(3) => (!self.issued.is_empty()).then(|| self.issued.iter().take(3).sum()),
             at => at.and_then(|at| self.issued.get(at).copied()),
         };
-        let seconds = way.seconds.max(1e-3);
+        let seconds = direction.seconds.max(1e-3);
         let issued = issued.filter(|count| *count > 0);
-        if let (Some(issued), Some(iops)) = (issued, way.iops)
-            && way.seconds > 0.0
+        if let (Some(issued), Some(iops)) = (issued, direction.iops)
+            && direction.seconds > 0.0
         {
             let what = ["IOPS", "issued", "msec"];
             agree(what, iops, issued as f64, seconds)
-                .map_err(|message| format!("{}, {}: {message}", self.name, way.name))?;
+                .map_err(|message| format!("{}, {}: {message}", self.name, direction.name))?;
         }
-        let by_rate = (way.iops.unwrap_or(0.0) * seconds).round() as u64;
-        let lists = [&way.clat, &way.lat].map(|times| !times.list.is_empty());
+        let by_rate = (direction.iops.unwrap_or(0.0) * seconds).round() as u64;
+        let lists = [&direction.clat, &direction.lat].map(|times| !times.percentiles.is_empty());
         let times = match lists {
             [false, true] => {
                 found.note(
                     "the text has percentiles of the whole latency alone, from the creation of an \
                      operation on: all latencies are of that",
                 );
-                &way.lat
+                &direction.lat
             }
-            _ if way.clat.moments.is_some() => &way.clat,
-            _ => &way.lat,
+            _ if direction.clat.moments.is_some() => &direction.clat,
+            _ => &direction.lat,
         };
-        Ok(times.figures(issued.unwrap_or(by_rate), way.bytes.round() as u64))
+        Ok(times.figures(issued.unwrap_or(by_rate), direction.bytes.round() as u64))
     }
 
     /// The text does not count flushes: the shares of depths do, whose whole is what was issued
     /// without them.
-    fn flushes(&self, way: &Way, found: &mut Found) -> Result<Figures, String> {
+    fn flushes(&self, direction: &PrintedDirection, found: &mut Found) -> Result<Figures, String> {
         let issued: u64 = self.issued.iter().take(3).sum();
         let more = (self.depths_percent / 100.0 - 1.0).max(0.0);
         let count = self.issued.get(3).copied().filter(|count| *count > 0);
@@ -213,12 +233,12 @@ impl Block {
             );
             (issued as f64 * more).round() as u64
         });
-        Ok(way.sync.figures(count.max(1), 0))
+        Ok(direction.sync.figures(count.max(1), 0))
     }
 }
 
-/// `total=0,455,0,0 short=…`, or `total=r=1/w=2/d=0, short=…`.
-fn after_key_of_issued(rest: &str) -> Vec<u64> {
+/// The operations by direction: `total=0,455,0,0 short=…`, or `total=r=1/w=2/d=0, short=…`.
+fn issued_counts(rest: &str) -> Vec<u64> {
     let total = rest.split_once("total=").map_or("", |(_, total)| total);
     let end = total.find(" short").unwrap_or(total.len());
     let numbers = total[..end].split(|c: char| !c.is_ascii_digit());
@@ -226,7 +246,7 @@ fn after_key_of_issued(rest: &str) -> Vec<u64> {
 }
 
 /// The line of a direction.
-fn way(name: &'static str, line: &str) -> Result<Way, String> {
+fn direction_line(name: &'static str, line: &str) -> Result<PrintedDirection, String> {
     let wrong = || format!("`{name}:{line}` is no line of fio's text");
     let (iops, moved, ms, rate) = match after_key(line, "IOPS=") {
         Some(iops) => {
@@ -255,7 +275,7 @@ fn way(name: &'static str, line: &str) -> Result<Way, String> {
              result contradicts itself"
         ));
     }
-    Ok(Way {
+    Ok(PrintedDirection {
         name,
         iops: Some(iops.ok_or_else(wrong)?),
         // fio prints 21.998 as `21.0`: a rate of more digits tells.
@@ -265,11 +285,11 @@ fn way(name: &'static str, line: &str) -> Result<Way, String> {
             moved
         },
         seconds,
-        ..Way::default()
+        ..PrintedDirection::default()
     })
 }
 
-impl Way {
+impl PrintedDirection {
     /// `clat (usec): min=2, max=…`, and the head of a list of percentiles.
     fn latency(&mut self, label: &str, rest: &str) -> Result<(), String> {
         let Some((what, unit)) = label.split_once(" (") else {
@@ -286,10 +306,13 @@ impl Way {
             .into_iter()
             .find(|name| *name == what);
         if is_list {
-            self.listed = known.map(|name| (name, unit));
+            self.open_list = known.map(|name| PercentileList {
+                name,
+                unit_ns: unit,
+            });
             return Ok(());
         }
-        self.listed = None;
+        self.open_list = None;
         let Some(name) = known.filter(|_| rest.contains("min=")) else {
             return Ok(());
         };
@@ -318,7 +341,7 @@ impl Way {
 
     /// ` 1.00th=[    3],  5.00th=[    4],`
     fn percentiles(&mut self, line: &str) -> Result<(), String> {
-        let Some((name, unit)) = self.listed else {
+        let Some(list) = self.open_list else {
             return Ok(());
         };
         for part in line.split("],").filter(|part| !part.trim().is_empty()) {
@@ -327,7 +350,8 @@ impl Way {
             let value = scaled(value.trim_end_matches(']')).ok_or_else(wrong)?;
             let percent = number(percent).ok_or_else(wrong)?;
             if percent > 0.0 && percent <= 100.0 {
-                self.times(name).list.push((percent / 100.0, value * unit));
+                let percentile = (percent / 100.0, value * list.unit_ns);
+                self.times(list.name).percentiles.push(percentile);
             }
         }
         Ok(())
@@ -343,10 +367,10 @@ impl Times {
             max: self.moments.map(|[_, max, ..]| max),
             mean: self.moments.map(|[_, _, mean, _]| mean),
             stddev: self.moments.map(|[.., stddev]| stddev),
-            shape: if self.list.is_empty() {
+            shape: if self.percentiles.is_empty() {
                 Shape::Unknown
             } else {
-                Shape::Percentiles(self.list.clone())
+                Shape::Percentiles(self.percentiles.clone())
             },
         }
     }
@@ -359,27 +383,20 @@ pub(super) fn bytes(text: &str, base: f64) -> Option<f64> {
         .find(|c: char| c.is_ascii_alphabetic())
         .unwrap_or(text.len());
     let (amount, unit) = text.split_at(unit);
-    let power = match unit.chars().next().map(|c| c.to_ascii_uppercase()) {
-        None | Some('B') => 0,
-        Some('K') => 1,
-        Some('M') => 2,
-        Some('G') => 3,
-        Some('T') => 4,
-        Some('P') => 5,
-        _ => return None,
+    let power = match unit.chars().next() {
+        None | Some('B' | 'b') => 0,
+        Some(letter) => power(letter)?,
     };
     let base = if unit.contains('i') { 1024.0 } else { base };
-    Some(number(amount)? * base.powi(power))
+    Some(number(amount)? * base.powi(power as i32))
 }
 
-/// `15.2k`, `1993.5k`, `2125.2K`, `102`.
+/// A decimal number such as `15.2k`, `1993.5k`, `2125.2K` or `102`.
 fn scaled(text: &str) -> Option<f64> {
     let text = text.trim();
-    let factor = match text.chars().last()?.to_ascii_lowercase() {
-        'k' => 1e3,
-        'm' => 1e6,
-        'g' => 1e9,
-        _ => return number(text),
-    };
-    Some(number(&text[..text.len() - 1])? * factor)
+    let last = text.chars().last()?;
+    match power(last) {
+        Some(power) => Some(number(&text[..text.len() - 1])? * 1e3_f64.powi(power as i32)),
+        None => number(text),
+    }
 }
