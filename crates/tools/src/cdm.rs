@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use blocklab_cdm::{self as cdm, Form, Imprint, Prepared, Profile, Taking, Version, Wish};
 use blocklab_record::Record;
-use blocklab_runner::Missing;
+use blocklab_runner::{Missing, Request};
 use blocklab_store::Store;
 
 use crate::args::{CdmArgs, CdmProfile};
-use crate::tool_run::{ToolRun, exit_code, run_tool, seed, with_keeping};
+use crate::tool_run::{exit_code, run_tool, seed, tool_request, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_results::output::{self, Over};
 use blocklab_results::{LiveView, View, keep, keeping};
@@ -32,18 +32,12 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         &[(None, &plan)],
         (!args.no_save).then_some(store),
     );
-    let targets = [args.target.clone().unwrap_or_else(|| ".".to_owned())];
     let guard = place::guard(&args.destroy_data, store);
-    let tool_run = ToolRun {
-        plan,
-        notes,
-        targets: &targets,
-        guard: &guard,
-        missing: Missing::scratch_if(args.create),
-        fails_alone: false,
-        id: None,
+    let request = Request {
+        targets: vec![args.target.clone().unwrap_or_else(|| ".".to_owned())],
+        ..tool_request(plan, notes, Missing::scratch_if(args.create))
     };
-    let outcome = run_tool(tool_run, &*listen()?, store, &mut view);
+    let outcome = run_tool(&request, &guard, &*listen()?, store, &mut view);
     view.finished();
     let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);

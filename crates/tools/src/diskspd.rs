@@ -28,7 +28,7 @@ use self::own_options::OwnOptions;
 use self::watch::Watcher;
 use crate::args::DiskspdArgs;
 use crate::processors::Ticks;
-use crate::tool_run::{ToolRun, code_of, exit_code, print_more, run_tool, with_keeping};
+use crate::tool_run::{code_of, exit_code, print_more, run_tool, tool_request, with_keeping};
 use blocklab_console::{chance, listen, place, status, supervisor, terminal};
 use blocklab_results::keep;
 use blocklab_results::keeping;
@@ -134,17 +134,9 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         terminal::warn("interrupted before anything was measured; nothing is kept");
         return Ok(status::INTERRUPTED);
     }
-    let tool_run = ToolRun {
-        plan: prepared.plan.clone(),
-        notes,
-        targets: &[],
-        guard: &guard,
-        missing: Missing::Scratch,
-        fails_alone: false,
-        id: None,
-    };
+    let request = tool_request(prepared.plan.clone(), notes, Missing::Scratch);
     let mut watcher = Watcher::new(own, profile, &prepared.plan, store);
-    let outcome = run_tool(tool_run, &interrupted, store, &mut watcher);
+    let outcome = run_tool(&request, &guard, &interrupted, store, &mut watcher);
     watcher.view.finished();
     let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);

@@ -27,7 +27,7 @@ use blocklab_fio::{
 };
 use blocklab_host::guard::Guard;
 use blocklab_record::{ErrorKind, JobResult, Note, NoteLevel, Record, Status, Stopped};
-use blocklab_runner::{Missing, Observer};
+use blocklab_runner::{Missing, Observer, Request};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
@@ -40,7 +40,7 @@ use self::watch::Watcher;
 use crate::args::FioArgs;
 use crate::hosts::ManyHosts;
 use crate::own_options;
-use crate::tool_run::{ToolRun, code_of, run_tool, with_keeping};
+use crate::tool_run::{code_of, run_tool, tool_request, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_results::keep;
 use blocklab_results::keeping;
@@ -363,16 +363,12 @@ fn run_plan(
         let jobs = &mut case.workload.jobs;
         jobs.retain(|job| !prepared.failed().any(|clone| clone.job == job.name));
     }
-    let tool_run = ToolRun {
-        plan,
-        notes: prepared.notes.clone(),
-        targets: &[],
-        guard,
-        missing: Missing::ScratchOrName,
+    let request = Request {
         fails_alone: true,
         id,
+        ..tool_request(plan, prepared.notes.clone(), Missing::ScratchOrName)
     };
-    run_tool(tool_run, interrupted, store, observer)
+    run_tool(&request, guard, interrupted, store, observer)
 }
 
 /// Prints why jobs failed, and gives fio's exit code: the number of failed jobs, or 128 after a signal.

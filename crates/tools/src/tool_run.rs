@@ -12,22 +12,19 @@ use blocklab_workload::Plan;
 use blocklab_console::{chance, place, status, terminal};
 use blocklab_results::keeping::NoStore;
 
-/// A run of another tool's load.
-pub struct ToolRun<'a> {
-    /// The load.
-    pub plan: Plan,
-    /// Notes on settings that were approximated or ignored.
-    pub notes: Vec<Note>,
-    /// Targets of the jobs that name none.
-    pub targets: &'a [String],
-    /// Decides what may be written to.
-    pub guard: &'a Guard,
-    /// What to do about a target that does not exist.
-    pub missing: Missing,
-    /// Whether a job that cannot open its targets fails alone.
-    pub fails_alone: bool,
-    /// The id of the run; `None`: a new one.
-    pub id: Option<String>,
+/// A request to run another tool's load on the targets that its jobs name. `notes` are on settings
+/// that were approximated or ignored; `missing` says what to do about a target that does not exist.
+pub fn tool_request(plan: Plan, notes: Vec<Note>, missing: Missing) -> Request {
+    let study = Study {
+        notes,
+        // The load of another tool is run with another engine, and a note, if there is no io_uring.
+        may_replace_engine: true,
+        ..Study::of_plan(plan)
+    };
+    Request {
+        missing,
+        ..Request::once(study, Vec::new())
+    }
 }
 
 /// The requested seed, or a random one of 32 bits, which every format can hold and a person can copy.
@@ -38,32 +35,22 @@ pub fn seed(requested: Option<u64>) -> Result<u64> {
     }
 }
 
-/// Runs a load and gives its Record; `None` if a signal came before the first measurement.
+/// Runs a load and gives its Record; `None` if a signal came before the first measurement. `guard`
+/// decides what may be written to.
 pub fn run_tool(
-    tool_run: ToolRun<'_>,
+    request: &Request,
+    guard: &Guard,
     interrupted: &AtomicBool,
     store: &Store,
     observer: &mut dyn Observer,
 ) -> Result<Option<Record>> {
-    let study = Study {
-        notes: tool_run.notes,
-        // The load of another tool is run with another engine, and a note, if there is no io_uring.
-        may_replace_engine: true,
-        ..Study::of_plan(tool_run.plan)
-    };
-    let request = Request {
-        missing: tool_run.missing,
-        fails_alone: tool_run.fails_alone,
-        id: tool_run.id,
-        ..Request::once(study, tool_run.targets.to_vec())
-    };
     let setting = Setting {
         store,
-        guard: tool_run.guard,
+        guard,
         catalog: &place::load_catalog()?,
         interrupted,
     };
-    match Prepared::new(&request, setting)?.run(observer)? {
+    match Prepared::new(request, setting)?.run(observer)? {
         Finished::Run(record) => Ok(Some(*record)),
         _ => {
             terminal::warn("interrupted before anything was measured; nothing is kept");

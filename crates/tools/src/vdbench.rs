@@ -19,7 +19,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use blocklab_console::{listen, place, status, supervisor, terminal};
-use blocklab_host::guard::Guard;
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_report::document::{Document, Form};
@@ -28,8 +27,8 @@ use blocklab_runner::Missing;
 use blocklab_store::Store;
 use blocklab_units::Style;
 use blocklab_vdbench::{
-    self as dialect, Command, Inputs, Mistake, ParameterFile, Place, Prepared, Repeat, Run,
-    Validation, prepare, quick_test, recovery_run, validate,
+    self as dialect, Command, Inputs, Mistake, ParameterFile, Place, Repeat, Run, Validation,
+    prepare, quick_test, recovery_run, validate,
 };
 use blocklab_workload::Workload;
 
@@ -39,7 +38,9 @@ use self::own_options::OwnOptions;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::hosts::ManyHosts;
-use crate::tool_run::{ToolRun, exit_code, print_more, print_notes, run_tool, seed, with_keeping};
+use crate::tool_run::{
+    exit_code, print_more, print_notes, run_tool, seed, tool_request, with_keeping,
+};
 use blocklab_results::{Spooling, keep, keeping};
 
 /// Runs what the arguments request.
@@ -203,9 +204,13 @@ fn measure(
         if inputs.validation.validate {
             validate(&mut prepared, &file, &inputs, validated);
         }
-        let tool_run = tool_run(&prepared, &guard);
+        let request = tool_request(
+            prepared.plan.clone(),
+            prepared.notes.clone(),
+            Missing::Scratch,
+        );
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
-        let outcome = run_tool(tool_run, &interrupted, store, &mut reporter);
+        let outcome = run_tool(&request, &guard, &interrupted, store, &mut reporter);
         // Dropping the old one ends its thread, which must not write once the run is stored.
         reporter.spooling = Spooling::new(None);
         // A report that cannot be written ends the command, but what was measured is stored.
@@ -236,19 +241,6 @@ fn measure(
     commands::run(&file.general.endcmd, folder)?;
     completed(folder, code)?;
     Ok(code)
-}
-
-/// The load of one round.
-fn tool_run<'a>(prepared: &Prepared, guard: &'a Guard) -> ToolRun<'a> {
-    ToolRun {
-        plan: prepared.plan.clone(),
-        notes: prepared.notes.clone(),
-        targets: &[],
-        guard,
-        missing: Missing::Scratch,
-        fails_alone: false,
-        id: None,
-    }
 }
 
 /// Whether all runs are repeated once more, after `rounds` rounds.

@@ -7,7 +7,7 @@ use std::io;
 use anyhow::Result;
 use blocklab_console::place;
 use blocklab_record::Record;
-use blocklab_runner::{Event, HostSetting, Missing, Observer, Questions};
+use blocklab_runner::{Event, HostSetting, Missing, Observer, Questions, Request};
 use blocklab_units::Nanos;
 use blocklab_vdbench::{self as dialect, Inputs, ParameterFile, Prepared, Validation, prepare};
 use blocklab_workload::{Case, Workload};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{luns, restart};
 use crate::hosts::Joined;
-use crate::tool_run::{ToolRun, run_tool};
+use crate::tool_run::{run_tool, tool_request};
 
 /// What is sent to a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,14 +76,13 @@ pub(crate) fn run(
             return Ok(None);
         }
     }
-    let tool_run = ToolRun {
-        plan: prepared.plan.clone(),
-        notes: prepared.notes.clone(),
-        targets: &[],
-        guard: &guard,
-        missing: Missing::Scratch,
-        fails_alone: false,
+    let request = Request {
         id: Some(host.run.to_owned()),
+        ..tool_request(
+            prepared.plan.clone(),
+            prepared.notes.clone(),
+            Missing::Scratch,
+        )
     };
     let mut intervals = Intervals {
         prepared: &prepared,
@@ -93,7 +92,7 @@ pub(crate) fn run(
         tool: &mut intervals,
         fleet: observer,
     };
-    run_tool(tool_run, host.interrupted, host.store, &mut both)
+    run_tool(&request, &guard, host.interrupted, host.store, &mut both)
 }
 
 /// Parses the parameters from the texts that were sent; no file of this host is read.
