@@ -1,8 +1,9 @@
 //! What the passes of each test delivered.
 
 use blocklab_record::{JobResult, Measurement, Record};
+use blocklab_workload::Mix;
 
-use super::{Form, Taking, Test, Way, case_name};
+use super::{Settings, Test, case_name};
 
 /// What one pass delivered, or a row's figures for all passes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -18,11 +19,11 @@ pub struct Figures {
 pub struct Row {
     /// The test.
     pub test: Test,
-    /// Read, written or mixed.
-    pub way: Way,
+    /// The shares of reads and writes.
+    pub mix: Mix,
     /// The passes that count, in their order.
     pub passes: Vec<Figures>,
-    /// What is printed; nothing where no pass came to its end.
+    /// What is printed; `None` where no pass came to its end.
     pub shown: Option<Figures>,
 }
 
@@ -35,31 +36,32 @@ impl Row {
 }
 
 /// All rows, in the order in which they were measured.
-pub fn rows(record: &Record, form: &Form) -> Vec<Row> {
+pub fn rows(record: &Record, settings: &Settings) -> Vec<Row> {
     let mut rows = Vec::new();
-    for way in &form.ways {
-        for test in &form.tests {
-            rows.push(row(record, form.wish.taking, *test, *way));
+    for mix in &settings.mixes {
+        for test in &settings.tests {
+            rows.push(row(record, settings.choices.average, *test, *mix));
         }
     }
     rows
 }
 
-fn row(record: &Record, taking: Taking, test: Test, way: Way) -> Row {
-    let name = case_name(&test, way);
+fn row(record: &Record, average: bool, test: Test, mix: Mix) -> Row {
+    let name = case_name(&test, mix);
     let passes: Vec<Figures> = record
         .measurements
         .iter()
         .filter(|measured| measured.pass > 0 && measured.case == name)
         .filter_map(figures)
         .collect();
-    let shown = match taking {
-        Taking::Best => best(&passes),
-        Taking::Mean => mean(&passes),
+    let shown = if average {
+        mean(&passes)
+    } else {
+        best(&passes)
     };
     Row {
         test,
-        way,
+        mix,
         passes,
         shown,
     }

@@ -29,54 +29,12 @@ use blocklab_workload::{
 };
 
 pub use blocklab_syntax::Mistake;
-pub use figures::{Figures, Row, rows};
-pub use profile::{Profile, Test, Version, tests};
+pub use profile::{Profile, Test, Version};
 pub use report::{Imprint, all_passes, json, report};
 
-/// What is measured of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-    /// This many per cent reads, the rest writes.
-    Mix(u8),
-}
-
-impl Way {
-    /// Per cent of the operations that read.
-    const fn reads(self) -> u8 {
-        match self {
-            Self::Read => 100,
-            Self::Write => 0,
-            Self::Mix(read) => read,
-        }
-    }
-
-    /// `Read`, `Write`, `Mix`.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Read => "Read",
-            Self::Write => "Write",
-            Self::Mix(_) => "Mix",
-        }
-    }
-}
-
-/// How the passes of a test become its figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taking {
-    /// The first pass is thrown away; of the others the highest MB/s and the lowest latency,
-    /// each for itself: CrystalDiskMark.
-    Best,
-    /// All passes count, and their mean is taken: KDiskMark's default.
-    Mean,
-}
-
-/// What the user requests.
+/// What the user chooses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct Choices {
     /// Whose tests and report.
     pub version: Version,
     /// Which tests.
@@ -95,17 +53,18 @@ pub struct Wish {
     pub read_only: bool,
     /// Write zeros instead of random bytes.
     pub zero_fill: bool,
-    /// How passes become a figure.
-    pub taking: Taking,
-    /// The root of all chance.
+    /// Report the mean of all passes, as KDiskMark does by default. Otherwise the first pass is thrown
+    /// away, and of the others the highest MB/s and the lowest latency are reported, each for itself.
+    pub average: bool,
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
-/// A wish with all that its version and profile decide.
+/// The choices, completed by what their version and profile decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Form {
-    /// What was requested.
-    pub wish: Wish,
+pub struct Settings {
+    /// What the user chose.
+    pub choices: Choices,
     /// Passes that count.
     pub loops: u32,
     /// Time of a pass.
@@ -114,11 +73,11 @@ pub struct Form {
     pub interval: Nanos,
     /// The tests.
     pub tests: Vec<Test>,
-    /// What is measured of each, in the order in which it is.
-    pub ways: Vec<Way>,
+    /// The mixes of reads and writes that each test is run with, in their order.
+    pub mixes: Vec<Mix>,
 }
 
-/// A wish as a plan.
+/// The choices as a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
     /// What is run.
@@ -126,111 +85,134 @@ pub struct Prepared {
     /// What is done differently from the original.
     pub notes: Vec<Note>,
     /// For the report.
-    pub form: Form,
+    pub settings: Settings,
 }
 
-/// What is run for a wish.
+/// Plans the tests that the choices request.
 ///
 /// # Errors
 /// [`Mistake`] for a combination that the version does not have, and for numbers out of range.
-pub fn prepare(wish: &Wish) -> Result<Prepared, Mistake> {
-    let form = form(wish)?;
+pub fn prepare(choices: &Choices) -> Result<Prepared, Mistake> {
+    let settings = settings(choices)?;
     let mut cases = Vec::new();
-    for way in &form.ways {
-        cases.extend(form.tests.iter().map(|test| case(test, *way, &form)));
+    for mix in &settings.mixes {
+        cases.extend(
+            settings
+                .tests
+                .iter()
+                .map(|test| case(test, *mix, &settings)),
+        );
     }
-    let (aggregate, discard) = match wish.taking {
-        Taking::Best => (Aggregate::Best, 1),
-        Taking::Mean => (Aggregate::Mean, 0),
+    let (aggregate, discard) = if choices.average {
+        (Aggregate::Mean, 0)
+    } else {
+        (Aggregate::Best, 1)
     };
-    let (release, profile) = (wish.version.release(), wish.profile.title());
+    let (release, profile) = (choices.version.release(), choices.profile.title());
     let plan = Plan {
         name: "cdm".to_owned(),
         description: format!("The tests of CrystalDiskMark {release}, profile {profile}."),
         cases,
-        passes: form.loops,
+        passes: settings.loops,
         discard,
         aggregate,
         order: Order::Grouped,
-        pause: form.interval,
+        pause: settings.interval,
         pause_before: PauseBefore::Case,
         system: None,
     };
-    let notes = notes(wish);
-    Ok(Prepared { plan, notes, form })
+    let notes = notes(choices);
+    Ok(Prepared {
+        plan,
+        notes,
+        settings,
+    })
 }
 
-fn form(wish: &Wish) -> Result<Form, Mistake> {
-    let release = wish.version.release();
+fn settings(choices: &Choices) -> Result<Settings, Mistake> {
+    let release = choices.version.release();
     let newer = "--cdm-version 8 or 9 has them";
     let no_profiles =
         format!("CrystalDiskMark {release} has no profiles, only its four tests; {newer}");
-    let tests = tests(wish.version, wish.profile).ok_or_else(|| Mistake::new("", no_profiles))?;
-    if wish.mix.is_some() && !wish.version.has_profiles() {
+    let tests = profile::tests(choices.version, choices.profile)
+        .ok_or_else(|| Mistake::new("", no_profiles))?;
+    if choices.mix.is_some() && !choices.version.has_profiles() {
         let wrong = format!("CrystalDiskMark {release} has no mixed tests; {newer}");
         return Err(Mistake::new("", wrong));
     }
-    let (measure, interval) = wish.profile.times();
-    let form = Form {
-        loops: wish.loops.unwrap_or(wish.version.loops()),
-        measure: wish.measure.unwrap_or(measure),
-        interval: wish.interval.unwrap_or(interval),
+    let (measure, interval) = choices.profile.times();
+    let settings = Settings {
+        loops: choices.loops.unwrap_or(choices.version.loops()),
+        measure: choices.measure.unwrap_or(measure),
+        interval: choices.interval.unwrap_or(interval),
         tests,
-        ways: ways(wish),
-        wish: wish.clone(),
+        mixes: mixes(choices),
+        choices: choices.clone(),
     };
-    check(&form)?;
-    Ok(form)
+    check_ranges(&settings)?;
+    Ok(settings)
 }
 
-fn ways(wish: &Wish) -> Vec<Way> {
-    if wish.read_only {
-        return vec![Way::Read];
+fn mixes(choices: &Choices) -> Vec<Mix> {
+    if choices.read_only {
+        return vec![Mix::READ];
     }
-    let mix = wish.mix.map(Way::Mix);
-    [Way::Read, Way::Write].into_iter().chain(mix).collect()
+    let mixed = choices.mix.map(Mix::reads);
+    [Mix::READ, Mix::WRITE].into_iter().chain(mixed).collect()
 }
 
-/// Numbers within what the original takes.
-fn check(form: &Form) -> Result<(), Mistake> {
-    let (size, loops, mix) = (form.wish.size, form.loops, form.wish.mix.unwrap_or(50));
+/// `Read`, `Write`, `Mix`.
+const fn mix_title(mix: Mix) -> &'static str {
+    match mix.read {
+        100 => "Read",
+        0 => "Write",
+        _ => "Mix",
+    }
+}
+
+/// Checks the numbers against the ranges of the original.
+fn check_ranges(settings: &Settings) -> Result<(), Mistake> {
+    let Settings {
+        choices: Choices { size, mix, .. },
+        loops,
+        measure,
+        ..
+    } = settings;
     let is_sized = size.0.is_multiple_of(1 << 20) && (16..=64 << 10).contains(&(size.0 >> 20));
-    let sizes = "16 MiB to 64 GiB, in whole MiB";
-    let is_timed = form.measure > Nanos::ZERO;
-    #[rustfmt::skip]
-    let rules = [
-        (is_sized, "the size of the test file", sizes, size.to_string()),
-        ((1..=1000).contains(&loops), "the number of passes", "1 to 1000", loops.to_string()),
-        ((1..=99).contains(&mix), "the share of reads in the mix", "1 to 99 per cent", mix.to_string()),
-        (is_timed, "the time of a pass", "above 0", form.measure.to_string()),
-    ];
-    match rules.into_iter().find(|(holds, ..)| !holds) {
-        None => Ok(()),
-        Some((_, what, range, given)) => {
-            let wrong = format!("{what} must be {range}, and {given} is not");
-            Err(Mistake::new("", wrong))
-        }
-    }
+    let wrong = if !is_sized {
+        format!(
+            "the size of the test file must be 16 MiB to 64 GiB, in whole MiB, and {size} is not"
+        )
+    } else if !(1..=1000).contains(loops) {
+        format!("the number of passes must be 1 to 1000, and {loops} is not")
+    } else if let Some(read) = mix.filter(|read| !(1..=99).contains(read)) {
+        format!("the share of reads in the mix must be 1 to 99 per cent, and {read} is not")
+    } else if *measure == Nanos::ZERO {
+        format!("the time of a pass must be above 0, and {measure} is not")
+    } else {
+        return Ok(());
+    };
+    Err(Mistake::new("", wrong))
 }
 
 /// `seq1m-q8t1-read`, `rnd4k-q32t16-mix70`.
-fn case_name(test: &Test, way: Way) -> String {
-    let name = format!("{}-{}-{}", test.kind(), test.queue(), way.title()).to_lowercase();
-    match way {
-        Way::Mix(read) => format!("{name}{read}"),
-        _ => name,
+fn case_name(test: &Test, mix: Mix) -> String {
+    let name = format!("{}-{}-{}", test.kind(), test.queue(), mix_title(mix)).to_lowercase();
+    match mix.read {
+        0 | 100 => name,
+        read => format!("{name}{read}"),
     }
 }
 
-fn case(test: &Test, way: Way, form: &Form) -> Case {
-    let wish = &form.wish;
-    let name = case_name(test, way);
+fn case(test: &Test, mix: Mix, settings: &Settings) -> Case {
+    let choices = &settings.choices;
+    let name = case_name(test, mix);
     let job = Job {
         access: Access::DirectIfPossible,
         threads: test.threads,
         depth: test.queues,
         region: Region {
-            size: Some(wish.size),
+            size: Some(choices.size),
             ..Region::default()
         },
         pattern: if test.random {
@@ -238,24 +220,24 @@ fn case(test: &Test, way: Way, form: &Form) -> Case {
         } else {
             Pattern::Sequential
         },
-        mix: Mix::reads(way.reads()),
+        mix,
         sizes: BlockSizes::fixed(test.block),
-        content: if wish.zero_fill {
+        content: if choices.zero_fill {
             Content::Zero
         } else {
             Content::Random
         },
         stop: Stop {
-            runtime: Some(form.measure),
+            runtime: Some(settings.measure),
             ..Stop::default()
         },
         ..Job::new(&name)
     };
-    Case::new(name, wish.seed, vec![job])
+    Case::new(name, choices.seed, vec![job])
 }
 
-fn notes(wish: &Wish) -> Vec<Note> {
-    let data = if wish.zero_fill {
+fn notes(choices: &Choices) -> Vec<Note> {
+    let data = if choices.zero_fill {
         "zeros are written, and the file is laid out with random bytes"
     } else {
         "the original repeats one random MiB; here no two blocks are equal, so a device cannot \
@@ -267,7 +249,7 @@ fn notes(wish: &Wish) -> Vec<Note> {
     let notes = [
         (true, NoteLevel::Ignored, "-ag", affinity),
         (true, NoteLevel::Approximated, "test data", data),
-        (wish.read_only, NoteLevel::Ignored, "writes", no_writes),
+        (choices.read_only, NoteLevel::Ignored, "writes", no_writes),
     ];
     let applying = notes.into_iter().filter(|(applies, ..)| *applies);
     applying

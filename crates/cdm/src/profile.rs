@@ -2,7 +2,7 @@
 
 use blocklab_units::{Bytes, Nanos};
 
-/// Whose tests and whose report.
+/// The version of CrystalDiskMark whose tests and report are imitated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// 5.1 and 5.2.

@@ -4,7 +4,8 @@ use blocklab_record::{Record, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 use serde_json::{Value, json};
 
-use super::{Form, Row, Taking, Version, Way, rows};
+use super::figures::{Row, rows};
+use super::{Settings, Version, mix_title};
 
 /// Facts of the report that no record holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,11 +19,11 @@ pub struct Imprint {
 }
 
 /// The report block. Lines end with a line feed alone; the original's end with CR LF.
-pub fn report(record: &Record, form: &Form, imprint: &Imprint) -> String {
-    let rows = rows(record, form);
-    match form.wish.version {
-        Version::V5 | Version::V6 => older(record, form, imprint, &rows),
-        Version::V8 | Version::V9 => newer(record, form, imprint, &rows),
+pub fn report(record: &Record, settings: &Settings, imprint: &Imprint) -> String {
+    let rows = rows(record, settings);
+    match settings.choices.version {
+        Version::V5 | Version::V6 => older(record, settings, imprint, &rows),
+        Version::V8 | Version::V9 => newer(record, settings, imprint, &rows),
     }
 }
 
@@ -37,31 +38,37 @@ fn arch(imprint: &Imprint) -> &str {
 }
 
 /// Dashes, the name, the place of the original right-aligned, dashes, units.
-fn head(record: &Record, form: &Form, imprint: &Imprint, width: usize, home: &str) -> String {
+fn head(
+    record: &Record,
+    settings: &Settings,
+    imprint: &Imprint,
+    width: usize,
+    home: &str,
+) -> String {
     let dashes = "-".repeat(width);
     format!(
         "{dashes}\nCrystalDiskMark {} {} layout, measured by {}\n{home:>width$}\n{dashes}\n\
          * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n\
          * KB = 1000 bytes, KiB = 1024 bytes\n\n",
-        form.wish.version.release(),
+        settings.choices.version.release(),
         arch(imprint),
         record.tool
     )
 }
 
-fn newer(record: &Record, form: &Form, imprint: &Imprint, rows: &[Row]) -> String {
+fn newer(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) -> String {
     let home = "Crystal Dew World: https://crystalmark.info/";
-    let mut text = head(record, form, imprint, 78, home);
-    for way in &form.ways {
-        text.push_str(&match way {
-            Way::Mix(read) => format!("[Mix] Read {read}%/Write {}%\n", 100 - read),
-            other => format!("[{}]\n", other.title()),
+    let mut text = head(record, settings, imprint, 78, home);
+    for mix in &settings.mixes {
+        text.push_str(&match mix_title(*mix) {
+            "Mix" => format!("[Mix] Read {}%/Write {}%\n", mix.read, mix.write),
+            title => format!("[{title}]\n"),
         });
-        let of_way = rows.iter().filter(|row| row.way == *way);
-        of_way.for_each(|row| text.push_str(&newer_row(row)));
+        let of_mix = rows.iter().filter(|row| row.mix == *mix);
+        of_mix.for_each(|row| text.push_str(&newer_row(row)));
         text.push('\n');
     }
-    text.push_str(&newer_foot(record, form, imprint));
+    text.push_str(&newer_foot(record, settings, imprint));
     text
 }
 
@@ -81,18 +88,22 @@ fn newer_row(row: &Row) -> String {
     )
 }
 
-fn newer_foot(record: &Record, form: &Form, imprint: &Imprint) -> String {
-    let zero = if form.wish.zero_fill { " <0Fill>" } else { "" };
+fn newer_foot(record: &Record, settings: &Settings, imprint: &Imprint) -> String {
+    let zero = if settings.choices.zero_fill {
+        " <0Fill>"
+    } else {
+        ""
+    };
     let admin = if imprint.admin { " [Admin]" } else { "" };
     let mut foot = format!(
         "Profile: {}\n   Test: {} (x{}) [{}]{zero}\n   Mode:{admin}\n   Time: Measure {} sec / \
          Interval {} sec \n   Date: {}\n     OS: {} [{}] ({})\n",
-        form.wish.profile.title(),
-        test_size(form.wish.size),
-        form.loops,
-        place_of(record, false),
-        form.measure.as_secs_f64(),
-        form.interval.as_secs_f64(),
+        settings.choices.profile.title(),
+        test_size(settings.choices.size),
+        settings.loops,
+        drive_text(record, settings.choices.version),
+        settings.measure.as_secs_f64(),
+        settings.interval.as_secs_f64(),
         date(record),
         record.environment.os,
         record.environment.kernel,
@@ -105,23 +116,27 @@ fn newer_foot(record: &Record, form: &Form, imprint: &Imprint) -> String {
     foot
 }
 
-fn older(record: &Record, form: &Form, imprint: &Imprint, rows: &[Row]) -> String {
-    let home = match form.wish.version {
+fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) -> String {
+    let home = match settings.choices.version {
         Version::V5 => "Crystal Dew World : http://crystalmark.info/",
         _ => "Crystal Dew World : https://crystalmark.info/",
     };
-    let mut text = head(record, form, imprint, 71, home);
-    for test in &form.tests {
+    let mut text = head(record, settings, imprint, 71, home);
+    for test in &settings.tests {
         let of_test = rows.iter().filter(|row| row.test == *test);
-        of_test.for_each(|row| text.push_str(&older_row(row, form.wish.version)));
+        of_test.for_each(|row| text.push_str(&older_row(row, settings.choices.version)));
     }
-    let zero = if form.wish.zero_fill { " <0Fill>" } else { "" };
+    let zero = if settings.choices.zero_fill {
+        " <0Fill>"
+    } else {
+        ""
+    };
     text.push_str(&format!(
         "\n  Test : {} MiB [{}] (x{}){zero}  [Interval={} sec]\n  Date : {}\n    OS : {} [{}] ({})\n  \n",
-        form.wish.size.0 >> 20,
-        place_of(record, true),
-        form.loops,
-        form.interval.as_secs_f64(),
+        settings.choices.size.0 >> 20,
+        drive_text(record, settings.choices.version),
+        settings.loops,
+        settings.interval.as_secs_f64(),
         date(record),
         record.environment.os,
         record.environment.kernel,
@@ -132,13 +147,13 @@ fn older(record: &Record, form: &Form, imprint: &Imprint, rows: &[Row]) -> Strin
 
 fn older_row(row: &Row, version: Version) -> String {
     let test = row.test;
-    let way = row.way.title();
+    let mix = mix_title(row.mix);
     let (queues, threads) = (test.queues, test.threads);
     let label = match (test.random, version, queues) {
-        (false, Version::V5, 1) => format!("Sequential {way} (T={threads:>2})"),
-        (false, ..) => format!("Sequential {way} (Q={queues:>3},T={threads:>2})"),
-        (true, Version::V5, 1) => format!("Random {way} 4KiB (Q={queues:>2},T={threads:>2})"),
-        (true, ..) => format!("Random {way} 4KiB (Q={queues:>3},T={threads:>2})"),
+        (false, Version::V5, 1) => format!("Sequential {mix} (T={threads:>2})"),
+        (false, ..) => format!("Sequential {mix} (Q={queues:>3},T={threads:>2})"),
+        (true, Version::V5, 1) => format!("Random {mix} 4KiB (Q={queues:>2},T={threads:>2})"),
+        (true, ..) => format!("Random {mix} 4KiB (Q={queues:>3},T={threads:>2})"),
     };
     let mut line = format!(
         "{label:>31} : {:>9.3} MB/s",
@@ -160,26 +175,45 @@ fn test_size(size: Bytes) -> String {
     }
 }
 
-/// The drive's letter is the mount point here; what of it is used, and its size.
-fn place(target: &TargetFacts) -> (&str, u64, u64) {
-    let size = target.size_bytes.0;
-    match &target.file_system {
-        Some(fs) => {
-            let used = fs.size_bytes.0.saturating_sub(fs.free_bytes.0);
-            (&fs.mount_point, used, fs.size_bytes.0)
+/// The drive that a report names, in bytes.
+struct Drive<'a> {
+    /// The mount point, in place of the drive's letter, or the path of the target.
+    name: &'a str,
+    used: u64,
+    size: u64,
+}
+
+impl<'a> Drive<'a> {
+    fn below(target: &'a TargetFacts) -> Self {
+        let size = target.size_bytes.0;
+        match &target.file_system {
+            Some(fs) => Self {
+                name: &fs.mount_point,
+                used: fs.size_bytes.0.saturating_sub(fs.free_bytes.0),
+                size: fs.size_bytes.0,
+            },
+            None => Self {
+                name: &target.path,
+                // A model stores nothing; a device without a file system may hold data anywhere.
+                used: if target.kind == TargetKind::Model {
+                    0
+                } else {
+                    size
+                },
+                size,
+            },
         }
-        None if target.kind == TargetKind::Model => (&target.path, 0, size),
-        None => (&target.path, size, size),
     }
 }
 
 /// `C: 96% (894/932GiB)`, or of the older versions `C: 26.4% (122.8/465.2 GiB)`.
-fn place_of(record: &Record, is_older: bool) -> String {
-    let Some((name, used, size)) = record.targets.first().map(place) else {
+fn drive_text(record: &Record, version: Version) -> String {
+    let Some(drive) = record.targets.first().map(Drive::below) else {
         return String::new();
     };
+    let Drive { name, used, size } = drive;
     let percent = 100.0 * used as f64 / size.max(1) as f64;
-    if !is_older {
+    if version.has_profiles() {
         let (used, size) = (used >> 30, size >> 30);
         return format!("{name}: {percent:.0}% ({used}/{size}GiB)");
     }
@@ -196,15 +230,21 @@ fn date(record: &Record) -> String {
     format!("{} {short}", day.replace('-', "/"))
 }
 
+/// How the figure of a row is taken from its passes.
+const fn taken(settings: &Settings) -> &'static str {
+    if settings.choices.average {
+        "mean"
+    } else {
+        "best"
+    }
+}
+
 /// Every pass of every test in MB/s, with what the best one hides: the median, and how far the
 /// passes differ.
-pub fn all_passes(record: &Record, form: &Form) -> String {
-    let rows = rows(record, form);
+pub fn all_passes(record: &Record, settings: &Settings) -> String {
+    let rows = rows(record, settings);
     let most = rows.iter().map(|row| row.passes.len()).max().unwrap_or(0);
-    let named = match form.wish.taking {
-        Taking::Best => "best",
-        Taking::Mean => "mean",
-    };
+    let named = taken(settings);
     let mut text = format!("{:<22}", "MB/s of every pass");
     for pass in 1..=most {
         text.push_str(&format!("{:>11}", format!("pass {pass}")));
@@ -214,19 +254,15 @@ pub fn all_passes(record: &Record, form: &Form) -> String {
         text.push_str(&passes_of(row, most));
     }
     text.push_str("\nspread: from the slowest to the fastest pass, in per cent of the median.\n");
-    if form.wish.taking == Taking::Best {
+    if !settings.choices.average {
         text.push_str("The latency of a row is the lowest of any pass, not that of the fastest.\n");
     }
     text
 }
 
 fn passes_of(row: &Row, most: usize) -> String {
-    let name = format!(
-        "{} {} {}",
-        row.way.title(),
-        row.test.kind(),
-        row.test.queue()
-    );
+    let (mix, test) = (mix_title(row.mix), row.test);
+    let name = format!("{mix} {} {}", test.kind(), test.queue());
     let mut line = format!("{name:<22}");
     for pass in 0..most {
         let figure = row
@@ -263,18 +299,18 @@ fn middle(row: &Row) -> Option<(f64, f64)> {
 const FORMAT: u32 = 1;
 
 /// The figures of the report as JSON.
-pub fn json(record: &Record, form: &Form) -> String {
-    let rows: Vec<Value> = rows(record, form).iter().map(json_row).collect();
+pub fn json(record: &Record, settings: &Settings) -> String {
+    let rows: Vec<Value> = rows(record, settings).iter().map(json_row).collect();
     let value = json!({
         "cdm_format": FORMAT,
         "run": record.id,
-        "layout": form.wish.version.release(),
-        "profile": form.wish.profile.title(),
-        "size_bytes": form.wish.size.0,
-        "loops": form.loops,
-        "measure_s": form.measure.as_secs_f64(),
-        "interval_s": form.interval.as_secs_f64(),
-        "taken": match form.wish.taking { Taking::Best => "best", Taking::Mean => "mean" },
+        "layout": settings.choices.version.release(),
+        "profile": settings.choices.profile.title(),
+        "size_bytes": settings.choices.size.0,
+        "loops": settings.loops,
+        "measure_s": settings.measure.as_secs_f64(),
+        "interval_s": settings.interval.as_secs_f64(),
+        "taken": taken(settings),
         "status": record.status,
         "origin": record.origin,
         "rows": rows,
@@ -291,8 +327,8 @@ fn json_row(row: &Row) -> Value {
     }
     json!({
         "test": format!("{} {}", row.test.kind(), row.test.queue()),
-        "direction": row.way.title().to_lowercase(),
-        "read_percent": row.way.reads(),
+        "direction": mix_title(row.mix).to_lowercase(),
+        "read_percent": row.mix.read,
         "mb_per_s": row.shown.map(|shown| shown.mb_per_s),
         "iops": row.shown.map(|_| row.iops()),
         "latency_us": row.shown.map(|shown| shown.latency_us),

@@ -3,14 +3,15 @@
 use blocklab_record::Record;
 use blocklab_units::{Bytes, Nanos};
 
+use super::figures::rows;
 use super::*;
 
 #[path = "../../record/tests/sample/mod.rs"]
 mod sample;
 use sample::{measurement, record_of};
 
-fn wish(version: Version) -> Wish {
-    Wish {
+fn choices(version: Version) -> Choices {
+    Choices {
         version,
         profile: Profile::Default,
         size: Bytes::GIB,
@@ -20,14 +21,14 @@ fn wish(version: Version) -> Wish {
         mix: None,
         read_only: false,
         zero_fill: false,
-        taking: Taking::Best,
+        average: false,
         seed: 1,
     }
 }
 
 #[track_caller]
-fn check_cases(wish: &Wish, expected: &str) {
-    let plan = prepare(wish).expect("a sound wish").plan;
+fn check_cases(choices: &Choices, expected: &str) {
+    let plan = prepare(choices).expect("sound choices").plan;
     let case = |case: &Case| {
         let job = &case.workload.jobs[0];
         let kind = match job.pattern {
@@ -49,14 +50,14 @@ fn check_cases(wish: &Wish, expected: &str) {
 #[test]
 fn all_reads_come_first_then_all_writes_then_the_mixes() {
     check_cases(
-        &wish(Version::V9),
+        &choices(Version::V9),
         "seq 1 MiB 1x8 100r, seq 1 MiB 1x1 100r, rnd 4 KiB 1x32 100r, rnd 4 KiB 1x1 100r, \
          seq 1 MiB 1x8 0r, seq 1 MiB 1x1 0r, rnd 4 KiB 1x32 0r, rnd 4 KiB 1x1 0r",
     );
-    let nvme = Wish {
+    let nvme = Choices {
         profile: Profile::Nvme,
         mix: Some(70),
-        ..wish(Version::V8)
+        ..choices(Version::V8)
     };
     check_cases(
         &nvme,
@@ -68,9 +69,9 @@ fn all_reads_come_first_then_all_writes_then_the_mixes() {
 
 #[test]
 fn old_versions_have_tests_of_their_own() {
-    let reads = |version| Wish {
+    let reads = |version| Choices {
         read_only: true,
-        ..wish(version)
+        ..choices(version)
     };
     check_cases(
         &reads(Version::V5),
@@ -84,90 +85,90 @@ fn old_versions_have_tests_of_their_own() {
 
 #[test]
 fn a_pass_is_thrown_away_and_the_interval_stands_between_tests() {
-    let plan = prepare(&wish(Version::V9)).unwrap().plan;
+    let plan = prepare(&choices(Version::V9)).unwrap().plan;
     assert_eq!((plan.discard, plan.passes), (1, 3));
     assert_eq!(plan.pause, Nanos::from_secs(5));
     assert_eq!(plan.pause_before, PauseBefore::Case);
     let first: Vec<_> = plan.steps().take(5).collect();
     assert_eq!(first, [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]);
-    assert_eq!(prepare(&wish(Version::V8)).unwrap().plan.passes, 5);
-    let kdiskmark = Wish {
-        taking: Taking::Mean,
-        ..wish(Version::V8)
+    assert_eq!(prepare(&choices(Version::V8)).unwrap().plan.passes, 5);
+    let kdiskmark = Choices {
+        average: true,
+        ..choices(Version::V8)
     };
     let plan = prepare(&kdiskmark).unwrap().plan;
     assert_eq!((plan.discard, plan.aggregate), (0, Aggregate::Mean));
-    let flash = Wish {
+    let flash = Choices {
         profile: Profile::Flash,
-        ..wish(Version::V9)
+        ..choices(Version::V9)
     };
-    let form = prepare(&flash).unwrap().form;
+    let settings = prepare(&flash).unwrap().settings;
     assert_eq!(
-        (form.measure, form.interval),
+        (settings.measure, settings.interval),
         (Nanos::from_secs(1), Nanos::from_secs(30))
     );
 }
 
 #[track_caller]
-fn check_mistake(wish: Wish, expected: &str) {
-    let mistake = prepare(&wish).expect_err("a mistake").to_string();
+fn check_mistake(choices: Choices, expected: &str) {
+    let mistake = prepare(&choices).expect_err("a mistake").to_string();
     assert!(mistake.contains(expected), "{mistake}");
 }
 
 #[test]
 fn what_the_original_does_not_have_is_noted() {
-    let of = wish;
+    let of = choices;
     check_mistake(
-        Wish {
+        Choices {
             profile: Profile::Nvme,
             ..of(Version::V6)
         },
         "6.0.2 has no profiles, only its four tests; --cdm-version 8 or 9",
     );
     check_mistake(
-        Wish {
+        Choices {
             mix: Some(70),
             ..of(Version::V5)
         },
         "5.1.2 has no mixed tests",
     );
     check_mistake(
-        Wish {
+        Choices {
             size: Bytes(15 << 20),
             ..of(Version::V9)
         },
         "16 MiB to 64 GiB",
     );
     check_mistake(
-        Wish {
+        Choices {
             size: Bytes((65 << 30) + 1),
             ..of(Version::V9)
         },
         "16 MiB to 64 GiB",
     );
     check_mistake(
-        Wish {
+        Choices {
             size: Bytes((16 << 20) + 512),
             ..of(Version::V9)
         },
         "in whole MiB",
     );
     check_mistake(
-        Wish {
+        Choices {
             loops: Some(0),
             ..of(Version::V9)
         },
         "1 to 1000",
     );
     check_mistake(
-        Wish {
+        Choices {
             mix: Some(100),
             ..of(Version::V9)
         },
         "1 to 99 per cent",
     );
     check_mistake(
-        Wish {
+        Choices {
             measure: Some(Nanos::ZERO),
             ..of(Version::V9)
         },
@@ -191,37 +192,37 @@ fn record(prepared: &Prepared) -> Record {
 }
 
 #[track_caller]
-fn check_report(wish: &Wish, expected: &str) {
-    let prepared = prepare(wish).unwrap();
+fn check_report(choices: &Choices, expected: &str) {
+    let prepared = prepare(choices).unwrap();
     let imprint = Imprint {
         admin: true,
         arch: "x86_64".to_owned(),
         comment: None,
     };
-    let text = report(&record(&prepared), &prepared.form, &imprint);
+    let text = report(&record(&prepared), &prepared.settings, &imprint);
     assert!(text == expected, "{text}");
 }
 
 #[test]
 fn the_report_of_version_9() {
-    let wish = Wish {
+    let choices = Choices {
         mix: Some(70),
-        ..wish(Version::V9)
+        ..choices(Version::V9)
     };
-    check_report(&wish, include_str!("golden/v9.txt"));
+    check_report(&choices, include_str!("golden/v9.txt"));
 }
 
 #[test]
 fn the_reports_of_versions_8_6_and_5() {
-    check_report(&wish(Version::V8), include_str!("golden/v8.txt"));
-    check_report(&wish(Version::V6), include_str!("golden/v6.txt"));
-    check_report(&wish(Version::V5), include_str!("golden/v5.txt"));
+    check_report(&choices(Version::V8), include_str!("golden/v8.txt"));
+    check_report(&choices(Version::V6), include_str!("golden/v6.txt"));
+    check_report(&choices(Version::V5), include_str!("golden/v5.txt"));
 }
 
 #[test]
 fn speed_and_latency_are_the_best_of_different_passes() {
-    let prepared = prepare(&wish(Version::V9)).unwrap();
-    let rows = rows(&record(&prepared), &prepared.form);
+    let prepared = prepare(&choices(Version::V9)).unwrap();
+    let rows = rows(&record(&prepared), &prepared.settings);
     let shown = rows[2].shown.unwrap();
     assert_eq!((shown.mb_per_s, shown.latency_us), (16.384, 52.3));
     assert_eq!(rows[2].iops(), 4000.0);
@@ -234,12 +235,12 @@ fn speed_and_latency_are_the_best_of_different_passes() {
 
 #[test]
 fn kdiskmark_takes_the_mean() {
-    let mean = Wish {
-        taking: Taking::Mean,
-        ..wish(Version::V8)
+    let mean = Choices {
+        average: true,
+        ..choices(Version::V8)
     };
     let prepared = prepare(&mean).unwrap();
-    let rows = rows(&record(&prepared), &prepared.form);
+    let rows = rows(&record(&prepared), &prepared.settings);
     let shown = rows[2].shown.unwrap();
     assert!((rows[2].iops() - 7000.0 / 3.0).abs() < 1e-9);
     assert!((shown.latency_us - 61.183).abs() < 0.001);
@@ -247,27 +248,27 @@ fn kdiskmark_takes_the_mean() {
 
 #[test]
 fn what_the_best_of_hides_is_shown() {
-    let prepared = prepare(&Wish {
+    let prepared = prepare(&Choices {
         read_only: true,
-        ..wish(Version::V9)
+        ..choices(Version::V9)
     })
     .unwrap();
-    let text = all_passes(&record(&prepared), &prepared.form);
+    let text = all_passes(&record(&prepared), &prepared.settings);
     assert_eq!(text, include_str!("golden/all_passes.txt"), "{text}");
 }
 
 #[test]
 fn an_interrupted_run_shows_zeros_as_the_original() {
-    let prepared = prepare(&wish(Version::V9)).unwrap();
+    let prepared = prepare(&choices(Version::V9)).unwrap();
     let mut record = record(&prepared);
     record.measurements.truncate(1);
-    let text = report(&record, &prepared.form, &Imprint::default());
+    let text = report(&record, &prepared.settings, &Imprint::default());
     assert!(
         text.contains(
             "  SEQ    1MiB (Q=  8, T= 1):     0.000 MB/s [      0.0 IOPS] <     0.00 us>"
         )
     );
-    assert!(all_passes(&record, &prepared.form).contains("none"));
-    let json: serde_json::Value = serde_json::from_str(&json(&record, &prepared.form)).unwrap();
+    assert!(all_passes(&record, &prepared.settings).contains("none"));
+    let json: serde_json::Value = serde_json::from_str(&json(&record, &prepared.settings)).unwrap();
     assert!(json["rows"][0]["mb_per_s"].is_null());
 }

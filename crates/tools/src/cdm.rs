@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use blocklab_cdm::{self as cdm, Form, Imprint, Prepared, Profile, Taking, Version, Wish};
+use blocklab_cdm::{self as cdm, Choices, Imprint, Prepared, Profile, Settings, Version};
 use blocklab_record::Record;
 use blocklab_runner::{Missing, Request};
 use blocklab_store::Store;
@@ -21,7 +21,11 @@ pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
-    let Prepared { plan, notes, form } = cdm::prepare(&wish(args)?)?;
+    let Prepared {
+        plan,
+        notes,
+        settings,
+    } = cdm::prepare(&choices(args)?)?;
     // Mistakes in the names of the store and the file are reported before anything is measured.
     keeping::try_out(store, args.no_save)?;
     if let Some(path) = &args.output {
@@ -42,12 +46,12 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);
     };
-    let is_well = print_and_keep(args, store, &mut record, &form);
+    let is_well = print_and_keep(args, store, &mut record, &settings);
     Ok(with_keeping(exit_code(&record), is_well))
 }
 
-fn wish(args: &CdmArgs) -> Result<Wish> {
-    Ok(Wish {
+fn choices(args: &CdmArgs) -> Result<Choices> {
+    Ok(Choices {
         version: Version::numbered(args.cdm_version).unwrap_or(Version::V9),
         profile: match args.profile {
             CdmProfile::Default => Profile::Default,
@@ -64,22 +68,18 @@ fn wish(args: &CdmArgs) -> Result<Wish> {
         mix: args.mix,
         read_only: args.read_only,
         zero_fill: args.zero_fill,
-        taking: if args.average {
-            Taking::Mean
-        } else {
-            Taking::Best
-        },
+        average: args.average,
         seed: seed(args.seed)?,
     })
 }
 
 /// Prints the report and then stores the run, in this order, so that a run that cannot be stored has
 /// been seen. False, when either fails.
-fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> bool {
+fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, settings: &Settings) -> bool {
     if !args.no_save {
         store.settle(record);
     }
-    let printed = print(args, record, form);
+    let printed = print(args, record, settings);
     if let Err(error) = &printed {
         terminal::complain(error);
     }
@@ -94,13 +94,13 @@ fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, form: &For
     printed.is_ok() && is_kept
 }
 
-fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
+fn print(args: &CdmArgs, record: &Record, settings: &Settings) -> Result<()> {
     let imprint = Imprint {
         admin: rustix::process::geteuid().is_root(),
         arch: std::env::consts::ARCH.to_owned(),
         comment: args.comment.clone(),
     };
-    let mut report = cdm::report(record, form, &imprint);
+    let mut report = cdm::report(record, settings, &imprint);
     // CrystalDiskMark writes CR LF into files.
     let into_file = args
         .output
@@ -111,7 +111,7 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
     }
     // JSON is printed in any case; the report only where no file gets it.
     let mut words = match (args.json, &args.output) {
-        (true, _) => cdm::json(record, form),
+        (true, _) => cdm::json(record, settings),
         (false, Some(_)) => String::new(),
         (false, None) => report.clone(),
     };
@@ -119,7 +119,7 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
         output::write(path, report, Over::Files)?;
     }
     if args.all_passes {
-        words.push_str(&format!("\n{}", cdm::all_passes(record, form)));
+        words.push_str(&format!("\n{}", cdm::all_passes(record, settings)));
     }
     terminal::print(words)
 }
