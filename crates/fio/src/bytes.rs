@@ -8,7 +8,7 @@ pub(super) type Reader<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 /// As in later fio; fio 3.33 takes 512 bytes. What files hold beyond it is left out.
 const LONGEST: usize = 1 << 20;
 
-/// What a pattern without `%o` stands for, at most 1 MiB.
+/// The bytes of a pattern without `%o`, at most 1 MiB.
 pub(super) fn pattern(text: &str, read: Reader<'_>) -> Result<Vec<u8>, String> {
     match &parts(text, read)?[..] {
         [PatternPart::Bytes(bytes)] => Ok(bytes.clone()),
@@ -59,7 +59,7 @@ fn piece<'a>(rest: &'a str, all: &str, read: Reader<'_>) -> Result<(Vec<u8>, &'a
         let (text, after) = quoted
             .split_once(mark)
             .ok_or_else(|| format!("`{all}`: a quotation mark is missing"))?;
-        // Text stands in double quotes, the path of a file with the bytes in single ones.
+        // Double quotes enclose text; single quotes the path of a file with the bytes.
         let bytes = match mark {
             '"' => text.as_bytes().to_vec(),
             _ => read(text).map_err(|why| format!("`{text}`: {why}"))?,
@@ -73,7 +73,7 @@ fn piece<'a>(rest: &'a str, all: &str, read: Reader<'_>) -> Result<(Vec<u8>, &'a
     found.ok_or_else(|| wrong(all))
 }
 
-/// How far digits of this base go: the `0` of a following `0x` is not theirs.
+/// How many bytes of the text are digits of this base. The `0` of a `0x` that follows is not one.
 fn digits(text: &str, base: u32) -> usize {
     let end = text.find(|c: char| !c.is_digit(base)).unwrap_or(text.len());
     if text[end..].starts_with(['x', 'X']) && text[..end].ends_with('0') {

@@ -7,7 +7,7 @@ use super::engine;
 use super::number::{Clock, time};
 use super::options::{Kind, Opt, find, hint, options};
 use super::source::{Section, Setting};
-use super::value::some;
+use super::value::nonzero;
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,18 +23,18 @@ pub enum Format {
 }
 
 with_defaults! {
-    /// Options that are of no job.
+    /// Options that belong to no job.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct General {
         /// In the order in which they were given; at least one.
         pub formats: Vec<Format> = vec![Format::Normal],
         /// 2 to 5.
         pub terse_version: u8 = 3,
-        /// Where the results go; nothing: standard output.
+        /// Where the results go; `None`: standard output.
         pub output: Option<String> = None,
-        /// Print results so often while running, in nanoseconds.
+        /// Time in nanoseconds after which the results so far are printed, again and again.
         pub status_interval: Option<u64> = None,
-        /// Whether the ETA line is shown; nothing: on a terminal.
+        /// Whether the ETA line is shown; `None`: on a terminal.
         pub eta: Option<bool> = None,
         /// Whether that line is ended, and not written over by the next one.
         pub eta_newline: bool = false,
@@ -64,7 +64,7 @@ with_defaults! {
         pub bandwidth_log: bool = false,
         /// How often the ETA line is renewed, in nanoseconds.
         pub eta_interval: u64 = 1_000_000_000,
-        /// `--aux-path`: where state files lie.
+        /// `--aux-path`: the directory of state files.
         pub aux_path: Option<String> = None,
         /// `--debug`: the subjects that are printed.
         pub debug: Vec<String> = Vec::new(),
@@ -104,7 +104,7 @@ pub enum Input {
 /// A command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Options that are of no job.
+    /// Options that belong to no job.
     pub general: General,
     /// Jobs of the command line, then files; none where clients have them.
     pub inputs: Vec<Input>,
@@ -117,7 +117,7 @@ pub struct Command {
 pub struct Client {
     /// Its name, or a file that names several.
     pub host: String,
-    /// What it runs: what stood before all clients, then what follows this one.
+    /// What it runs: the jobs before all clients, then those that follow this one.
     pub inputs: Vec<Input>,
 }
 
@@ -155,7 +155,8 @@ pub fn general_options() -> impl Iterator<Item = (String, &'static str)> {
 /// What an option does, with its name and what it was given.
 type Set = fn(&mut General, &str, String) -> Result<(), String>;
 
-/// Options that are of no job: what each takes, and does, in words, and what sets it.
+/// The options that belong to no job: name, whether a value follows, how the help writes the value,
+/// what the option does, and the function that sets it.
 #[rustfmt::skip]
 const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("output", Always, "FILE", "Write the results to a file", |own, _, value| put(&mut own.output, Some(value))),
@@ -190,10 +191,10 @@ const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("memcpytest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
     ("profile", Always, "NAME", "Refused: write its jobs out in a job file", |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
     ("idle-prof", Always, "WHOSE", "system or percpu: report how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
-    ("status-interval", Always, "T", "Print the results so far every T seconds", |own, _, value| put(&mut own.status_interval, some(time(&value, Clock::Seconds)?))),
+    ("status-interval", Always, "T", "Print the results so far every T seconds", |own, _, value| put(&mut own.status_interval, nonzero(time(&value, Clock::Seconds)?))),
     ("inflate-log", Always, "FILE", "Print a compressed log as text", |own, _, value| put(&mut own.inflate_log, Some(value))),
     ("trigger-file", Always, "FILE", "End all jobs when this file appears, and remove it", |own, _, value| put(&mut own.trigger_file, Some(value))),
-    ("trigger-timeout", Always, "T", "End all jobs after this time", |own, _, value| put(&mut own.trigger_timeout, some(time(&value, Clock::Seconds)?))),
+    ("trigger-timeout", Always, "T", "End all jobs after this time", |own, _, value| put(&mut own.trigger_timeout, nonzero(time(&value, Clock::Seconds)?))),
     ("trigger", Always, "COMMAND", "Run this when one of the two has ended the jobs and their state files are left", |own, _, value| put(&mut own.trigger, Some(value))),
     ("trigger-remote", Always, "COMMAND", "Refused, see --server", distribute),
     ("aux-path", Always, "DIR", "Where state files of verify lie", |own, _, value| put(&mut own.aux_path, Some(value))),
@@ -262,8 +263,8 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
     while let Some(argument) = given.next() {
         let Some(option) = long_option(argument) else {
             let input = Input::File(argument.clone());
-            // fio reads job files after all options of the command line, wherever they stand; only
-            // behind `--client` the place says whose they are.
+            // fio reads job files after all options of the command line; only behind `--client` it matters
+            // where they are: they belong to that client.
             match command.clients.last_mut() {
                 Some(client) => client.inputs.push(input),
                 None => files.push(input),
@@ -304,8 +305,8 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
     Ok(command)
 }
 
-/// Clients that stand beside each other run what follows the last of them; what stands before all of
-/// them is run by each.
+/// Clients without jobs between them run the jobs that follow the last of them; jobs before all clients
+/// are run by each.
 fn share_inputs(command: &mut Command) {
     if command.clients.is_empty() {
         return;

@@ -64,7 +64,7 @@ impl Sample {
         to.extend(self.offset.into_iter().flat_map(u64::to_le_bytes));
     }
 
-    /// The first one, and what lies behind it; nothing where it is not whole.
+    /// The first sample, and the bytes after it; `None` where the sample is cut off.
     fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_first_chunk::<PLAIN>()?;
         let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or([0; 8]));
@@ -175,7 +175,7 @@ pub enum Unreadable {
     /// It holds nothing.
     #[error("short read on reading log")]
     Empty,
-    /// What stands there is not compressed as it should be.
+    /// A part of it is not compressed as it should be.
     #[error("failed inflating log: -3 (byte {0}: no stream of zlib)")]
     Foreign(usize),
     /// The text could not be written.

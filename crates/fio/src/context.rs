@@ -20,13 +20,13 @@ pub struct PlanContext<'a> {
     pub device_of: &'a dyn Fn(u32, u32) -> String,
     /// Where the block I/O controller of version 1 is mounted.
     pub control_groups: Option<&'a str>,
-    /// Where files lie that a run leaves for a later one; nothing: where it runs.
+    /// The directory of the files that a run leaves for a later one; `None`: the current one.
     pub aux: Option<&'a str>,
-    /// This host, as `--client` names it; nothing: there are no clients.
+    /// This host, as `--client` names it; `None`: there are no clients.
     pub client: Option<&'a str>,
-    /// Whether nothing is going to be run: what is refused then is taken.
+    /// Whether nothing will be run: then options that would be refused are accepted.
     pub only_parsed: bool,
-    /// The seed of jobs that do not want the same offsets in every run.
+    /// The random seed of jobs whose offsets differ from run to run.
     pub seed: u64,
 }
 
@@ -41,8 +41,8 @@ pub struct ControlGroup {
     pub keep: bool,
 }
 
-/// The group that a job asks for; nothing, as with fio, where no block I/O controller of version 1
-/// is mounted.
+/// The group that a job requests; `None`, as with fio, where no block I/O controller of version 1 is
+/// mounted.
 pub(super) fn control_group(options: &Options, context: &PlanContext<'_>) -> Option<ControlGroup> {
     let name = options.cgroup.as_ref().filter(|name| !name.is_empty())?;
     Some(ControlGroup {

@@ -11,7 +11,7 @@ use super::options::Options;
 use super::pass::Pass;
 use super::pattern::ReadWrite;
 use super::spec::Spec;
-use super::value::{Sizes, some};
+use super::value::{Sizes, nonzero};
 use blocklab_syntax::Mistake;
 
 /// Rates of the directions that occur.
@@ -50,13 +50,13 @@ pub(super) fn min_rate(options: &Options, rw: ReadWrite) -> Option<MinRate> {
     let rates = rates(rw, options.rate_min, options.rate_iops_min);
     (rates != [None; 3]).then(|| MinRate {
         rates,
-        cycle: Nanos::from_millis(some(options.rate_cycle).unwrap_or(1000).into()),
+        cycle: Nanos::from_millis(nonzero(options.rate_cycle).unwrap_or(1000).into()),
         settle: SETTLE,
     })
 }
 
 pub(super) fn flow(options: &Options) -> Option<Flow> {
-    some(options.flow).map(|weight| Flow {
+    nonzero(options.flow).map(|weight| Flow {
         group: options.flow_id,
         weight,
         pause: Nanos(u64::from(options.flow_sleep) * 1000),
@@ -65,9 +65,9 @@ pub(super) fn flow(options: &Options) -> Option<Flow> {
 
 pub(super) fn latency_target(options: &Options) -> Option<LatencyTarget> {
     let share = options.latency_percentile.first();
-    some(options.latency_target).map(|limit| LatencyTarget {
+    nonzero(options.latency_target).map(|limit| LatencyTarget {
         limit,
-        window: some(options.latency_window).unwrap_or(Nanos::from_secs(1)),
+        window: nonzero(options.latency_window).unwrap_or(Nanos::from_secs(1)),
         percentile: share.map_or(100.0, |share| share.clamp(0.001, 100.0)),
         go_on: options.latency_run,
     })
@@ -93,21 +93,21 @@ pub(super) fn think(options: &Options) -> Option<Think> {
         None | Some(0) if options.thinktime_iotime > Nanos::ZERO => u32::MAX,
         every => every.unwrap_or(1).max(1),
     };
-    some(options.thinktime).map(|pause| Think { pause, every })
+    nonzero(options.thinktime).map(|pause| Think { pause, every })
 }
 
 pub(super) fn think_style(options: &Options) -> ThinkStyle {
     ThinkStyle {
         spin: options.thinktime_spin,
         on_completion: options.thinktime_blocks_type != "issue",
-        work: some(options.thinktime_iotime),
+        work: nonzero(options.thinktime_iotime),
         shifts_schedule: options.rate_ignore_thinktime,
     }
 }
 
 pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     let options = &spec.options;
-    let runtime = some(options.runtime);
+    let runtime = nonzero(options.runtime);
     let steady = steady(spec)?;
     // What is only read back was written in one pass, however long that took.
     let in_time = options.time_based && runtime.is_some() && !pass.only_reads_back();
@@ -124,7 +124,7 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
         bytes: once
             .filter(|_| !pass.ends_with_its_map())
             .map(|once| Bytes(once.saturating_mul(pass.passes()))),
-        ios: some(u64::from(options.number_ios) * pass.each())
+        ios: nonzero(u64::from(options.number_ios) * pass.operations_per_block())
             .filter(|_| !in_time)
             .map(|ios| ios.saturating_mul(options.loops.max(1))),
         loops: once
@@ -163,7 +163,7 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         // Over no time nothing is judged.
         return Ok(None);
     }
-    let round = some(spec.options.steadystate_check_interval).unwrap_or(Nanos::from_secs(1));
+    let round = nonzero(spec.options.steadystate_check_interval).unwrap_or(Nanos::from_secs(1));
     let rounds = over.0 / round.0;
     Ok(Some(if word.ends_with("_slope") {
         Steady::Slope {

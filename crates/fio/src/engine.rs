@@ -8,22 +8,26 @@ use super::fault::Fault;
 use super::options::Options;
 use super::spec::Spec;
 
-/// The options that an engine has to itself: how they make it, and their names.
-type Row = (
-    &'static str,
-    fn(&Options) -> Engine,
-    &'static [&'static str],
-);
+/// An engine with options that no other one takes.
+struct OwnOptions {
+    engine: &'static str,
+    /// Makes the engine from the options.
+    make: fn(&Options) -> Engine,
+    /// The names of these options, separated by blanks.
+    names: &'static str,
+}
 
 #[rustfmt::skip]
-const OWN_OPTIONS: [Row; 7] = [
-    ("pvsync2", pvsync2, &["hipri", "hipri_percentage", "uncached", "nowait"]),
-    ("libaio", |_| Engine::Libaio, &["userspace_reap", "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "nowait"]),
-    ("io_uring", io_uring, &["hipri", "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "fixedbufs", "registerfiles", "sqthread_poll", "sqthread_poll_cpu", "nonvectored", "uncached", "nowait", "force_async"]),
-    ("filestat", |_| Engine::FileStat, &["stat_type"]),
-    ("mmap", |_| Engine::Mmap, &["thp"]),
-    ("cpuio", |options| Engine::Cpuio(chunk(options)), &["cpuload", "cpuchunks", "cpumode", "exit_on_io_done"]),
-    ("exec", |_| Engine::Exec, &["program", "arguments", "grace_time", "std_redirect"]),
+const OWN_OPTIONS: [OwnOptions; 7] = [
+    OwnOptions { engine: "pvsync2", make: pvsync2, names: "hipri hipri_percentage uncached nowait" },
+    OwnOptions { engine: "libaio", make: |_| Engine::Libaio, names: "userspace_reap cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit nowait" },
+    OwnOptions { engine: "io_uring", make: io_uring,
+        names: "hipri cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit fixedbufs \
+                registerfiles sqthread_poll sqthread_poll_cpu nonvectored uncached nowait force_async" },
+    OwnOptions { engine: "filestat", make: |_| Engine::FileStat, names: "stat_type" },
+    OwnOptions { engine: "mmap", make: |_| Engine::Mmap, names: "thp" },
+    OwnOptions { engine: "cpuio", make: |options| Engine::Cpuio(chunk(options)), names: "cpuload cpuchunks cpumode exit_on_io_done" },
+    OwnOptions { engine: "exec", make: |_| Engine::Exec, names: "program arguments grace_time std_redirect" },
 ];
 
 const fn pvsync2(options: &Options) -> Engine {
@@ -44,24 +48,25 @@ const fn io_uring(options: &Options) -> Engine {
     })
 }
 
-fn own_options(name: &str) -> Option<&'static Row> {
-    OWN_OPTIONS.iter().find(|(known, ..)| *known == name)
+fn own_options(engine: &str) -> Option<&'static OwnOptions> {
+    OWN_OPTIONS.iter().find(|own| own.engine == engine)
 }
 
-/// The names of the engines, each with the names of its own options.
-pub fn engines() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    Engine::ALL.iter().map(|(name, _)| {
-        let own = own_options(name).map_or(&[][..], |(_, _, names)| names);
-        (*name, own)
-    })
+/// The names of the engines, each with the names of its own options, separated by blanks.
+pub fn engines() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Engine::ALL
+        .iter()
+        .map(|(name, _)| (*name, own_options(name).map_or("", |own| own.names)))
 }
 
 /// An engine that fio has and blocklab lacks.
 struct Absent {
     name: &'static str,
-    /// The options that it has to itself.
-    own: &'static [&'static str],
-    /// What would do in its place.
+    /// Whether Debian's fio has it.
+    in_debian: bool,
+    /// The names of the options that only it has, separated by blanks.
+    own: &'static str,
+    /// What to use in its place.
     instead: &'static str,
 }
 
@@ -73,114 +78,73 @@ const FILES: &str = "io_uring on a file of a file system that is mounted from th
 
 #[rustfmt::skip]
 const ABSENT: [Absent; 31] = [
-    Absent { name: "net", own: OF_NET, instead: NETWORK },
-    Absent { name: "netsplice", own: OF_NET, instead: "splice on a file" },
-    Absent { name: "rdma", own: &["hostname", "bindname", "port", "verb"], instead: NETWORK },
-    Absent { name: "sg", own: &["readfua", "writefua", "sg_write_mode", "stream_id"], instead: DEVICE },
-    Absent { name: "e4defrag", own: &["donorname", "inplace"], instead: "the program e4defrag" },
-    Absent { name: "io_uring_cmd", own: OF_PASS_THROUGH, instead: URING },
-    Absent { name: "rbd", own: &["clustername", "rbdname", "pool", "clientname", "busy_poll", "rbd_encryption_format", "rbd_encryption_passphrase"], instead: DEVICE },
-    Absent { name: "rados", own: &["clustername", "pool", "clientname", "conf", "busy_poll", "touch_objects"], instead: DEVICE },
-    Absent { name: "gfapi", own: OF_GLUSTER, instead: FILES },
-    Absent { name: "gfapi_async", own: OF_GLUSTER, instead: FILES },
-    Absent { name: "libhdfs", own: &["namenode", "hostname", "port", "hdfsdirectory", "chunk_size", "single_instance", "hdfs_use_direct"], instead: FILES },
-    Absent { name: "dfs", own: &["pool", "cont", "chunk_size", "object_class", "svcl"], instead: FILES },
-    Absent { name: "nfs", own: &["nfs_url"], instead: FILES },
-    Absent { name: "ime_psync", own: &[], instead: FILES },
-    Absent { name: "ime_psyncv", own: &[], instead: FILES },
-    Absent { name: "ime_aio", own: &[], instead: FILES },
-    Absent { name: "http", own: OF_HTTP, instead: FILES },
-    Absent { name: "libiscsi", own: &["initiator"], instead: DEVICE },
-    Absent { name: "nbd", own: &["uri"], instead: "io_uring on the device of `nbd-client`" },
-    Absent { name: "mtd", own: &["skip_bad"], instead: "io_uring on /dev/mtdblockN" },
-    Absent { name: "libzbc", own: &[], instead: DEVICE },
-    Absent { name: "libblkio", own: OF_BLKIO, instead: URING },
-    Absent { name: "xnvme", own: OF_XNVME, instead: URING },
-    Absent { name: "libpmem", own: &[], instead: MMAP },
-    Absent { name: "dev-dax", own: &[], instead: MMAP },
-    Absent { name: "pmemblk", own: &[], instead: MMAP },
-    Absent { name: "page_fault", own: &[], instead: "mmap on a file" },
-    Absent { name: "cpp_null", own: &[], instead: "null" },
-    Absent { name: "guasi", own: &[], instead: URING },
-    Absent { name: "solarisaio", own: &[], instead: URING },
-    Absent { name: "windowsaio", own: &[], instead: URING },
+    Absent { name: "net", in_debian: true, own: OF_NET, instead: NETWORK },
+    Absent { name: "netsplice", in_debian: true, own: OF_NET, instead: "splice on a file" },
+    Absent { name: "rdma", in_debian: true, own: "hostname bindname port verb", instead: NETWORK },
+    Absent { name: "sg", in_debian: true, own: "readfua writefua sg_write_mode stream_id", instead: DEVICE },
+    Absent { name: "e4defrag", in_debian: true, own: "donorname inplace", instead: "the program e4defrag" },
+    Absent { name: "io_uring_cmd", in_debian: true, own: OF_PASS_THROUGH, instead: URING },
+    Absent { name: "rbd", in_debian: true, own: "clustername rbdname pool clientname busy_poll rbd_encryption_format rbd_encryption_passphrase", instead: DEVICE },
+    Absent { name: "rados", in_debian: true, own: "clustername pool clientname conf busy_poll touch_objects", instead: DEVICE },
+    Absent { name: "gfapi", in_debian: true, own: OF_GLUSTER, instead: FILES },
+    Absent { name: "gfapi_async", in_debian: true, own: OF_GLUSTER, instead: FILES },
+    Absent { name: "libhdfs", in_debian: false, own: "namenode hostname port hdfsdirectory chunk_size single_instance hdfs_use_direct", instead: FILES },
+    Absent { name: "dfs", in_debian: false, own: "pool cont chunk_size object_class svcl", instead: FILES },
+    Absent { name: "nfs", in_debian: false, own: "nfs_url", instead: FILES },
+    Absent { name: "ime_psync", in_debian: false, own: "", instead: FILES },
+    Absent { name: "ime_psyncv", in_debian: false, own: "", instead: FILES },
+    Absent { name: "ime_aio", in_debian: false, own: "", instead: FILES },
+    Absent { name: "http", in_debian: false, own: OF_HTTP, instead: FILES },
+    Absent { name: "libiscsi", in_debian: false, own: "initiator", instead: DEVICE },
+    Absent { name: "nbd", in_debian: true, own: "uri", instead: "io_uring on the device of `nbd-client`" },
+    Absent { name: "mtd", in_debian: true, own: "skip_bad", instead: "io_uring on /dev/mtdblockN" },
+    Absent { name: "libzbc", in_debian: false, own: "", instead: DEVICE },
+    Absent { name: "libblkio", in_debian: false, own: OF_BLKIO, instead: URING },
+    Absent { name: "xnvme", in_debian: false, own: OF_XNVME, instead: URING },
+    Absent { name: "libpmem", in_debian: true, own: "", instead: MMAP },
+    Absent { name: "dev-dax", in_debian: true, own: "", instead: MMAP },
+    Absent { name: "pmemblk", in_debian: true, own: "", instead: MMAP },
+    Absent { name: "page_fault", in_debian: false, own: "", instead: "mmap on a file" },
+    Absent { name: "cpp_null", in_debian: false, own: "", instead: "null" },
+    Absent { name: "guasi", in_debian: false, own: "", instead: URING },
+    Absent { name: "solarisaio", in_debian: false, own: "", instead: URING },
+    Absent { name: "windowsaio", in_debian: false, own: "", instead: URING },
 ];
 
-const OF_NET: &[&str] = &[
-    "hostname",
-    "port",
-    "protocol",
-    "proto",
-    "nodelay",
-    "listen",
-    "pingpong",
-    "interface",
-    "ttl",
-    "window_size",
-    "mss",
-];
-const OF_GLUSTER: &[&str] = &["volume", "brick", "single-instance"];
-const OF_PASS_THROUGH: &[&str] = &[
-    "pi_act",
-    "pi_chk",
-    "apptag",
-    "apptag_mask",
-    "write_mode",
-    "verify_mode",
-    "deac",
-];
-const OF_HTTP: &[&str] = &[
-    "https",
-    "http_host",
-    "http_user",
-    "http_pass",
-    "http_s3_key",
-    "http_s3_keyid",
-    "http_s3_region",
-    "http_s3_security_token",
-    "http_s3_sse_customer_key",
-    "http_s3_sse_customer_algorithm",
-    "http_s3_storage_class",
-    "http_swift_auth_token",
-    "http_mode",
-    "http_verbose",
-    "http_object_mode",
-];
-const OF_BLKIO: &[&str] = &[
-    "libblkio_driver",
-    "libblkio_path",
-    "libblkio_pre_connect_props",
-    "libblkio_num_entries",
-    "libblkio_queue_size",
-    "libblkio_pre_start_props",
-    "libblkio_vectored",
-    "libblkio_write_zeroes_on_trim",
-    "libblkio_wait_mode",
-    "libblkio_force_enable_completion_eventfd",
-];
-const OF_XNVME: &[&str] = &[
-    "xnvme_be",
-    "xnvme_async",
-    "xnvme_sync",
-    "xnvme_admin",
-    "xnvme_dev_nsid",
-    "xnvme_dev_subnqn",
-    "xnvme_mem",
-    "xnvme_iovec",
-];
+const OF_NET: &str = "hostname port protocol proto nodelay listen pingpong interface ttl window_size \
+    mss";
+const OF_GLUSTER: &str = "volume brick single-instance";
+const OF_PASS_THROUGH: &str = "pi_act pi_chk apptag apptag_mask write_mode verify_mode deac";
+const OF_HTTP: &str = "https http_host http_user http_pass http_s3_key http_s3_keyid http_s3_region \
+    http_s3_security_token http_s3_sse_customer_key http_s3_sse_customer_algorithm \
+    http_s3_storage_class http_swift_auth_token http_mode http_verbose \
+    http_object_mode";
+const OF_BLKIO: &str = "libblkio_driver libblkio_path libblkio_pre_connect_props libblkio_num_entries \
+    libblkio_queue_size libblkio_pre_start_props libblkio_vectored \
+    libblkio_write_zeroes_on_trim libblkio_wait_mode \
+    libblkio_force_enable_completion_eventfd";
+const OF_XNVME: &str = "xnvme_be xnvme_async xnvme_sync xnvme_admin xnvme_dev_nsid xnvme_dev_subnqn \
+    xnvme_mem xnvme_iovec";
+
+impl Absent {
+    /// Whether an option is one of those that only this engine has.
+    fn has(&self, option: &str) -> bool {
+        self.own.split_whitespace().any(|own| own == option)
+    }
+}
 
 fn known_absent(name: &str) -> Option<&'static Absent> {
     ABSENT.iter().find(|absent| absent.name == name)
 }
 
-/// Whether an option is one that this engine, which is not there, has to itself.
+/// Whether an option is one that only this engine has, and the engine is not available here.
 pub(super) fn is_option_of_absent(engine: &str, option: &str) -> bool {
-    known_absent(engine).is_some_and(|absent| absent.own.contains(&option))
+    known_absent(engine).is_some_and(|absent| absent.has(option))
 }
 
-/// The same, of any of them.
+/// Whether an option is one that only engines have which are not available here.
 pub(super) fn is_of_absent(option: &str) -> bool {
-    ABSENT.iter().any(|absent| absent.own.contains(&option))
+    ABSENT.iter().any(|absent| absent.has(option))
 }
 
 /// Why an engine of fio is not available here, and which one would do; `None` for any other name.
@@ -193,57 +157,36 @@ pub(super) fn absent(name: &str) -> Option<String> {
     Some(format!("engine {name} is not there; use {instead}"))
 }
 
-/// The engines that Debian's fio has and blocklab lacks.
-const IN_DEBIAN: [&str; 15] = [
-    "net",
-    "netsplice",
-    "rdma",
-    "sg",
-    "e4defrag",
-    "io_uring_cmd",
-    "rbd",
-    "rados",
-    "gfapi",
-    "gfapi_async",
-    "nbd",
-    "mtd",
-    "libpmem",
-    "dev-dax",
-    "pmemblk",
-];
-
-/// Whether Debian's fio, too, has no engine of that name: then it stops reading at it.
-fn is_unknown_to_debian(name: &str) -> bool {
-    Engine::named(name).is_none() && !IN_DEBIAN.contains(&name)
-}
-
 /// The error of a job whose engine cannot begin, where the engine has none of its own.
 const UNABLE: i32 = 1;
 
-/// The engine of a job. `only_parsed`: it is not going to be opened. Of an engine that Debian's fio
-/// cannot load it reads no further; one that cannot begin ends its own job.
+/// The engine of a job. With `only_parsed`, it will not be opened, so one that is not available here is
+/// accepted.
+///
+/// # Errors
+/// For the whole command line, where Debian's fio does not know the engine either; else for this job.
 pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Fault> {
     let name = &*spec.options.ioengine;
     let Some(usual) = Engine::named(name) else {
-        return match known_absent(name) {
-            Some(_) if only_parsed => Ok(Engine::Null),
-            _ => {
-                let why = spec.mistake("ioengine", absent(name).unwrap_or_default());
-                Err(if is_unknown_to_debian(name) {
-                    Fault::OfAll(why)
-                } else {
-                    Fault::of_job(UNABLE, why)
-                })
-            }
-        };
+        let known = known_absent(name);
+        if known.is_some() && only_parsed {
+            return Ok(Engine::Null);
+        }
+        let why = spec.mistake("ioengine", absent(name).unwrap_or_default());
+        // Debian's fio stops reading at an engine that it cannot load.
+        return Err(if known.is_some_and(|known| known.in_debian) {
+            Fault::one_job(UNABLE, why)
+        } else {
+            Fault::WholeCommand(why)
+        });
     };
     if let Some(missing) = missing(&spec.options, usual) {
         return Err(Fault::invalid(spec.mistake("ioengine", missing)));
     }
-    Ok(own_options(name).map_or(usual, |(_, made, _)| made(&spec.options)))
+    Ok(own_options(name).map_or(usual, |own| (own.make)(&spec.options)))
 }
 
-/// What an engine without files cannot do without, and does not have.
+/// What is missing for an engine that works without files; `None`: nothing is.
 fn missing(options: &Options, engine: Engine) -> Option<&'static str> {
     match engine {
         Engine::Cpuio(_) if load(options).is_none() => {
@@ -257,7 +200,7 @@ fn missing(options: &Options, engine: Engine) -> Option<&'static str> {
     }
 }
 
-/// Whether it needs no files, nor their size.
+/// Whether the engine of a job needs no files, nor their size.
 pub(super) fn is_diskless(options: &Options) -> bool {
     let engine = Engine::named(&options.ioengine);
     engine.is_some_and(|engine| !engine.counts_bytes())
@@ -320,11 +263,13 @@ pub(super) fn pause(options: &Options) -> Option<Think> {
     Some(Think { pause, every: 1 })
 }
 
+/// The share of the time that cpuio burns, in per cent; `None` where it is not given.
 fn load(options: &Options) -> Option<u64> {
     let load = options.cpuload.filter(|load| *load > 0)?;
     Some(load.min(100).into())
 }
 
+/// How long cpuio burns between two pauses, at least a microsecond.
 fn chunk(options: &Options) -> Nanos {
     options.cpuchunks.max(Nanos(1000))
 }

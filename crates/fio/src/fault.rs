@@ -1,4 +1,4 @@
-//! What ends the run before it begins, and what ends one job of it.
+//! Mistakes that refuse a whole command line, and those that only fail one of its jobs.
 
 use blocklab_syntax::Mistake;
 use blocklab_workload::errno;
@@ -6,10 +6,10 @@ use blocklab_workload::errno;
 /// Why a clone cannot be planned.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The text is wrong, or asks for what is refused: nothing is run.
-    OfAll(Mistake),
+    /// The text is wrong, or requests something that is refused: nothing is run.
+    WholeCommand(Mistake),
     /// This job cannot begin, and the others are run without it, as by fio.
-    OfJob(Unfit),
+    OneJob(Unfit),
 }
 
 /// Why a job cannot begin.
@@ -21,18 +21,18 @@ pub(super) struct Unfit {
 }
 
 impl Fault {
-    /// What the job asks for is not there, or makes no sense on this machine.
+    /// What the job requests does not exist, or makes no sense, on this machine.
     pub(super) const fn invalid(why: Mistake) -> Self {
-        Self::of_job(errno::EINVAL, why)
+        Self::one_job(errno::EINVAL, why)
     }
 
-    pub(super) const fn of_job(number: i32, why: Mistake) -> Self {
-        Self::OfJob(Unfit { number, why })
+    pub(super) const fn one_job(number: i32, why: Mistake) -> Self {
+        Self::OneJob(Unfit { number, why })
     }
 }
 
 impl From<Mistake> for Fault {
     fn from(mistake: Mistake) -> Self {
-        Self::OfAll(mistake)
+        Self::WholeCommand(mistake)
     }
 }

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::options::Options;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
-use super::value::{Share, some};
+use super::value::{Share, nonzero};
 use blocklab_syntax::Mistake;
 
 /// How a file gets the length that its jobs need.
@@ -36,7 +36,7 @@ pub enum Layout {
 pub struct Planned {
     /// Where.
     pub path: String,
-    /// At least so long.
+    /// Its least length.
     pub length: Bytes,
     /// How it is made, or made longer.
     pub layout: Layout,
@@ -97,7 +97,7 @@ pub(super) struct WorkingSet {
 
 impl WorkingSet {
     /// Bytes of each target.
-    pub(super) fn of_each(&self) -> u64 {
+    pub(super) fn bytes_per_target(&self) -> u64 {
         self.size
             .unwrap_or(self.space / self.targets.len().max(1) as u64)
     }
@@ -169,13 +169,13 @@ pub(super) fn working_set(
 /// Bytes of a pass over files of a given size, where they are given, too.
 fn most(options: &Options) -> Option<u64> {
     match (options.filesize, options.size) {
-        (Some(_), Some(Share::Bytes(bytes))) => some(bytes),
+        (Some(_), Some(Share::Bytes(bytes))) => nonzero(bytes),
         _ => None,
     }
 }
 
 /// The lengths of new files whose size is a range: multiples of the smallest block, spread over it.
-/// What is there already, and longer, keeps the length that its part of the range gives.
+/// A longer file that exists is used up to the length that its part of the range gives.
 fn lengths_in_range(
     spec: &Spec,
     number: u32,
@@ -261,7 +261,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
             }
             _ if offset >= length => {
                 let wrong = format!("a file of {length} bytes ends before offset {offset}");
-                Err(Fault::of_job(0, spec.mistake("filesize", wrong)))
+                Err(Fault::one_job(0, spec.mistake("filesize", wrong)))
             }
             _ => Ok(Some(length - offset)),
         };
@@ -281,7 +281,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
     })
 }
 
-/// A share of `whole` in multiples of the smallest block; 100 per cent are exactly all of it.
+/// A percentage of `whole` bytes in multiples of the smallest block; 100 per cent are exactly all.
 fn part(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
     if percent == 100.0 {
         return Ok(whole);
@@ -301,7 +301,7 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
     if let (Share::Bytes(_), Share::Bytes(_)) = (options.offset, options.offset_increment) {
         return Ok(offset);
     }
-    let align = match some(options.offset_align) {
+    let align = match nonzero(options.offset_align) {
         Some(align) => align,
         None => pattern::block_sizes(spec)?.smallest().0.max(1),
     };
@@ -309,7 +309,6 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
 }
 
 fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) -> Vec<Planned> {
-    // What is there already stays as it is.
     let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
     let has_content = !engine.makes_names() && !engine.is_of_directories();
     let layout = if engine.makes_names() {

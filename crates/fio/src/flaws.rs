@@ -18,7 +18,7 @@ pub struct Flawed<'a> {
 }
 
 impl Flawed<'_> {
-    /// A line or more for the standard error.
+    /// The message for standard error, of one or several lines.
     pub fn words(&self) -> String {
         let Miscompare { offset, len, kind } = self.flaw;
         let block = self.bytes.len().max(*len as usize);
@@ -60,7 +60,7 @@ impl Flawed<'_> {
         }
     }
 
-    /// What stands where a header begins.
+    /// The bytes where the header should begin.
     fn magic(&self) -> u16 {
         let from = self.flaw.offset.saturating_sub(self.offset) as usize;
         let bytes = self.bytes.get(from..from + 2).unwrap_or(&[0, 0]);

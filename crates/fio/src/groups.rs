@@ -1,5 +1,5 @@
-//! Which jobs run at the same time: walls between them, jobs that wait for another one, and what
-//! the end of one means for the others.
+//! Which jobs run at the same time: `stonewall`, `wait_for`, and what the end of one job means for the
+//! others.
 
 use super::spec::Spec;
 use blocklab_syntax::Mistake;
@@ -11,7 +11,7 @@ pub(super) struct Membership {
     pub(super) group: u32,
     /// Whether a case begins with it: all jobs before it have ended by then.
     pub(super) begins_case: bool,
-    /// Options that are not honoured to the letter, and in words why.
+    /// Options that are only approximated, each with a note on how.
     pub(super) notes: Vec<(&'static str, &'static str)>,
 }
 
@@ -19,25 +19,29 @@ pub(super) struct Membership {
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     group: u32,
-    /// The jobs so far, each with how many walls stand before it.
+    /// The names of the jobs so far, each with the number of its case, from 1.
     begun: Vec<(String, u32)>,
-    walls: u32,
+    /// Number of the current case, from 1.
+    case: u32,
     /// The job that the jobs of the current case wait for.
     awaited: Option<String>,
     /// Whether the end of one job of the current case ends its group.
-    ends: bool,
+    ends_group: bool,
     /// Whether the current case has jobs of several groups.
-    groups: bool,
+    has_several_groups: bool,
 }
 
-const WAITS: &str = "the job begins when all have ended that ran beside the one it waits for";
-const BEHIND: &str = "the job runs beside one that waits, and waits with it";
-const GROUPS: &str = "jobs of other groups that run at the same time are ended, too";
-const ON_ERROR: &str = "a failure ends the jobs that run at the same time; what follows still runs";
+/// Notes on options, where jobs begin or end otherwise than with fio.
+const WAITS_FOR_CASE: &str =
+    "the job begins when all have ended that ran beside the one it waits for";
+const WAITS_ALONGSIDE: &str = "the job runs beside one that waits, and waits with it";
+const ENDS_OTHER_GROUPS: &str = "jobs of other groups that run at the same time are ended, too";
+const ENDS_CASE_ONLY: &str =
+    "a failure ends the jobs that run at the same time; what follows still runs";
 
 impl Groups {
-    /// The case and group of this job, after the jobs before it.
-    pub(super) fn next(&mut self, spec: &Spec) -> Result<Membership, Mistake> {
+    /// Adds a job behind the ones before it, and gives its case and group.
+    pub(super) fn add(&mut self, spec: &Spec) -> Result<Membership, Mistake> {
         let options = &spec.options;
         let is_first = self.begun.is_empty();
         let mut membership = Membership::default();
@@ -45,35 +49,36 @@ impl Groups {
         self.group += u32::from(newly_grouped && !is_first);
         membership.group = self.group;
         let awaited = self.awaited(spec)?;
-        // A plan runs case after case: to wait for one job is to wait for all that run beside it, and
-        // a job that follows such a one waits too, whether it wanted to or not.
+        // A plan runs case after case, so a job that waits for one job waits for all that run alongside
+        // it, and the jobs after it in the file wait, too.
         if options.stonewall || is_first {
             membership.begins_case = true;
             self.awaited = None;
         } else if let Some(name) = awaited {
             if self.running().any(|other| other != name) {
-                membership.notes.push(("wait_for", WAITS));
+                membership.notes.push(("wait_for", WAITS_FOR_CASE));
             }
             membership.begins_case = true;
             self.awaited = Some(name.to_owned());
         } else if self.awaited.is_some() && options.wait_for != self.awaited {
-            membership.notes.push(("wait_for", BEHIND));
+            membership.notes.push(("wait_for", WAITS_ALONGSIDE));
         }
         if membership.begins_case {
-            self.walls += 1;
-            (self.ends, self.groups) = (false, false);
+            self.case += 1;
+            self.ends_group = false;
+            self.has_several_groups = false;
         } else {
-            self.groups |= options.new_group;
+            self.has_several_groups |= options.new_group;
         }
         self.check_ends(spec, &mut membership);
-        self.begun.push((spec.name.clone(), self.walls));
+        self.begun.push((spec.name.clone(), self.case));
         Ok(membership)
     }
 
     /// The names of the jobs that run in the current case.
     fn running(&self) -> impl Iterator<Item = &str> {
-        let last = self.begun.iter().filter(|(_, walls)| *walls == self.walls);
-        last.map(|(name, _)| &**name)
+        let current = self.begun.iter().filter(|(_, case)| *case == self.case);
+        current.map(|(name, _)| &**name)
     }
 
     /// The job that this one waits for; `None` where that belongs to an earlier case and has ended.
@@ -92,12 +97,12 @@ impl Groups {
         let options = &spec.options;
         let on_error = options.exitall_on_error;
         let what = options.exit_what;
-        self.ends |= (options.exitall || on_error) && what == "group";
-        if self.ends && self.groups {
-            membership.notes.push(("exitall", GROUPS));
+        self.ends_group |= (options.exitall || on_error) && what == "group";
+        if self.ends_group && self.has_several_groups {
+            membership.notes.push(("exitall", ENDS_OTHER_GROUPS));
         }
         if on_error && !options.exitall && what == "all" {
-            membership.notes.push(("exit_what", ON_ERROR));
+            membership.notes.push(("exit_what", ENDS_CASE_ONLY));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! From sections to jobs: inheritance, names, the kind of every value.
+//! From sections to jobs: a job inherits from the global sections before it, and each value is read by
+//! the kind of its option.
 
 use super::engine;
 use super::files;
@@ -6,7 +7,7 @@ use super::options::{Options, find, hint, is_of_engines};
 use super::priority;
 use super::source::{Section, Setting};
 use super::spec::{Given, Spec};
-use super::value::{Share, Value, dropped, some};
+use super::value::{Share, Value, dropped, nonzero};
 use blocklab_syntax::{Mistake, Place};
 
 /// All jobs of a command line, and what was given for all of them.
@@ -21,7 +22,7 @@ pub struct Resolved {
 /// The jobs of these sections. `only`: names of the sections that are run; empty: all.
 ///
 /// # Errors
-/// Unknown options, values of another kind, sections that there are not.
+/// Unknown options, values of another kind, and names of sections that do not exist.
 pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistake> {
     let mut resolved = Resolved::default();
     let mut common = Spec::global();
@@ -32,7 +33,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         }
         if section.is_global() {
             apply(&mut common, &section.settings)?;
-            // It is told, and names nothing: each section keeps its own.
+            // It is reported as an option; it does not name the jobs, which have their sections' names.
             common.given.remove("name");
             resolved.globals.append(&mut common.own);
             continue;
@@ -48,7 +49,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         };
         apply(&mut spec, &section.settings)?;
         spec.options = spec.typed_options();
-        count_zones(&mut spec.options);
+        zones_to_bytes(&mut spec.options);
         if let Some(name) = &spec.options.name {
             spec.name.clone_from(name);
         }
@@ -66,18 +67,21 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
     Ok(resolved)
 }
 
-/// Numbers of zones become bytes.
-fn count_zones(options: &mut Options) {
+/// Converts sizes and offsets that are given as numbers of zones to bytes. Without zones, a size is as
+/// if it were not given, and an offset is 0.
+fn zones_to_bytes(options: &mut Options) {
     let has_zones = options.zonemode != "none";
-    let zone = some(options.zonesize).filter(|_| has_zones);
-    options.size = options.size.and_then(|size| size.of_zones(zone));
-    options.io_size = options.io_size.and_then(|size| size.of_zones(zone));
+    let zone = nonzero(options.zonesize).filter(|_| has_zones);
+    options.size = options.size.and_then(|size| size.with_zones_as_bytes(zone));
+    options.io_size = options
+        .io_size
+        .and_then(|size| size.with_zones_as_bytes(zone));
     for share in [
         &mut options.offset,
         &mut options.offset_increment,
         &mut options.zoneskip,
     ] {
-        *share = share.of_zones(zone).unwrap_or_default();
+        *share = share.with_zones_as_bytes(zone).unwrap_or_default();
     }
 }
 
@@ -85,7 +89,7 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     for setting in in_order(settings) {
         belongs(spec, settings, setting)?;
         one(spec, setting)?;
-        // The wall between two files stands on the line of the section itself, and is not told.
+        // The stonewall between two files is on the line of the section itself, and is not reported.
         if setting.at.file.is_some() && setting.at == spec.at {
             continue;
         }

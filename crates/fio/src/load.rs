@@ -15,7 +15,7 @@ use super::files::WorkingSet;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
-use super::value::{Share, Sizes, some};
+use super::value::{Share, Sizes, nonzero};
 use super::{ending, engine, priority};
 use blocklab_syntax::Mistake;
 
@@ -66,7 +66,6 @@ pub(super) fn load(
             ..verify
         }),
         fill: fill(spec, context)?,
-        // Devices work in sectors.
         pace: ending::pace(spec, rw, block)?,
         think_style: think.map_or_else(Default::default, |_| ending::think_style(options)),
         think,
@@ -84,7 +83,7 @@ pub(super) fn load(
     Ok(job)
 }
 
-/// What each option says by itself.
+/// Adds to the outline of a job the settings that follow from single options.
 fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> Job {
     let options = &spec.options;
     Job {
@@ -131,7 +130,7 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
             (false, true) => EndsOthers::OnError,
             (false, false) => EndsOthers::Never,
         },
-        max_latency: some(options.max_latency),
+        max_latency: nonzero(options.max_latency),
         stop_on_enospc: options.fill_device,
         measure: Measure {
             depths: true,
@@ -142,7 +141,7 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
     }
 }
 
-/// What stands for a job that cannot begin: it opens nothing.
+/// A placeholder for a job that cannot begin: it opens nothing.
 pub(super) fn unfit(spec: &Spec, rw: ReadWrite, name: &str) -> Result<Job, Mistake> {
     Ok(Job {
         targets: vec![Target::Null.to_string()],
@@ -186,7 +185,7 @@ pub(super) fn is_asynchronous(engine: Engine, depth: u32) -> bool {
 
 /// Milliseconds between samples. Seven weeks are as good as never.
 fn sample(ms: u32) -> Option<Nanos> {
-    some(Nanos::from_millis(ms.into()))
+    nonzero(Nanos::from_millis(ms.into()))
 }
 
 fn hints(spec: &Spec) -> Hints {
@@ -376,15 +375,15 @@ fn window(
         let wrong = "zonesize= must say how much is moved in a zone";
         return Err(spec.mistake("zonemode", wrong).into());
     }
-    let range = some(options.zonerange).unwrap_or(options.zonesize);
+    let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
     if range < block {
         let wrong = format!("a zone of {range} bytes holds no block of {block}");
         return Err(spec.mistake("zonesize", wrong).into());
     }
     Ok(Some(MovingWindow {
         bytes: Bytes(options.zonesize),
-        // Of a zone that reaches beyond the file there is what the file has.
-        range: Bytes(range.min(working_set.of_each())),
+        // A zone that reaches beyond the file ends with the file.
+        range: Bytes(range.min(working_set.bytes_per_target())),
         skip: match options.zoneskip {
             Share::Bytes(skip) => Bytes(skip),
             Share::Percent(_) | Share::Zones(_) => Bytes::ZERO,

@@ -15,7 +15,7 @@ use blocklab_workload::{Direction, IoPriority, Job, Log};
 
 use super::compressed::{CHUNK, Sample};
 use super::spec::Spec;
-use super::value::some;
+use super::value::nonzero;
 
 /// Buckets of a line of a histogram.
 const BUCKETS: usize = 1856;
@@ -27,7 +27,7 @@ pub struct LogRule {
     names: [Option<String>; 4],
     /// Latencies that are not taken: the whole, that of submission, that of completion.
     untaken: [bool; 3],
-    /// Length of the spans that one line is about; nothing: a line an operation.
+    /// Length of the spans that one line is about; `None`: a line an operation.
     pub average: Option<Nanos>,
     /// Which latency of its span a line reports.
     pub window: WindowValue,
@@ -39,7 +39,7 @@ pub struct LogRule {
     with_issue: bool,
     /// Whether each clone has its own files.
     pub per_job: bool,
-    /// What moments count from; nothing: the end of the ramp.
+    /// What moments count from; `None`: the end of the ramp.
     pub epoch: Option<Epoch>,
     /// The file of the trace that is written.
     pub trace: Option<String>,
@@ -47,7 +47,7 @@ pub struct LogRule {
     pub traced: Vec<String>,
     priority: Option<IoPriority>,
     whole_priority: bool,
-    /// Bytes of a chunk of a compressed log; nothing: logs are left as text.
+    /// Bytes of a chunk of a compressed log; `None`: logs are left as text.
     chunk: Option<usize>,
     /// Largest blocks of reads, writes, trims.
     blocks: [u64; 3],
@@ -127,8 +127,8 @@ pub struct Logged {
     pub offset: u64,
     /// When it was issued; 0 of a span, and in a log of anything but its latency.
     pub issued: Nanos,
-    /// What it carried, as the kernel takes it; 0: that of its job. Nothing of a span, which has
-    /// none.
+    /// The priority it was issued with, as the kernel encodes it; 0: that of its job. `None` for a
+    /// span, which has none.
     pub priority: Option<u16>,
 }
 
@@ -153,14 +153,15 @@ impl LogRule {
                 options.disable_clat,
             ]
             .map(|off| off || options.gtod_reduce),
-            average: some(Nanos::from_millis(options.log_avg_msec.into())),
+            average: nonzero(Nanos::from_millis(options.log_avg_msec.into())),
             window: match options.log_window_value {
                 "both" => WindowValue::Both,
                 "max" | "1" => WindowValue::Largest,
                 _ if options.log_max_value => WindowValue::Largest,
                 _ => WindowValue::Mean,
             },
-            histogram: some(Nanos::from_millis(options.log_hist_msec.into())).unwrap_or(Nanos::MAX),
+            histogram: nonzero(Nanos::from_millis(options.log_hist_msec.into()))
+                .unwrap_or(Nanos::MAX),
             coarseness: options.log_hist_coarseness,
             with_offset: options.log_offset,
             with_issue: options.log_offset && options.log_issue_time,
@@ -176,7 +177,7 @@ impl LogRule {
             whole_priority: options.log_prio,
             chunk: options.log_store_compressed.then(|| {
                 let chunk = usize::try_from(options.log_compression).ok();
-                chunk.and_then(some).unwrap_or(CHUNK)
+                chunk.and_then(nonzero).unwrap_or(CHUNK)
             }),
             blocks: sizes.map(|mix| mix.largest().0),
         }
@@ -220,7 +221,7 @@ impl LogRule {
         Some(format!("{name}_{word}{own}.log{packed}"))
     }
 
-    /// Bytes of a chunk of this log; nothing: it is left as text. Histograms always are: a sample
+    /// Bytes of a chunk of this log; `None`: it is left as text. Histograms always are: a sample
     /// has no room for one.
     pub fn chunk(&self, kind: LogKind) -> Option<usize> {
         self.chunk.filter(|_| kind != LogKind::Histogram)

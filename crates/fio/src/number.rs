@@ -6,12 +6,12 @@ with_defaults! {
     /// What a `k` is.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) struct Scale {
-        /// 1024 or 1000: what `k` stands for. `ki` stands for the other one.
+        /// The factor of `k`, 1024 or 1000; `kib` has the other one.
         pub kilo: u64 = 1024,
     }
 }
 
-/// Nanoseconds of what a time without a unit is counted in.
+/// The unit of a time that is written without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
     Seconds,
@@ -19,21 +19,21 @@ pub(super) enum Clock {
     Micros,
 }
 
-/// A number with an optional unit of amount: `4k`, `0x10`, `(2*4k)`. What [`cut`] leaves of it
+/// A number with an optional unit of amount: `4k`, `0x10`, `(2*4k)`. Only the part that [`cut`] leaves
 /// counts.
 pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
     let text = text.trim();
     with_arithmetic(cut(text).unwrap_or(text), scale)
 }
 
-/// As [`amount`], with arithmetic anywhere: fio reckons so where a keyword stands in the text.
+/// As [`amount`], with arithmetic anywhere: fio calculates so where a keyword is in the text.
 pub(super) fn with_arithmetic(text: &str, scale: Scale) -> Result<i64, String> {
     let value = Expression::new(text, &|suffix| scale.factor(suffix)).value()?;
     whole(value, text)
 }
 
-/// What fio takes of a number that goes on behind its unit: fractions, blanks and arithmetic it
-/// knows in parentheses only, and drops elsewhere.
+/// The beginning of a number that fio reads, where it drops the rest: outside of parentheses it knows
+/// no fractions, blanks or arithmetic. `None` if it reads the whole text.
 pub(super) fn cut(text: &str) -> Option<&str> {
     let signed = text.strip_prefix('-').unwrap_or(text);
     if signed.starts_with('(') || signed.starts_with("0x") || signed.starts_with("0X") {
@@ -42,9 +42,9 @@ pub(super) fn cut(text: &str) -> Option<&str> {
     let digits = signed.trim_start_matches(|c: char| c.is_ascii_digit());
     let unit = digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let is_fraction = digits.starts_with('.');
-    // Of a fraction without a unit both leave the same.
-    let whole = is_fraction && digits[1..].chars().all(|c| c.is_ascii_digit());
-    (!unit.is_empty() && !whole).then(|| &text[..text.len() - unit.len()])
+    // A fraction without a unit is rounded down later, which has the same effect as dropping it.
+    let is_plain = is_fraction && digits[1..].chars().all(|c| c.is_ascii_digit());
+    (!unit.is_empty() && !is_plain).then(|| &text[..text.len() - unit.len()])
 }
 
 /// A time in nanoseconds: `10`, `5m`, `250ms`.

@@ -7,7 +7,7 @@ use super::files::WorkingSet;
 use super::options::Options;
 use super::pattern::{ReadWrite, keeps_a_map, largest_block};
 use super::spec::Spec;
-use super::value::{Share, some};
+use super::value::{Share, nonzero};
 use super::verify;
 
 /// One pass of a clone over its files.
@@ -34,9 +34,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Operations that one counts for: of a block that is trimmed and then written, only the write
-    /// counts.
-    pub(super) fn each(&self) -> u64 {
+    /// Operations for each block that counts: a block that is trimmed and then written takes two, and
+    /// only the write counts.
+    pub(super) fn operations_per_block(&self) -> u64 {
         1 + u64::from(self.job.trim_first)
     }
 
@@ -54,10 +54,10 @@ impl<'a> Pass<'a> {
             Some(bytes) => self.without_a_stub(bytes),
             None => self.working_set.most.map_or(pass, |most| pass.min(most)),
         };
-        counted.saturating_mul(self.each())
+        counted.saturating_mul(self.operations_per_block())
     }
 
-    /// How often the job goes through that.
+    /// How often the job moves [`Self::once`] bytes.
     pub(super) fn passes(&self) -> u64 {
         let loops = self.loops();
         let Some(bytes) = self.requested() else {
@@ -121,7 +121,7 @@ impl<'a> Pass<'a> {
     /// `io_size`.
     fn requested(&self) -> Option<u64> {
         match self.options.io_size? {
-            Share::Bytes(bytes) => some(bytes),
+            Share::Bytes(bytes) => nonzero(bytes),
             share => Some(share.bytes_of(self.working_set.space)),
         }
     }
@@ -166,7 +166,7 @@ impl<'a> Pass<'a> {
         if let Some(writes) = self
             .job
             .pattern
-            .writes_to_precondition(self.working_set.of_each() / block)
+            .writes_to_precondition(self.working_set.bytes_per_target() / block)
         {
             return writes * block * self.working_set.targets.len() as u64;
         }
@@ -209,12 +209,12 @@ impl<'a> Pass<'a> {
     /// The smallest block of the directions that occur.
     fn smallest(&self) -> u64 {
         let sizes = &self.job.sizes;
-        let of_each = [
+        let bytes_per_target = [
             (self.rw.reads, &sizes.read),
             (self.rw.writes, &sizes.write),
             (self.rw.trims, &sizes.trim),
         ];
-        let occurring = of_each.iter().filter(|(occurs, _)| *occurs);
+        let occurring = bytes_per_target.iter().filter(|(occurs, _)| *occurs);
         let smallest = occurring.map(|(_, mix)| mix.smallest().0).min();
         smallest.unwrap_or(1).max(1)
     }
@@ -246,8 +246,8 @@ impl<'a> Pass<'a> {
         if !is_by_zones || !goes_straight || self.working_set.targets.len() != 1 {
             return None;
         }
-        let size = self.working_set.of_each();
-        let range = some(options.zonerange).unwrap_or(options.zonesize);
+        let size = self.working_set.bytes_per_target();
+        let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
         let skip = match options.zoneskip {
             Share::Bytes(skip) => skip,
             Share::Percent(_) | Share::Zones(_) => 0,

@@ -10,7 +10,7 @@ use super::spec::Spec;
 use super::value::Sizes;
 use blocklab_syntax::Mistake;
 
-/// The kinds of operation that `rw` asks for.
+/// The kinds of operations that `rw` requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadWrite {
     /// The name that is printed, where there are two for the same.
@@ -49,7 +49,7 @@ pub(super) fn read_write(spec: &Spec) -> Result<ReadWrite, Mistake> {
         let known = RW_WORDS.map(|known| known.0).join(", ");
         return Err(spec.mistake("rw", format!("`{word}` is none of {known}")));
     };
-    // Of a sequential job the bytes between two blocks, of a random one the operations for an offset.
+    // For a sequential job, the bytes between two blocks; for a random one, the operations per offset.
     let number = match behind {
         "" => None,
         text => {
@@ -140,7 +140,7 @@ fn occurring(sizes: &BlockSizes, rw: ReadWrite) -> impl Iterator<Item = &SizeMix
     let each = [
         (rw.reads, &sizes.read),
         (rw.writes, &sizes.write),
-        // Of a block that is trimmed before it is written, the size is that of the write.
+        // A block that is trimmed before it is written has the size of the write.
         (rw.trims && !rw.writes, &sizes.trim),
     ];
     let occurring = each.into_iter().filter(|(occurs, _)| *occurs);
@@ -275,7 +275,7 @@ pub(super) fn keeps_a_map(options: &Options, rw: ReadWrite, sizes: &BlockSizes) 
     }
 }
 
-/// Whether `ba` lets blocks lie elsewhere than at their multiples.
+/// Whether `ba` allows offsets that are no multiples of the block size.
 pub(super) fn shifts_blocks(options: &Options, sizes: &BlockSizes) -> bool {
     let sizes = [&sizes.read, &sizes.write, &sizes.trim];
     let mut both = options.ba.into_iter().zip(sizes);
@@ -369,7 +369,7 @@ fn distribution(
     }
 }
 
-/// What stands behind the second `:` of `zipf:1.2:0.25`: where the hottest place lies, from 0 to 1.
+/// The part behind the second `:` of `zipf:1.2:0.25`: the place that is accessed most, from 0 to 1.
 pub(super) fn center(text: &str) -> Result<Option<f64>, String> {
     let mut parts = text.split(':');
     let is_skewed = parts

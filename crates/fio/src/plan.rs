@@ -21,7 +21,7 @@ use super::pattern::{self, ReadWrite};
 use super::replay;
 use super::spec::Spec;
 use super::state;
-use super::value::some;
+use super::value::nonzero;
 use super::verify::leaves_no_time;
 use blocklab_syntax::Mistake;
 
@@ -34,11 +34,11 @@ pub struct Prepared {
     pub plan: Plan,
     /// Options that are carried out differently than by fio.
     pub notes: Vec<Note>,
-    /// Oddities of the jobs, as fio prints them on standard error.
+    /// Remarks on unusual settings, as fio prints them on standard error.
     pub remarks: Vec<String>,
     /// Why jobs cannot begin, a line for each clone. As with fio, the others are run.
     pub unfit: Vec<Mistake>,
-    /// What stands before the results, where people read them.
+    /// Warnings that the normal output prints before the results.
     pub forewords: Vec<String>,
     /// The clones, in the order of the plan's jobs.
     pub clones: Vec<CloneFacts>,
@@ -158,8 +158,8 @@ impl PlanBuilder<'_> {
         for number in 0..count as u32 {
             // A clone that cannot start fails alone, as in fio; the others still run.
             match self.add_clone(spec, rw, index, number) {
-                Err(Fault::OfJob(unfit)) => self.add_unfit(spec, rw, index, unfit)?,
-                Err(Fault::OfAll(mistake)) => return Err(mistake),
+                Err(Fault::OneJob(unfit)) => self.add_unfit(spec, rw, index, unfit)?,
+                Err(Fault::WholeCommand(mistake)) => return Err(mistake),
                 Ok(()) => {}
             }
         }
@@ -184,7 +184,7 @@ impl PlanBuilder<'_> {
         let writer = self.writer(spec, number);
         let awaits_trace = writer.is_some();
         let (trace, lacks_trace) = match (replay::read(spec, number, self.context), writer) {
-            (Err(Fault::OfJob(unfit)), Some(writer)) => {
+            (Err(Fault::OneJob(unfit)), Some(writer)) => {
                 (Some(replay::stand_in(writer)), Some(unfit.why))
             }
             (read, _) => (read?, None),
@@ -195,7 +195,7 @@ impl PlanBuilder<'_> {
         };
         let (unique, name) = self.next_name(spec);
         let mut job = load(spec, rw, &working_set, &name, number, self.context)?;
-        let ramp_size = some(spec.options.ramp_size).filter(|_| job.engine.counts_bytes());
+        let ramp_size = nonzero(spec.options.ramp_size).filter(|_| job.engine.counts_bytes());
         job.sized_ramp = ramp_size.map(|bytes| SizedRamp {
             bytes: Bytes(bytes),
             group: spec.options.group_reporting.then_some(self.group),
@@ -214,7 +214,7 @@ impl PlanBuilder<'_> {
         };
         job.log = LogRule::for_job(spec, &job).kept();
         let state = state::path(self.context.aux, &spec.name, unique);
-        self.go_on(spec, &mut job, &state)?;
+        self.load_state(spec, &mut job, &state)?;
         job.check()
             .map_err(|invalid| Mistake::here(&spec.at, format!("job {}: {invalid}", spec.name)))?;
         let saves = job.verify.is_some() && job.writes() && spec.options.verify_state_save;
@@ -238,7 +238,7 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// A clone that has its place in the results, and nothing else.
+    /// Adds a clone that cannot begin: it only has its place in the results.
     fn add_unfit(
         &mut self,
         spec: &Spec,
@@ -265,8 +265,8 @@ impl PlanBuilder<'_> {
         (unique, format!("{}.{unique}", spec.name))
     }
 
-    /// What a job should go on from, where it should.
-    fn go_on(&self, spec: &Spec, job: &mut Job, state: &str) -> Result<(), Fault> {
+    /// Loads the state file from which a job continues, if it requests that.
+    fn load_state(&self, spec: &Spec, job: &mut Job, state: &str) -> Result<(), Fault> {
         if !spec.options.verify_state_load || job.verify.is_none() {
             return Ok(());
         }
@@ -274,7 +274,7 @@ impl PlanBuilder<'_> {
         let loaded = state::load(job, self.seed(), only_durable, state, self.context);
         loaded.map_err(|why| {
             let why = spec.mistake("verify_state_load", format!("{state}: {why}"));
-            Fault::of_job(0, why)
+            Fault::one_job(0, why)
         })
     }
 
@@ -301,9 +301,9 @@ impl PlanBuilder<'_> {
             .map_or(0, |case| case.workload.seed)
     }
 
-    /// A new group or a new case, where the job asks for it.
+    /// Begins a new group or a new case, if the job requests that.
     fn begin(&mut self, spec: &Spec) -> Result<(), Mistake> {
-        let membership = self.groups.next(spec)?;
+        let membership = self.groups.add(spec)?;
         self.group = membership.group;
         for (option, text) in membership.notes {
             self.note(NoteLevel::Approximated, option, text);
@@ -335,14 +335,16 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// `randseed` before `allrandrepeat` and `randrepeat`, either of which lets a run repeat another.
-fn seed(options: &Options, chance: u64) -> u64 {
+/// The seed of a job: `randseed` if it is given, else a fixed one where `allrandrepeat` or `randrepeat`
+/// makes runs repeat each other, else the random one.
+fn seed(options: &Options, random: u64) -> u64 {
     let given = options.randseed.as_deref();
     let (offsets, all) = (options.randrepeat, options.allrandrepeat);
     let repeats = all == Some(true) || offsets.unwrap_or(all.is_none());
     match given.map(|text| amount(text, Scale::default())) {
         Some(Ok(seed)) => seed as u64,
+        // The same number in every run.
         _ if repeats => 0x89,
-        _ => chance,
+        _ => random,
     }
 }

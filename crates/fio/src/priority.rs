@@ -1,8 +1,7 @@
-//! `prio`, `cmdprio` and their kin: what the block layer's scheduler is told of a job and of its
-//! operations.
+//! `prio`, `cmdprio` and related options: the I/O priority of a job and of its operations.
 //!
 //! ```text
-//!   cmdprio_percentage=20,50        of reads, of writes; class and level stand in cmdprio_class
+//!   cmdprio_percentage=20,50        of reads, of writes; class and level are in cmdprio_class
 //!   cmdprio_class=1  cmdprio=0      and cmdprio, by direction as well
 //!   cmdprio_bssplit=4k/20:64k/50    of operations of these sizes, with that class and level
 //!   cmdprio_bssplit=4k/20/2/7       with a class and level of their own

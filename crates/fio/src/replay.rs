@@ -62,7 +62,7 @@ pub(super) fn path(options: &Options, number: u32) -> Option<&str> {
     paths.get(number as usize % paths.len().max(1)).copied()
 }
 
-/// What stands for a trace that a job before this one will write, until it has.
+/// A placeholder for a trace that an earlier job will write.
 pub(super) fn stand_in(writer: &Job) -> Trace {
     let direction = if writer.writes() {
         Direction::Write
@@ -124,7 +124,7 @@ pub(super) fn working_set(
         let there = (context.size_of)(path);
         if written.is_none() && used.is_some() && there.is_none() && !Target::is_model(path) {
             let wrong = format!("{path} is not there, and the trace does not write it");
-            return Err(Fault::of_job(
+            return Err(Fault::one_job(
                 errno::ENOENT,
                 spec.mistake("read_iolog", wrong),
             ));

@@ -10,7 +10,7 @@ use blocklab_syntax::{Mistake, Place};
 pub struct Setting {
     /// The option's name or alias.
     pub key: String,
-    /// What stands behind `=`, variables and all; nothing: there is none.
+    /// The text behind `=`, with variables replaced; `None` without a `=`.
     pub value: Option<String>,
     /// Where.
     pub at: Place,
@@ -54,7 +54,7 @@ pub trait Reader {
     /// # Errors
     /// The reason why there is none, for people.
     fn include(&mut self, path: &str) -> Result<String, String>;
-    /// A variable of the environment, or what one of fio's keywords stands for: `$pagesize` in
+    /// A variable of the environment, or the value of one of fio's keywords: `$pagesize` in
     /// bytes, `$mb_memory` in MiB, `$ncpus`.
     fn variable(&self, name: &str) -> Option<String>;
 }
@@ -133,7 +133,7 @@ fn read(
     Ok(())
 }
 
-/// `;` and `#` begin a comment wherever they stand.
+/// `;` and `#` begin a comment anywhere in a line.
 fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or_default()
 }
@@ -172,7 +172,7 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
         if text.contains(keyword) {
             let value = reader.variable(keyword).unwrap_or_default();
             text = text.replace(keyword, &value);
-            // What is calculated is told as a number.
+            // A result of arithmetic is put in as a number.
             if let Ok(number) = with_arithmetic(&text, Scale::default()) {
                 text = number.to_string();
             }

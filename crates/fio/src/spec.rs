@@ -12,7 +12,7 @@ use blocklab_syntax::{Mistake, Place};
 pub struct Spec {
     /// Its name.
     pub name: String,
-    /// Name of its section, which its files are called after.
+    /// Name of its section, from which its files get their names.
     pub section: String,
     /// Where it begins.
     pub at: Place,
@@ -21,7 +21,7 @@ pub struct Spec {
     pub(super) options: Options,
     /// The options that were given, by name.
     pub(super) given: BTreeMap<&'static str, Given>,
-    /// Options of whose numbers only a part counts, and in words which.
+    /// Options with a number of which only a part counts, each with a note on it.
     pub(super) dropped: Vec<(&'static str, String)>,
 }
 

@@ -1,4 +1,5 @@
-//! What was written behind `=`, read by the kind of its option; and what that means, by type.
+//! The values of options: the text behind `=` is read by the kind of the option, and converted to the
+//! type of its field.
 
 use blocklab_units::Nanos;
 
@@ -27,14 +28,14 @@ impl Share {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Percent(percent) => (whole as f64 * percent / 100.0) as u64,
-            // Without zones there is nothing that it could be a number of.
+            // Without zones, a number of them is no amount.
             Self::Zones(_) => 0,
         }
     }
 
-    /// The value with zones of this size converted to bytes; `None` where there are none, as with
-    /// fio.
-    pub(super) fn of_zones(self, zone: Option<u64>) -> Option<Self> {
+    /// The same share with a number of zones, of this size, as bytes; `None` without a size of zones, as
+    /// with fio.
+    pub(super) fn with_zones_as_bytes(self, zone: Option<u64>) -> Option<Self> {
         match self {
             Self::Zones(zones) => Some(Self::Bytes(zones.saturating_mul(zone?))),
             other => Some(other),
@@ -46,7 +47,7 @@ impl Share {
 pub(super) type Sizes = [u64; 3];
 /// Ranges for reads, writes and trims: from and to.
 pub(super) type Ranges = [(u64, u64); 3];
-/// One of the words of an option; nothing where there is none.
+/// One of the words of an option; empty where the option has none.
 pub(super) type Word = &'static str;
 
 /// What an option was given.
@@ -66,7 +67,7 @@ pub(super) enum Value {
 /// A type that an option of a job can have, made of the [`Value`] that was read.
 pub(super) trait OptionType: Default {
     /// # Panics
-    /// Of a value of another kind: then a row of the table has a type that does not fit.
+    /// If the value is of another kind: then a row of the table has a type that does not fit.
     fn from_value(value: Value) -> Self;
 
     /// The value of an option that was given or not. An `Option` is `None` where nothing is
@@ -120,8 +121,8 @@ impl<T: OptionType> OptionType for Option<T> {
     }
 }
 
-/// The value, or `None` for 0, by which fio means none.
-pub(super) fn some<T: PartialOrd + Default>(value: T) -> Option<T> {
+/// The value; `None` for 0, by which fio means that there is none.
+pub(super) fn nonzero<T: PartialOrd + Default>(value: T) -> Option<T> {
     (value > T::default()).then_some(value)
 }
 
@@ -191,7 +192,7 @@ impl Value {
         }
     }
 
-    /// Whether it is what the option has anyway.
+    /// Whether it equals the default of the option.
     pub(super) fn is_off(&self, option: &Opt) -> bool {
         match self {
             Self::Number(number) => {
@@ -206,13 +207,13 @@ impl Value {
     }
 }
 
-/// What fio takes of a number that it does not take whole, in words.
+/// A message about a number of which fio reads only the beginning; `None` if it reads all of it.
 fn dropped_of(text: &str) -> Option<String> {
     let number = text.trim();
     cut(number).map(|taken| format!("of `{number}`, `{taken}` counts, as with fio"))
 }
 
-/// What fio takes of the first number that it does not take whole, in words.
+/// The same about the first such number in the value of an option.
 pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
     let mut parts = text.split(',');
     match option.value.kind {
@@ -253,7 +254,7 @@ fn share(text: &str, scale: Scale) -> Result<Share, String> {
     }
 }
 
-/// Whether a part of it is a size and no range.
+/// Whether a part of a list of ranges is a single size.
 fn is_single(text: &str) -> bool {
     let mut parts = text.split(',').filter(|part| !part.trim().is_empty());
     parts.any(|part| !part.contains(['-', ':']))
@@ -265,8 +266,8 @@ fn range(text: &str, scale: Scale) -> Result<(u64, u64), String> {
     Ok((low.min(high), low.max(high)))
 }
 
-/// `4k`, `4k,8k`, `,8k`: one for all, or one for reads and one for all others, or all three. What
-/// stands last holds for the directions after it; what is left out is nothing.
+/// Values for reads, writes and trims from a list such as `4k`, `4k,8k` or `,8k`. The last value
+/// applies to the directions after it, too; an empty part gives the type's default.
 pub(super) fn by_direction<T: Copy + Default>(
     text: &str,
     read: impl Fn(&str) -> Result<T, String>,

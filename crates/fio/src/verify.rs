@@ -1,4 +1,4 @@
-//! What `verify` and its kin ask for.
+//! `verify` and the options that go with it.
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Checksum, Trims, Verify, When};
@@ -7,7 +7,7 @@ use super::bytes::{Reader, parts};
 use super::options::Options;
 use super::pattern::{ReadWrite, mix};
 use super::spec::Spec;
-use super::value::some;
+use super::value::nonzero;
 use blocklab_syntax::Mistake;
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
@@ -58,10 +58,10 @@ pub(super) fn verify(
         .map_err(|why| spec.mistake("verify_pattern", why))?;
     let trims = trims(options);
     Ok(Some(Verify {
-        interval: some(options.verify_interval).map(Bytes),
+        interval: nonzero(options.verify_interval).map(Bytes),
         offset: Bytes(options.verify_offset),
         pattern: pattern.map(Into::into),
-        pattern_interval: some(options.verify_pattern_interval).map(Bytes),
+        pattern_interval: nonzero(options.verify_pattern_interval).map(Bytes),
         any_write: !options.verify_write_sequence && !compares_seeds(options, rw),
         same_seed: options.verify_header_seed == Some(true),
         when: when(options, rw),
@@ -70,7 +70,7 @@ pub(super) fn verify(
         keep: KEPT,
         trimmed_zero: (rw.trims || trims.is_some()) && options.trim_verify_zero,
         trims,
-        // Only the places are drawn then.
+        // With `verify_only` alone, offsets are drawn, and nothing is written or compared.
         first: (options.verify_only && !options.do_verify).then_some(0),
         ..Verify::new(*checksum)
     }))
@@ -84,10 +84,10 @@ fn compares_seeds(options: &Options, rw: ReadWrite) -> bool {
     options.verify_header_seed.unwrap_or(by_itself)
 }
 
-/// Flawed blocks whose bytes are kept.
+/// Most wrong blocks whose bytes are kept for messages and dumps.
 const KEPT: u32 = 100;
 
-/// Whether a flawed block is no reason to end the job.
+/// Whether the job continues after a miscompare.
 fn continues_after_flaw(options: &Options) -> bool {
     let mut words = options.continue_on_error.split(',');
     words.any(|word| ["verify", "all", "1"].contains(&word))
@@ -96,12 +96,12 @@ fn continues_after_flaw(options: &Options) -> bool {
 /// The trims of written blocks. `None` without `trim_backlog`: fio then chooses blocks and never
 /// trims them.
 fn trims(options: &Options) -> Option<Trims> {
-    let percent = some(options.trim_percentage)?;
-    let every = some(options.trim_backlog)?;
+    let percent = nonzero(options.trim_percentage)?;
+    let every = nonzero(options.trim_backlog)?;
     Some(Trims {
         percent: u8::try_from(percent).unwrap_or(100),
         every,
-        batch: some(options.trim_backlog_batch).unwrap_or(every),
+        batch: nonzero(options.trim_backlog_batch).unwrap_or(every),
     })
 }
 
@@ -109,8 +109,8 @@ pub(super) fn is_asked_for(options: &Options) -> bool {
     options.verify != "0"
 }
 
-/// How often a job with `verify` that is given more bytes than its files hold goes through them:
-/// what a mixed job reads back counts, too. Nothing where each of these bytes is written or read.
+/// How often a job with `verify` goes through its files when it is given more bytes than they hold.
+/// The bytes that a mixed job reads back count, too. `None` where the job simply moves all bytes.
 pub(super) fn passes(options: &Options, rw: ReadWrite, bytes: u64, pass: u64) -> Option<u64> {
     if !is_asked_for(options) || bytes <= pass || pass == 0 {
         return None;
@@ -125,7 +125,7 @@ pub(super) fn passes(options: &Options, rw: ReadWrite, bytes: u64, pass: u64) ->
     }
 }
 
-/// Whether the writes take all of the time, so that none is left to read them back.
+/// Whether the writes take the whole runtime, so that no time is left to read them back.
 pub(super) fn leaves_no_time(options: &Options, rw: ReadWrite) -> bool {
     let timed = options.time_based && options.runtime > Nanos::ZERO;
     timed && options.do_verify && options.verify_backlog == 0 && (rw.writes || rw.trims)
@@ -140,7 +140,7 @@ fn when(options: &Options, rw: ReadWrite) -> When {
     } else if every > 0 {
         When::Backlog {
             every,
-            batch: some(options.verify_backlog_batch).unwrap_or(every),
+            batch: nonzero(options.verify_backlog_batch).unwrap_or(every),
         }
     } else {
         When::AfterWrites

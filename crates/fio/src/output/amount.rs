@@ -1,6 +1,6 @@
 //! Numbers as the normal output writes them: a few digits and a letter.
 
-/// Which letter stands for a factor of a thousand.
+/// The factor of a unit letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
     /// k, M, G: 1000.

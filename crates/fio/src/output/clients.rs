@@ -95,7 +95,7 @@ fn clone_of_all(clients: &[ClientResult<'_>]) -> Option<CloneFacts> {
 
 /// The figures of all jobs of all clients: rates are added, histograms merged bucket by bucket.
 fn together<'a>(clone: &'a CloneFacts, clients: &[ClientResult<'_>]) -> Figures<'a> {
-    let mut sum = Figures::of_none(clone);
+    let mut sum = Figures::without_result(clone);
     sum.members = 0;
     for client in clients {
         for figures in report_entries(&client.prepared.clones, client.measurements) {

@@ -7,7 +7,7 @@ use blocklab_workload::{Job, Pace, Rate};
 use super::super::plan::CloneFacts;
 use super::amount::{Base, short};
 
-/// Before this time the line tells no progress.
+/// Before this time the line shows no progress.
 const YOUNG: Nanos = Nanos::from_millis(2500);
 
 /// `, 0-1000 IOPS` or `, 0B/s-6144KiB/s`: between which rates the jobs are to stay, if they are.
@@ -83,7 +83,7 @@ pub fn eta_line(
     line
 }
 
-/// `r(2),W(1)`: neighbours of a kind are counted.
+/// `r(2),W(1)`: the letter of each job, equal neighbours counted.
 fn letters(clones: &[&CloneFacts]) -> String {
     let mut runs: Vec<(char, usize)> = Vec::new();
     for clone in clones {
@@ -112,6 +112,7 @@ fn letter(rw: &str) -> char {
     }
 }
 
+/// `00m:01s`, with hours and days if there are any.
 fn clock(seconds: u64) -> String {
     let (minutes, rest) = (seconds / 60, seconds % 60);
     match (minutes / 60, minutes / 1440) {

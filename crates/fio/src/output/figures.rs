@@ -18,6 +18,14 @@ pub(super) const EDGES: [&str; 12] = [
     "2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000",
 ];
 
+/// The failed operations of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Errors {
+    pub count: u64,
+    /// The error number of the first one; 0: none failed.
+    pub first: i32,
+}
+
 /// One entry of the report.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figures<'a> {
@@ -28,8 +36,7 @@ pub(super) struct Figures<'a> {
     /// How many they are.
     pub members: u32,
     pub error: i32,
-    /// How many errors there were, and the number of the first.
-    pub errors: (u64, i32),
+    pub errors: Errors,
     /// Reads, writes, trims.
     pub flows: [Flow; 3],
     pub syncs: Spread,
@@ -78,7 +85,7 @@ pub(super) fn report_entries<'a>(
 }
 
 fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
-    let mut figures = Figures::of_none(clone);
+    let mut figures = Figures::without_result(clone);
     let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
     let Some(result) = result else {
         return figures;
@@ -87,7 +94,10 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
     let runtime_ms = (result.elapsed_ns / 1_000_000).max(1);
     figures.runtime_ms = runtime_ms;
     let all = result.errors.iter().map(|error| error.count).sum();
-    figures.errors = (all, result.errors.first().map_or(0, number));
+    figures.errors = Errors {
+        count: all,
+        first: result.errors.first().map_or(0, number),
+    };
     figures.error = failure(result);
     for (direction, flow) in Direction::ALL.iter().zip(&mut figures.flows) {
         if let Some(moved) = result.directions.get(direction) {
@@ -101,7 +111,7 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
         figures.count_verification(verified);
     }
     let syncs = result.directions.get(&Direction::Sync);
-    if let Some(sync) = syncs.filter(|_| clone.flushes[1]) {
+    if let Some(sync) = syncs.filter(|_| clone.times_flushes) {
         figures.syncs = Spread::from_latency(&sync.service);
     }
     figures.used = result.threads_use.unwrap_or_default();
@@ -122,13 +132,13 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
 
 impl<'a> Figures<'a> {
     /// The figures of a clone that has done nothing.
-    pub(super) fn of_none(clone: &'a CloneFacts) -> Self {
+    pub(super) fn without_result(clone: &'a CloneFacts) -> Self {
         Self {
             clone,
             last: clone,
             members: 1,
             error: clone.failed.unwrap_or(0),
-            errors: (0, 0),
+            errors: Errors::default(),
             flows: Default::default(),
             syncs: Spread::default(),
             runtime_ms: 0,
@@ -159,7 +169,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// The depth that a search has found, which goes on at 1 where none is found; else the given one.
+    /// The depth that a search for a latency has found, or 1 if it found none; else the requested one.
     pub(super) fn depth(&self) -> u32 {
         match self.found_depth {
             Some(found) => found.max(1),
@@ -182,10 +192,11 @@ pub(super) fn shares<const N: usize>(counts: &[u64; N], least: f64) -> [f64; N] 
     })
 }
 
+/// The error number with which a job ended; 0: none.
 fn failure(result: &JobResult) -> i32 {
     use blocklab_record::Stopped;
     if !matches!(result.stopped, Stopped::Error | Stopped::Stalled) {
-        // A flawed block stays an error of a job that goes on.
+        // A job that continues after a miscompare still ends with an error.
         let mut errors = result.errors.iter();
         return errors
             .find(|error| error.kind == ErrorKind::Verify)
@@ -194,6 +205,7 @@ fn failure(result: &JobResult) -> i32 {
     result.errors.first().map_or(errno::EIO, number)
 }
 
+/// The number of the C library for an error.
 fn number(error: &ErrorCount) -> i32 {
     match error.kind {
         ErrorKind::Errno(number) => number,
@@ -208,7 +220,7 @@ impl<'a> Figures<'a> {
         self.last = other.last;
     }
 
-    /// Adds the figures of other jobs; what is told of the options stays that of its own.
+    /// Adds the figures of other jobs; the options that are reported stay those of the first.
     pub(super) fn add(&mut self, other: &Figures<'_>) {
         for (flow, more) in self.flows.iter_mut().zip(&other.flows) {
             flow.merge(more);
@@ -216,12 +228,12 @@ impl<'a> Figures<'a> {
         self.syncs.merge(&other.syncs);
         for (own, other) in [
             (&mut self.error, other.error),
-            (&mut self.errors.1, other.errors.1),
+            (&mut self.errors.first, other.errors.first),
         ] {
-            // The first error of the group is the one told.
+            // The first error of the group is reported.
             *own = if *own == 0 { other } else { *own };
         }
-        self.errors.0 += other.errors.0;
+        self.errors.count += other.errors.count;
         self.runtime_ms += other.runtime_ms;
         let (used, more) = (&mut self.used, &other.used);
         used.running_ns += more.running_ns;
@@ -280,6 +292,7 @@ impl<'a> Figures<'a> {
     }
 }
 
+/// The index of a latency among those of [`Figures::latencies`].
 fn slot(ns: u64) -> usize {
     const EDGES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
     for (decade, unit) in [1, 1_000, 1_000_000].into_iter().enumerate() {

@@ -133,7 +133,7 @@ impl Flow {
                 .as_ref()
                 .map(Spread::from_latency)
                 .unwrap_or_default(),
-            // Of an engine that waits for each operation, the call is the operation.
+            // An engine that waits for each operation has no submission: completion is the whole latency.
             clat: completion.map_or_else(|| total.clone(), Spread::from_latency),
             lat: total,
             bw: detail.map(|detail| detail.bytes_per_s).unwrap_or_default(),
@@ -167,7 +167,7 @@ impl Flow {
         }
     }
 
-    /// What is reported by priority: nothing where there is only one.
+    /// The priorities that are reported: none if there is only one.
     pub(super) fn shown_priorities(&self) -> &[LatencyOfPriority] {
         match self.priorities.len() {
             0 | 1 => &[],

@@ -4,7 +4,9 @@ use blocklab_record::Measurement;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
-use super::figures::{BATCHES, DEPTHS, EDGES, Figures, LEAST_OF_DEPTHS, report_entries, shares};
+use super::figures::{
+    BATCHES, DEPTHS, EDGES, Errors, Figures, LEAST_OF_DEPTHS, report_entries, shares,
+};
 use super::flow::{Flow, Spread};
 use super::percentiles::{middle, percentiles};
 use super::steady;
@@ -90,8 +92,8 @@ pub(super) fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members
         "latency_ms": named(&EDGES, &latencies[20..]),
     });
     if figures.clone.counts_errors {
-        let (total, first) = figures.errors;
-        members.extend(members! { "total_err": total, "first_error": first });
+        let Errors { count, first } = figures.errors;
+        members.extend(members! { "total_err": count, "first_error": first });
     }
     if figures.ran {
         members.extend(members! {
@@ -124,7 +126,7 @@ fn flows(figures: &Figures<'_>, bins: bool) -> Members {
         return members! { "mixed": flow(read, style, bins) };
     }
     // 0 where the job does not count its flushes.
-    let syncs = if figures.clone.flushes[0] {
+    let syncs = if figures.clone.counts_flushes {
         figures.syncs.count
     } else {
         0

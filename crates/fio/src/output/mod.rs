@@ -28,7 +28,7 @@ pub use normal::{capped, header, normal};
 pub use style::Style;
 pub use terse::terse;
 
-/// The facts of the run that stand in the report: when and by which process it was made.
+/// The facts about the report itself: when and by which process it was made.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Moment {
     /// Since 1970.
@@ -60,7 +60,7 @@ struct Disk {
     util: f64,
 }
 
-/// The devices below the targets; none where no job wants them reported.
+/// The devices below the targets; none if no job has them reported.
 fn disks(measurements: &[Measurement], prepared: &Prepared) -> Vec<Disk> {
     let mut disks: Vec<Disk> = Vec::new();
     if !prepared.clones.iter().any(|clone| clone.style.disks) {

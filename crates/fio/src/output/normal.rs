@@ -6,7 +6,9 @@ use blocklab_workload::errno;
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
 use super::amount::{Base, short};
-use super::figures::{BATCHES, DEPTHS, EDGES, Figures, LEAST_OF_DEPTHS, report_entries, shares};
+use super::figures::{
+    BATCHES, DEPTHS, EDGES, Errors, Figures, LEAST_OF_DEPTHS, report_entries, shares,
+};
 use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
 use super::steady;
@@ -37,7 +39,7 @@ pub fn header(prepared: &Prepared) -> String {
     text
 }
 
-/// A line for each job that asks for a depth its engine cannot have.
+/// A line for each job that requests a depth its engine cannot have.
 pub fn capped(prepared: &Prepared) -> String {
     let line = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will \
                 be capped at 1\n";
@@ -49,7 +51,7 @@ pub fn capped(prepared: &Prepared) -> String {
     )
 }
 
-/// `1 thread and 2 processes`: what the jobs ask for.
+/// `1 thread and 2 processes`, as the jobs request them.
 fn clones_started(clones: &[CloneFacts]) -> String {
     let threads = clones.iter().filter(|clone| clone.thread).count();
     let kinds = [
@@ -349,12 +351,14 @@ fn closing(figures: &Figures<'_>) -> String {
     let style = &figures.clone.style;
     let [user, system] = figures.processor();
     let [read, write, trim] = &figures.flows;
-    let errors = match figures.errors {
-        _ if !figures.clone.counts_errors => String::new(),
-        (total, first) => format!(
-            "     errors    : total={total}, first_error={first}/<{}>\n",
+    let errors = if figures.clone.counts_errors {
+        let Errors { count, first } = figures.errors;
+        format!(
+            "     errors    : total={count}, first_error={first}/<{}>\n",
             strerror(first)
-        ),
+        )
+    } else {
+        String::new()
     };
     let depth = if figures.ran {
         format!(

@@ -25,7 +25,7 @@ pub(super) fn percentiles(histogram: &Histogram, wanted: &[f64]) -> Vec<(f64, u6
     found
 }
 
-/// What stands for a bucket.
+/// The value that is reported for a bucket, half a bucket above its lowest value.
 pub(super) const fn middle(low: u64, high: u64) -> u64 {
     low + (high - low).div_ceil(2)
 }

@@ -17,13 +17,13 @@ pub struct Style {
     pub percentiles_of: [bool; 3],
     /// Which of them are printed at all.
     pub latencies: [bool; 3],
-    /// Whether the directions are one, and whether they are there besides.
+    /// Whether directions are reported together, separately, or both.
     pub unified: Unified,
     /// Digits in the normal output.
     pub figures: usize,
     /// Whether throughput is in bits.
     pub bits: bool,
-    /// What a `k` is in the normal output: 1024, or 1000. The other one stands in parentheses.
+    /// The factor of `k` in the normal output, 1024 or 1000; figures in parentheses have the other one.
     pub kilo: u32,
     /// Whether the job is printed at all.
     pub shown: bool,

@@ -23,8 +23,10 @@ pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> 
             fields.extend(disks.iter().flat_map(disk));
         }
         if entry.clone.counts_errors {
-            let (total, first) = entry.errors;
-            fields.extend([total.to_string(), first.to_string()]);
+            fields.extend([
+                entry.errors.count.to_string(),
+                entry.errors.first.to_string(),
+            ]);
         }
         fields.extend(entry.clone.style.description.clone());
         text.push_str(&fields.join(";"));

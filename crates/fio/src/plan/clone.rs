@@ -28,7 +28,7 @@ pub struct CloneFacts {
     pub options: Vec<(String, String)>,
     /// Whether the group is reported as one.
     pub grouped: bool,
-    /// `rw`, as given, without what stands behind `:`.
+    /// `rw`, as given, without the part behind `:`.
     pub rw: &'static str,
     /// Smallest and largest blocks of reads, writes, trims.
     pub blocks: [(u64, u64); 3],
@@ -50,9 +50,10 @@ pub struct CloneFacts {
     pub invalidate: bool,
     /// Whether the files are read before the run.
     pub pre_read: bool,
-    /// Whether flushes are counted in the report (only those of `fsync` are), and whether their
-    /// latencies are told.
-    pub flushes: [bool; 2],
+    /// Whether the report counts its flushes: only those of `fsync`.
+    pub counts_flushes: bool,
+    /// Whether the report has the latencies of its flushes.
+    pub times_flushes: bool,
     /// What is logged, and how.
     pub logs: LogRule,
     /// What its threads have with the block layer's scheduler.
@@ -67,7 +68,7 @@ pub struct CloneFacts {
     pub reads_back: bool,
     /// Whether its end is that of everything that follows.
     pub ends_all: bool,
-    /// Whether it asks for a thread and not for a process.
+    /// Whether it requests a thread and not a process.
     pub thread: bool,
     /// Whether errors are counted and reported.
     pub counts_errors: bool,
@@ -84,7 +85,7 @@ pub struct CloneFacts {
     pub lacks_trace: Option<Mistake>,
     /// Whether missing files may be made.
     pub may_create: bool,
-    /// Whether nothing but the files is wanted.
+    /// Whether only the files are made, and nothing is run.
     pub create_only: bool,
 }
 
@@ -102,7 +103,7 @@ impl PlanBuilder<'_> {
     pub(super) fn facts(&self, spec: &Spec, rw: ReadWrite, job: &Job, index: usize) -> CloneFacts {
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         let options = &spec.options;
-        let flushes = options.fsync > 0 || replays_flushes(job);
+        let counts_flushes = options.fsync > 0 || replays_flushes(job);
         let style = Style::from_options(options);
         CloneFacts {
             case: self.prepared.plan.cases.len().saturating_sub(1),
@@ -130,10 +131,10 @@ impl PlanBuilder<'_> {
             program: engine::program(options, job, &spec.name),
             invalidate: options.invalidate,
             pre_read: options.pre_read,
-            flushes: [
-                flushes,
-                flushes || options.fdatasync > 0 || options.sync_file_range.is_some(),
-            ],
+            counts_flushes,
+            times_flushes: counts_flushes
+                || options.fdatasync > 0
+                || options.sync_file_range.is_some(),
             logs: LogRule::for_job(spec, job),
             priority: job.priority.io,
             is_asynchronous: is_asynchronous(job.engine, job.depth),

@@ -156,7 +156,7 @@ fn engine_help(name: &str) -> Result<String> {
     if own.is_empty() {
         return Ok(format!("IO engine {engine} has no options\n"));
     }
-    let options = own.iter().filter_map(|name| find_option(name));
+    let options = own.split_whitespace().filter_map(find_option);
     Ok(options.map(help_line).collect())
 }
 
