@@ -304,7 +304,7 @@ fn bounds(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The number behind an option; nothing where there is none, and 0 counts as none.
+/// The number behind an option; `None` where there is none, and 0 counts as none.
 fn some_number(option: &str, rest: &str) -> Result<Option<u32>, Mistake> {
     match rest {
         "" => Ok(None),

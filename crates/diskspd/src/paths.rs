@@ -48,7 +48,7 @@ pub fn here(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
     Err(Mistake::new(path, wrong))
 }
 
-/// The number of a template such as `*1`; nothing of another name.
+/// The number of a template such as `*1`; `None` for another name.
 ///
 /// # Errors
 /// What begins as a template, and is none.
@@ -83,7 +83,7 @@ fn joined(mapping: &Mapping, rest: &str) -> String {
     format!("{to}{rest}")
 }
 
-/// How a name of Windows could be mapped; nothing for one of Linux.
+/// How a name of Windows could be mapped; `None` for one of Linux.
 fn windows(path: &str) -> Option<String> {
     let mut characters = path.chars();
     let (first, second) = (characters.next()?, characters.next());

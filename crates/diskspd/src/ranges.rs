@@ -36,7 +36,7 @@ fn left(list: &[(u32, u64)]) -> u32 {
     100_u32.saturating_sub(list.iter().map(|(io, _)| io).sum())
 }
 
-/// `    90% of IO => [     0    -     10GiB)`; nothing for an end is the target's own.
+/// `    90% of IO => [     0    -     10GiB)`; `None` for an end is the target's own.
 fn range(io: u32, start: u64, end: Option<u64>) -> String {
     let start = match start {
         0 => "     0   ".to_owned(),

@@ -109,13 +109,13 @@ impl Tally {
         self.served.ios
     }
 
-    /// Mean and standard deviation in milliseconds; nothing without operations.
+    /// Mean and standard deviation in milliseconds; `None` without operations.
     pub fn moments_ms(&self) -> [Option<f64>; 2] {
         let moments = [self.served.mean_ms(), self.served.stddev_ms()];
         moments.map(|ms| (self.ios() > 0).then_some(ms))
     }
 
-    /// Milliseconds, for a share from 0 (the least) to 1 (the most); nothing without operations.
+    /// Milliseconds, for a share from 0 (the least) to 1 (the most); `None` without operations.
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
         let (least, most) = (self.served.min_ns, self.served.max_ns);
         // Less than one operation lies beyond it: it is the slowest one, whose time is known
@@ -172,7 +172,7 @@ pub(super) struct Outcome<'a> {
     pub processors: &'a [Processor],
 }
 
-/// The results by time span; nothing of one that was not reached.
+/// The results by time span; `None` for one that was not reached.
 pub(super) fn outcomes<'a>(
     record: &'a Record,
     profile: &'a Profile,
@@ -293,7 +293,7 @@ pub(super) fn average(processors: &[Processor]) -> Usage {
     }
 }
 
-/// Standard deviation of operations a second over the intervals; nothing without any.
+/// Standard deviation of operations a second over the intervals; `None` without any.
 pub(super) fn deviation(rates: &[Rate], ios: fn(&Rate) -> f64) -> Option<f64> {
     let number = rates.len() as f64;
     let mean = rates.iter().map(ios).sum::<f64>() / number;

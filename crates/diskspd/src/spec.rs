@@ -39,7 +39,7 @@ with_defaults! {
         pub warmup: u32 = 5,
         /// Seconds after.
         pub cooldown: u32 = 0,
-        /// Nothing: from the clock.
+        /// Seed of all random numbers; `None`: from the clock.
         pub seed: Option<u32> = Some(0),
         /// Threads for all targets together (`-F`); 0: each target has its own.
         pub thread_count: u32 = 0,
@@ -146,7 +146,7 @@ with_defaults! {
         pub map_flush: Option<MapFlush> = None,
         /// Per cent of the operations that are random.
         pub random_ratio: u32 = 0,
-        /// Alignment of random operations, stride of sequential ones; nothing: the block size.
+        /// Alignment of random operations, stride of sequential ones; `None`: the block size.
         pub align: Option<u64> = None,
         /// Threads share one sequence (`-si`).
         pub interlocked: bool = false,

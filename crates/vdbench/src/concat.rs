@@ -11,8 +11,8 @@ use super::run::{Run, Use};
 /// Operations in flight of a concatenation for which no others are requested.
 const THREADS: u32 = 8;
 
-/// Operations in flight of a workload on one device made of several; nothing of any other
-/// workload.
+/// Operations in flight of a workload whose storage definitions are concatenated into one device;
+/// `None` for any other workload.
 pub fn concatenated_threads(file: &ParameterFile, run: &Run, one: &Use) -> Option<u32> {
     let is_concatenated = file.general.concatenate && one.sds.len() > 1;
     is_concatenated.then(|| run.threads.or(one.wd.threads).unwrap_or(THREADS))

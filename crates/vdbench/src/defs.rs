@@ -312,7 +312,7 @@ with_defaults! {
     /// What a run definition sets for all runs that it makes.
     #[derive(Debug, Clone, PartialEq)]
     pub struct RunOptions {
-        /// Counted seconds; nothing: until all is done.
+        /// Counted seconds; `None`: until all is done.
         pub elapsed: Option<u64> = Some(30),
         /// Seconds of a line.
         pub interval: u64 = 1,

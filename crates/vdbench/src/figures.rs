@@ -42,7 +42,7 @@ pub struct Figures {
     pub read: Served,
     /// Writes.
     pub write: Served,
-    /// The machine; nothing where no processor did the work.
+    /// The machine; `None` where no processor did the work.
     pub cpu: Option<Cpu>,
 }
 

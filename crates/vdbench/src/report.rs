@@ -163,13 +163,13 @@ pub struct FlatRow {
     pub label: String,
     /// What was requested.
     pub reqrate: f64,
-    /// Nothing where storage definitions differ.
+    /// The threads that were requested; `None` where storage definitions differ.
     pub threads: Option<f64>,
-    /// GiB.
+    /// Size of all storage in GiB; `None` where it is not known.
     pub lunsize: Option<f64>,
     /// 1: none.
     pub compratio: f64,
-    /// Nothing where none was requested.
+    /// The duplicates that were requested; `None` where none were.
     pub dedupratio: Option<f64>,
 }
 
@@ -179,7 +179,7 @@ impl FlatRow {
         self.same(|wd| wd.seek.number()).filter(|seek| *seek >= 0.0)
     }
 
-    /// Nothing where workloads differ.
+    /// The value that all workloads of the run have; `None` where they differ.
     fn same(&self, value: fn(&Wd) -> f64) -> Option<f64> {
         let mut values = self.run.uses.iter().map(|one| value(&one.wd));
         let first = values.next()?;
@@ -230,7 +230,7 @@ pub struct SkewRow {
     pub name: String,
     /// What it did.
     pub figures: Figures,
-    /// The share that was requested, in per cent; nothing where it has a rate of its own.
+    /// The share that was requested, in per cent; `None` where it has a rate of its own.
     pub requested: Option<f64>,
 }
 
@@ -390,13 +390,14 @@ pub fn anchor(index: usize, clock: &str, banner: &str) -> String {
 pub struct CurvePoint {
     /// Name of the run.
     pub run: String,
-    /// What was requested; nothing of a maximum.
+    /// What was requested; `None` for a maximum.
     pub requested: Option<f64>,
     /// Operations a second that were done.
     pub rate: f64,
     /// Mean from submission to completion, in milliseconds.
     pub service_ms: f64,
-    /// Mean from the intended start to completion, in milliseconds; nothing where there is none.
+    /// Mean from the intended start to completion, in milliseconds; `None` without a rate to start
+    /// at.
     pub response_ms: Option<f64>,
 }
 

@@ -63,7 +63,7 @@ pub(super) enum Allowed {
 }
 
 impl Allowed {
-    /// For a hint or a table; nothing where the kind is enough.
+    /// For a hint or a table; `None` where the kind is enough.
     pub fn text(self) -> Option<String> {
         match self {
             Self::Text("") => None,

@@ -206,7 +206,7 @@ pub fn shown_table(fields: &[(&str, Option<String>)]) -> String {
     format!("{{ {} }}", given.join(", "))
 }
 
-/// `[1, 2]`; nothing of none.
+/// `[1, 2]`; `None` for an empty list.
 pub fn list<T>(values: &[T], shown: impl Fn(&T) -> String) -> Option<String> {
     let shown: Vec<String> = values.iter().map(shown).collect();
     (!shown.is_empty()).then(|| format!("[{}]", shown.join(", ")))

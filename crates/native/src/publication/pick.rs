@@ -110,7 +110,7 @@ impl Pick {
         }
     }
 
-    /// The cell; nothing where no case has these settings. The error names what is missing.
+    /// The cell; `None` where no case has these settings. The error names what is missing.
     pub fn cell(&self, known: &Known) -> Result<Option<Cell>, String> {
         let system = self.system.clone().ok_or("of which system? Set `system`")?;
         let figure = self.figure.ok_or("which figure? Set `figure`")?;
