@@ -122,7 +122,7 @@ fn requested(draft: Draft, targets: &[String], options: &[&String]) -> Result<Re
     if let Some(event) = draft.event {
         return Ok(Requested::Event(event));
     }
-    exclusive(options)?;
+    check_exclusive(options)?;
     if draft.xml.is_some() {
         return overrides(draft, targets, options).map(Requested::Xml);
     }
@@ -141,7 +141,7 @@ fn requested(draft: Draft, targets: &[String], options: &[&String]) -> Result<Re
 
 /// Checks the options as they were typed: which exclude each other, and which may be given once. A
 /// profile does not show it any more: there, the later one has simply replaced the earlier one.
-fn exclusive(options: &[&String]) -> Result<(), Mistake> {
+fn check_exclusive(options: &[&String]) -> Result<(), Mistake> {
     let random = named(options, &["-r"]);
     let percent = named(options, &["-rs"]);
     let sequential = named(options, &["-s", "-si"]);

@@ -110,7 +110,7 @@ type Paired = (Pair, Vec<Job>);
 
 impl Maker<'_> {
     fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
-        self.processors_are_there(span)?;
+        self.check_processors(span)?;
         let name = format!("timespan-{}", index + 1);
         let mut paths = Vec::new();
         for target in &span.targets {
@@ -141,7 +141,7 @@ impl Maker<'_> {
         Ok(Case::new(name, seed, jobs))
     }
 
-    fn processors_are_there(&self, span: &TimeSpan) -> Result<(), Mistake> {
+    fn check_processors(&self, span: &TimeSpan) -> Result<(), Mistake> {
         let there = &self.terms.processors;
         let mut requested = span.affinity.iter().map(|(_, cpu)| cpu);
         let missing = requested.find(|cpu| !there.contains(cpu));

@@ -149,7 +149,7 @@ pub fn profile_xml(profile: &Profile) -> String {
 }
 
 /// Refuses elements that no field reads: a misspelt one would be lost in silence.
-fn known(element: &Element, names: &[&str]) -> Result<(), Mistake> {
+fn refuse_unknown(element: &Element, names: &[&str]) -> Result<(), Mistake> {
     let mut children = element.children.iter();
     let Some(child) = children.find(|child| !names.contains(&&*child.name)) else {
         return Ok(());
@@ -166,7 +166,7 @@ fn read_fields<T>(to: &mut T, fields: &[Field<T>], element: &Element) -> Result<
         .flat_map(|field| field.names)
         .copied()
         .collect();
-    known(element, &names)?;
+    refuse_unknown(element, &names)?;
     fields
         .iter()
         .try_for_each(|field| (field.read)(to, element))
@@ -179,10 +179,10 @@ fn write_fields<T>(from: &T, fields: &[Field<T>], sheet: &mut Sheet) {
 fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     let names = IGNORED.map(|(name, _)| name);
     let own = ["ResultFormat", "TimeSpans"];
-    known(element, &[&names[..], &own[..]].concat())?;
+    refuse_unknown(element, &[&names[..], &own[..]].concat())?;
     let mut timespans = Vec::new();
     for spans in element.all("TimeSpans") {
-        known(spans, &["TimeSpan"])?;
+        refuse_unknown(spans, &["TimeSpan"])?;
         for one in spans.all("TimeSpan") {
             let mut span = TimeSpan::default();
             read_fields(&mut span, TIME_SPAN, one)?;
@@ -285,11 +285,11 @@ fn write_affinity(span: &TimeSpan, sheet: &mut Sheet) {
 
 fn read_targets(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
     for targets in element.all("Targets") {
-        known(targets, &["Target"])?;
+        refuse_unknown(targets, &["Target"])?;
         for one in targets.all("Target") {
             let mut target = Target::default();
             read_fields(&mut target, TARGET, one)?;
-            limits(&target)?;
+            check_limits(&target)?;
             span.random_write_data |= is_fresh(one);
             span.targets.push(target);
         }
@@ -306,7 +306,7 @@ fn write_targets(span: &TimeSpan, sheet: &mut Sheet) {
 }
 
 /// Limits that a command line has, too.
-fn limits(target: &Target) -> Result<(), Mistake> {
+fn check_limits(target: &Target) -> Result<(), Mistake> {
     for (name, value, least, most) in [
         ("WriteRatio", target.write_ratio, 0, 100),
         ("RandomRatio", target.random_ratio, 0, 100),
@@ -518,9 +518,9 @@ fn write_throughput(target: &Target, sheet: &mut Sheet) {
 
 fn read_threads(target: &mut Target, element: &Element) -> Result<(), Mistake> {
     for list in element.all("ThreadTargets") {
-        known(list, &["ThreadTarget"])?;
+        refuse_unknown(list, &["ThreadTarget"])?;
         for one in list.all("ThreadTarget") {
-            known(one, &["Thread", "Weight"])?;
+            refuse_unknown(one, &["Thread", "Weight"])?;
             let thread = one.number("Thread")?;
             let weight = one.number("Weight")?.unwrap_or(0);
             target.threads_of_pool.push((

@@ -114,14 +114,14 @@ pub fn validate(profile: &Profile) -> Result<(), Mistake> {
             if let Some((about, _, why)) = broken {
                 return Err(Mistake::new(*about, *why));
             }
-            stretches(target)?;
+            check_stretches(target)?;
         }
     }
     Ok(())
 }
 
 /// The ranges of `-rd` and the buffer of `-Z` hold blocks.
-fn stretches(target: &Target) -> Result<(), Mistake> {
+fn check_stretches(target: &Target) -> Result<(), Mistake> {
     if let Some(distribution) = &target.distribution {
         distribution::check(distribution, target.block)?;
     }

@@ -182,13 +182,13 @@ const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("warnings-fatal", Nothing, "", "Ignored: what fio warns of is an error or a note here", |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
     ("max-jobs", Always, "N", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
     ("terse-version", Always, "N", "2 to 5 (default 3)", |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
-    ("server", Perhaps, "ARGS", "Refused: --client needs no server, and `blocklab fleet run` measures many hosts", distribute),
-    ("daemonize", Always, "FILE", "Refused, see --server", distribute),
+    ("server", Perhaps, "ARGS", "Refused: --client needs no server, and `blocklab fleet run` measures many hosts", refuse_distribution),
+    ("daemonize", Always, "FILE", "Refused, see --server", refuse_distribution),
     ("client", Always, "HOST", "Run the jobs that follow on this host, started there by mpirun; or on all hosts that a file names", |own, _, value| { own.clients.push(value); Ok(()) }),
-    ("remote-config", Always, "FILE", "Refused, see --server", distribute),
+    ("remote-config", Always, "FILE", "Refused, see --server", refuse_distribution),
     ("cpuclock-test", Nothing, "", "Tell which clock measures; nothing is tested", |own, _, _| put(&mut own.clock_test, true)),
-    ("crctest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
-    ("memcpytest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
+    ("crctest", Perhaps, "TYPE", "Refused: it measures the processor", refuse_processor_test),
+    ("memcpytest", Perhaps, "TYPE", "Refused: it measures the processor", refuse_processor_test),
     ("profile", Always, "NAME", "Refused: write its jobs out in a job file", |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
     ("idle-prof", Always, "WHOSE", "system or percpu: report how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
     ("status-interval", Always, "T", "Print the results so far every T seconds", |own, _, value| put(&mut own.status_interval, nonzero(time(&value, Clock::Seconds)?))),
@@ -196,7 +196,7 @@ const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("trigger-file", Always, "FILE", "End all jobs when this file appears, and remove it", |own, _, value| put(&mut own.trigger_file, Some(value))),
     ("trigger-timeout", Always, "T", "End all jobs after this time", |own, _, value| put(&mut own.trigger_timeout, nonzero(time(&value, Clock::Seconds)?))),
     ("trigger", Always, "COMMAND", "Run this when one of the two has ended the jobs and their state files are left", |own, _, value| put(&mut own.trigger, Some(value))),
-    ("trigger-remote", Always, "COMMAND", "Refused, see --server", distribute),
+    ("trigger-remote", Always, "COMMAND", "Refused, see --server", refuse_distribution),
     ("aux-path", Always, "DIR", "Where state files of verify lie", |own, _, value| put(&mut own.aux_path, Some(value))),
 ];
 
@@ -217,7 +217,7 @@ fn refuse(_: &mut General, name: &str, _: String) -> Result<(), String> {
     Err(format!("--{name} is not supported"))
 }
 
-fn distribute(_: &mut General, name: &str, _: String) -> Result<(), String> {
+fn refuse_distribution(_: &mut General, name: &str, _: String) -> Result<(), String> {
     Err(format!(
         "--{name}: blocklab listens on no network, so it is no server of fio. Many hosts at once need \
          none: `blocklab fio --client=HOST --client=HOST job.fio` starts the jobs there by mpirun, and \
@@ -225,7 +225,7 @@ fn distribute(_: &mut General, name: &str, _: String) -> Result<(), String> {
     ))
 }
 
-fn test_processor(_: &mut General, name: &str, _: String) -> Result<(), String> {
+fn refuse_processor_test(_: &mut General, name: &str, _: String) -> Result<(), String> {
     Err(format!(
         "--{name} is not supported: it measures the processor, not storage"
     ))

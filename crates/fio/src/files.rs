@@ -64,7 +64,7 @@ impl Files {
         Some(self.list[*at].length.0)
     }
 
-    /// Several jobs may share a file: the longest wish and the most thorough layout hold.
+    /// Adds a file. Several jobs may share it: then the largest length and the most thorough layout hold.
     pub(super) fn add(&mut self, file: Planned) {
         let Some(at) = self.index.get(&file.path) else {
             self.index.insert(file.path.clone(), self.list.len());

@@ -87,8 +87,8 @@ fn zones_to_bytes(options: &mut Options) {
 
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     for setting in in_order(settings) {
-        belongs(spec, settings, setting)?;
-        one(spec, setting)?;
+        check_engine_option(spec, settings, setting)?;
+        add_setting(spec, setting)?;
         // The stonewall between two files is on the line of the section itself, and is not reported.
         if setting.at.file.is_some() && setting.at == spec.at {
             continue;
@@ -102,7 +102,11 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
 
 /// Refuses an option of some engines where the job has another: one that stands in the same section
 /// of a file, wherever there, or before it.
-fn belongs(spec: &Spec, settings: &[Setting], setting: &Setting) -> Result<(), Mistake> {
+fn check_engine_option(
+    spec: &Spec,
+    settings: &[Setting],
+    setting: &Setting,
+) -> Result<(), Mistake> {
     if !priority::OF_OPERATIONS.contains(&&*setting.key) {
         return Ok(());
     }
@@ -139,7 +143,7 @@ fn in_order(settings: &[Setting]) -> Vec<&Setting> {
     ordered
 }
 
-fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
+fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     let Setting { key, value, at } = setting;
     let text = value.as_deref().unwrap_or_default();
     let Some(option) = find(key) else {

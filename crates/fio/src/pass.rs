@@ -182,9 +182,9 @@ impl<'a> Pass<'a> {
             return size / piece * piece * files;
         }
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
-            return self.of_several_sizes(size) * files;
+            return self.whole_with_several_sizes(size) * files;
         }
-        let found = self.until_the_end(size, block);
+        let found = self.blocks_until_the_end(size, block);
         if found.is_none() && self.comes_back() {
             // The bytes end it, in whichever file.
             return (size * files).div_ceil(block).max(1) * block;
@@ -195,7 +195,7 @@ impl<'a> Pass<'a> {
     /// What a pass moves of a file of this many bytes, in blocks of several sizes. They are multiples of
     /// the smallest, and what is left of the file holds none; where they are not, the pass is over
     /// when less than the smallest is left.
-    fn of_several_sizes(&self, size: u64) -> u64 {
+    fn whole_with_several_sizes(&self, size: u64) -> u64 {
         let smallest = self.smallest();
         if !self.options.bs_unaligned {
             size / smallest * smallest
@@ -209,20 +209,20 @@ impl<'a> Pass<'a> {
     /// The smallest block of the directions that occur.
     fn smallest(&self) -> u64 {
         let sizes = &self.job.sizes;
-        let bytes_per_target = [
+        let directions = [
             (self.rw.reads, &sizes.read),
             (self.rw.writes, &sizes.write),
             (self.rw.trims, &sizes.trim),
         ];
-        let occurring = bytes_per_target.iter().filter(|(occurs, _)| *occurs);
+        let occurring = directions.iter().filter(|(occurs, _)| *occurs);
         let smallest = occurring.map(|(_, mix)| mix.smallest().0).min();
         smallest.unwrap_or(1).max(1)
     }
 
-    /// Blocks of one direction with gaps between them, where they meet the end of a file: one of
-    /// them would reach beyond it, or ends there. A gap that reaches beyond leads to the beginning
-    /// again.
-    fn until_the_end(&self, size: u64, block: u64) -> Option<u64> {
+    /// How many blocks of one direction, with gaps between them, a pass over a file has: it is over when
+    /// the next block would begin at the end or reach beyond it. `None` for other patterns, and where
+    /// a gap reaches beyond the end: it leads to the beginning again.
+    fn blocks_until_the_end(&self, size: u64, block: u64) -> Option<u64> {
         let rw = self.rw;
         if rw.random || rw.gap <= 0 || (rw.reads && rw.writes) {
             return None;

@@ -88,7 +88,7 @@ pub(super) fn mix(options: &Options, rw: ReadWrite) -> Mix {
 pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let options = &spec.options;
     let fixed = match given_by_order(options) {
-        Some(given) => [given[usize::from(of_random(spec)?)]; 3],
+        Some(given) => [given[usize::from(takes_second_size(spec)?)]; 3],
         None => options.bs,
     };
     if spec.gives_no_block() {
@@ -147,8 +147,11 @@ fn occurring(sizes: &BlockSizes, rw: ReadWrite) -> impl Iterator<Item = &SizeMix
     occurring.map(|(_, mix)| mix)
 }
 
-/// Whether `bs_is_seq_rand` means the second size.
-fn of_random(spec: &Spec) -> Result<bool, Mistake> {
+/// Whether a job with `bs_is_seq_rand` uses the second size, that of random operations.
+///
+/// # Errors
+/// A mix of sequential and random operations, which would need both.
+fn takes_second_size(spec: &Spec) -> Result<bool, Mistake> {
     let is_random = read_write(spec)?.random;
     match (is_random, percent_random(&spec.options.percentage_random)) {
         (true, Ok(percent)) if percent < 100 => {

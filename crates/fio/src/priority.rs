@@ -88,7 +88,7 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
         }
         let text = sizes
             .as_deref()
-            .map_or("", |text| of_direction(text, index));
+            .map_or("", |text| direction_part(text, index));
         let of_sizes = by_size(text, options.scale(), direction, otherwise[index]);
         shares.extend(of_sizes.map_err(|why| spec.mistake("cmdprio_bssplit", why))?);
     }
@@ -96,7 +96,7 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
 }
 
 /// The part of a list with commas that is for this direction; a single part is for all.
-fn of_direction(text: &str, index: usize) -> &str {
+fn direction_part(text: &str, index: usize) -> &str {
     if text.contains(',') {
         text.split(',').nth(index).unwrap_or_default()
     } else {
@@ -108,7 +108,7 @@ fn of_direction(text: &str, index: usize) -> &str {
 fn by_direction(text: &str, (low, high): (i64, i64)) -> Result<[Option<i64>; 2], String> {
     let mut values = [None; 2];
     for (index, value) in values.iter_mut().enumerate() {
-        let part = of_direction(text, index).trim();
+        let part = direction_part(text, index).trim();
         if part.is_empty() {
             continue;
         }

@@ -65,6 +65,13 @@ const TITLES: [(&str, Part); 5] = [
     ("Write IO", Part::Direction(1)),
 ];
 
+/// A command line of DiskSpd whose results were appended to the file.
+struct Command {
+    line: String,
+    /// Index of its first time span.
+    first_span: usize,
+}
+
 #[derive(Default)]
 struct Reading {
     found: Found,
@@ -75,8 +82,7 @@ struct Reading {
     title: String,
     /// Time spans that earlier runs of the same file requested.
     before: usize,
-    /// Command lines, and how many time spans came before each.
-    commands: Vec<(usize, String)>,
+    commands: Vec<Command>,
 }
 
 pub(super) fn read(text: &str) -> Result<Found, Mistake> {
@@ -84,7 +90,7 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     reading.found.tool = "DiskSpd 2.0".to_owned();
     let mut part = Part::Before;
     for (index, line) in text.lines().enumerate() {
-        let next = reading.line(line.trim_end(), part);
+        let next = reading.read_line(line.trim_end(), part);
         part = next.map_err(|message| not_a_result_at(index + 1, message))?;
         if !line.trim().is_empty() {
             line.trim().clone_into(&mut reading.title);
@@ -94,12 +100,15 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
 }
 
 impl Reading {
-    fn line(&mut self, line: &str, part: Part) -> Result<Part, String> {
+    fn read_line(&mut self, line: &str, part: Part) -> Result<Part, String> {
         let trimmed = line.trim();
         if let Some(rest) = after(line, "Command Line:") {
             // Only 2.1 and later print it.
             self.found.tool = "DiskSpd 2.2".to_owned();
-            self.commands.push((self.outcomes.len(), rest.to_owned()));
+            self.commands.push(Command {
+                line: rest.to_owned(),
+                first_span: self.outcomes.len(),
+            });
             self.before = self.requested.len();
             return Ok(Part::Before);
         }
@@ -129,17 +138,17 @@ impl Reading {
             return Ok(Part::Percentiles);
         }
         match part {
-            Part::Before => self.system(trimmed),
-            Part::Parameters => self.parameter(trimmed)?,
-            Part::Results => self.result(trimmed)?,
+            Part::Before => self.read_system(trimmed),
+            Part::Parameters => self.read_parameter(trimmed)?,
+            Part::Results => self.read_result(trimmed)?,
             Part::Total => {}
             Part::Direction(direction) => self.row(trimmed, direction)?,
-            Part::Percentiles => self.percentile(trimmed)?,
+            Part::Percentiles => self.read_percentile(trimmed)?,
         }
         Ok(part)
     }
 
-    fn system(&mut self, line: &str) {
+    fn read_system(&mut self, line: &str) {
         if let Some(rest) = after(line, "start time:") {
             self.found.started_at = moment(rest);
         }
@@ -148,7 +157,7 @@ impl Reading {
         }
     }
 
-    fn parameter(&mut self, line: &str) -> Result<(), String> {
+    fn read_parameter(&mut self, line: &str) -> Result<(), String> {
         if line.starts_with("timespan:") {
             self.requested.push(Vec::new());
             return Ok(());
@@ -168,7 +177,7 @@ impl Reading {
         }
     }
 
-    fn result(&mut self, line: &str) -> Result<(), String> {
+    fn read_result(&mut self, line: &str) -> Result<(), String> {
         let Some(outcome) = self.outcomes.last_mut() else {
             return Ok(());
         };
@@ -263,7 +272,7 @@ impl Reading {
         }
     }
 
-    fn percentile(&mut self, line: &str) -> Result<(), String> {
+    fn read_percentile(&mut self, line: &str) -> Result<(), String> {
         let outcome = self.outcomes.last_mut();
         let Some(table) = outcome.and_then(|outcome| outcome.tables.last_mut()) else {
             return Ok(());
@@ -291,12 +300,12 @@ impl Reading {
                 return Err(not_a_result(message));
             }
             let mut commands = self.commands.iter().rev();
-            let command = commands.find(|(before, _)| *before <= index);
+            let command = commands.find(|command| command.first_span <= index);
             let requested = self
                 .requested
                 .get(outcome.requested)
                 .cloned()
-                .or_else(|| command.map(|(_, line)| typed(line)))
+                .or_else(|| command.map(|command| targets_of(&command.line)))
                 .unwrap_or_default();
             let jobs = outcome.jobs(&requested, &mut self.found);
             self.found.cases.push(Case {
@@ -310,15 +319,15 @@ impl Reading {
         Ok(self.found)
     }
 
-    /// Names each run of a file to which several were appended.
+    /// Sets the command line of the run, or adds one note for each of several runs in the file.
     fn note_commands(&mut self) {
         match &self.commands[..] {
             [] => {}
-            [(_, only)] => self.found.command.clone_from(only),
+            [only] => self.found.command.clone_from(&only.line),
             all => {
                 self.found.command = format!("{} runs in one text", all.len());
-                for (before, line) in all {
-                    let run = format!("timespan-{}: {line}", before + 1);
+                for Command { line, first_span } in all {
+                    let run = format!("timespan-{}: {line}", first_span + 1);
                     self.found.notes.push(run);
                 }
             }
@@ -328,7 +337,7 @@ impl Reading {
 
 /// The targets of a command line, where the text has no `Input parameters:`; none where it is not
 /// understood.
-fn typed(line: &str) -> Vec<Target> {
+fn targets_of(line: &str) -> Vec<Target> {
     let words: Vec<String> = words(line).into_iter().skip(1).collect();
     match diskspd::parse(&words).map(|parsed| parsed.requested) {
         Ok(Requested::Load(profile)) => {

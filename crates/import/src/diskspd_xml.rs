@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     loop {
         let end = rest.find(END).map_or(rest.len(), |at| at + END.len());
         let (one, more) = rest.split_at(end);
-        results(one, &mut found)?;
+        read_results(one, &mut found)?;
         match begins(more) {
             Some(start) if !more.trim().is_empty() => rest = &more[start..],
             _ => return Ok(found),
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     }
 }
 
-fn results(text: &str, found: &mut Found) -> Result<(), Mistake> {
+fn read_results(text: &str, found: &mut Found) -> Result<(), Mistake> {
     let root = document(text).map_err(|mistake| not_a_result(mistake.to_string()))?;
     if root.name != "Results" {
         return Err(not_a_result(format!(

@@ -3,7 +3,7 @@
 mod json;
 #[cfg(test)]
 pub(crate) mod json_tests;
-mod log;
+pub(crate) mod log;
 #[cfg(test)]
 pub(crate) mod log_tests;
 mod request;
@@ -20,11 +20,6 @@ use super::{Source, named, not_a_result};
 use blocklab_syntax::Mistake;
 
 type Reader = fn(&str) -> Result<Vec<Found>, Mistake>;
-
-/// The paths of logs that are of one run, as indices; all others alone.
-pub(super) fn logs_of_a_run(paths: &[&str]) -> Vec<Vec<usize>> {
-    log::together(paths)
-}
 
 /// Results, each for itself; but logs together are one.
 pub(super) fn read(sources: &[Source]) -> Result<Vec<Found>, Mistake> {
@@ -81,7 +76,7 @@ fn jobs(runs: &[Found]) -> usize {
 }
 
 /// A group of one job is called as its job, where that is unique.
-fn names(cases: &mut [Case]) {
+fn name_single_job_cases(cases: &mut [Case]) {
     for at in 0..cases.len() {
         let [job] = &cases[at].jobs[..] else { continue };
         let name = job.name.clone();
@@ -92,7 +87,7 @@ fn names(cases: &mut [Case]) {
 }
 
 /// Old versions print whole operations a second, and times are whole milliseconds.
-fn agree(what: [&str; 3], rate: f64, amount: f64, seconds: f64) -> Result<(), String> {
+fn check_agreement(what: [&str; 3], rate: f64, amount: f64, seconds: f64) -> Result<(), String> {
     let worked_out = amount / seconds;
     let tolerance = worked_out * (0.01 + 1.5e-3 / seconds) + 1.0;
     if (rate - worked_out).abs() <= tolerance {

@@ -99,7 +99,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<Source, Mistake> {
 /// and job of a run. Each of the others is a result by itself.
 pub fn together(tool: Tool, paths: &[&str]) -> Vec<Vec<usize>> {
     match tool {
-        Tool::Fio => fio::logs_of_a_run(paths),
+        Tool::Fio => fio::log::together(paths),
         Tool::DiskSpd | Tool::Cdm | Tool::Vdbench => (0..paths.len()).map(|at| vec![at]).collect(),
     }
 }

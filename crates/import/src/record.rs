@@ -112,7 +112,7 @@ impl Found {
         }
         for case in &self.cases {
             for job in &case.jobs {
-                sane(job).map_err(|message| {
+                check_job(job).map_err(|message| {
                     not_a_result(format!("{}, {}: {message}", case.name, job.name))
                 })?;
             }
@@ -179,7 +179,7 @@ fn facts((path, bytes): (String, u64)) -> TargetFacts {
     }
 }
 
-fn sane(job: &Job) -> Result<(), String> {
+fn check_job(job: &Job) -> Result<(), String> {
     if !(job.seconds > 0.0 && job.seconds <= LONGEST_SECONDS) {
         return Err(format!("a measured time of {} s cannot be", job.seconds));
     }

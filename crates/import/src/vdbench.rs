@@ -25,12 +25,12 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, Mistake> {
         tool: "Vdbench".to_owned(),
         ..Found::default()
     };
-    let first = rows(flat.unwrap_or_default(), &mut found)?;
+    let first = read_rows(flat.unwrap_or_default(), &mut found)?;
     let histogram = starts(histogram.unwrap_or_default());
-    histograms(&histogram, &mut found);
+    add_histograms(&histogram, &mut found);
     // The summary comes first: it announces runs that the histogram has no figures of, too.
     name_runs(&[starts(summary), histogram], &mut found);
-    date(summary, first, &mut found);
+    set_date(summary, first, &mut found);
     if !knows_shapes(&found) {
         found.note("without its histogram.html no percentiles are known");
     }
@@ -75,7 +75,7 @@ impl Row<'_> {
     }
 }
 
-fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
+fn read_rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
     let mut first: Option<First> = None;
     let mut columns: Rc<[&str]> = Rc::new([]);
     let mut pending: Vec<Row<'_>> = Vec::new();
@@ -136,7 +136,7 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
 }
 
 /// When it all began: by `summary.html`, in UTC too since 5.04.07, or else by the first interval.
-fn date(summary: &str, first: First, found: &mut Found) {
+fn set_date(summary: &str, first: First, found: &mut Found) {
     let mut lines = summary.lines();
     let created = lines.find_map(|line| Some(line.split_once(", created ")?.1));
     let in_utc = created.and_then(|created| created.split_once('(')?.1.split_once(')'));
@@ -443,7 +443,7 @@ fn by_name(cases: &[Case]) -> Vec<(String, Vec<usize>)> {
     names
 }
 
-fn histograms(starts: &[Start], found: &mut Found) {
+fn add_histograms(starts: &[Start], found: &mut Found) {
     let mut more = false;
     for (name, places) in by_name(&found.cases) {
         let Some(own) = matched(starts, &name, places.len()) else {

@@ -59,14 +59,12 @@ pub struct Measurement {
 /// # Errors
 /// A name that Kubernetes would refuse.
 pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
-    check("--name", &measurement.name, 52, false)?;
-    for (option, name) in [
-        ("--namespace", &measurement.namespace),
-        ("--storage-class", &measurement.storage_class),
-    ] {
-        if let Some(name) = name {
-            check(option, name, 253, option == "--storage-class")?;
-        }
+    check_name("--name", &measurement.name, 52, "-")?;
+    if let Some(namespace) = &measurement.namespace {
+        check_name("--namespace", namespace, 253, "-")?;
+    }
+    if let Some(class) = &measurement.storage_class {
+        check_name("--storage-class", class, 253, "-.")?;
     }
     if measurement.as_root && !measurement.block {
         return Err(Mistake(
@@ -93,15 +91,16 @@ impl Measurement {
     }
 }
 
-/// Checks a name by RFC 1123, which Kubernetes follows.
-fn check(option: &str, name: &str, longest: usize, dots: bool) -> Result<(), Mistake> {
+/// Checks a name by RFC 1123, which Kubernetes follows. `inside`: the characters that it may have besides
+/// letters and digits, except at its ends.
+fn check_name(option: &str, name: &str, longest: usize, inside: &str) -> Result<(), Mistake> {
     let fits = !name.is_empty()
         && name.len() <= longest
         && name.starts_with(is_lower_or_digit)
         && name.ends_with(is_lower_or_digit)
         && name
             .chars()
-            .all(|c| is_lower_or_digit(c) || c == '-' || (dots && c == '.'));
+            .all(|c| is_lower_or_digit(c) || inside.contains(c));
     if fits {
         Ok(())
     } else {
@@ -139,7 +138,7 @@ fn comments(measurement: &Measurement) -> String {
         );
         [
             vec![opening, String::new(), wait],
-            of_each(measurement, &space),
+            for_each_pod(measurement, &space),
         ]
         .concat()
     } else {
@@ -174,7 +173,7 @@ fn comments(measurement: &Measurement) -> String {
 }
 
 /// How the runs of all pods are read and merged, and how they begin together.
-fn of_each(measurement: &Measurement, space: &str) -> Vec<String> {
+fn for_each_pod(measurement: &Measurement, space: &str) -> Vec<String> {
     let Measurement { name, hosts, .. } = measurement;
     let last = hosts - 1;
     let pod =

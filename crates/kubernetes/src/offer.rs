@@ -74,7 +74,7 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
             Provisioner::names()
         )));
     };
-    let parameters = Parameters::of_class(&class)?;
+    let parameters = Parameters::new(&class)?;
     let kind = parameters
         .text(provisioner.text("kind"))
         .unwrap_or(provisioner.text("usual"));
@@ -109,8 +109,9 @@ struct Parameters<'c> {
 }
 
 impl<'c> Parameters<'c> {
-    /// All are texts in Kubernetes: passing over a number would promise less than the class does.
-    fn of_class(class: &'c Value) -> Result<Self, Mistake> {
+    /// The parameters of a class, which in Kubernetes are all texts. A number is refused: passing over it
+    /// would promise less than the class does.
+    fn new(class: &'c Value) -> Result<Self, Mistake> {
         let mut parameters = class["parameters"].as_object().into_iter().flatten();
         if let Some((key, value)) = parameters.find(|(_, value)| !value.is_string()) {
             return Err(Mistake(format!(

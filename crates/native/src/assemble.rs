@@ -40,7 +40,7 @@ pub(super) fn assemble<'a>(
         fates.push((entry.clone(), Fate::Used));
         used.push(entry);
     }
-    complete(&job, &used)?;
+    check_complete(&job, &used)?;
     settle_end(&mut job, &used)?;
     job.check().map_err(|invalid| {
         let culprit = find(&used, invalid.field);
@@ -97,7 +97,7 @@ fn shown(job: &Job, name: &str) -> Option<String> {
 }
 
 /// A choice that needs a detail must come with it.
-fn complete(job: &Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
+fn check_complete(job: &Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
     for key in keys::job_keys() {
         let Need::Completes(governor, value) = key.need else {
             continue;

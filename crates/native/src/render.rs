@@ -9,8 +9,8 @@ use super::keys::{self, CASE, Key, STUDY, Study, job_keys, quoted};
 use super::left_out::{differences, in_words, json};
 use super::parse;
 
-/// Writes a plan in the native format. What all jobs have in common stands in `[defaults]`,
-/// spelled out even where it is a default of this version; the rest stands with its case. Sweeps
+/// Writes a plan in the native format. What all jobs have in common is in `[defaults]`,
+/// spelled out even where it is a default of this version; the rest is with its case. Sweeps
 /// are written as the cases that they made. What the format has no key for is named in comments
 /// above all.
 ///

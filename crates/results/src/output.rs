@@ -113,7 +113,7 @@ fn is_pipe(path: &Path) -> bool {
 fn open(path: &Path, over: Over) -> io::Result<(File, bool)> {
     match File::create_new(path) {
         Ok(file) => {
-            not_in_dev(&file)?;
+            refuse_in_dev(&file)?;
             Ok((file, true))
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((reopen(path, over)?, false)),
@@ -135,7 +135,7 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
                 .create(true)
                 .truncate(false)
                 .open(path)?;
-            not_in_dev(&file)?;
+            refuse_in_dev(&file)?;
             // Another program may have created it in between, so it is checked like any other.
             return check_replaceable(&file.metadata()?, None, over).map(|()| file);
         }
@@ -148,7 +148,7 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
 
 /// Refuses and removes a new file in `/dev`. The user meant a disk that is not there; and the file
 /// would fill memory, because `/dev` is a file system in memory.
-fn not_in_dev(file: &File) -> io::Result<()> {
+fn refuse_in_dev(file: &File) -> io::Result<()> {
     let [dev, root] =
         ["/dev", "/"].map(|path| fs::metadata(path).ok().map(|metadata| metadata.dev()));
     let metadata = file.metadata()?;

@@ -129,7 +129,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     own.add_from_environment(env::var(DESTROY_DATA_VARIABLE).ok().as_deref())?;
     let command = dialect::parse_command(&own.rest)?;
     let general = &command.general;
-    if let Some(text) = told(general)? {
+    if let Some(text) = answer_without_run(general)? {
         terminal::print(text)?;
         return Ok(status::DONE);
     }
@@ -191,8 +191,9 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     )
 }
 
-/// What a command line is answered with that asks for no run: help, or how fast the processor idles.
-fn told(general: &General) -> Result<Option<String>> {
+/// The answer to a command line that requests no run: help, or the calibration of `--idle-prof`; `None`
+/// for any other.
+fn answer_without_run(general: &General) -> Result<Option<String>> {
     if let Some(text) = help::requested(general)? {
         return Ok(Some(text));
     }

@@ -70,7 +70,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
         read_input(path, LARGEST_SCRIPT).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let mut file = dialect::parse(&command, &read, &machine::is_here)?;
-    restart(&mut file, &command)?;
+    leave_out_earlier_runs(&mut file, &command)?;
     file.notes.extend(ignored(&command));
     keeping::try_out(store, own.no_save || command.simulate)?;
     let folder = Folder::make(command.output.as_deref().unwrap_or("output"))?;
@@ -118,7 +118,7 @@ fn print_usage() -> Result<u8> {
 }
 
 /// `-r RD`: leaves out the runs before the one of this name.
-fn restart(file: &mut ParameterFile, command: &Command) -> Result<()> {
+fn leave_out_earlier_runs(file: &mut ParameterFile, command: &Command) -> Result<()> {
     let Some(name) = &command.restart else {
         return Ok(());
     };
@@ -239,7 +239,7 @@ fn measure(
         prepared = prepare(&file, &inputs)?;
     };
     commands::run(&file.general.endcmd, folder)?;
-    completed(folder, code)?;
+    write_completed(folder, code)?;
     Ok(code)
 }
 
@@ -254,7 +254,7 @@ fn is_repeated(repeat: Option<Repeat>, rounds: u64, begun: Instant) -> bool {
 }
 
 /// Writes and prints the last lines of a command.
-fn completed(folder: &Folder, code: u8) -> Result<()> {
+fn write_completed(folder: &Folder, code: u8) -> Result<()> {
     folder.status("Shutting down slaves", None)?;
     folder.status("Vdbench complete", None)?;
     if code != status::DONE {

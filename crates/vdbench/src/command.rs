@@ -136,7 +136,7 @@ pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
         command.extra = Some(extra(behind)?);
     }
     if let Some(first) = own.first() {
-        tool(first)?;
+        refuse_other_programs(first)?;
     }
     command.scanned = joined(own);
     let mut files_go_on = false;
@@ -164,7 +164,7 @@ fn refused<T>(word: &str, message: impl Into<String>) -> Result<T, Mistake> {
 }
 
 /// The original's other programs.
-fn tool(word: &str) -> Result<(), Mistake> {
+fn refuse_other_programs(word: &str) -> Result<(), Mistake> {
     let instead = match word {
         "compare" => "`blocklab compare RUN RUN` compares two runs",
         "parse" | "parseflat" => "`blocklab export RUN` gives figures to other programs",

@@ -48,8 +48,9 @@ pub(super) fn check(file: &ParameterFile, validates: bool, one: &Use) -> Result<
     }
 }
 
-/// The jobs of a workload on each of its storage definitions share their operations in flight, and
-/// each does as large a part of the operations as its storage is of the whole.
+/// Lets the jobs of a workload on each of its storage definitions share their operations in flight. Each
+/// does as large a part of the operations as its storage is of the whole. `group` numbers the jobs
+/// that keep these shares; each workload has its own.
 pub(super) fn concatenate(
     jobs: &mut [Job],
     planned_jobs: &mut [PlannedJob],

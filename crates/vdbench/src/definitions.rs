@@ -247,7 +247,7 @@ impl Hosts<'_> {
     }
 
     /// `system=ADDRESS` of the definition that began last.
-    pub(super) fn system(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
+    pub(super) fn set_address(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let address = arg.names()?.swap_remove(0);
         match self.defined.last_mut() {
             Some((_, own)) if !self.is_default => *own = Some(address),

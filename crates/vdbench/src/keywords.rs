@@ -129,7 +129,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "unix2windows" "paths for Windows" Ignored("Linux has others")
     General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate = arg.names()?
     Host "hd" "a name for a host, or default" Mostly("one that is this machine runs here; several, and others, are started by mpirun") => all.hosts.begin(arg)?
-    Host "system" "its address" Documented => all.hosts.system(arg)?
+    Host "system" "its address" Documented => all.hosts.set_address(arg)?
     Host "vdbench" "where the original lies there" Ignored("blocklab-rank is wanted there, at the same path as here")
     Host "shell" "how it is reached" Ignored("mpirun reaches hosts by ssh, or by what OMPI_MCA_plm_rsh_agent names")
     Host "user" "who reaches it" Ignored("mpirun takes the user of the launcher, or of ssh's own configuration")
@@ -195,7 +195,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "maxdata" "end after this many bytes, below 100 this many times the size" Nearly("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
     Run "maxdataread" "maxdata, of reads" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.read = Some(arg.above_zero()?)
     Run "maxdatawritten" "maxdata, of writes" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.written = Some(arg.above_zero()?)
-    Run "distribution" "exponential, uniform, deterministic, variable, spike" Mostly("variable and spike take turns through the rates") => arg.distribution(all.rds.current())?
+    Run "distribution" "exponential, uniform, deterministic, variable, spike" Mostly("variable and spike take turns through the rates") => arg.set_distribution(all.rds.current())?
     Run "openflags" "as of sd" Mostly("fsync at the end has no effect; numbers are refused") => all.rds.current().options.openflags = Some(arg.openflags()?)
     Run "replay" "traces" Refused("they are not run")
     Run "startcmd" "a shell command before it" Mostly("as in general") => all.rds.current().options.startcmd = arg.words()?

@@ -48,13 +48,13 @@ impl<'a> Lines<'a> {
             found: Vec::new(),
         };
         for file in files {
-            lines.file(file, &Place::default())?;
+            lines.read_file(file, &Place::default())?;
         }
-        lines.all_used()?;
+        lines.check_all_used()?;
         Ok(lines.found)
     }
 
-    fn file(&mut self, name: &str, from: &Place) -> Result<(), Mistake> {
+    fn read_file(&mut self, name: &str, from: &Place) -> Result<(), Mistake> {
         if self.open.iter().any(|open| open == name) {
             let chain = self.open.join(" includes ");
             let message = format!("{chain} includes {name} again: the circle has no end");
@@ -70,7 +70,7 @@ impl<'a> Lines<'a> {
                 file: Some(name.into()),
                 line: number + 1,
             };
-            if !self.line(text, &place)? {
+            if !self.read_line(text, &place)? {
                 break;
             }
         }
@@ -79,7 +79,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether reading of this file goes on.
-    fn line(&mut self, text: &str, place: &Place) -> Result<bool, Mistake> {
+    fn read_line(&mut self, text: &str, place: &Place) -> Result<bool, Mistake> {
         let text = text.trim();
         if text.starts_with("eof") {
             return Ok(false);
@@ -87,7 +87,7 @@ impl<'a> Lines<'a> {
         if text.is_empty() || text.starts_with(['/', '#', '*']) {
             return Ok(true);
         }
-        let text = self.replace(text, place)?;
+        let text = self.replace_variables(text, place)?;
         if let Some(name) = text.strip_prefix("include=") {
             self.include(name.split([' ', '\t']).next().unwrap_or(""), place)?;
             return Ok(true);
@@ -111,12 +111,14 @@ impl<'a> Lines<'a> {
         let file = place.file.as_deref().filter(|_| !name.contains('/'));
         let sibling = file.and_then(|file| Some(Path::new(file).parent()?.join(name)));
         match sibling {
-            Some(path) if (self.read)(&path).is_ok() => self.file(&path.to_string_lossy(), place),
-            _ => self.file(name, place),
+            Some(path) if (self.read)(&path).is_ok() => {
+                self.read_file(&path.to_string_lossy(), place)
+            }
+            _ => self.read_file(name, place),
         }
     }
 
-    fn replace(&mut self, text: &str, place: &Place) -> Result<String, Mistake> {
+    fn replace_variables(&mut self, text: &str, place: &Place) -> Result<String, Mistake> {
         let mut text = text.to_owned();
         for (name, value) in &self.variables {
             for mark in ['$', '!'] {
@@ -143,7 +145,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn all_used(&self) -> Result<(), Mistake> {
+    fn check_all_used(&self) -> Result<(), Mistake> {
         let mut variables = self.variables.iter();
         match variables.find(|(name, _)| !self.used.contains(&**name)) {
             None => Ok(()),

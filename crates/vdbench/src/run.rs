@@ -160,17 +160,18 @@ pub struct Run {
 impl Run {
     /// `Starting RD=rd1_(10%); I/O rate: 2700; elapsed=3 warmup=1; For loops: threads=4`.
     pub fn banner(&self, rate: f64) -> String {
-        self.words("Starting", self.rate, rate)
+        self.announcement("Starting", self.rate, rate)
     }
 
     /// The same of a simulation, which pretends maxima of 10,000 and, as the original, shows of
     /// a list always the first rate.
     pub fn simulated(&self) -> String {
         let rate = self.first_rate.number(PRETENDED, PRETENDED);
-        self.words("Simulating", self.first_rate, rate)
+        self.announcement("Simulating", self.first_rate, rate)
     }
 
-    fn words(&self, verb: &str, rate: Rate, number: f64) -> String {
+    /// The line about a run at a rate, which in operations a second is `number`.
+    fn announcement(&self, verb: &str, rate: Rate, number: f64) -> String {
         let control = ["Uncontrolled", "Controlled"][usize::from(self.controlled)];
         let rate = match rate {
             _ if !self.bursts.is_empty() => "Variable".to_owned(),

@@ -297,6 +297,7 @@ impl Argument<'_> {
         }
     }
 
+    /// `seekpct=`: a word, a share in per cent, or `poisson` with its midpoint behind it.
     pub(super) fn seek(&self) -> Result<Seek, Mistake> {
         let mut seek = None;
         for word in self.words()? {
@@ -442,7 +443,7 @@ impl Argument<'_> {
         })
     }
 
-    pub(super) fn distribution(&self, rd: &mut Rd) -> Result<(), Mistake> {
+    pub(super) fn set_distribution(&self, rd: &mut Rd) -> Result<(), Mistake> {
         for word in self.names()? {
             let word = word.to_lowercase();
             let found = DISTRIBUTIONS

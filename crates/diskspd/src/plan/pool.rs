@@ -9,7 +9,7 @@ use blocklab_syntax::Mistake;
 impl Maker<'_> {
     /// Under `-O` the targets of a thread share its operations in flight.
     pub(super) fn pooled(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
-        common_ground(span)?;
+        check_common_settings(span)?;
         let mut paired = Vec::new();
         for thread in 0..span.thread_count {
             let own: Vec<(usize, f64)> = weights(span, thread);
@@ -43,7 +43,7 @@ impl Maker<'_> {
 }
 
 /// What the targets of common threads must have in common.
-fn common_ground(span: &TimeSpan) -> Result<(), Mistake> {
+fn check_common_settings(span: &TimeSpan) -> Result<(), Mistake> {
     let mut opened = span
         .targets
         .iter()

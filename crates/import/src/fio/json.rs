@@ -8,7 +8,7 @@ use serde::{Deserialize, de};
 use serde_json::{Map, Value};
 
 use super::request::{Options, requested};
-use super::{agree, names};
+use super::{check_agreement, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -206,7 +206,7 @@ impl Document {
             refuse_copies(&found, &job)?;
             found.job(format!("group-{}", entry.groupid.unwrap_or(0)), job);
         }
-        names(&mut found.cases);
+        name_single_job_cases(&mut found.cases);
         Ok(Printed {
             found,
             load,
@@ -404,10 +404,10 @@ impl DirectionEntry {
         // Where amount, rate and time are all there, they must fit together.
         if known(self.runtime).is_some() {
             if let (Some(ios), Some(iops)) = (ios, iops) {
-                agree(["iops", "total_ios", "runtime"], iops, ios, seconds)?;
+                check_agreement(["iops", "total_ios", "runtime"], iops, ios, seconds)?;
             }
             if let (Some(bytes), Some(bandwidth)) = (bytes, known(self.bw_bytes)) {
-                agree(
+                check_agreement(
                     ["bw_bytes", "io_bytes", "runtime"],
                     bandwidth,
                     bytes,

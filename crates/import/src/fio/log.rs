@@ -82,7 +82,7 @@ impl Name {
 
 /// Which of these paths belong together: the logs of a run. All logs of a folder are of one run
 /// if no two of them are the same kind of log of the same job; else those with the same beginning.
-pub(super) fn together(paths: &[&str]) -> Vec<Vec<usize>> {
+pub(crate) fn together(paths: &[&str]) -> Vec<Vec<usize>> {
     let names: Vec<_> = paths.iter().map(|path| Name::parse(path)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, name) in names.iter().enumerate() {

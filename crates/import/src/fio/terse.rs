@@ -10,7 +10,7 @@
 //! Sizes in KiB, latencies in microseconds. They are followed by figures of the processor, depths,
 //! latencies, and the counts of disks, which all lines of one run share.
 
-use super::{agree, names};
+use super::{check_agreement, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -115,7 +115,7 @@ fn new_run(tool: String) -> Found {
 }
 
 fn add(runs: &mut Runs, mut found: Found) {
-    names(&mut found.cases);
+    name_single_job_cases(&mut found.cases);
     runs.add(Printed {
         found,
         ..Printed::default()
@@ -167,7 +167,7 @@ fn figures(fields: &[&str]) -> Result<Figures, String> {
     let seconds = value(fields[RUNTIME_MS])? / 1e3;
     if seconds > 0.0 {
         let what = ["KiB/s", "KiB", "ms"];
-        agree(what, value(fields[RATE])?, value(fields[KIB])?, seconds)?;
+        check_agreement(what, value(fields[RATE])?, value(fields[KIB])?, seconds)?;
     }
     let ios = (value(fields[IOPS])? * seconds).round() as u64;
     let mut list = Vec::new();

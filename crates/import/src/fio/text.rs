@@ -14,7 +14,7 @@
 
 mod block;
 
-use super::names;
+use super::name_single_job_cases;
 use super::request::Options;
 use crate::not_a_result_at;
 use crate::record::Found;
@@ -33,9 +33,9 @@ pub(super) fn is_text(text: &str) -> bool {
 pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
-        reader.line(line.trim(), index + 1)?;
+        reader.read_line(line.trim(), index + 1)?;
     }
-    reader.end()?;
+    reader.end_result()?;
     Ok(reader.runs.all())
 }
 
@@ -59,10 +59,10 @@ struct Request {
 }
 
 impl Reader {
-    fn line(&mut self, line: &str, at: usize) -> Result<(), Mistake> {
+    fn read_line(&mut self, line: &str, at: usize) -> Result<(), Mistake> {
         if let Some(request) = request(line) {
             if !self.blocks.is_empty() {
-                self.end()?;
+                self.end_result()?;
             }
             if self.is_over {
                 self.requests.clear();
@@ -74,7 +74,7 @@ impl Reader {
             self.tool = Some(line.replacen("fio-", "fio ", 1));
         } else if let Some(mut block) = head(line) {
             if self.is_over && !self.blocks.is_empty() {
-                self.end()?;
+                self.end_result()?;
             }
             self.is_over = false;
             block.line = at;
@@ -89,7 +89,7 @@ impl Reader {
     }
 
     /// The blocks so far are one result.
-    fn end(&mut self) -> Result<(), Mistake> {
+    fn end_result(&mut self) -> Result<(), Mistake> {
         self.is_over = true;
         let blocks = std::mem::take(&mut self.blocks);
         let Some(first) = blocks.first() else {
@@ -118,7 +118,7 @@ impl Reader {
                 .map_err(|message| not_a_result_at(block.line, message))?;
             found.job(format!("group-{}", block.group), job);
         }
-        names(&mut found.cases);
+        name_single_job_cases(&mut found.cases);
         let printed = Printed {
             found: found.checked().map_err(|mistake| Mistake {
                 place: Some(blocklab_syntax::Place { file: None, line }),

@@ -19,7 +19,7 @@ pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion
             "checks = [{ systems = [\"i3.xlarge\"], cases = [\"read\"], figure = \"saturation\", max = 64 }]",
         ));
     }
-    let checks = checks.into_iter().map(|value| check(value, known));
+    let checks = checks.into_iter().map(|value| read_check(value, known));
     Ok(Conclusion {
         text: text.name()?,
         checks: checks.collect::<Result<_, _>>()?,
@@ -28,7 +28,7 @@ pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion
     })
 }
 
-fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
+fn read_check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     fields!(entry; name, systems, over, cases, than, at, figure, min, max);
     let systems = systems.ok_or_else(|| missing(entry, "systems", "systems = [\"i3.xlarge\"]"))?;
     let figure = figure.ok_or_else(|| missing(entry, "a figure", "figure = \"iops\""))?;
@@ -48,7 +48,7 @@ fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
             system: Some(known.system(system)?),
             ..all.clone()
         };
-        cells.extend(of_system(entry, &pick, cases, &at, known)?);
+        cells.extend(cells_of_system(entry, &pick, cases, &at, known)?);
     }
     if cells.is_empty() {
         return Err(entry.complaint("no case has these settings"));
@@ -61,7 +61,7 @@ fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     })
 }
 
-fn of_system(
+fn cells_of_system(
     entry: Value<'_>,
     pick: &Pick,
     cases: Option<Value<'_>>,
@@ -93,7 +93,7 @@ fn of_system(
         for (settings, case) in named {
             let pick = Pick {
                 case: Some(case),
-                than: than(entry, pick, &settings, known)?,
+                than: matching_case(entry, pick, &settings, known)?,
                 ..pick.clone()
             };
             cells.extend(pick.cell(known).map_err(|wrong| entry.complaint(wrong))?);
@@ -102,8 +102,8 @@ fn of_system(
     Ok(cells)
 }
 
-/// The case of the other sweep that has the same settings.
-fn than(
+/// The case that a figure is divided by: of the other sweep, the one with the same settings.
+fn matching_case(
     entry: Value<'_>,
     pick: &Pick,
     settings: &[(String, String)],

@@ -159,7 +159,7 @@ impl Debug {
         }
         if job.verify.is_some() {
             let entries = log.map_or(&[][..], |log| &log.entries);
-            self.verified(to, &clone.verify, entries);
+            self.verification(to, &clone.verify, entries);
         }
         for path in &job.targets {
             line!(self, to, "file", "fd close {path}");
@@ -170,7 +170,7 @@ impl Debug {
         text
     }
 
-    /// The changes from each state to the next.
+    /// Adds the changes from each state to the next.
     fn states(&self, to: &mut String, states: [&str; 4]) {
         let pid = process::id();
         for pair in states.windows(2) {
@@ -179,22 +179,22 @@ impl Debug {
         }
     }
 
-    /// The disks below a job's files, with their current counters.
+    /// Adds the disks below a job's files, with their current counters.
     fn disks(&self, to: &mut String, job: &Job) {
         if !self.wants("diskutil") {
             return;
         }
         let mut known = Vec::new();
         for path in &job.targets {
-            let Some((device, disk)) = disk_below(path) else {
+            let Some(BlockDevice { number, disk }) = device_below(path) else {
                 continue;
             };
-            line!(self, to, "diskutil", "{path} belongs to maj/min {device}");
+            line!(self, to, "diskutil", "{path} belongs to maj/min {number}");
             if known.contains(&disk) {
                 continue;
             }
             let folder = format!("/sys/block/{disk}");
-            line!(self, to, "diskutil", "add maj/min {device}: {folder}");
+            line!(self, to, "diskutil", "add maj/min {number}: {folder}");
             line!(self, to, "diskutil", "add {disk} to list");
             line!(self, to, "diskutil", "open stat file: {folder}/stat");
             if let Ok(counters) = fs::read_to_string(format!("{folder}/stat")) {
@@ -205,35 +205,30 @@ impl Debug {
         }
     }
 
-    /// The blocks that got a verification header, and those that were compared.
-    fn verified(&self, to: &mut String, kind: &str, entries: &[LogEntry]) {
-        let mut reads = false;
-        for LogEntry {
-            direction,
-            target,
-            len,
-            ..
-        } in entries
-        {
-            let io = format_args!("{kind} io_u {target:#x}, len {len}").to_string();
-            match direction {
-                Direction::Write => line!(self, to, "verify", "fill {io}"),
+    /// Adds the blocks that got a verification header, and those that were compared. `method`: the
+    /// job's `verify`.
+    fn verification(&self, to: &mut String, method: &str, entries: &[LogEntry]) {
+        let mut has_read = false;
+        for entry in entries {
+            let io = format!("io_u {:#x}, len {}", entry.target, entry.len);
+            match entry.direction {
+                Direction::Write => line!(self, to, "verify", "fill {method} {io}"),
                 Direction::Read => {
-                    if !std::mem::replace(&mut reads, true) {
+                    if !has_read {
                         line!(self, to, "verify", "starting loop");
                     }
-                    let io = io.replacen(kind, &format!("{kind} verify"), 1);
-                    line!(self, to, "verify", "{io}");
+                    has_read = true;
+                    line!(self, to, "verify", "{method} verify {io}");
                 }
                 Direction::Trim | Direction::Sync => {}
             }
         }
-        if reads {
+        if has_read {
             line!(self, to, "verify", "exiting loop");
         }
     }
 
-    /// The steps of one operation.
+    /// Adds the steps of one operation.
     fn operation(&self, to: &mut String, job: &Job, entry: &LogEntry) {
         let number = entry.direction as u8;
         if !job.pattern.is_sequential() {
@@ -295,21 +290,29 @@ fn threshold(text: &str) -> Option<String> {
     }
 }
 
-/// The number `major/minor` of the device that a path is or is stored on, and the name of its disk;
-/// `None` for network and memory file systems.
-fn disk_below(path: &str) -> Option<(String, String)> {
+/// The device that a path is, or that its file is stored on.
+struct BlockDevice {
+    /// Its number, as `major/minor`.
+    number: String,
+    /// The name of the disk that it is or is a part of.
+    disk: String,
+}
+
+/// The block device of a path; `None` for network and memory file systems.
+fn device_below(path: &str) -> Option<BlockDevice> {
     let metadata = fs::metadata(path).ok()?;
     let number = if metadata.file_type().is_block_device() {
         metadata.rdev()
     } else {
         metadata.dev()
     };
-    let device = format!("{}/{}", libc::major(number), libc::minor(number));
-    let link = fs::read_link(format!("/sys/dev/block/{}", device.replace('/', ":"))).ok()?;
+    let number = format!("{}/{}", libc::major(number), libc::minor(number));
+    let link = fs::read_link(format!("/sys/dev/block/{}", number.replace('/', ":"))).ok()?;
     let mut names = link.iter().rev().filter_map(|name| name.to_str());
     // In sysfs, the folder of a partition is inside that of its disk.
     let disk = names.find(|name| fs::exists(format!("/sys/block/{name}")).unwrap_or(false))?;
-    Some((device, disk.to_owned()))
+    let disk = disk.to_owned();
+    Some(BlockDevice { number, disk })
 }
 
 #[cfg(test)]
@@ -371,7 +374,7 @@ mod tests {
     fn blocks_are_sealed_and_then_compared() {
         let mut text = String::new();
         let entries = [entry(Direction::Write), entry(Direction::Read)];
-        debug(&["verify"]).verified(&mut text, "md5", &entries);
+        debug(&["verify"]).verification(&mut text, "md5", &entries);
         let lines: Vec<&str> = text.lines().map(|line| &line[9..]).collect();
         let numbers = lines
             .iter()

@@ -170,7 +170,7 @@ impl Maker<'_> {
                     )
                 }
             }
-            Ok(handle) => self.fit(&handle, file),
+            Ok(handle) => self.lengthen(&handle, file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if !self.may_create {
                     return Err(forbidden(file));
@@ -184,7 +184,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Creates a file or directory that does not exist.
+    /// Creates a file or directory that does not exist. False, when a signal interrupts it.
     fn create(&mut self, file: &Planned, is_held: bool) -> Result<bool> {
         let path = Path::new(&file.path);
         let new = self.guard.free_path(path)?;
@@ -223,8 +223,9 @@ impl Maker<'_> {
         Ok(true)
     }
 
-    /// Lengthens an existing file that is too short, unless the guard or a job forbids that.
-    fn fit(&mut self, handle: &Handle, file: &Planned) -> Result<bool> {
+    /// Lengthens an existing file that is too short, unless the guard or a job forbids that. False, when
+    /// a signal interrupts it.
+    fn lengthen(&mut self, handle: &Handle, file: &Planned) -> Result<bool> {
         let metadata = handle.metadata()?;
         if metadata.is_dir() {
             let path = &file.path;
@@ -257,7 +258,7 @@ impl Maker<'_> {
         self.fill(&open, handle.path(), Bytes(file.length.0 - length))
     }
 
-    /// Fills `size` bytes from the current position of the file on.
+    /// Fills `size` bytes from the current position of the file on. False, when a signal interrupts it.
     fn fill(&mut self, file: &File, path: &Path, size: Bytes) -> Result<bool> {
         let layout = blocklab_driver::Layout { file, path, size };
         Ok(self.filler.fill(layout, self.interrupted, |_| {})?)

@@ -25,11 +25,23 @@ pub struct Profiler {
     begun: Instant,
     /// Ends the threads.
     over: Arc<AtomicBool>,
-    /// For each processor: its number, the units done so far, and its thread.
-    counters: Vec<(usize, Arc<AtomicU64>, JoinHandle<()>)>,
-    /// Duration of a unit in µs.
+    counters: Vec<Counter>,
+    unit: UnitTime,
+}
+
+/// The thread that counts on one processor.
+struct Counter {
+    /// The processor's number.
+    processor: usize,
+    /// Units of work done so far.
+    units: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+/// Duration of a unit of work, in µs.
+struct UnitTime {
     mean: f64,
-    /// Standard deviation of that in µs.
+    /// Standard deviation.
     deviation: f64,
 }
 
@@ -37,7 +49,7 @@ impl Profiler {
     /// Measures how long a unit takes and starts a thread on each processor; none, if only the
     /// calibration is requested.
     pub fn start(how: Profiled) -> Self {
-        let (mean, deviation) = calibrate();
+        let unit = calibrate();
         let over = Arc::new(AtomicBool::new(false));
         let processors = match how {
             Profiled::Calibration => Vec::new(),
@@ -46,16 +58,18 @@ impl Profiler {
         let counters = processors.into_iter().map(|number| {
             let (units, over) = (Arc::new(AtomicU64::new(0)), Arc::clone(&over));
             let count = Arc::clone(&units);
-            let thread = thread::spawn(move || work(number, &over, &count));
-            (number, units, thread)
+            Counter {
+                processor: number,
+                units,
+                thread: thread::spawn(move || work(number, &over, &count)),
+            }
         });
         Self {
             how,
+            unit,
             counters: counters.collect(),
             begun: now(),
             over,
-            mean,
-            deviation,
         }
     }
 
@@ -63,18 +77,19 @@ impl Profiler {
     pub fn finish(self) -> Idleness {
         self.over.store(true, Ordering::Relaxed);
         let passed = self.begun.elapsed().as_secs_f64() * 1e6;
-        let counters = self.counters.into_iter().map(|(number, units, thread)| {
-            let worked = units.load(Ordering::Relaxed) as f64 * self.mean;
+        let counters = self.counters.into_iter().map(|counter| {
+            let worked = counter.units.load(Ordering::Relaxed) as f64 * self.unit.mean;
             // A thread that panicked counts with the units that it got done.
-            let _ = thread.join();
+            let _ = counter.thread.join();
             // A unit can take less time than in the calibration, which would give over 100 %.
-            (number, (worked * 100.0 / passed.max(1.0)).min(100.0))
+            let idle_percent = (worked * 100.0 / passed.max(1.0)).min(100.0);
+            (counter.processor, idle_percent)
         });
         Idleness {
             how: self.how,
             processors: counters.collect(),
-            unit_us_mean: self.mean,
-            unit_us_deviation: self.deviation,
+            unit_us_mean: self.unit.mean,
+            unit_us_deviation: self.unit.deviation,
         }
     }
 }
@@ -96,9 +111,9 @@ fn unit(page: &mut [u8]) {
     }
 }
 
-/// Mean and standard deviation of a unit's duration in µs. Each sample is the shortest of five
-/// rounds, because other programs may interrupt a round.
-fn calibrate() -> (f64, f64) {
+/// Measures how long a unit takes. Each sample is the shortest of five rounds, because other programs may
+/// interrupt a round.
+fn calibrate() -> UnitTime {
     let mut page = vec![0; UNIT];
     for _warm_up in 0..SAMPLES {
         unit(&mut page);
@@ -115,7 +130,10 @@ fn calibrate() -> (f64, f64) {
     }
     let mean = times.iter().sum::<f64>() / SAMPLES as f64;
     let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
-    (mean, (squares / (SAMPLES - 1) as f64).sqrt())
+    UnitTime {
+        mean,
+        deviation: (squares / (SAMPLES - 1) as f64).sqrt(),
+    }
 }
 
 /// The numbers of the processors on which this process may run.

@@ -42,10 +42,7 @@ impl<'a> Out<'a> {
 
     /// Prints the list of jobs before the results, if the normal format is requested.
     pub fn begin(&mut self, prepared: &Prepared) -> Result<()> {
-        if self.general.formats.contains(&Format::Normal) {
-            self.put(&dialect::header(prepared))?;
-        }
-        Ok(())
+        self.print(&dialect::header(prepared))
     }
 
     /// Prints a line for people, if the normal format is requested; it would break the others.

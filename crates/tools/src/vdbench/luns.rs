@@ -28,7 +28,7 @@ pub struct Found {
     /// Bytes that the runs use of it.
     pub size: u64,
     /// Bytes that it has now.
-    pub there: u64,
+    pub current: u64,
     /// Whether it is a file that must be written before the runs: because it is too short, or because
     /// `formatsds=yes` requests it.
     pub is_written: bool,
@@ -41,18 +41,18 @@ impl Found {
     /// When it has no size, or is a device that is smaller than requested.
     fn look(file: &ParameterFile, index: usize, guard: &Guard) -> Result<Self> {
         let sd = &file.sds[index];
-        let (there, is_file) = look_at(sd, guard)?;
-        let size = if sd.size > 0 { sd.size } else { there };
+        let Lun { bytes, is_file } = Lun::look_at(sd, guard)?;
+        let size = if sd.size > 0 { sd.size } else { bytes };
         let message = format_args!("{} has no content, and size= names none", sd.lun);
         sd.check(size > 0, message)?;
-        let message = format_args!("size={size} is more than the {there} bytes of {}", sd.lun);
-        sd.check(is_file || size <= there, message)?;
+        let message = format_args!("size={size} is more than the {bytes} bytes of {}", sd.lun);
+        sd.check(is_file || size <= bytes, message)?;
         let again = file.general.formatsds == Some(true);
-        let is_due = (there < size || again) && file.general.formatsds != Some(false);
+        let is_due = (bytes < size || again) && file.general.formatsds != Some(false);
         Ok(Self {
             sd: index,
             size,
-            there,
+            current: bytes,
             is_written: is_file && is_due,
         })
     }
@@ -66,8 +66,8 @@ pub fn survey(file: &ParameterFile, host: usize, guard: &Guard) -> Result<Vec<Fo
 
 /// Creates or lengthens a lun and writes it once, if it needs that. False, when a signal interrupts it.
 pub fn lay_out(sd: &Sd, found: &Found, guard: &Guard, interrupted: &AtomicBool) -> Result<bool> {
-    if found.there < found.size {
-        make(sd, found.size, found.there, guard)?;
+    if found.current < found.size {
+        create_or_lengthen(sd, found.size, found.current, guard)?;
     }
     if !found.is_written {
         return Ok(true);
@@ -85,7 +85,7 @@ pub fn lay_out(sd: &Sd, found: &Found, guard: &Guard, interrupted: &AtomicBool) 
 }
 
 /// Refuses a plan if the guard does not permit what its jobs write to.
-pub fn permit(plan: &Plan, guard: &Guard) -> Result<()> {
+pub fn check_permitted(plan: &Plan, guard: &Guard) -> Result<()> {
     let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     for path in jobs
         .filter(|job| job.changes())
@@ -117,48 +117,64 @@ pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>
             format.push(index);
         }
         // Only a file can be too short: a device that is has been refused.
-        if found.there < found.size {
-            make(sd, found.size, found.there, guard)?;
+        if found.current < found.size {
+            create_or_lengthen(sd, found.size, found.current, guard)?;
         }
         sizes.push(found.size);
     }
     Ok((sizes, format))
 }
 
-/// Bytes of a lun, and whether it is a regular file; a missing one counts as an empty file.
-fn look_at(sd: &Sd, guard: &Guard) -> Result<(u64, bool)> {
-    if let Some(address) = Target::address_text(&sd.lun) {
-        let bytes = capacity(address).map_err(|error| sd.error(error))?;
-        return Ok((bytes, false));
-    }
-    let path = Path::new(&sd.lun);
-    match guard.open(path) {
-        Ok(handle) => there(sd, &handle),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            // Checks that a file may be created there.
-            guard.new_path(path).map_err(|refusal| sd.error(refusal))?;
-            Ok((0, true))
-        }
-        Err(error) => {
-            let message = format_args!("cannot use {}: {error}", sd.lun);
-            Err(sd.error(message).into())
-        }
-    }
+/// A file, a device or a model that a storage definition names.
+struct Lun {
+    bytes: u64,
+    /// Whether it is a regular file; a missing one counts as an empty file.
+    is_file: bool,
 }
 
-/// Bytes of an existing lun, and whether it is a regular file.
-fn there(sd: &Sd, handle: &Handle) -> Result<(u64, bool)> {
-    let kind = handle.kind();
-    let unfit = if kind.is_dir() {
-        "a directory; a file in it would work"
-    } else if kind.is_fifo() {
-        "a pipe, which stores nothing; a file or a device would work"
-    } else if kind.is_socket() {
-        "a socket, which stores nothing; a file or a device would work"
-    } else {
-        return Ok((facts_of(handle)?.size_bytes.0, kind.is_file()));
-    };
-    Err(sd.error(format_args!("{} is {unfit}", sd.lun)).into())
+impl Lun {
+    fn look_at(sd: &Sd, guard: &Guard) -> Result<Self> {
+        if let Some(address) = Target::address_text(&sd.lun) {
+            let bytes = capacity(address).map_err(|error| sd.error(error))?;
+            return Ok(Self {
+                bytes,
+                is_file: false,
+            });
+        }
+        let path = Path::new(&sd.lun);
+        match guard.open(path) {
+            Ok(handle) => Self::existing(sd, &handle),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Checks that a file may be created there.
+                guard.new_path(path).map_err(|refusal| sd.error(refusal))?;
+                Ok(Self {
+                    bytes: 0,
+                    is_file: true,
+                })
+            }
+            Err(error) => {
+                let message = format_args!("cannot use {}: {error}", sd.lun);
+                Err(sd.error(message).into())
+            }
+        }
+    }
+
+    fn existing(sd: &Sd, handle: &Handle) -> Result<Self> {
+        let kind = handle.kind();
+        let unfit = if kind.is_dir() {
+            "a directory; a file in it would work"
+        } else if kind.is_fifo() {
+            "a pipe, which stores nothing; a file or a device would work"
+        } else if kind.is_socket() {
+            "a socket, which stores nothing; a file or a device would work"
+        } else {
+            return Ok(Self {
+                bytes: facts_of(handle)?.size_bytes.0,
+                is_file: kind.is_file(),
+            });
+        };
+        Err(sd.error(format_args!("{} is {unfit}", sd.lun)).into())
+    }
 }
 
 /// Bytes of a modelled volume.
@@ -168,9 +184,9 @@ fn capacity(address: &str) -> Result<u64> {
     Ok(Device::new(&resolved.spec, 0)?.capacity().0)
 }
 
-/// Creates a file of this size, or lengthens it. A file with content must be permitted by the guard; a
+/// Creates a file of `size` bytes, or lengthens one that has `current`. A file with content must be permitted by the guard; a
 /// new or empty one is marked as blocklab's, so that later runs may overwrite it.
-fn make(sd: &Sd, size: u64, there: u64, guard: &Guard) -> Result<()> {
+fn create_or_lengthen(sd: &Sd, size: u64, current: u64, guard: &Guard) -> Result<()> {
     let path = Path::new(&sd.lun);
     let handle = match guard.open(path) {
         Ok(handle) => {
@@ -185,7 +201,7 @@ fn make(sd: &Sd, size: u64, there: u64, guard: &Guard) -> Result<()> {
         "make the file",
         path,
     )?;
-    if there == 0 {
+    if current == 0 {
         mark(&handle);
     }
     guard.adopt(&handle);

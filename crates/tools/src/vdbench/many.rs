@@ -18,7 +18,7 @@ use super::gathering::Gathering;
 use super::own_options::OwnOptions;
 use super::reporter::Reporter;
 use super::share::{self, Share};
-use super::{commands, completed, context, journals};
+use super::{commands, context, journals, write_completed};
 use crate::hosts::{HostShare, HostsEnd, HostsLoad, ManyHosts};
 use crate::tool_run::{exit_code, print_notes, seed, with_keeping};
 
@@ -130,6 +130,6 @@ fn conclude(file: &ParameterFile, end: &HostsEnd, folder: &Folder) -> Result<u8>
     if code == status::DONE {
         commands::run(&file.general.endcmd, folder)?;
     }
-    completed(folder, code)?;
+    write_completed(folder, code)?;
     Ok(code)
 }

@@ -267,7 +267,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Writes the headings of a run that begins.
-    fn begin(&mut self) -> Result<()> {
+    fn write_beginning(&mut self) -> Result<()> {
         let run = &self.planned().run;
         let moment = self.moment(Nanos::ZERO);
         let banner = run.banner(self.run.reqrate);
@@ -295,7 +295,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Writes the rows about one or several intervals, in the reports of the whole and of its parts.
-    fn rows(&self, moment: &Moment, label: &str, counted: &Counted) -> Result<()> {
+    fn append_rows(&self, moment: &Moment, label: &str, counted: &Counted) -> Result<()> {
         let row = interval_row(&moment.clock, label, &counted.all);
         for name in self.whole_reports() {
             self.folder.append(&name, &row)?;
@@ -339,7 +339,7 @@ impl<'a> Reporter<'a> {
                 *sum = sum.plus(figures);
             }
         }
-        self.rows(&self.moment(slice.end), &slice.number.to_string(), &counted)?;
+        self.append_rows(&self.moment(slice.end), &slice.number.to_string(), &counted)?;
         let warm = self.warm_intervals();
         if slice.number > warm {
             self.run.counted.add(&counted)
@@ -486,7 +486,7 @@ impl Reporter<'_> {
     fn begins(&mut self) {
         self.run.counted = Counted::default();
         self.run.warming = Counted::default();
-        self.unless_failed(Self::begin);
+        self.unless_failed(Self::write_beginning);
         // The result does not matter: the first interval counts from here.
         self.processors.since_last();
     }
@@ -495,7 +495,7 @@ impl Reporter<'_> {
         match record.measurements.get(self.run.measured) {
             Some(measurement) => self.measured(measurement),
             None => {
-                self.unless_failed(|reporter| reporter.did_not_start(record.failure.as_deref()))
+                self.unless_failed(|reporter| reporter.report_no_start(record.failure.as_deref()))
             }
         }
     }
@@ -503,7 +503,7 @@ impl Reporter<'_> {
     fn measured(&mut self, measurement: &Measurement) {
         self.unless_failed(|reporter| {
             reporter.report_wrong_blocks()?;
-            reporter.end(measurement)?;
+            reporter.write_end(measurement)?;
             reporter.report_settled()
         });
         self.passed = self.passed + Nanos(measurement.elapsed_ns);

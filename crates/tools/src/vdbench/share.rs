@@ -13,7 +13,7 @@ use blocklab_vdbench::{self as dialect, Inputs, ParameterFile, Prepared, Validat
 use blocklab_workload::{Case, Workload};
 use serde::{Deserialize, Serialize};
 
-use super::{luns, restart};
+use super::{leave_out_earlier_runs, luns};
 use crate::hosts::Joined;
 use crate::tool_run::{run_tool, tool_request};
 
@@ -65,7 +65,7 @@ pub(crate) fn run(
         validation: Validation::default(),
     };
     let prepared = prepare(&file, &inputs)?.of_host(share.host);
-    luns::permit(&prepared.plan, &guard)?;
+    luns::check_permitted(&prepared.plan, &guard)?;
     host.store.try_out()?;
     // Nothing is written on any host until all of them have passed their checks.
     if !permitted() {
@@ -107,7 +107,7 @@ fn read(share: &Share) -> Result<ParameterFile> {
         // No address counts as local: which host is which was decided on the launching machine.
         &|_| false,
     )?;
-    restart(&mut file, &command)?;
+    leave_out_earlier_runs(&mut file, &command)?;
     Ok(file)
 }
 

@@ -1,7 +1,7 @@
 //! One result of fio's normal text: its head and the lines below it.
 
 use crate::figures::{Figures, Shape};
-use crate::fio::agree;
+use crate::fio::check_agreement;
 use crate::fio::request::{Options, requested};
 use crate::record::{Found, Job};
 use crate::scan::number;
@@ -120,12 +120,12 @@ impl Block {
             } else if label.starts_with("issued") {
                 self.issued = issued_counts(rest);
             } else if let Some(direction) = self.directions.last_mut() {
-                direction.latency(label, rest)?;
+                direction.read_latency(label, rest)?;
             }
         } else if let (Some(list), Some(direction)) =
             (line.strip_prefix('|'), self.directions.last_mut())
         {
-            direction.percentiles(list)?;
+            direction.read_percentiles(list)?;
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Block {
             && direction.seconds > 0.0
         {
             let what = ["IOPS", "issued", "msec"];
-            agree(what, iops, issued as f64, seconds)
+            check_agreement(what, iops, issued as f64, seconds)
                 .map_err(|message| format!("{}, {}: {message}", self.name, direction.name))?;
         }
         let by_rate = (direction.iops.unwrap_or(0.0) * seconds).round() as u64;
@@ -291,7 +291,7 @@ fn direction_line(name: &'static str, line: &str) -> Result<PrintedDirection, St
 
 impl PrintedDirection {
     /// `clat (usec): min=2, max=…`, and the head of a list of percentiles.
-    fn latency(&mut self, label: &str, rest: &str) -> Result<(), String> {
+    fn read_latency(&mut self, label: &str, rest: &str) -> Result<(), String> {
         let Some((what, unit)) = label.split_once(" (") else {
             return Ok(());
         };
@@ -340,7 +340,7 @@ impl PrintedDirection {
     }
 
     /// ` 1.00th=[    3],  5.00th=[    4],`
-    fn percentiles(&mut self, line: &str) -> Result<(), String> {
+    fn read_percentiles(&mut self, line: &str) -> Result<(), String> {
         let Some(list) = self.open_list else {
             return Ok(());
         };

@@ -19,7 +19,7 @@ use super::{Part, Reporter};
 
 impl Reporter<'_> {
     /// Writes everything about a run that has ended, and remembers what later runs need.
-    pub(super) fn end(&mut self, measurement: &Measurement) -> Result<()> {
+    pub(super) fn write_end(&mut self, measurement: &Measurement) -> Result<()> {
         if self.run.counted.last == 0 {
             // The run ended within its warm-up: its average is that of all it has.
             self.run.counted = std::mem::take(&mut self.run.warming);
@@ -31,11 +31,11 @@ impl Reporter<'_> {
         let average = self.run.counted.all;
         let row = interval_row(&moment.clock, &label, &average);
         self.folder.append("totals", &row)?;
-        self.rows(&moment, &label, &self.run.counted)?;
+        self.append_rows(&moment, &label, &self.run.counted)?;
         terminal::print("\n")?;
-        self.histograms(measurement)?;
-        self.skew(&moment)?;
-        self.errors(measurement, &moment)?;
+        self.append_histograms(measurement)?;
+        self.append_skew(&moment)?;
+        self.report_errors(measurement, &moment)?;
         self.warn_of_busy_processors()?;
         self.remember(measurement, &average);
         self.run_status("Workload done")?;
@@ -66,11 +66,11 @@ impl Reporter<'_> {
     }
 
     /// Writes the histograms of the whole run and of its parts.
-    fn histograms(&self, measurement: &Measurement) -> Result<()> {
-        let all = self.sections(&self.jobs(measurement, None));
+    fn append_histograms(&self, measurement: &Measurement) -> Result<()> {
+        let all = self.histogram_sections(&self.jobs(measurement, None));
         self.folder.append("histogram", &all)?;
         for part in Part::of_jobs(self.run.planned_jobs.iter()) {
-            let own = self.sections(&self.jobs(measurement, Some(&part)));
+            let own = self.histogram_sections(&self.jobs(measurement, Some(&part)));
             let name = format!("{}.histogram", self.name(&part));
             self.folder.append(&name, &own)?;
         }
@@ -78,7 +78,7 @@ impl Reporter<'_> {
     }
 
     /// The histograms of these jobs as text: of all operations, of reads and of writes.
-    fn sections(&self, jobs: &[&JobResult]) -> String {
+    fn histogram_sections(&self, jobs: &[&JobResult]) -> String {
         const SECTIONS: [(&str, &[Direction]); 3] = [
             ("Reads and writes:", &[Direction::Read, Direction::Write]),
             ("Reads:", &[Direction::Read]),
@@ -103,7 +103,7 @@ impl Reporter<'_> {
     }
 
     /// Writes how the load was shared among hosts, storage definitions and workloads.
-    fn skew(&mut self, moment: &Moment) -> Result<()> {
+    fn append_skew(&mut self, moment: &Moment) -> Result<()> {
         let mut lines = self.shares().lines();
         if !std::mem::replace(&mut self.earlier.has_skew, true) {
             lines.insert(0, String::new());
@@ -189,7 +189,7 @@ impl Reporter<'_> {
     }
 
     /// Writes that a run failed before its first operation. It gets no row, because it has no figures.
-    pub(super) fn did_not_start(&mut self, failure: Option<&str>) -> Result<()> {
+    pub(super) fn report_no_start(&mut self, failure: Option<&str>) -> Result<()> {
         let name = &self.planned().run.name;
         let clock = self.moment(Nanos::ZERO).clock;
         let reason = failure.unwrap_or("it could not begin");

@@ -26,7 +26,11 @@ impl Reporter<'_> {
     }
 
     /// Reports failed operations, and does what `data_errors=` requests.
-    pub(super) fn errors(&mut self, measurement: &Measurement, moment: &Moment) -> Result<()> {
+    pub(super) fn report_errors(
+        &mut self,
+        measurement: &Measurement,
+        moment: &Moment,
+    ) -> Result<()> {
         let mut text = String::new();
         for (job, planned_job) in measurement.jobs.iter().zip(&self.run.planned_jobs) {
             let sd = &self.file.sds[planned_job.sd];

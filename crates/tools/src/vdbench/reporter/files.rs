@@ -47,7 +47,7 @@ impl Reporter<'_> {
         for name in ["swat_mon.txt", "swat_mon_total.txt"] {
             self.folder.create_plain(name)?;
         }
-        self.connected()
+        self.append_connected()
     }
 
     fn create_summary(&self, runs: &str) -> Result<()> {
@@ -143,7 +143,7 @@ impl Reporter<'_> {
 
     /// Adds the status lines about the start of processes, for scripts that wait for them. In truth one
     /// process is both the master and its slave.
-    fn connected(&self) -> Result<()> {
+    fn append_connected(&self) -> Result<()> {
         let own = process::id();
         self.folder.status("Starting slaves", None)?;
         for host in self.host_names() {
