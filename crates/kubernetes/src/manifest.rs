@@ -14,6 +14,16 @@ const FOLDER: &str = "/data";
 /// Where a volume without a file system appears.
 const DEVICE: &str = "/dev/blocklab";
 
+/// Most characters of a DNS label, as the name of a namespace is one.
+const LONGEST_LABEL: usize = 63;
+
+/// Most characters of a DNS subdomain, as the name of a storage class is one.
+const LONGEST_SUBDOMAIN: usize = 253;
+
+/// Most characters of a job's name: its pods and their host names are labels that begin with it, and
+/// Kubernetes puts up to 11 characters behind it.
+const LONGEST_NAME: usize = LONGEST_LABEL - 11;
+
 /// How long Kubernetes keeps a finished job and its log.
 const LOG_STAYS_S: u32 = 86_400;
 
@@ -59,12 +69,12 @@ pub struct Measurement {
 /// # Errors
 /// A name that Kubernetes would refuse.
 pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
-    check_name("--name", &measurement.name, 52, "-")?;
+    check_name("--name", &measurement.name, LONGEST_NAME, "-")?;
     if let Some(namespace) = &measurement.namespace {
-        check_name("--namespace", namespace, 253, "-")?;
+        check_name("--namespace", namespace, LONGEST_LABEL, "-")?;
     }
     if let Some(class) = &measurement.storage_class {
-        check_name("--storage-class", class, 253, "-.")?;
+        check_name("--storage-class", class, LONGEST_SUBDOMAIN, "-.")?;
     }
     if measurement.as_root && !measurement.block {
         return Err(Mistake(

@@ -280,6 +280,13 @@ fn names_that_kubernetes_refuses_are_refused_here() {
         };
         assert!(manifest(&of).is_err(), "{name:?}");
     }
+    for (length, fits) in [(63, true), (64, false)] {
+        let of = Measurement {
+            namespace: Some("n".repeat(length)),
+            ..measurement()
+        };
+        assert_eq!(manifest(&of).is_ok(), fits, "{length}");
+    }
     let of = Measurement {
         storage_class: Some("fast.example-1".to_owned()),
         ..measurement()
