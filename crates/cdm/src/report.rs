@@ -27,7 +27,7 @@ pub fn report(record: &Record, settings: &Settings, imprint: &Imprint) -> String
     }
 }
 
-/// The name of the processor's kind in Windows' words.
+/// The processor architecture as Windows calls it.
 fn arch(imprint: &Imprint) -> &str {
     match &*imprint.arch {
         "x86_64" => "x64",
@@ -230,8 +230,8 @@ fn date(record: &Record) -> String {
     format!("{} {short}", day.replace('-', "/"))
 }
 
-/// How the figure of a row is taken from its passes.
-const fn taken(settings: &Settings) -> &'static str {
+/// Which figure of its passes a row shows.
+const fn shown_pass(settings: &Settings) -> &'static str {
     if settings.choices.average {
         "mean"
     } else {
@@ -244,12 +244,12 @@ const fn taken(settings: &Settings) -> &'static str {
 pub fn all_passes(record: &Record, settings: &Settings) -> String {
     let rows = rows(record, settings);
     let most = rows.iter().map(|row| row.passes.len()).max().unwrap_or(0);
-    let named = taken(settings);
+    let shown = shown_pass(settings);
     let mut text = format!("{:<22}", "MB/s of every pass");
     for pass in 1..=most {
         text.push_str(&format!("{:>11}", format!("pass {pass}")));
     }
-    text.push_str(&format!("{named:>11}{:>11}{:>9}\n", "median", "spread"));
+    text.push_str(&format!("{shown:>11}{:>11}{:>9}\n", "median", "spread"));
     for row in &rows {
         text.push_str(&passes_of(row, most));
     }
@@ -310,7 +310,7 @@ pub fn json(record: &Record, settings: &Settings) -> String {
         "loops": settings.loops,
         "measure_s": settings.measure.as_secs_f64(),
         "interval_s": settings.interval.as_secs_f64(),
-        "taken": taken(settings),
+        "taken": shown_pass(settings),
         "status": record.status,
         "origin": record.origin,
         "rows": rows,

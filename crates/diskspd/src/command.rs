@@ -60,7 +60,7 @@ pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
     let targets = &arguments[options.len()..];
     let mut draft = Draft::default();
     let mut notes = Vec::new();
-    // Sizes may count blocks, so the block size is read first, wherever it is.
+    // Sizes may count blocks, so the block size is read first.
     let (block, others): (Vec<&String>, Vec<&String>) = options
         .iter()
         .partition(|argument| argument.starts_with("-b"));

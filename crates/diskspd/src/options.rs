@@ -59,7 +59,7 @@ const ANY: RangeInclusive<u32> = 0..=u32::MAX;
 const SOME: RangeInclusive<u32> = 1..=u32::MAX;
 
 /// How a row sets its field: by a `flag`, a `number` within limits, a `size` above 0, or `with` a
-/// function; `wants` refuses the option as it stands, since the tool reads it before.
+/// function; `wants` refuses an option without its value, since the tool reads it before.
 macro_rules! setter {
     // Whatever follows the letter: DiskSpd reads no further.
     (flag $($field:ident).+) => {

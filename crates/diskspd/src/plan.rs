@@ -17,10 +17,10 @@ use super::paths::Mapping;
 use super::spec::{Buffers, Cache, Profile, Target, Throughput, TimeSpan};
 use blocklab_syntax::Mistake;
 
-/// What the caller knows.
+/// Facts that the caller finds out.
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
-    /// How paths of Windows are called here.
+    /// Paths that replace those of Windows.
     pub mappings: Vec<Mapping>,
     /// The seed where it is to come from the clock.
     pub clock_seed: u32,
@@ -28,7 +28,7 @@ pub struct Terms {
     pub size: Option<Bytes>,
     /// What the files hold that `-Z` takes its bytes from, by their names.
     pub sources: Vec<(String, Arc<[u8]>)>,
-    /// Sizes of targets that are there, as they are called here.
+    /// Paths and sizes of the targets that exist.
     pub sizes: Vec<(String, Bytes)>,
     /// Numbers of the processors; none: not known.
     pub processors: Vec<u32>,
@@ -114,7 +114,7 @@ impl Maker<'_> {
         let name = format!("timespan-{}", index + 1);
         let mut paths = Vec::new();
         for target in &span.targets {
-            paths.push(self.place(target)?);
+            paths.push(self.add_path(target)?);
             self.note_differences(span, target);
         }
         let mut paired = match span.request_count {
@@ -152,8 +152,8 @@ impl Maker<'_> {
         Err(Mistake::new("-a", wrong))
     }
 
-    /// The target's name here; remembers whether it is to be made.
-    fn place(&mut self, target: &Target) -> Result<String, Mistake> {
+    /// The path of a target here. It is added to the files that must be created, or that must exist.
+    fn add_path(&mut self, target: &Target) -> Result<String, Mistake> {
         let path = super::paths::here(&target.path, &self.terms.mappings)?;
         match target.file_size {
             0 => self.prepared.existing.push(path.clone()),
@@ -188,7 +188,8 @@ impl Maker<'_> {
         Ok(paired)
     }
 
-    /// A thread, by its number among all and among those of the target, on a target.
+    /// The pair of a thread and a target. `thread` is the thread's number among all, `number` that among
+    /// those of the target; `index` is the target's.
     fn pair(
         &self,
         span: &TimeSpan,
@@ -316,7 +317,7 @@ impl Maker<'_> {
     }
 }
 
-/// What is not random goes on behind what was, in the same direction.
+/// With `-rs`, the operations that are not random follow the one before, in the same direction.
 fn runs(target: &Target) -> Option<Runs> {
     let mixed = (1..100).contains(&target.random_ratio);
     mixed.then(|| Runs {
@@ -359,7 +360,7 @@ fn priority(target: &Target) -> Priority {
     Priority { nice: 0, io }
 }
 
-/// The processor of a thread: of those that are listed, or of all.
+/// The processor of a thread, from those that are listed or from all.
 fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
     let listed: Vec<u32> = span.affinity.iter().map(|(_, cpu)| *cpu).collect();
     let among = if listed.is_empty() && span.round_robin {

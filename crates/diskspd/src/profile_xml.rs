@@ -1,5 +1,5 @@
-//! A profile as XML, read and written: the elements of the published schema, nothing else. One row
-//! the name of an element.
+//! A profile as XML, read and written: the elements of the published schema, nothing else. Each element
+//! has a row in one of the tables below.
 
 use blocklab_syntax::Mistake;
 use blocklab_syntax::xml_tree::{Element, document};
@@ -11,7 +11,7 @@ use super::spec::{
 };
 use super::validate::validate;
 
-/// What elements hold, and how that is read and written.
+/// One or several elements, and how their content is read and written.
 struct Field<T> {
     /// Names of the elements; more than one where they set one thing together.
     names: &'static [&'static str],
@@ -305,7 +305,7 @@ fn write_targets(span: &TimeSpan, sheet: &mut Sheet) {
     });
 }
 
-/// Limits that a command line has, too.
+/// Refuses numbers that a command line would refuse, too.
 fn check_limits(target: &Target) -> Result<(), Mistake> {
     for (name, value, least, most) in [
         ("WriteRatio", target.write_ratio, 0, 100),

@@ -85,13 +85,13 @@ pub(super) struct Tally {
 impl Tally {
     fn new(direction: &DirectionResult) -> Self {
         let (ios, latency) = (direction.ios as f64, &direction.service);
-        let second = latency.stddev_ns.powi(2) + latency.mean_ns.powi(2);
+        let mean_square = latency.stddev_ns.powi(2) + latency.mean_ns.powi(2);
         Self {
             served: Served {
                 ios: direction.ios,
                 bytes: direction.bytes,
                 sum_ns: latency.mean_ns * ios,
-                sum_squares: second * ios,
+                sum_squares: mean_square * ios,
                 min_ns: latency.min_ns,
                 max_ns: latency.max_ns,
             },
@@ -118,8 +118,8 @@ impl Tally {
     /// Milliseconds, for a share from 0 (the least) to 1 (the most); `None` without operations.
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
         let (least, most) = (self.served.min_ns, self.served.max_ns);
-        // Less than one operation lies beyond it: it is the slowest one, whose time is known
-        // better than its bucket. The margin takes up the rounding of the share.
+        // If less than one operation is beyond the share, its percentile is the slowest operation, whose
+        // time is known better than its bucket. The margin allows for the rounding of the share.
         let is_slowest = (1.0 - share) * (self.ios() as f64) < 1.0 - 1e-6;
         let ns = match share {
             ..=0.0 => least,

@@ -45,7 +45,7 @@ with_defaults! {
         pub thread_count: u32 = 0,
         /// Operations in flight per thread over all targets (`-O`); 0: by target.
         pub request_count: u32 = 0,
-        /// Processor groups and processors, in turn.
+        /// The processors of the threads, which take turns; each with its group.
         pub affinity: Vec<(u16, u32)> = Vec::new(),
         /// Threads are bound to all processors in turn, as the command line requests (`-ag`).
         pub round_robin: bool = false,

@@ -68,7 +68,8 @@ fn read_results(text: &str, found: &mut Found) -> Result<(), Mistake> {
 
 /// The request, as the result holds it.
 fn profile(text: &str, root: &Element, found: &mut Found) -> Vec<TimeSpan> {
-    // It may hold templates.
+    // The result of a `-R` run with templates still names them in place of files, which is an error
+    // except in a profile that is only read.
     let as_it_is = Overrides {
         profile_only: true,
         ..Overrides::default()

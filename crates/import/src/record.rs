@@ -94,7 +94,7 @@ impl Found {
     }
 
     /// Adds a job to the case of this name.
-    pub fn job(&mut self, case: String, job: Job) {
+    pub fn add_job(&mut self, case: String, job: Job) {
         match self.cases.iter_mut().find(|known| known.name == case) {
             Some(known) => known.jobs.push(job),
             None => self.cases.push(Case {

@@ -10,9 +10,9 @@ use super::record::{Found, Job};
 #[derive(Debug, Default)]
 pub(super) struct Printed {
     pub found: Found,
-    /// What tells its load apart, besides the settings of its jobs.
+    /// Text in which different loads differ, besides the settings of their jobs.
     pub load: String,
-    /// What a program prints of one process or moment alone; `None`: nothing of the kind.
+    /// Text that only one process or moment prints; `None`: the program prints none.
     pub process: Option<String>,
     /// When it was printed, in ms since 1970.
     pub at_ms: Option<f64>,

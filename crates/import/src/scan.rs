@@ -27,7 +27,8 @@ pub(super) fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.trim().strip_prefix(label).map(str::trim)
 }
 
-/// `2024/09/09 02:02:42 UTC` and its like as RFC 3339; empty if it is no such date.
+/// A date whose numbers come in this order, such as `2024/09/09 02:02:42 UTC`, as RFC 3339; empty if it is
+/// none.
 pub(super) fn moment(text: &str) -> String {
     let numbers = text.split(|c: char| !c.is_ascii_digit());
     let six: Vec<&str> = numbers.filter(|part| !part.is_empty()).take(6).collect();

@@ -44,7 +44,7 @@ pub fn decode_log(name: &str, bytes: Vec<u8>) -> Source {
 ///
 /// # Errors
 /// A text without a whole run; a record of a format that this version does not read, or with figures that
-/// nobody can have measured.
+/// cannot have been measured.
 pub fn stored(source: &Source) -> Result<Stored, Mistake> {
     let text = source.text.trim();
     let found = match record(text) {
@@ -79,7 +79,7 @@ fn record(text: &str) -> Result<Record, NoRecord> {
     Ok(record)
 }
 
-/// A value whose figures can be; it is passed over as it is read, for a record can be large.
+/// Checks all figures of a value while it is read; nothing is kept, because a record can be large.
 #[derive(Default)]
 struct Sane;
 

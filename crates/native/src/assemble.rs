@@ -77,7 +77,7 @@ fn choose<'a>(levels: &[&[Entry<'a>]], fates: &mut Fates<'a>) -> Result<Vec<Entr
     Ok(chosen.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Why a key cannot apply to the job as it is so far; its governor stands before it in the table.
+/// Why a key cannot apply to the job so far; its governor comes before it in the table.
 fn misfit(job: &Job, key: &Key<Job>) -> Option<String> {
     let governor = key.need.governor()?;
     let shown = shown(job, governor);
@@ -96,7 +96,7 @@ fn shown(job: &Job, name: &str) -> Option<String> {
     (keys::job_key(name)?.show)(job)
 }
 
-/// A choice that needs a detail must come with it.
+/// Refuses a choice without the detail that it needs, such as `pattern = "zipf"` without `theta`.
 fn check_complete(job: &Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
     for key in keys::job_keys() {
         let Need::Completes(governor, value) = key.need else {

@@ -10,7 +10,7 @@ use serde_json::Value;
 struct Row {
     /// What the key was called before, or a field of a table: `verify.pass`.
     was: &'static str,
-    /// Where it stands in the JSON of a job.
+    /// Its path in the JSON of a job.
     field: &'static str,
     what: &'static str,
     language: &'static str,

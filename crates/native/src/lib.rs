@@ -5,7 +5,7 @@
 //! The native format: a study in TOML.
 //!
 //! The text is parsed twice: [`raw`] keeps what is written and where, [`resolve`] turns it into a
-//! [`Plan`]. What a key is called, means and takes stands once, in the table of [`keys`].
+//! [`Plan`]. The name, meaning and values of a key are in one place, the table of [`keys`].
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -56,7 +56,7 @@ pub struct Parsed {
     pub publication: Publication,
 }
 
-/// A case that replays a recorded load. Until it is read, its only job stands for it.
+/// A case that replays a recorded load. Until that is read, the case has one job as a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseTrace {
     /// The case.

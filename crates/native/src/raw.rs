@@ -1,4 +1,4 @@
-//! The study as written: which keys stand on which level, with their places, nothing resolved.
+//! The study as written: the keys of each level with their places, nothing resolved.
 
 use std::ops::Range;
 
@@ -104,7 +104,7 @@ pub(super) fn read<'a>(document: &'a Node<'a>) -> Result<Raw<'a>, Complaint> {
     Ok(raw)
 }
 
-/// A table that stands once.
+/// A section that is written once; other values are refused.
 fn section<'a>(name: &str, place: &Range<usize>, value: Value<'a>) -> Result<Value<'a>, Complaint> {
     if value.is_table() {
         return Ok(value);

@@ -4,7 +4,7 @@ use blocklab_workload::Job;
 
 use super::keys::{self, CASE, Case, Key, Need, STUDY, Study};
 
-/// `docs/native.md`: what stands by itself, and a table for each kind of key.
+/// `docs/native.md`: the text of `reference.md`, and a table for each kind of key.
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     page.push_str("\n## Keys of the study\n\nThey come before the first section.\n\n");

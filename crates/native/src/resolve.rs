@@ -50,7 +50,7 @@ pub(super) fn resolve(
         let first = cases.len();
         traces.extend(case_trace(raw, case, text)?);
         resolver.sweep(case, &mut cases)?;
-        resolver.at_shares(case, first, &mut cases, &mut shares)?;
+        resolver.add_shares(case, first, &mut cases, &mut shares)?;
         let made = cases[first..].iter();
         families.push(Family {
             name: case.head.name.clone(),
@@ -81,7 +81,8 @@ fn fits_trace(entry: &Entry<'_>) -> bool {
     of_engine || ["targets", "engine", "access"].contains(&entry.key.name)
 }
 
-/// The recorded load of a case, which leaves nothing to say about what it does.
+/// The recorded load that a case replays. Such a case must not have keys that describe operations: the
+/// trace decides them.
 fn case_trace(
     raw: &Raw<'_>,
     case: &RawCase<'_>,
@@ -204,17 +205,17 @@ impl<'r> Resolver<'r> {
         Ok(())
     }
 
-    /// Behind each case, the same at shares of the rate that it will reach. Their rate is a place
-    /// holder until then.
-    fn at_shares(
+    /// Adds the cases of `rate_percent` behind each case from `first_case` on: the same load at shares of
+    /// the rate that the case will reach. Their rates are placeholders until then.
+    fn add_shares(
         &mut self,
         raw: &'r RawCase<'r>,
-        first: usize,
+        first_case: usize,
         cases: &mut Vec<Case>,
         shares: &mut Vec<Share>,
     ) -> Result<(), Complaint> {
-        // Taken out and put back, so that the shares of each case stand right behind it.
-        let full = cases.split_off(first);
+        // Taken out and put back, so that the shares of each case come right behind it.
+        let full = cases.split_off(first_case);
         for case in full {
             let paced = case
                 .workload
@@ -364,7 +365,7 @@ impl<'r> Resolver<'r> {
             if inherited.used {
                 continue;
             }
-            // Replaced in some jobs and unfit in all others, it is a default that nobody needed.
+            // Replaced in some jobs and unfit in all others, it is a default that no job needed.
             if let (false, Some(why)) = (inherited.replaced, unfit) {
                 let wrong = format!("`{}` has no effect: {why}", entry.key.name);
                 return Err(Complaint::new(entry.place.clone(), wrong));

@@ -11,7 +11,7 @@ use blocklab_units::plural;
 
 use crate::conclusion::{Run, conclude};
 use crate::live_view::{LiveView, View};
-use crate::study_end::{StudyRuns, bought, conclude_study};
+use crate::study_end::{StudyRuns, conclude_study, offers};
 use crate::{Form, Wanted, gate};
 
 /// Runs a request to its end and gives the exit code.
@@ -20,7 +20,7 @@ use crate::{Form, Wanted, gate};
 /// When nothing can be measured at all, or the lines after the result cannot be printed.
 pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Result<u8> {
     // Every address is looked up before anything is measured.
-    let bought = bought(&request.study.publication.systems, setting.catalog)?;
+    let offers = offers(&request.study.publication.systems, setting.catalog)?;
     let prepared = Prepared::new(request, setting)?;
     let view = View {
         is_shown: !wanted.is_quiet,
@@ -47,7 +47,7 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
             progress,
         } => {
             let runs = StudyRuns { earlier, measured };
-            let code = conclude_study(&request.study, wanted, runs, &bought, setting.store)?;
+            let code = conclude_study(&request.study, wanted, runs, &offers, setting.store)?;
             // The saved progress goes last. Until the runs are stored, a crash would lose them without.
             if wanted.is_kept {
                 let removed = progress.remove(setting.store.root());

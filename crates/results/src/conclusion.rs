@@ -151,7 +151,7 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
     let usual = result.usual_page(folder.as_deref(), is_kept);
     // `path` stays only if the page is in it: the last lines must not name a file that is not there.
     let path = wanted.page_path(usual).filter(|path| {
-        let again = Some(&*page_again).filter(|_| is_kept);
+        let again = is_kept.then_some(page_again.as_str());
         keeping.page(path, &page, wanted.over, again)
     });
     if let Some(gate) = result.gate() {
@@ -165,7 +165,7 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
             wanted.over,
         ));
     }
-    let closing = closing(path.as_deref(), Some(&*show).filter(|_| is_kept));
+    let closing = closing(path.as_deref(), is_kept.then_some(show.as_str()));
     if !is_printed {
         // Standard output failed, so everything else goes to standard error: where the result is, and
         // the gate's answer.
@@ -242,13 +242,14 @@ pub fn keep(record: &mut Record, store: &Store) -> bool {
     if let Some(folder) = keeping.keep(record) {
         let assessment = blocklab_findings::assess(record);
         let page = blocklab_page::runs(&[(record, &assessment)]);
-        let again = page_again(record);
-        let again = Some(&*again).filter(|_| keeping.is_well);
+        let command = page_again(record);
+        let again = keeping.is_well.then_some(command.as_str());
         keeping.page(&Store::page(&folder), &page, Over::Ours, again);
     }
     keeping.is_well
 }
 
+/// The command that writes the page of a stored run.
 fn page_again(record: &Record) -> String {
     format!("blocklab report {} --html FILE", record.id)
 }

@@ -57,7 +57,7 @@ pub fn check_cases(asked: &[Asked], runs: &[&Record]) -> Result<(), NoSuchCase> 
     gate::check_cases(asked, runs.iter().copied().flat_map(gate::cases))
 }
 
-/// The answer to conditions that each run meets or misses alone, without a comparison; `None` without
+/// The answer to conditions that each run meets or misses by itself, without a comparison; `None` without
 /// a condition.
 pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
     let runs: Vec<(&Record, &[Finding])> = runs

@@ -56,8 +56,8 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
     Ok(())
 }
 
-/// Marks a file that somebody else's code has written for blocklab, so that it may be replaced. A
-/// file that cannot be opened stays as it is: it is only not replaced later.
+/// Marks a file that other code has written for blocklab, so that it may be replaced. A file that cannot
+/// be opened stays unmarked, and is not replaced later.
 pub fn mark_path(path: &Path) {
     if let Ok(file) = File::open(path) {
         mark(&file);
@@ -175,11 +175,11 @@ fn check_replaceable(metadata: &Metadata, through: Option<&Path>, over: Over) ->
         return refused("it is a device, and results are never written to one");
     }
     // Pipes and sockets lose nothing when they are written to.
-    let may = !kind.is_file()
+    let is_replaceable = !kind.is_file()
         || over == Over::Files
         || metadata.len() == 0
         || through.is_some_and(is_ours);
-    if may {
+    if is_replaceable {
         Ok(())
     } else {
         refused(

@@ -1,4 +1,4 @@
-//! In: the runs of a multi-system study, and the offer of the catalog that each system stands for.
+//! In: the runs of a multi-system study, and the offer of the catalog behind each system.
 //! Out: its tables, charts and conclusions.
 
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ use blocklab_workload::publication::System;
 
 use crate::{Conclusion, Wanted, conclude, gate};
 
-/// The offer that a system's address names.
-pub(crate) struct Bought {
+/// The volume or instance of the catalog that a system's address names.
+pub(crate) struct Offer {
     resolved: Resolved,
     /// What the vendor's lists say of its instance type; `None` when it has none or is not listed.
     listed: Option<Listed>,
@@ -30,17 +30,17 @@ pub(crate) struct Bought {
 ///
 /// # Errors
 /// When an address is malformed or names nothing in the catalog.
-pub(crate) fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Bought>> {
+pub(crate) fn offers(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Offer>> {
     let mut all = BTreeMap::new();
     for system in systems {
         let wrong = |error: String| anyhow!("cannot model the system {}:\n{error}", system.name);
         let address = Address::parse(&system.address).map_err(|error| wrong(error.to_string()))?;
         let resolved = resolve_text(&system.address, catalog);
-        let bought = Bought {
+        let offer = Offer {
             resolved: resolved.map_err(|error| wrong(error.to_string()))?,
             listed: listed(&address, catalog),
         };
-        all.insert(system.name.clone(), bought);
+        all.insert(system.name.clone(), offer);
     }
     Ok(all)
 }
@@ -54,7 +54,7 @@ fn listed(address: &Address, catalog: &Catalog) -> Option<Listed> {
 
 /// The runs of a study, each with the name of its system.
 pub(crate) struct StudyRuns {
-    /// Stored runs that were taken for a system instead of measuring it again.
+    /// Stored runs that are used instead of measuring a system again.
     pub(crate) earlier: Vec<(String, Record)>,
     /// The runs that this command has measured.
     pub(crate) measured: Vec<(String, Record)>,
@@ -66,7 +66,7 @@ pub(crate) fn conclude_study(
     study: &Study,
     wanted: &Wanted,
     runs: StudyRuns,
-    bought: &BTreeMap<String, Bought>,
+    offers: &BTreeMap<String, Offer>,
     store: &Store,
 ) -> Result<u8> {
     let StudyRuns {
@@ -79,18 +79,18 @@ pub(crate) fn conclude_study(
             store.settle(record);
         }
     }
+    // The gate and the tables borrow the records, and storing changes them: it gets copies.
     let mut fresh: Vec<Record> = measured.iter().map(|(_, record)| record.clone()).collect();
     let all: Vec<&(String, Record)> = earlier.iter().chain(&measured).collect();
     let assessed: Vec<Assessment> = all.iter().map(|(_, record)| assess(record)).collect();
     let systems = study.publication.systems.iter().map(|system| {
         let place = all.iter().position(|(name, _)| *name == system.name);
+        let offer = offers.get(&system.name);
         SystemOutcome {
             system,
             run: place.map(|place| (&all[place].1, &assessed[place])),
-            bought: bought.get(&system.name).map(|bought| &bought.resolved),
-            listed: bought
-                .get(&system.name)
-                .and_then(|bought| bought.listed.as_ref()),
+            bought: offer.map(|offer| &offer.resolved),
+            listed: offer.and_then(|offer| offer.listed.as_ref()),
         }
     });
     let systems: Vec<SystemOutcome<'_>> = systems.collect();

@@ -87,7 +87,7 @@ impl Element {
 /// any profile has.
 pub fn document(text: &str) -> Result<Element, Mistake> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
-    // The elements that are open; the outermost stands for the document.
+    // The elements that are open; the outermost is the document.
     let mut open = vec![Element::default()];
     let mut seen = 0;
     loop {

@@ -107,7 +107,7 @@ pub struct Command {
     pub warmup: u64,
     /// Data validation.
     pub validation: Validation,
-    /// All runs again.
+    /// Whether all runs are repeated.
     pub repeat: Option<Repeat>,
     /// The built-in test of five seconds.
     pub quick_test: bool,
@@ -163,7 +163,7 @@ fn refused<T>(word: &str, message: impl Into<String>) -> Result<T, Mistake> {
     Err(Mistake::new(word, message).at(&Place::COMMAND_LINE))
 }
 
-/// The original's other programs.
+/// Refuses the names of the original's other programs, and says what replaces them.
 fn refuse_other_programs(word: &str) -> Result<(), Mistake> {
     let instead = match word {
         "compare" => "`blocklab compare RUN RUN` compares two runs",
@@ -189,9 +189,11 @@ fn extra(words: &[String]) -> Result<String, Mistake> {
     }
 }
 
-/// `-o dir` is `-odir`; only the first word behind an option belongs to it.
+/// The words with each value joined to its option: `-o dir` becomes `-odir`. Only the first word behind
+/// an option belongs to it.
 fn joined(words: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
+    // Whether the last option has its value already.
     let mut took = false;
     for word in words {
         let wants = out.last().is_some_and(|last| {

@@ -19,9 +19,9 @@ pub(super) struct Definitions<'a> {
 #[derive(Default)]
 pub(super) struct List<T> {
     pub(super) all: Vec<T>,
-    /// What `sd=default` and its like set for those that follow.
+    /// The values that `sd=default` (`wd=default`, `rd=default`) sets for those that follow.
     pub(super) default: T,
-    /// Keywords go to the default now.
+    /// Whether keywords are now those of the default.
     in_default: bool,
 }
 
@@ -110,14 +110,14 @@ impl<'a> Definitions<'a> {
         Ok(())
     }
 
-    /// Writes `count=` out and looks at what definitions lack.
+    /// Expands `count=`, and refuses definitions that lack something.
     pub(super) fn finish(&mut self) -> Result<(), Mistake> {
         if let Some(wd) = self.wds.all.iter().find(|wd| wd.threads.is_some()) {
             let message = "threads= of a workload are those of a concatenation: \
                            concatenatesds=yes, or threads= of the sd would work";
             wd.check(self.general.concatenate, message)?;
         }
-        self.sds.all = written_out(&self.sds.all);
+        self.sds.all = expand_counts(&self.sds.all);
         let mut names = std::collections::BTreeSet::new();
         for sd in &self.sds.all {
             sd.check(!sd.lun.is_empty(), "it has no lun=; each sd needs one")?;
@@ -144,8 +144,8 @@ fn unique<'n>(
     arg.check(is_new, message)
 }
 
-/// Storage definitions with `count=` written out: as in the original, behind the others.
-fn written_out(sds: &[Sd]) -> Vec<Sd> {
+/// Storage definitions with `count=` expanded: as in the original, behind the others.
+fn expand_counts(sds: &[Sd]) -> Vec<Sd> {
     let mut plain: Vec<Sd> = sds
         .iter()
         .filter(|sd| sd.count.is_none())
@@ -154,11 +154,11 @@ fn written_out(sds: &[Sd]) -> Vec<Sd> {
     for sd in sds {
         let (start, n) = sd.count.unwrap_or((0, 0));
         plain.extend((start..start + n as i64).map(|number| Sd {
-            name: counting(&sd.name, number),
+            name: numbered_name(&sd.name, number),
             lun: if sd.lun.is_empty() {
                 String::new()
             } else {
-                counting(&sd.lun, number)
+                numbered_name(&sd.lun, number)
             },
             count: None,
             ..sd.clone()
@@ -167,8 +167,8 @@ fn written_out(sds: &[Sd]) -> Vec<Sd> {
     plain
 }
 
-/// `%03d` and `*` in a name are replaced, else the number comes behind it.
-fn counting(text: &str, number: i64) -> String {
+/// A name with a number: in place of `%03d` or `*` in it, else behind it.
+fn numbered_name(text: &str, number: i64) -> String {
     if let Some(at) = text.find('%') {
         let rest = &text[at + 1..];
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -277,14 +277,14 @@ impl Hosts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::counting;
+    use super::numbered_name;
 
     #[test]
     fn names_are_counted() {
-        assert_eq!(counting("sd", 7), "sd7");
-        assert_eq!(counting("/dev/nvme*n1", 7), "/dev/nvme7n1");
-        assert_eq!(counting("sd%03d", 7), "sd007");
-        assert_eq!(counting("a%db", 12), "a12b");
-        assert_eq!(counting("100%", 1), "100%1");
+        assert_eq!(numbered_name("sd", 7), "sd7");
+        assert_eq!(numbered_name("/dev/nvme*n1", 7), "/dev/nvme7n1");
+        assert_eq!(numbered_name("sd%03d", 7), "sd007");
+        assert_eq!(numbered_name("a%db", 12), "a12b");
+        assert_eq!(numbered_name("100%", 1), "100%1");
     }
 }

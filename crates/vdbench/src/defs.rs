@@ -80,7 +80,7 @@ pub struct General {
     /// Bytes of a write while formatting.
     pub formatxfersize: Option<u64>,
     pub histogram: Buckets,
-    /// All runs again.
+    /// Whether all runs are repeated.
     pub repeat: Option<Repeat>,
     /// Options as those of -v.
     pub validate: Vec<String>,
@@ -88,10 +88,10 @@ pub struct General {
     pub journal: Vec<String>,
 }
 
-/// How often all runs are done.
+/// How often, or how long, all runs are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// So often.
+    /// This many times.
     Times(u64),
     /// Until this many seconds are over.
     Seconds(u64),
@@ -109,7 +109,7 @@ with_defaults! {
         pub name: String = "default".to_owned(),
         /// A file, a device, a model.
         pub lun: String = String::new(),
-        /// Bytes; 0: as large as what is there.
+        /// Bytes; 0: the whole file or device.
         pub size: u64 = 0,
         /// Operations in flight.
         pub threads: u32 = 8,

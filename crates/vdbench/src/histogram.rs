@@ -25,7 +25,7 @@ pub fn histogram(title: &str, latencies: &Histogram, buckets: &Buckets) -> Strin
     let mut before = 0;
     let shown = shown(&counts, buckets.suppress);
     for (index, count) in counts.iter().enumerate() {
-        let row = row(edges, index, [before, *count, total]);
+        let row = row(edges, index, before, *count, total);
         before += count;
         if shown.contains(&index) {
             text.push_str(&row);
@@ -45,7 +45,9 @@ fn shown(counts: &[u64], suppress: bool) -> std::ops::RangeInclusive<usize> {
     first.saturating_sub(1)..=(last + 1).min(end)
 }
 
-fn row(edges: &[u64], index: usize, [before, count, total]: [u64; 3]) -> String {
+/// The row of the bucket `index` with `count` of the `total` operations; `before`: the operations of
+/// the buckets before it.
+fn row(edges: &[u64], index: usize, before: u64, count: u64, total: u64) -> String {
     let min = index.checked_sub(1).map_or(0, |below| edges[below]);
     let max = edges
         .get(index)

@@ -20,8 +20,9 @@ pub type Reader<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 /// All lines of all files, in order.
 pub(super) struct Lines<'a> {
     read: Reader<'a>,
-    /// From the command line, longer names first; and the names of those that were found.
+    /// Names and values from the command line, longer names first.
     variables: Vec<&'a (String, String)>,
+    /// The names of the variables that a file uses.
     used: BTreeSet<&'a str>,
     /// Files that are being read, outermost first.
     open: Vec<String>,
@@ -38,7 +39,7 @@ impl<'a> Lines<'a> {
         read: Reader<'a>,
     ) -> Result<Vec<Line>, Mistake> {
         let mut variables: Vec<&(String, String)> = variables.iter().collect();
-        // `$sizes` must not be taken for `$size` and an s.
+        // Longer names first: `$sizes` must not be read as `$size` followed by an s.
         variables.sort_by_key(|(name, _)| Reverse(name.len()));
         let mut lines = Self {
             read,
@@ -78,7 +79,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Whether reading of this file goes on.
+    /// Reads a line. False, if the rest of the file is to be ignored.
     fn read_line(&mut self, text: &str, place: &Place) -> Result<bool, Mistake> {
         let text = text.trim();
         if text.starts_with("eof") {

@@ -9,13 +9,13 @@ use super::run::Use;
 
 /// Where the operations of a workload go on a storage definition.
 pub(super) struct Placement {
-    /// One, or one for each stream with its suffix.
+    /// One region, or one for each stream; each with the suffix of its job's name, empty without streams.
     pub(super) regions: Vec<(String, Region)>,
     pub(super) pattern: Pattern,
     pub(super) hits: Option<Hits>,
 }
 
-/// What is not as in the original: a keyword, and how it differs.
+/// Keywords that work otherwise than in the original, each with the difference.
 pub(super) type Notes = Vec<(&'static str, &'static str)>;
 
 /// Places a workload on storage of `size` bytes.
@@ -29,7 +29,7 @@ pub(super) fn place(
     let wd = &one.wd;
     let block = wd.xfersize.largest();
     let (mut begin, end) = bounds(one, sd, size, block, notes)?;
-    // The hit area lies at the front; misses must not touch it, so they begin behind it.
+    // The hit area is at the front; misses must not touch it, so they begin behind it.
     let mut hits = None;
     if wd.rhpct > 0.0 || wd.whpct > 0.0 {
         let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
@@ -97,7 +97,7 @@ fn bounds(
     Ok((begin, end))
 }
 
-/// Up to 200 the ends are per cent, else bytes.
+/// The ends of a range in bytes. As written, they are per cent up to 200, and bytes above that.
 fn ends(range: Range, size: u64, notes: &mut Notes) -> (u64, u64) {
     if range.high > 200.0 {
         return (range.low as u64, range.high as u64);
@@ -179,7 +179,7 @@ fn poisson(midpoint: f64) -> Vec<Zone> {
         .collect()
 }
 
-/// More sizes than this are drawn coarser.
+/// Most sizes of a range that are listed; of more, every n-th is.
 const MOST_SIZES: u64 = 1024;
 
 pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
@@ -195,7 +195,7 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
         }
         Xfersize::Between(min, max, align) => {
             let first = min.next_multiple_of(*align);
-            // No multiple may lie between the two: then the largest size alone is left, see below.
+            // There may be no multiple between the two: then only the largest size is left, see below.
             let count = (max - first.min(*max)) / align + 1;
             if count > MOST_SIZES {
                 notes.push(("xfersize", "of that many sizes, every n-th is used"));

@@ -19,14 +19,14 @@ use super::place::{Notes, place, sizes};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
 
-/// What the caller found out.
+/// Facts that the caller finds out.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     /// Bytes of each storage definition, in their order.
     pub sizes: Vec<u64>,
     /// Which of them are written first.
     pub format: Vec<usize>,
-    /// The root of all chance.
+    /// The seed from which those of all runs are derived.
     pub seed: u64,
     /// Data validation.
     pub validation: Validation,
@@ -58,7 +58,7 @@ pub(super) const FORMAT: &str = "SD_format";
 const FORMAT_THREADS: u32 = 2;
 /// Where formatting begins.
 const FIRST: u64 = 4096;
-/// Bytes of one of them, where nothing else is requested.
+/// Bytes of one write while formatting, unless `formatxfersize=` is given.
 const FORMAT_BLOCK: u64 = 128 << 10;
 
 /// Plans the runs of parameter files.
@@ -157,7 +157,7 @@ pub(super) fn own_run(name: &str, threads: u32, uses: Vec<Use>) -> Run {
     }
 }
 
-/// What such a run does to storage, for those who report it.
+/// What a run that no definition requests, such as formatting, does to storage: one sequential pass.
 pub(super) fn own_use(name: &str, block: u64, rdpct: f64, sds: Vec<usize>) -> Use {
     let wd = Wd {
         name: name.to_owned(),
@@ -169,7 +169,7 @@ pub(super) fn own_use(name: &str, block: u64, rdpct: f64, sds: Vec<usize>) -> Us
     Use { wd, sds }
 }
 
-/// A job of such a run: once from beginning to end.
+/// A job of a run that no definition requests: once from the beginning to the end of its storage.
 pub(super) fn own_job(what: &str, sd: &Sd, mix: Mix, threads: u32) -> Job {
     Job {
         mix,
@@ -184,7 +184,8 @@ pub(super) fn own_job(what: &str, sd: &Sd, mix: Mix, threads: u32) -> Job {
     }
 }
 
-/// The case of such a run, whose jobs come with the index of their storage definition.
+/// The case of a run that no definition requests. Each of its jobs comes with the index of its storage
+/// definition.
 pub(super) fn own_case(run: Run, seed: u64, jobs: Vec<(usize, Job)>) -> (Planned, Case) {
     let skew = 100.0 / jobs.len().max(1) as f64;
     let planned_jobs = jobs

@@ -41,12 +41,12 @@ pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>
         joined.add(&line.text, &line.place);
         if let Some(extra) = extra
             && line.text.starts_with("rd")
-            && !joined.goes_on()
+            && !joined.is_continued()
         {
             joined.pieces.push((',', false));
             joined.add(extra, &line.place);
         }
-        while joined.goes_on() {
+        while joined.is_continued() {
             let Some(next) = lines.next() else { break };
             joined.add(&next.text, &next.place);
         }
@@ -55,7 +55,7 @@ pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>
     Ok(parameters)
 }
 
-/// A line and those that go on with it.
+/// A line with the lines that continue it.
 #[derive(Default)]
 struct Joined {
     pieces: Vec<Piece>,
@@ -69,8 +69,8 @@ impl Joined {
         self.pieces.extend(unquote(text));
     }
 
-    /// Whether it ends in a comma, so that the next line belongs to it.
-    fn goes_on(&self) -> bool {
+    /// Whether it ends in a comma, so that the next line continues it.
+    fn is_continued(&self) -> bool {
         matches!(self.pieces.last(), Some((',', false)))
     }
 
@@ -108,7 +108,7 @@ impl Joined {
         self.push(begin, self.pieces.len(), into)
     }
 
-    /// Whether a comma belongs to the address of a model, which goes on to its `@`:
+    /// Whether a comma belongs to the address of a model, which reaches to its `@`:
     /// `lun=sim:local,as-of=2018-08-01@i3.metal,threads=8`.
     fn is_in_address(&self, begin: usize, comma: usize) -> bool {
         let before = text(&self.pieces[begin..comma]).to_lowercase();

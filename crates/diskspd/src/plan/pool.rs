@@ -42,7 +42,7 @@ impl Maker<'_> {
     }
 }
 
-/// What the targets of common threads must have in common.
+/// Refuses targets of common threads that are opened in different ways.
 fn check_common_settings(span: &TimeSpan) -> Result<(), Mistake> {
     let mut opened = span
         .targets
@@ -61,7 +61,7 @@ fn check_common_settings(span: &TimeSpan) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The targets of a common thread, and their shares of its operations.
+/// The indices of the targets of a common thread, each with its weight: its share of the operations.
 fn weights(span: &TimeSpan, thread: u32) -> Vec<(usize, f64)> {
     let mut weights = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {
@@ -71,6 +71,7 @@ fn weights(span: &TimeSpan, thread: u32) -> Vec<(usize, f64)> {
             Some((_, own)) if *own > 0 => *own,
             // A target that lists threads is worked on by these alone.
             None if !listed.is_empty() => continue,
+            // A weight of 0 in the list means the usual one.
             _ => target.weight,
         };
         weights.push((index, f64::from(weight)));

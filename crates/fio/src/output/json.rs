@@ -209,6 +209,7 @@ fn priorities(flow: &Flow, style: &Style, bins: bool) -> Option<Vec<Tree>> {
     (!entries.is_empty()).then_some(entries)
 }
 
+/// Latencies in ns. `bins`: the percentiles bring all buckets along.
 fn spread(figures: &Spread, style: &Style, with_percentiles: bool, bins: bool) -> Members {
     let mut members = members! {
         "min": figures.min,

@@ -204,7 +204,7 @@ impl Document {
             }
             let job = entry.job(&options, count[&entry.identity()], &mut found)?;
             refuse_copies(&found, &job)?;
-            found.job(format!("group-{}", entry.groupid.unwrap_or(0)), job);
+            found.add_job(format!("group-{}", entry.groupid.unwrap_or(0)), job);
         }
         name_single_job_cases(&mut found.cases);
         Ok(Printed {
@@ -250,7 +250,7 @@ fn strings(object: Option<&Map<String, Value>>) -> Options {
         .collect()
 }
 
-/// The time of a result that tells rates alone.
+/// The time that is assumed for a result with rates alone.
 const ASSUMED_SECONDS: f64 = 60.0;
 
 impl Entry {
@@ -348,7 +348,7 @@ impl Entry {
             _ => 0,
         };
         // A group of several sections has one entry too, with the options of the first; the time
-        // of all its threads tells.
+        // of all its threads shows that.
         let unlike = ["ramp_time", "verify", "loops"];
         let is_plain = !unlike.iter().any(|option| options.contains_key(*option));
         let all = self.job_runtime.filter(|_| is_plain).unwrap_or(0.0) / 1e3;

@@ -34,7 +34,7 @@ const KINDS: [(&str, Kind); 5] = [
     ("slat", Kind::Submission),
 ];
 
-/// What the name of a log tells.
+/// The parts of a log's name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name {
     /// Folder and beginning.

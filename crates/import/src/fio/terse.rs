@@ -89,7 +89,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
         }
         disks = these;
         let found = open.get_or_insert_with(|| new_run(tool));
-        found.job(format!("group-{}", fields[head - 2]), job);
+        found.add_job(format!("group-{}", fields[head - 2]), job);
     }
     if let Some(found) = open {
         add(&mut runs, found);

@@ -116,7 +116,7 @@ impl Reader {
             let job = block
                 .job(options, &mut found)
                 .map_err(|message| not_a_result_at(block.line, message))?;
-            found.job(format!("group-{}", block.group), job);
+            found.add_job(format!("group-{}", block.group), job);
         }
         name_single_job_cases(&mut found.cases);
         let printed = Printed {

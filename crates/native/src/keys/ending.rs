@@ -51,17 +51,17 @@ pub const END: Section<Job> = Section {
             allowed: Allowed::WordsOr(&names(&RULES), "\"none\""), default: Some("none"), other_names: &["steadystate", "ss"];
         "steady_variable" = "\"latency\"",
             (own "word",
-                |job, value| put(parts(steady(job)).0, value.word(&VARIABLES)),
-                |job| word_for(&VARIABLES, parts(&mut job.stop.steady?).0)),
+                |job, value| put(variable_and_round(steady(job)).0, value.word(&VARIABLES)),
+                |job| word_for(&VARIABLES, variable_and_round(&mut job.stop.steady?).0)),
             "The figure that must be steady.",
             allowed: Allowed::Words(&names(&VARIABLES)), default: Some("\"iops\""), need: Need::Given("steady");
         "steady_round" = "\"10s\"",
             (own "time",
                 |job, value| match value.time()? {
                     Nanos::ZERO => Err(value.complaint("a round must be longer than 0")),
-                    round => put(parts(steady(job)).1, Ok(round)),
+                    round => put(variable_and_round(steady(job)).1, Ok(round)),
                 },
-                |job| Some(time(*parts(&mut job.stop.steady?).1))),
+                |job| Some(time(*variable_and_round(&mut job.stop.steady?).1))),
             "Length of a round; the rule is checked once a round.",
             default: Some("\"60s\""), need: Need::Given("steady");
         "steady_after" = "\"30s\"", (rare time stop.steady_after),
@@ -192,7 +192,8 @@ const fn rule(steady: &Steady) -> Rule {
     }
 }
 
-const fn parts(steady: &mut Steady) -> (&mut SteadyVariable, &mut Nanos) {
+/// The figure that must be steady, and the length of a round; each rule has both.
+const fn variable_and_round(steady: &mut Steady) -> (&mut SteadyVariable, &mut Nanos) {
     match steady {
         Steady::Snia { variable, round }
         | Steady::Slope {
@@ -234,6 +235,7 @@ fn steady_rule(rule: Rule) -> Steady {
     }
 }
 
+/// Refuses `steady_rounds` and the limits for the SNIA rule.
 const OWN: &str = "the SNIA rule has its own";
 
 fn set_limit(job: &mut Job, value: Value<'_>, of: fn(f64) -> Limit) -> Result<(), Complaint> {

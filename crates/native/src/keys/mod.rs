@@ -79,9 +79,9 @@ impl Allowed {
 pub(super) enum Need {
     /// Everywhere.
     Nothing,
-    /// Where that key has this value; and there it may stand.
+    /// Where that key has this value, as an option.
     With(&'static str, &'static str),
-    /// Where that key has this value; and there it must stand.
+    /// Where that key has this value, which needs it.
     Completes(&'static str, &'static str),
     /// Where that key is given.
     Given(&'static str),
@@ -272,7 +272,7 @@ pub(super) struct Section<T: 'static> {
     pub keys: &'static [Key<T>],
 }
 
-/// Every key of a job, by section. A key stands behind the one that governs it: values are set in
+/// Every key of a job, by section. A key comes behind the one that governs it: values are set in
 /// this order.
 pub(super) static JOB: [Section<Job>; 9] = [
     job::TARGET,
@@ -305,7 +305,7 @@ fn put<T>(place: &mut T, read: Result<T, Complaint>) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Where it stands in the table.
+/// The place of a key in the table.
 pub(super) fn rank(key: &Key<Job>) -> usize {
     job_keys()
         .position(|row| row.name == key.name)

@@ -10,7 +10,7 @@ use super::{Allowed, Key, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
 
 with_defaults! {
-    /// What stands above the first section.
+    /// The keys above the first section.
     pub struct Study {
         /// Without its cases; its name is empty where none is given.
         pub plan: Plan = Plan {

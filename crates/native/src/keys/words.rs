@@ -29,7 +29,7 @@ pub fn word_for<T: PartialEq>(words: &[Word<T>], value: &T) -> Option<String> {
     found.map(|(word, _)| format!("\"{word}\""))
 }
 
-/// Tables of words: each word, and what it stands for.
+/// Tables of words, each with its value.
 macro_rules! words {
     ($($(#[$doc:meta])* $table:ident: $of:ty { $($word:literal = $meant:expr),* })*) => {
         $($(#[$doc])* pub const $table: [Word<$of>; [$($word),*].len()] = [$(($word, $meant)),*];)*
@@ -225,7 +225,7 @@ pub fn at_most(value: Value<'_>, number: u64, least: u64, most: u64) -> Result<(
     Err(value.complaint(format!("`{number}` is not from {least} to {most}")))
 }
 
-/// A field of a small table, or what stands for none given.
+/// The value of a field of a small table, or the default if it is not given.
 pub fn or<'v, T>(
     field: Option<Value<'v>>,
     read: impl Fn(Value<'v>) -> Result<T, Complaint>,

@@ -28,6 +28,7 @@ pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion
     })
 }
 
+/// Reads an entry of `checks`.
 fn read_check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     fields!(entry; name, systems, over, cases, than, at, figure, min, max);
     let systems = systems.ok_or_else(|| missing(entry, "systems", "systems = [\"i3.xlarge\"]"))?;
@@ -61,6 +62,7 @@ fn read_check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     })
 }
 
+/// The cells of one system that a check is about: one, or one for each case.
 fn cells_of_system(
     entry: Value<'_>,
     pick: &Pick,

@@ -12,7 +12,7 @@ use super::value::{Node, Value};
 use blocklab_syntax::toml_tree::Complaint;
 use pick::Known;
 
-/// Names that stand above the first section, or are sections.
+/// Keys above the first section, and names of sections.
 pub(super) const KEYS: [&str; 7] = [
     "preparation",
     "remarks",

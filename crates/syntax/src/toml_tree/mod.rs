@@ -17,7 +17,7 @@ pub use error::{Complaint, Error, line_of};
 /// A value of the tree and its place.
 pub type Node<'a> = Spanned<DeValue<'a>>;
 
-/// A word of a format and what it stands for.
+/// A word of a format and its value.
 pub type Word<T> = (&'static str, T);
 
 /// What reading a value gives.
@@ -33,7 +33,7 @@ pub fn parse<'t>(text: &'t str, twice: &str) -> Read<Node<'t>> {
     Ok(Spanned::new(span, DeValue::Table(table.into_inner())))
 }
 
-/// The TOML parser's message; in words of our own for the slips that people make most.
+/// The TOML parser's message, or a clearer one for the most frequent slips.
 fn no_toml(text: &str, error: &toml::de::Error, twice: &str) -> Complaint {
     let span = error.span().unwrap_or(0..0);
     if error.message() == "duplicate key" {
@@ -63,7 +63,7 @@ pub fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A value as it stands in the text.
+/// A value with its place in the text.
 #[derive(Clone, Copy)]
 pub struct Value<'v>(pub &'v Node<'v>);
 
@@ -265,7 +265,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// The elements of a list, or one value that stands for a list of one.
+    /// The elements of a list; a single value counts as a list of one.
     pub fn list_or_one(self) -> Vec<Self> {
         self.list().unwrap_or_else(|_| vec![self])
     }

@@ -379,7 +379,7 @@ fn reserve(open: &File, file: &Planned) -> io::Result<()> {
 
 /// Prepares the files of a case: reads them into the page cache or drops them from it, and removes
 /// those that jobs will create.
-pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
+pub fn prepare_case<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
     for clone in clones {
         let job = jobs.iter().find(|job| job.name == clone.job);
         for path in job.into_iter().flat_map(|job| &job.targets) {
@@ -482,9 +482,10 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
 
 /// Cuts a file that jobs were to fill back to the end of what they have written.
 fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
-    let (Some(before), path) = (file.cut_to, Path::new(&file.path)) else {
+    let Some(length_before) = file.cut_to else {
         return Ok(());
     };
+    let path = Path::new(&file.path);
     let open = File::options().read(true).write(true).open(path)?;
     let metadata = open.metadata()?;
     if !metadata.is_file() || !guard.is_unchanged(path, &metadata) {
@@ -492,7 +493,7 @@ fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
     }
     // What was there before stays. Behind it, the file has data where the jobs wrote, and holes; the
     // end is that of the last data.
-    let mut end = before.0;
+    let mut end = length_before.0;
     let mut data = rustix::fs::seek(&open, rustix::fs::SeekFrom::Data(end));
     while let Ok(begin) = data {
         end = rustix::fs::seek(&open, rustix::fs::SeekFrom::Hole(begin))?;

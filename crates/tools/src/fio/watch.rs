@@ -303,7 +303,7 @@ impl Watcher<'_> {
         let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
         self.epochs_ms = rules.map(artifacts::epoch_ms).collect();
         self.note_starts(step, &case.workload.jobs);
-        files::before(self.prepared.clones_of(step), &case.workload.jobs);
+        files::prepare_case(self.prepared.clones_of(step), &case.workload.jobs);
         let jobs = &case.workload.jobs;
         let clones = self.prepared.clones_of(step);
         self.programs =

@@ -1,4 +1,4 @@
-//! What logs tell of each slice of time, all jobs together.
+//! The operations of each second in all logs together.
 
 use super::rows::DirectionRows;
 use crate::record::nanos;

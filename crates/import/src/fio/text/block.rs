@@ -278,7 +278,7 @@ fn direction_line(name: &'static str, line: &str) -> Result<PrintedDirection, St
     Ok(PrintedDirection {
         name,
         iops: Some(iops.ok_or_else(wrong)?),
-        // fio prints 21.998 as `21.0`: a rate of more digits tells.
+        // fio prints 21.998 as `21.0`; a rate with more digits is more exact.
         bytes: if by_rate > moved * 1.005 {
             by_rate
         } else {
