@@ -110,70 +110,29 @@ fn a_pass_is_thrown_away_and_the_interval_stands_between_tests() {
 }
 
 #[track_caller]
-fn check_mistake(choices: Choices, expected: &str) {
+fn refused(version: Version, words: &str, change: impl FnOnce(&mut Choices)) {
+    let mut choices = choices(version);
+    change(&mut choices);
     let mistake = prepare(&choices).expect_err("a mistake").to_string();
-    assert!(mistake.contains(expected), "{mistake}");
+    assert!(mistake.contains(words), "{mistake}");
 }
 
 #[test]
 fn what_the_original_does_not_have_is_noted() {
-    let of = choices;
-    check_mistake(
-        Choices {
-            profile: Profile::Nvme,
-            ..of(Version::V6)
-        },
-        "6.0.2 has no profiles, only its four tests; --cdm-version 8 or 9",
-    );
-    check_mistake(
-        Choices {
-            mix: Some(70),
-            ..of(Version::V5)
-        },
-        "5.1.2 has no mixed tests",
-    );
-    check_mistake(
-        Choices {
-            size: Bytes(15 << 20),
-            ..of(Version::V9)
-        },
-        "16 MiB to 64 GiB",
-    );
-    check_mistake(
-        Choices {
-            size: Bytes((65 << 30) + 1),
-            ..of(Version::V9)
-        },
-        "16 MiB to 64 GiB",
-    );
-    check_mistake(
-        Choices {
-            size: Bytes((16 << 20) + 512),
-            ..of(Version::V9)
-        },
-        "in whole MiB",
-    );
-    check_mistake(
-        Choices {
-            loops: Some(0),
-            ..of(Version::V9)
-        },
-        "1 to 1000",
-    );
-    check_mistake(
-        Choices {
-            mix: Some(100),
-            ..of(Version::V9)
-        },
-        "1 to 99 per cent",
-    );
-    check_mistake(
-        Choices {
-            measure: Some(Nanos::ZERO),
-            ..of(Version::V9)
-        },
-        "above 0",
-    );
+    let no_profiles = "6.0.2 has no profiles, only its four tests; --cdm-version 8 or 9";
+    refused(Version::V6, no_profiles, |of| of.profile = Profile::Nvme);
+    refused(Version::V5, "5.1.2 has no mixed tests", |of| {
+        of.mix = Some(70)
+    });
+    refused(Version::V9, "1 to 99 per cent", |of| of.mix = Some(100));
+    for size in [15 << 20, (65 << 30) + 1] {
+        refused(Version::V9, "16 MiB to 64 GiB", |of| of.size = Bytes(size));
+    }
+    refused(Version::V9, "in whole MiB", |of| {
+        of.size = Bytes((16 << 20) + 512)
+    });
+    refused(Version::V9, "1 to 1000", |of| of.loops = Some(0));
+    refused(Version::V9, "above 0", |of| of.measure = Some(Nanos::ZERO));
 }
 
 /// The discarded pass is by far the best; of the others the second is the fastest, and the first

@@ -21,37 +21,30 @@ fn shapes() -> [(Tool, &'static str, String); 17] {
         .replace("\"total_ios\": 10000,", "")
         .replace("clat_ns", "clat");
     let all = json.replace("\"g\"", "\"All clients\"");
-    let fio = Tool::Fio;
+    use Tool::{Cdm, DiskSpd, Fio, Vdbench};
+    let [v5, v6, v8] = [
+        include_str!("../../cdm/src/golden/v5.txt"),
+        include_str!("../../cdm/src/golden/v6.txt"),
+        include_str!("../../cdm/src/golden/v8.txt"),
+    ];
     [
-        (Tool::DiskSpd, "a", DISKSPD_TEXT.to_owned()),
-        (Tool::DiskSpd, "a", DISKSPD_OLD.to_owned()),
-        (Tool::DiskSpd, "a", WINDOWS.to_owned()),
-        (Tool::DiskSpd, "a", DISKSPD_XML.to_owned()),
-        (Tool::Cdm, "a", CDM_3.to_owned()),
-        (
-            Tool::Cdm,
-            "a",
-            include_str!("../../cdm/src/golden/v5.txt").to_owned(),
-        ),
-        (
-            Tool::Cdm,
-            "a",
-            include_str!("../../cdm/src/golden/v6.txt").to_owned(),
-        ),
-        (
-            Tool::Cdm,
-            "a",
-            include_str!("../../cdm/src/golden/v8.txt").to_owned(),
-        ),
-        (fio, "a", json),
-        (fio, "a", mixed),
-        (fio, "a", old),
-        (fio, "a", all),
-        (fio, "a", terse("a", 40_000, 1000, 10_000)),
-        (fio, "a", TEXT_2.to_owned()),
-        (fio, "a", TEXT_3.to_owned()),
-        (Tool::Vdbench, "flatfile.html", VDBENCH.to_owned()),
-        (Tool::Vdbench, "flatfile.html", VDBENCH_LOOPS.to_owned()),
+        (DiskSpd, "a", DISKSPD_TEXT.to_owned()),
+        (DiskSpd, "a", DISKSPD_OLD.to_owned()),
+        (DiskSpd, "a", WINDOWS.to_owned()),
+        (DiskSpd, "a", DISKSPD_XML.to_owned()),
+        (Cdm, "a", CDM_3.to_owned()),
+        (Cdm, "a", v5.to_owned()),
+        (Cdm, "a", v6.to_owned()),
+        (Cdm, "a", v8.to_owned()),
+        (Fio, "a", json),
+        (Fio, "a", mixed),
+        (Fio, "a", old),
+        (Fio, "a", all),
+        (Fio, "a", terse("a", 40_000, 1000, 10_000)),
+        (Fio, "a", TEXT_2.to_owned()),
+        (Fio, "a", TEXT_3.to_owned()),
+        (Vdbench, "flatfile.html", VDBENCH.to_owned()),
+        (Vdbench, "flatfile.html", VDBENCH_LOOPS.to_owned()),
     ]
 }
 
@@ -140,68 +133,25 @@ fn no_figure_comes_from_what_a_file_does_not_state() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+const CONTRADICTS: &str = "contradicts itself";
+
 /// What is changed in a text, and the words of its refusal. `line` is a terse one.
 fn contradictions(line: &str) -> [(Tool, &str, &str, &str, &str); 10] {
+    use Tool::{Cdm, Fio, Vdbench};
     let cdm = include_str!("../../cdm/src/golden/v8.txt");
+    let no_row = "no row of a report";
+    let no_depths = "nothing tells how often";
     [
-        (Tool::Cdm, cdm, " MB/s [", " GB/s [", "no row of a report"),
-        (Tool::Cdm, CDM_3, " MB/s [", " KB/s [", "no row of a report"),
-        (
-            Tool::Cdm,
-            CDM_3,
-            "0.410 MB/s",
-            "410.0 MB/s",
-            "contradicts itself",
-        ),
-        (
-            Tool::Fio,
-            TEXT_3,
-            "(391MiB/",
-            "(391GiB/",
-            "contradicts itself",
-        ),
-        (
-            Tool::Fio,
-            TEXT_3,
-            "/10001msec)",
-            "/10msec)",
-            "contradicts itself",
-        ),
-        (
-            Tool::Fio,
-            TEXT_3,
-            "  IO depths ",
-            "  depths ",
-            "nothing tells how often",
-        ),
-        (
-            Tool::Fio,
-            line,
-            ";4000;1000;",
-            ";4;1000;",
-            "contradicts itself",
-        ),
-        (
-            Tool::Vdbench,
-            VDBENCH,
-            " 10.5 4096 ",
-            " 10.5 4 ",
-            "contradicts itself",
-        ),
-        (
-            Tool::Vdbench,
-            VDBENCH,
-            " read% ",
-            " share ",
-            "without `read%`",
-        ),
-        (
-            Tool::Vdbench,
-            VDBENCH,
-            " bytes/io ",
-            " bytes ",
-            "without `bytes/io`",
-        ),
+        (Cdm, cdm, " MB/s [", " GB/s [", no_row),
+        (Cdm, CDM_3, " MB/s [", " KB/s [", no_row),
+        (Cdm, CDM_3, "0.410 MB/s", "410.0 MB/s", CONTRADICTS),
+        (Fio, TEXT_3, "(391MiB/", "(391GiB/", CONTRADICTS),
+        (Fio, TEXT_3, "/10001msec)", "/10msec)", CONTRADICTS),
+        (Fio, TEXT_3, "  IO depths ", "  depths ", no_depths),
+        (Fio, line, ";4000;1000;", ";4;1000;", CONTRADICTS),
+        (Vdbench, VDBENCH, " 10.5 4096 ", " 10.5 4 ", CONTRADICTS),
+        (Vdbench, VDBENCH, " read% ", " share ", "without `read%`"),
+        (Vdbench, VDBENCH, " bytes/io ", " b ", "without `bytes/io`"),
     ]
 }
 
