@@ -3,6 +3,7 @@
 //!
 //! What values of every TOML file have in common is in [`blocklab_syntax::toml_tree`].
 
+use blocklab_syntax::number::processor_list;
 use blocklab_syntax::toml_tree::Complaint;
 pub(super) use blocklab_syntax::toml_tree::{Node, Value, Word};
 
@@ -34,37 +35,5 @@ pub(super) fn processors(value: Value<'_>) -> Result<Vec<u32>, Complaint> {
             ))
         }),
         Err(_) => value.list()?.into_iter().map(Value::count).collect(),
-    }
-}
-
-/// No machine has more; a slip such as `0-99999999` shall not fill the memory.
-const MOST_PROCESSORS: u32 = 8192;
-
-/// `0-3,7` in the order as written.
-fn processor_list(text: &str) -> Option<Vec<u32>> {
-    let mut list = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: u32 = first.trim().parse().ok()?;
-        let last: u32 = last.trim().parse().ok()?;
-        if first > last || last >= MOST_PROCESSORS {
-            return None;
-        }
-        list.extend(first..=last);
-    }
-    Some(list)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn processor_lists_as_taskset_writes_them() {
-        assert_eq!(processor_list("0-3,7"), Some(vec![0, 1, 2, 3, 7]));
-        assert_eq!(processor_list(" 5 , 1 "), Some(vec![5, 1]));
-        for wrong in ["", "3-1", "a", "0-99999999", "1,,2", "-1"] {
-            assert_eq!(processor_list(wrong), None, "{wrong}");
-        }
     }
 }

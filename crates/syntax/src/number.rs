@@ -1,5 +1,5 @@
-//! In: the value of an option. Out: the number or size that it means, or the mistake with what would
-//! work.
+//! In: the value of an option. Out: the number, size or list that it means, or the mistake with what
+//! would work.
 
 use std::ops::RangeInclusive;
 
@@ -81,6 +81,24 @@ pub fn number(option: &str, text: &str, limits: RangeInclusive<u32>) -> Result<u
         })
 }
 
+/// No machine has more; a slip such as `0-99999999` shall not fill the memory.
+const MOST_PROCESSORS: u32 = 8192;
+
+/// The numbers of a list such as `0-3,7`, in the order as written; `None` for another text.
+pub fn processor_list(text: &str) -> Option<Vec<u32>> {
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: u32 = first.trim().parse().ok()?;
+        let last: u32 = last.trim().parse().ok()?;
+        if first > last || last >= MOST_PROCESSORS {
+            return None;
+        }
+        list.extend(first..=last);
+    }
+    Some(list)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +141,14 @@ mod tests {
         let any = "-t: `+5` is not a whole number of at least 0";
         assert_eq!(wrong("+5", 0..=u32::MAX), any);
         assert_eq!(number("-t", "4", 1..=4), Ok(4));
+    }
+
+    #[test]
+    fn processor_lists_as_taskset_writes_them() {
+        assert_eq!(processor_list("0-3,7"), Some(vec![0, 1, 2, 3, 7]));
+        assert_eq!(processor_list(" 5 , 1 "), Some(vec![5, 1]));
+        for wrong in ["", "3-1", "a", "0-99999999", "1,,2", "-1"] {
+            assert_eq!(processor_list(wrong), None, "{wrong}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use blocklab_host::{
     LARGEST_REPORT, LARGEST_SCRIPT, environment, mounts, read_at_most, read_input, target_facts,
 };
 
+use blocklab_syntax::number::processor_list;
 use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 
@@ -178,14 +179,7 @@ fn files_below(directory: &Path) -> Vec<String> {
 fn node_processors(node: u32) -> Vec<u32> {
     let path = format!("/sys/devices/system/node/node{node}/cpulist");
     let text = fs::read_to_string(path).unwrap_or_default();
-    let mut processors = Vec::new();
-    for part in text.trim().split(',') {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(low), Ok(high)) = (low.parse::<u32>(), high.parse()) {
-            processors.extend(low..=high);
-        }
-    }
-    processors
+    processor_list(text.trim()).unwrap_or_default()
 }
 
 fn page_size() -> i64 {
