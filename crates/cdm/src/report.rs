@@ -37,6 +37,12 @@ fn arch(imprint: &Imprint) -> &str {
     }
 }
 
+/// Characters of a line of dashes.
+const WIDTH: usize = 78;
+
+/// The same in the layouts of versions 5 and 6.
+const OLDER_WIDTH: usize = 71;
+
 /// Dashes, the name, the place of the original right-aligned, dashes, units.
 fn head(
     record: &Record,
@@ -58,7 +64,7 @@ fn head(
 
 fn newer(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) -> String {
     let home = "Crystal Dew World: https://crystalmark.info/";
-    let mut text = head(record, settings, imprint, 78, home);
+    let mut text = head(record, settings, imprint, WIDTH, home);
     for mix in &settings.mixes {
         text.push_str(&match mix_title(*mix) {
             "Mix" => format!("[Mix] Read {}%/Write {}%\n", mix.read, mix.write),
@@ -121,7 +127,7 @@ fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) 
         Version::V5 => "Crystal Dew World : http://crystalmark.info/",
         _ => "Crystal Dew World : https://crystalmark.info/",
     };
-    let mut text = head(record, settings, imprint, 71, home);
+    let mut text = head(record, settings, imprint, OLDER_WIDTH, home);
     for test in &settings.tests {
         let of_test = rows.iter().filter(|row| row.test == *test);
         of_test.for_each(|row| text.push_str(&older_row(row, settings.choices.version)));

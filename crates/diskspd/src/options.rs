@@ -250,6 +250,7 @@ fn none_of(option: &str, value: impl std::fmt::Display, known: &str) -> Mistake 
     Mistake::new(option, format!("`{value}` is none of {known}"))
 }
 
+/// `-a`, `-ag`: threads take turns on the processors; `-a0,1`, `-ag0,0,1`: on these.
 fn affinity(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     if rest == "g" || rest.is_empty() {
         draft.span.round_robin = true;
@@ -289,6 +290,7 @@ fn block(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// `-B64K` or `-B64K:1M`: the beginning, and the length up to the end.
 fn bounds(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     let (base, length) = match rest.split_once(':') {
         Some((base, length)) => (base, Some(length)),
@@ -333,6 +335,7 @@ fn tracing(_: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     }
 }
 
+/// `-f1M`: the end of the tested part; `-fr`: hints for the cache.
 fn limit_or_hints(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     if rest.starts_with(|c: char| c.is_ascii_digit()) {
         draft.target.max_file_size = draft.some_size(option, rest)?;
@@ -425,6 +428,7 @@ fn caching(draft: &mut Draft, _: &str, rest: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// `-Rtext`, `-Rxml`; with a `p`, the profile is printed and nothing runs.
 fn results(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     let only = rest.starts_with('p');
     draft.profile.profile_only |= only;
@@ -477,6 +481,7 @@ fn seed(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// `-Z`: zeros; `-Z1M`: that many random bytes; `-Z1M,FILE`: bytes of a file.
 fn buffers(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     if rest.is_empty() {
         draft.target.buffers = Buffers::Zero;

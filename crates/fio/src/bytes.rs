@@ -8,6 +8,9 @@ pub(super) type Reader<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 /// As in later fio; fio 3.33 takes 512 bytes. What files hold beyond it is left out.
 const LONGEST: usize = 1 << 20;
 
+/// Bytes of the offset that `%o` inserts.
+const OFFSET_LEN: usize = 8;
+
 /// The bytes of a pattern without `%o`, at most 1 MiB.
 pub(super) fn pattern(text: &str, read: Reader<'_>) -> Result<Vec<u8>, String> {
     match &parts(text, read)?[..] {
@@ -28,7 +31,8 @@ pub(super) fn parts(text: &str, read: Reader<'_>) -> Result<Vec<PatternPart>, St
                 parts.push(PatternPart::Bytes(std::mem::take(&mut bytes)));
             }
             parts.push(PatternPart::Offset);
-            (used, rest) = (used + 8, behind);
+            used += OFFSET_LEN;
+            rest = behind;
             continue;
         }
         let (mut piece, behind) = piece(rest, text, read)?;

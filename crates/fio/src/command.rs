@@ -404,6 +404,7 @@ fn taken(name: &str, value: Option<String>, takes: Takes) -> Result<String, Stri
     }
 }
 
+/// `--idle-prof`.
 fn profiled(word: &str) -> Result<Profiled, String> {
     match word {
         "system" => Ok(Profiled::System),
@@ -415,6 +416,7 @@ fn profiled(word: &str) -> Result<Profiled, String> {
     }
 }
 
+/// `--output-format=normal,json`.
 fn formats(text: &str) -> Result<Vec<Format>, String> {
     let words = text.split(',').map(str::trim);
     words
@@ -430,6 +432,7 @@ fn formats(text: &str) -> Result<Vec<Format>, String> {
         .collect()
 }
 
+/// `--debug=io,verify` or `--debug=io:2`.
 fn debug(text: &str) -> Result<Vec<String>, String> {
     for word in text.split(',') {
         let name = word.split(':').next().unwrap_or_default();

@@ -398,6 +398,7 @@ fn content(spec: &Spec) -> Content {
     if options.zero_buffers {
         Content::Zero
     } else if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
+        // `dedupe_mode=repeat`: earlier writes come again, not blocks of a fixed set.
         Content::Repeating {
             compress_percent,
             repeat_percent: dedupe_percent,

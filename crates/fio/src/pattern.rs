@@ -136,6 +136,7 @@ fn smallest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
     smallest.unwrap_or_else(|| sizes.smallest().0)
 }
 
+/// The sizes of the directions that the job has.
 fn occurring(sizes: &BlockSizes, rw: ReadWrite) -> impl Iterator<Item = &SizeMix> {
     let each = [
         (rw.reads, &sizes.read),

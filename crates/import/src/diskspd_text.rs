@@ -272,6 +272,7 @@ impl Reading {
         }
     }
 
+    /// `   50th |      0.081 |      0.019 |      0.064`.
     fn read_percentile(&mut self, line: &str) -> Result<(), String> {
         let outcome = self.outcomes.last_mut();
         let Some(table) = outcome.and_then(|outcome| outcome.tables.last_mut()) else {
@@ -455,6 +456,7 @@ fn limit(job: &mut Job, rest: &str) -> Option<()> {
     Some(())
 }
 
+/// The percentage of reads in `read test` or `mix test (read/write ratio: 70/30)`.
 fn mix(text: &str) -> Option<u8> {
     match text {
         "read test" => Some(100),

@@ -181,14 +181,14 @@ impl Run {
 
 /// Whether the figures of a run can have become these while it went on.
 fn can_have_become(before: &Figures, after: &Figures) -> bool {
-    let narrower = [(before.max, after.max), (after.min, before.min)];
+    // More operations can only raise the maximum and lower the minimum.
+    let raised = before.max.zip(after.max);
+    let lowered = before.min.zip(after.min);
     before.ios == 0
         || (before.ios <= after.ios
             && before.bytes <= after.bytes
-            && narrower.iter().all(|pair| match pair {
-                (Some(low), Some(high)) => low <= high,
-                _ => true,
-            }))
+            && raised.is_none_or(|(before, after)| before <= after)
+            && lowered.is_none_or(|(before, after)| after <= before))
 }
 
 impl Job {

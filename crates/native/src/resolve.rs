@@ -49,7 +49,7 @@ pub(super) fn resolve(
     for case in &raw.cases {
         let first = cases.len();
         traces.extend(case_trace(raw, case, text)?);
-        resolver.sweep(case, &mut cases)?;
+        resolver.add_combinations(case, &mut cases)?;
         resolver.add_shares(case, first, &mut cases, &mut shares)?;
         let made = cases[first..].iter();
         families.push(Family {
@@ -182,8 +182,12 @@ struct Inherited<'r> {
 }
 
 impl<'r> Resolver<'r> {
-    /// Every combination of the axes of a case, the first axis slowest.
-    fn sweep(&mut self, case: &'r RawCase<'r>, cases: &mut Vec<Case>) -> Result<(), Complaint> {
+    /// Adds a case for every combination of the axes of `case`, the first axis slowest.
+    fn add_combinations(
+        &mut self,
+        case: &'r RawCase<'r>,
+        cases: &mut Vec<Case>,
+    ) -> Result<(), Complaint> {
         let axes = axes_of(self.raw, case);
         let combinations: usize = axes.iter().map(|axis| axis.values.len()).product();
         for number in 0..combinations {

@@ -182,6 +182,7 @@ fn poisson(midpoint: f64) -> Vec<Zone> {
 /// Most sizes of a range that are listed; of more, every n-th is.
 const MOST_SIZES: u64 = 1024;
 
+/// The sizes of `xfersize=`; a range is a list of its multiples of `align`.
 pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
     match requested {
         Xfersize::Fixed(size) => BlockSizes::fixed(Bytes(*size)),

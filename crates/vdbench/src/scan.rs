@@ -118,6 +118,7 @@ impl Joined {
         is_model && !before.contains('@') && self.pieces[comma..].iter().any(|piece| piece.0 == '@')
     }
 
+    /// Adds the parameter that the pieces from `begin` to `end` are.
     fn push(&self, begin: usize, end: usize, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
         let pieces = &self.pieces[begin..end];
         if pieces.is_empty() {

@@ -213,6 +213,7 @@ impl Argument<'_> {
         }
     }
 
+    /// `openflags=(o_direct,o_sync)`.
     pub(super) fn openflags(&self) -> Result<OpenFlags, Mistake> {
         let mut flags = OpenFlags::default();
         for word in self.names()? {
@@ -233,6 +234,7 @@ impl Argument<'_> {
         Ok(flags)
     }
 
+    /// `range=(10,20)`.
     pub(super) fn range(&self) -> Result<Range, Mistake> {
         match *self.numbers(Kind::Number)? {
             [low, high] if (0.0..=1e18).contains(&low) && (0.0..=1e18).contains(&high) => {
@@ -248,6 +250,7 @@ impl Argument<'_> {
 
 /// Workload definitions.
 impl Argument<'_> {
+    /// `40` or `40%`.
     pub(super) fn percent(&self) -> Result<f64, Mistake> {
         let number = self.number()?;
         // `skew=40%` is -40 to the scanner.
@@ -264,6 +267,7 @@ impl Argument<'_> {
         self.sectors(self.as_whole(number)?)
     }
 
+    /// `8k`; `(8k,60,64k,40)`: sizes, each with its share; `(4k,64k,4k)`: min, max, align.
     pub(super) fn xfersize(&self) -> Result<Xfersize, Mistake> {
         let numbers = self.numbers(Kind::Number)?;
         match *numbers {
@@ -334,6 +338,7 @@ impl Argument<'_> {
         })
     }
 
+    /// `stride=(4k,64k)`: the shortest and the longest one.
     pub(super) fn stride(&self) -> Result<(u64, u64), Mistake> {
         match *self.numbers(Kind::Number)? {
             [min, max] if min <= max => {
@@ -351,6 +356,7 @@ impl Argument<'_> {
         Ok(streams.min(4096))
     }
 
+    /// The `iorate=` of a workload: one number.
     pub(super) fn own_rate(&self) -> Result<f64, Mistake> {
         match self.values(Kind::Rate)? {
             Values::Numbers(rates) if rates.len() == 1 => {
@@ -408,6 +414,7 @@ impl Argument<'_> {
         Ok(number)
     }
 
+    /// The `iorate=` of a run: numbers, `max` or `curve`.
     pub(super) fn iorate(&self) -> Result<RequestedRate, Mistake> {
         match self.values(Kind::Rate)? {
             Values::Numbers(numbers) if numbers == [MAX_RATE] => Ok(RequestedRate::Max),
@@ -443,6 +450,7 @@ impl Argument<'_> {
         })
     }
 
+    /// `distribution=(exp,variable)`: words that may be cut short.
     pub(super) fn set_distribution(&self, rd: &mut Rd) -> Result<(), Mistake> {
         for word in self.names()? {
             let word = word.to_lowercase();
@@ -493,6 +501,7 @@ impl Argument<'_> {
         self.each(|arg, percent| arg.ratio((1e5 / percent).round() / 1e3))
     }
 
+    /// `seekpct=`, `forseekpct=`: numbers and words, words as the numbers that mean the same.
     pub(super) fn seeks(&self, kind: Kind) -> Result<Vec<f64>, Mistake> {
         let words = self.words_of(kind)?;
         words

@@ -296,6 +296,7 @@ fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake
 const NAMES: &str =
     "a range of names is written (sd1-sd9); a name with a hyphen is written in quotes";
 
+/// Adds the names after `first` of `(sd1-sd9)`.
 fn names(
     list: &mut Vec<String>,
     first: &str,

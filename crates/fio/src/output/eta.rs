@@ -99,6 +99,7 @@ fn letters(clones: &[&CloneFacts]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
+/// The letter of a running job, by its `rw`.
 fn letter(rw: &str) -> char {
     match rw {
         "read" => 'R',

@@ -69,6 +69,7 @@ fn clones_started(clones: &[CloneFacts]) -> String {
     parts.join(" and ")
 }
 
+/// `j: (g=0): rw=read, bs=(R) 4096B-4096B, (W) …, (T) …, ioengine=psync, iodepth=1`.
 fn introduction(clone: &CloneFacts) -> String {
     let [base, _] = clone.style.bases();
     let [read, write, trim] = clone.blocks.map(|(low, high)| {
@@ -148,6 +149,7 @@ pub(super) fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     text
 }
 
+/// `  read: IOPS=…, BW=…` and the lines about that direction.
 fn direction(name: &str, flow: &Flow, style: &Style) -> String {
     let digits = style.figures;
     let [base, other] = style.bases();
@@ -241,6 +243,7 @@ fn unit(figures: &Spread) -> (&'static str, f64) {
     ("nsec", 1.0)
 }
 
+/// `    clat (usec): min=…, max=…, avg=…, stdev=…`.
 fn spread(label: &str, figures: &Spread, indent: &str) -> String {
     let (unit, factor) = unit(figures);
     let [min, max] =
@@ -252,6 +255,7 @@ fn spread(label: &str, figures: &Spread, indent: &str) -> String {
     )
 }
 
+/// The lines below `    clat percentiles (usec):`.
 fn table(label: &str, figures: &Spread, style: &Style) -> String {
     let found = percentiles(&figures.histogram, &style.percentiles);
     let (low, high) = match (found.first(), found.last()) {
@@ -298,6 +302,7 @@ fn precision(list: &[f64]) -> usize {
     places.max().unwrap_or(0)
 }
 
+/// The lines `bw (KiB/s): min=…` and `iops: min=…`, of the samples of throughput.
 fn samples(flow: &Flow, style: &Style) -> String {
     let share = flow.bw_share();
     let (bits, kilo) = match (style.bits, style.kilo) {
@@ -406,6 +411,7 @@ fn named_shares(names: &[&str], counts: &[u64; 7]) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
+/// `Run status group 0 (all jobs):` with a line for each direction.
 fn summary(group: u32, members: &[&Figures<'_>]) -> String {
     let mut text = format!("\nRun status group {group} (all jobs):\n");
     let style = &members[0].clone.style;

@@ -35,6 +35,7 @@ pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> 
     text
 }
 
+/// The fields of a job's line.
 fn line(figures: &Figures<'_>, version: u8) -> Vec<String> {
     let style = &figures.clone.style;
     let mut fields = vec![version.to_string()];
@@ -78,6 +79,7 @@ fn line(figures: &Figures<'_>, version: u8) -> Vec<String> {
     fields
 }
 
+/// Adds the fields of one direction.
 fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
     let kib = flow.bytes_per_second() >> 10;
     fields.extend([

@@ -158,6 +158,7 @@ fn is_version(line: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains(' '))
 }
 
+/// `j: (g=0): rw=read, bs=(R) 4096B-4096B, (W) …, (T) …, ioengine=psync, iodepth=1`.
 fn request(line: &str) -> Option<Request> {
     let (name, rest) = line.split_once(REQUEST)?;
     let (group, rest) = rest.split_once("): ")?;

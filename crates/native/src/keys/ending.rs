@@ -250,6 +250,7 @@ fn set_limit(job: &mut Job, value: Value<'_>, of: fn(f64) -> Limit) -> Result<()
     Ok(())
 }
 
+/// A word, or a list of the kinds of operations that may fail.
 fn policy(value: Value<'_>) -> Result<ErrorPolicy, Complaint> {
     if !value.is_list() {
         return value.word(&POLICIES);
@@ -284,6 +285,7 @@ fn shown_policy(policy: ErrorPolicy) -> Option<String> {
 /// SYNC_FILE_RANGE_WRITE.
 const BEGIN_WRITING: u32 = 2;
 
+/// A list of words, as the flags of sync_file_range.
 fn sync_range(value: Value<'_>) -> Result<u32, Complaint> {
     let mut flags = 0;
     for word in value.list()? {
@@ -306,6 +308,7 @@ fn ignored(pair: Value<'_>) -> Result<(Direction, i32), Complaint> {
     Ok((direction.word(&DIRECTIONS)?, errno.signed()?))
 }
 
+/// The name of a checksum, or a table with it and more settings.
 fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
     if !value.is_table() {
         return value.word(&CHECKSUMS).map(Verify::new);

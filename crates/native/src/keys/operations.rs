@@ -209,6 +209,7 @@ pub const THROTTLING: Section<Job> = Section {
     },
 };
 
+/// `[[60, 10], [40, 90]]`: per cent of the operations, in per cent of the space.
 fn zones(value: Value<'_>) -> Result<Vec<Zone>, Complaint> {
     let mut zones = Vec::new();
     for zone in value.list()? {
@@ -225,6 +226,7 @@ fn shown_zone(zone: &Zone) -> String {
     pair(number(zone.access_percent), number(zone.space_percent))
 }
 
+/// A word such as `"read"`, or `{ read = 70, write = 30 }`.
 fn mix(value: Value<'_>) -> Result<Mix, Complaint> {
     if !value.is_table() {
         return value.word(&MIXES);
@@ -246,6 +248,7 @@ fn by_direction([read, write, trim]: [Option<String>; 3]) -> String {
     shown_table(&[("read", read), ("write", write), ("trim", trim)])
 }
 
+/// A size, or a list of `[size, weight]`.
 fn sizes(value: Value<'_>) -> Result<SizeMix, Complaint> {
     if !value.is_list() {
         return value.size().map(SizeMix::fixed);
@@ -258,6 +261,7 @@ fn sizes(value: Value<'_>) -> Result<SizeMix, Complaint> {
     Ok(SizeMix(weighted))
 }
 
+/// Sizes for all directions, or a table with sizes by direction.
 fn block_sizes(value: Value<'_>) -> Result<BlockSizes, Complaint> {
     if !value.is_table() {
         return sizes(value).map(BlockSizes::same);
@@ -282,6 +286,7 @@ fn shown_sizes(sizes: &BlockSizes) -> String {
     by_direction([Some(size_mix(read)), Some(size_mix(write)), own_trim])
 }
 
+/// A word, or `{ compress = 50, dedupe = 20 }`.
 fn content(value: Value<'_>) -> Result<Content, Complaint> {
     if !value.is_table() {
         return value.word(&CONTENTS);
@@ -307,6 +312,7 @@ fn shown_content(content: Content) -> Option<String> {
     ]))
 }
 
+/// `{ bytes = "1MiB", range = "4MiB", skip = "1MiB" }`.
 fn window(value: Value<'_>) -> Result<MovingWindow, Complaint> {
     fields!(value; bytes, range, skip);
     let (Some(bytes), Some(range)) = (bytes, range) else {
@@ -464,6 +470,7 @@ fn shown_min_rate(rule: MinRate, kind: NumberOf) -> Option<String> {
     ]))
 }
 
+/// `{ group = 1, weight = 3, pause = "1ms" }`.
 fn flow(value: Value<'_>) -> Result<Flow, Complaint> {
     fields!(value; group, weight, pause);
     let Some(weight) = weight else {
@@ -484,6 +491,7 @@ fn shown_flow(flow: &Flow) -> String {
     ])
 }
 
+/// `{ limit = "2ms", window = "1s", percentile = 99, go_on = true }`.
 fn latency_target(value: Value<'_>) -> Result<LatencyTarget, Complaint> {
     fields!(value; limit, window, percentile, go_on);
     let (Some(limit), Some(window)) = (limit, window) else {

@@ -193,6 +193,7 @@ fn quotient(ratio: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint
     Ok((title, pick))
 }
 
+/// The figures line by line; a row's choice comes before a column's, and that before `fixed`.
 fn cells(
     section: Value<'_>,
     rows: &Axis,

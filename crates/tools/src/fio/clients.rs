@@ -45,7 +45,7 @@ pub(super) fn run(
         out.print(&on_host(&part.host, &dialect::header(&part.prepared)))?;
     }
     let begun = now();
-    let end = hosts.run(&load(&parts, own)?, &mut |_, _| ())?;
+    let end = hosts.run(&load(&parts, own)?, &mut |_host, _event| ())?;
     conclude(&mut out, &parts, &end, begun)
 }
 

@@ -250,11 +250,12 @@ impl Debug {
     /// A line for each interval by which the steady state was judged.
     pub fn steady_intervals(&self, clones: &[&CloneFacts], measured: &Measurement) -> String {
         let mut text = String::new();
-        let judged = clones.iter().filter(|clone| clone.steady.is_some());
-        for clone in judged {
+        for clone in clones {
             let rounds = match clone.steady {
+                None => continue,
                 Some(Steady::Slope { rounds, .. } | Steady::Deviation { rounds, .. }) => rounds,
-                _ => 1,
+                // No option of fio asks for the SNIA rule.
+                Some(Steady::Snia { .. }) => 1,
             };
             let counted = measured.series.iter().filter(|slice| !slice.ramp);
             for (number, slice) in counted.enumerate() {

@@ -62,6 +62,7 @@ struct Times {
 const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
 const FLUSHES: &str = "sync";
 
+/// `j: (groupid=0, jobs=1): err= 0: pid=1234: Sat Nov 28 07:00:00 2026`.
 pub(super) fn head(line: &str) -> Option<Block> {
     let (name, rest) = line.split_once(HEAD)?;
     let (inside, rest) = rest.split_once("): err=")?;

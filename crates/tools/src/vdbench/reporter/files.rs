@@ -12,7 +12,13 @@ use super::{Part, Reporter};
 
 /// A titled link to the report of this name.
 fn link(title: &str, name: &str) -> String {
-    links(title, &[(name, name)])
+    links_by_name(title, &[name])
+}
+
+/// Titled links to the reports of these names.
+fn links_by_name(title: &str, names: &[&str]) -> String {
+    let links_to_names: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
+    links(title, &links_to_names)
 }
 
 impl Reporter<'_> {
@@ -66,15 +72,14 @@ impl Reporter<'_> {
         }
         text.push('\n');
         let hosts = self.host_names();
-        let hosts: Vec<(&str, &str)> = hosts.iter().map(|name| (&**name, &**name)).collect();
-        text.push_str(&links("Link to HOST reports:", &hosts));
+        let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+        text.push_str(&links_by_name("Link to HOST reports:", &hosts));
         text.push_str(&link("Link to response time histogram:", "histogram"));
         text.push_str(&link("Link to workload skew report:", "skew"));
         let parts = self.parts.iter();
         let (sds, wds): (Vec<_>, Vec<_>) = parts.partition(|part| matches!(part, Part::Storage(_)));
         let sds: Vec<&str> = sds.into_iter().map(|part| self.name(part)).collect();
-        let sds: Vec<(&str, &str)> = sds.into_iter().map(|name| (name, name)).collect();
-        text.push_str(&links("Link to SD reports:", &sds));
+        text.push_str(&links_by_name("Link to SD reports:", &sds));
         text.push('\n');
         for part in wds {
             text.push_str(&link("Link to workload report:", self.name(part)));
