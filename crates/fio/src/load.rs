@@ -235,36 +235,32 @@ fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
         .map(str::parse::<f64>)
         .transpose()
         .map_err(|_| spec.mistake("file_service_type", "no number follows the `:`"))?;
-    // Only for the first two words the number counts operations; for the others it shapes the
-    // distribution.
-    let turn = number.unwrap_or(1.0).clamp(1.0, 1e6) as u32;
-    Ok(match word {
-        "roundrobin" => (TargetOrder::RoundRobin, turn),
-        "random" => (TargetOrder::Random, turn),
-        "sequential" => (TargetOrder::OneByOne, 1),
-        "zipf" => (
-            TargetOrder::Zipf {
-                theta: number.unwrap_or(1.1),
-            },
-            1,
-        ),
-        "pareto" => (
-            TargetOrder::Pareto {
-                h: number.unwrap_or(0.2),
-            },
-            1,
-        ),
-        "normal" | "gauss" => {
-            let deviation_percent = number.unwrap_or(20.0);
-            (TargetOrder::Normal { deviation_percent }, 1)
-        }
+    let order = match word {
+        "roundrobin" => TargetOrder::RoundRobin,
+        "random" => TargetOrder::Random,
+        "sequential" => TargetOrder::OneByOne,
+        "zipf" => TargetOrder::Zipf {
+            theta: number.unwrap_or(1.1),
+        },
+        "pareto" => TargetOrder::Pareto {
+            h: number.unwrap_or(0.2),
+        },
+        "normal" | "gauss" => TargetOrder::Normal {
+            deviation_percent: number.unwrap_or(20.0),
+        },
         other => {
             let wrong = format!(
                 "`{other}` is none of random, zipf, pareto, normal, roundrobin, sequential"
             );
             return Err(spec.mistake("file_service_type", wrong));
         }
-    })
+    };
+    // For these two the number counts operations; for the others it shapes the distribution.
+    let turn = match order {
+        TargetOrder::RoundRobin | TargetOrder::Random => number.unwrap_or(1.0).clamp(1.0, 1e6),
+        _ => 1.0,
+    };
+    Ok((order, turn as u32))
 }
 
 fn batch(spec: &Spec, depth: u32) -> Batch {

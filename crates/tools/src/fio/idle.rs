@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -33,9 +33,8 @@ pub struct Profiler {
 struct Counter {
     /// The processor's number.
     processor: usize,
-    /// Units of work done so far.
-    units: Arc<AtomicU64>,
-    thread: JoinHandle<()>,
+    /// Returns the units of work that it got done.
+    thread: JoinHandle<u64>,
 }
 
 /// Duration of a unit of work, in µs.
@@ -56,12 +55,10 @@ impl Profiler {
             Profiled::System | Profiled::Each => allowed(),
         };
         let counters = processors.into_iter().map(|number| {
-            let (units, over) = (Arc::new(AtomicU64::new(0)), Arc::clone(&over));
-            let count = Arc::clone(&units);
+            let over = Arc::clone(&over);
             Counter {
                 processor: number,
-                units,
-                thread: thread::spawn(move || work(number, &over, &count)),
+                thread: thread::spawn(move || work(number, &over)),
             }
         });
         Self {
@@ -78,9 +75,8 @@ impl Profiler {
         self.over.store(true, Ordering::Relaxed);
         let passed = self.begun.elapsed().as_secs_f64() * 1e6;
         let counters = self.counters.into_iter().map(|counter| {
-            let worked = counter.units.load(Ordering::Relaxed) as f64 * self.unit.mean;
-            // A thread that panicked counts with the units that it got done.
-            let _ = counter.thread.join();
+            let units = counter.thread.join().unwrap_or(0);
+            let worked = units as f64 * self.unit.mean;
             // A unit can take less time than in the calibration, which would give over 100 %.
             let idle_percent = (worked * 100.0 / passed.max(1.0)).min(100.0);
             (counter.processor, idle_percent)
@@ -94,14 +90,17 @@ impl Profiler {
     }
 }
 
-fn work(number: usize, over: &AtomicBool, units: &AtomicU64) {
+/// Works on a processor until it is `over`, and returns the number of units.
+fn work(number: usize, over: &AtomicBool) -> u64 {
     stay_on(number);
     run_when_idle();
     let mut page = vec![0; UNIT];
+    let mut units = 0;
     while !over.load(Ordering::Relaxed) {
         unit(&mut page);
-        units.fetch_add(1, Ordering::Relaxed);
+        units += 1;
     }
+    units
 }
 
 /// One unit of work. `black_box` keeps the compiler from leaving it out.
