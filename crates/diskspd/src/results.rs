@@ -272,10 +272,7 @@ fn row<'a>(
 }
 
 /// The different values of something, among processors.
-pub(super) fn distinct(
-    processors: &[Processor],
-    what: fn(&Processor) -> (u32, u32),
-) -> Vec<(u32, u32)> {
+pub(super) fn distinct<T: Ord>(processors: &[Processor], what: fn(&Processor) -> T) -> Vec<T> {
     let mut values: Vec<_> = processors.iter().map(what).collect();
     values.sort_unstable();
     values.dedup();

@@ -80,8 +80,8 @@ fn machine(record: &Record, system: &System, layout: Layout) -> String {
     text.push_str(&format!("\n\tcpu count:\t\t{count}\n"));
     if !known.is_empty() {
         let cores = distinct(known, |cpu| (cpu.socket, cpu.core)).len();
-        let nodes = distinct(known, |cpu| (cpu.node, 0)).len();
-        let sockets = distinct(known, |cpu| (cpu.socket, 0)).len();
+        let nodes = distinct(known, |cpu| cpu.node).len();
+        let sockets = distinct(known, |cpu| cpu.socket).len();
         text.push_str(&format!("\tcore count:\t\t{cores}\n\tgroup count:\t\t1\n"));
         text.push_str(&format!(
             "\tnode count:\t\t{nodes}\n\tsocket count:\t\t{sockets}\n"
@@ -133,8 +133,8 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
     if processors.is_empty() {
         return String::new();
     }
-    let sockets = distinct(processors, |cpu| (cpu.socket, 0)).len();
-    let nodes = distinct(processors, |cpu| (cpu.node, 0)).len();
+    let sockets = distinct(processors, |cpu| cpu.socket).len();
+    let nodes = distinct(processors, |cpu| cpu.node).len();
     let cores = distinct(processors, |cpu| (cpu.socket, cpu.core)).len();
     let shares_cores = cores < processors.len();
     let all: [Column; 4] = [

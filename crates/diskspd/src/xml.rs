@@ -60,9 +60,9 @@ fn topology(sheet: &mut Sheet, processors: &[Processor]) {
             "<Group Group=\"0\" MaximumProcessors=\"{count}\" ActiveProcessors=\"{count}\" \
              ActiveProcessorMask=\"{all}\"/>"
         ));
-        let nodes = masks(processors, |cpu| (cpu.node, 0)).map(|node| ("Node", node));
-        let sockets = masks(processors, |cpu| (cpu.socket, 0)).map(|socket| ("Socket", socket));
-        for (name, ((number, _), mask)) in nodes.chain(sockets) {
+        let nodes = masks(processors, |cpu| cpu.node).map(|node| ("Node", node));
+        let sockets = masks(processors, |cpu| cpu.socket).map(|socket| ("Socket", socket));
+        for (name, (number, mask)) in nodes.chain(sockets) {
             sheet.nest(&format!("{name} {name}=\"{number}\""), |sheet| {
                 sheet.line(&format!("<Group Group=\"0\" Mask=\"{mask}\"/>"));
             });
@@ -76,16 +76,15 @@ fn topology(sheet: &mut Sheet, processors: &[Processor]) {
 }
 
 /// The different values, each with the mask of its processors.
-fn masks(
+fn masks<T: Ord>(
     processors: &[Processor],
-    value_of: fn(&Processor) -> (u32, u32),
-) -> impl Iterator<Item = ((u32, u32), String)> {
+    value_of: fn(&Processor) -> T,
+) -> impl Iterator<Item = (T, String)> {
     let values = distinct(processors, value_of).into_iter();
     values.map(move |value| {
-        (
-            value,
-            mask(processors.iter().filter(|cpu| value_of(cpu) == value)),
-        )
+        let with_value = processors.iter().filter(|cpu| value_of(cpu) == value);
+        let mask = mask(with_value);
+        (value, mask)
     })
 }
 

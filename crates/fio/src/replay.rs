@@ -62,7 +62,8 @@ pub(super) fn path(options: &Options, number: u32) -> Option<&str> {
     paths.get(number as usize % paths.len().max(1)).copied()
 }
 
-/// A placeholder for a trace that an earlier job will write.
+/// A placeholder for a trace that an earlier job will write. It has one operation, because a job with an
+/// empty trace is refused; the operation writes if the trace will.
 pub(super) fn stand_in(writer: &Job) -> Trace {
     let direction = if writer.writes() {
         Direction::Write

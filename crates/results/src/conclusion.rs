@@ -152,7 +152,7 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
     // `path` stays only if the page is in it: the last lines must not name a file that is not there.
     let path = wanted.page_path(usual).filter(|path| {
         let again = is_kept.then_some(page_again.as_str());
-        keeping.page(path, &page, wanted.over, again)
+        keeping.write_page(path, &page, wanted.over, again)
     });
     if let Some(gate) = result.gate() {
         let answered = Answered {
@@ -244,7 +244,7 @@ pub fn keep(record: &mut Record, store: &Store) -> bool {
         let page = blocklab_page::runs(&[(record, &assessment)]);
         let command = page_again(record);
         let again = keeping.is_well.then_some(command.as_str());
-        keeping.page(&Store::page(&folder), &page, Over::Ours, again);
+        keeping.write_page(&Store::page(&folder), &page, Over::Ours, again);
     }
     keeping.is_well
 }

@@ -84,19 +84,19 @@ impl<'a> Keeping<'a> {
 
     /// Writes a page to `path`; false, when that fails. `again`: the command that writes it again from
     /// the stored run; without one, the page goes to the replacement store.
-    pub fn page(&mut self, path: &Path, page: &str, over: Over, again: Option<&str>) -> bool {
+    pub fn write_page(&mut self, path: &Path, page: &str, over: Over, again: Option<&str>) -> bool {
         let Err(error) = output::write(path, page, over) else {
             return true;
         };
         self.fails(&error);
         match again {
             Some(again) => terminal::warn(&format!("the run is kept; the page again: {again}")),
-            None => self.page_in_temp(page),
+            None => self.write_page_in_temp(page),
         }
         false
     }
 
-    fn page_in_temp(&mut self, page: &str) {
+    fn write_page_in_temp(&mut self, page: &str) {
         let written = self.other_store().and_then(|other| {
             let path = Store::page(other.root());
             output::write(&path, page, Over::Ours).map(|()| path)

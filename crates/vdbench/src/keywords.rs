@@ -37,8 +37,15 @@ impl Section {
 /// Puts a value where it belongs in the definition that is being read.
 pub(super) type Setter = fn(&mut Definitions<'_>, &Argument<'_>) -> Result<(), Mistake>;
 
-/// One keyword in one section. An accepted one carries what sets it.
-pub(super) type Keyword = Opt<(Section, Option<Setter>)>;
+/// The section of a keyword; an accepted one also has what sets it.
+#[derive(Debug)]
+pub(super) struct InSection {
+    pub(super) section: Section,
+    pub(super) set: Option<Setter>,
+}
+
+/// One keyword in one section.
+pub(super) type Keyword = Opt<InSection>;
 
 /// `Section "name" "meaning" Support("difference") => what sets it`. A row whose keyword is
 /// accepted and that lacks the last part does not compile.
@@ -53,7 +60,10 @@ macro_rules! rows {
                 chapter: Section::$section.name(),
                 name: $name,
                 aliases: &[],
-                value: (Section::$section, setter!($(|$all, $arg| $set)?)),
+                value: InSection {
+                    section: Section::$section,
+                    set: setter!($(|$all, $arg| $set)?),
+                },
                 default: "",
                 meaning: $meaning,
                 support: Support::$support,
@@ -255,7 +265,7 @@ const SHORT: [(&str, &[&str]); 6] = [
 /// A word that may mean several keywords, or none.
 pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static Keyword, Mistake> {
     let word = &*parameter.keyword;
-    let here = KEYWORDS.iter().filter(|row| row.value.0 == section);
+    let here = KEYWORDS.iter().filter(|row| row.value.section == section);
     let short = SHORT.iter().find(|(_, short)| short.contains(&word));
     let exact = here.clone().find(|row| row.name == word).or_else(|| {
         let (name, _) = short?;
@@ -282,12 +292,12 @@ pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static K
 fn unknown(section: Section, word: &str) -> String {
     let message = format!("there is no such keyword in the {} section", section.name());
     if let Some(row) = KEYWORDS.iter().find(|row| row.name == word) {
-        let (other, _) = row.value;
+        let other = row.value.section;
         let place = if other < section { "before" } else { "behind" };
         let other = other.name();
         return format!("{message}; it belongs to the {other} section, which stands {place} it");
     }
-    let here = KEYWORDS.iter().filter(|row| row.value.0 == section);
+    let here = KEYWORDS.iter().filter(|row| row.value.section == section);
     match blocklab_units::nearest(word, here.map(|row| row.name)) {
         Some(near) => format!("{message}; perhaps {near}="),
         None => message,
@@ -307,7 +317,7 @@ pub fn reference() -> String {
     for (section, name) in Section::ALL {
         page.push_str(&format!("\n## {name}\n\n"));
         page.push_str("| keyword | meaning | here |\n|---|---|---|\n");
-        for row in KEYWORDS.iter().filter(|row| row.value.0 == section) {
+        for row in KEYWORDS.iter().filter(|row| row.value.section == section) {
             page.push_str(&row.line(&format!("`{}`", row.name), None));
         }
     }
@@ -329,7 +339,7 @@ fn counts() -> String {
     text.push_str(&format!("|---|{}\n", "---|".repeat(LEVELS.len())));
     for (section, name) in Section::ALL {
         let counts = LEVELS.map(|(_, level)| {
-            let rows = KEYWORDS.iter().filter(|row| row.value.0 == section);
+            let rows = KEYWORDS.iter().filter(|row| row.value.section == section);
             rows.filter(|row| row.support == level && row.here != NO_FILE_SYSTEMS)
                 .count()
         });
@@ -420,7 +430,7 @@ mod tests {
             };
             let own = KEYWORDS
                 .iter()
-                .find(|other| other.value.0 == row.value.0 && other.name == name);
+                .find(|other| other.value.section == row.value.section && other.name == name);
             let Some(other) = own else { continue };
             assert_eq!(row.support, other.support, "{} is as {name}", row.name);
         }

@@ -27,7 +27,7 @@ pub(super) fn definitions<'a>(
 fn read(section: Section, parameter: &Parameter, all: &mut Definitions<'_>) -> Result<(), Mistake> {
     let row = find(section, parameter)?;
     let (name, here) = (row.name, row.here);
-    if let (_, Some(set)) = row.value {
+    if let Some(set) = row.value.set {
         set(all, &Argument { parameter, name })?;
     }
     let (level, text) = match row.support {

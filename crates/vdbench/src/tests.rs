@@ -242,7 +242,7 @@ fn what_a_note_tells_of_differs_on_the_page() {
         let rows = keywords::KEYWORDS
             .iter()
             .filter(|row| row.name == word)
-            .filter(|row| match row.value.0 {
+            .filter(|row| match row.value.section {
                 keywords::Section::Storage => note.subject.contains(" of sd="),
                 keywords::Section::Workload => note.subject.contains(" of wd="),
                 _ => !note.subject.contains(" of "),

@@ -68,7 +68,7 @@ fn jobs_on(prepared: &Prepared, sd: usize) -> Vec<&Job> {
     own.map(|(job, _)| job).collect()
 }
 
-/// Whether all jobs work on whole blocks.
+/// Checks that all jobs work on whole blocks.
 fn check_blocks(sd: &Sd, block: u64, jobs: &[&Job]) -> Result<(), Mistake> {
     let message =
         format_args!("data validation needs sizes that are multiples of 512, and {block} is none");

@@ -31,7 +31,7 @@ pub(super) fn run(
     hosts: &dyn ManyHosts,
 ) -> Result<u8> {
     let general = &command.general;
-    refuse(general)?;
+    refuse_options_of_one_machine(general)?;
     let parts = parts(command)?;
     if general.read_only && parts.iter().any(|part| part.prepared.plan.writes()) {
         return Err(anyhow!(WRITES_IN_READ_ONLY));
@@ -59,7 +59,7 @@ struct Part {
 }
 
 /// Refuses options that concern one machine, or that print while a run lasts.
-fn refuse(general: &General) -> Result<()> {
+fn refuse_options_of_one_machine(general: &General) -> Result<()> {
     let given = [
         ("status-interval", general.status_interval.is_some()),
         ("bandwidth-log", general.bandwidth_log),

@@ -29,7 +29,7 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
         }
     }
     // Refusals come first: nothing may be created for a run that will not take place.
-    permit_devices(prepared, guard)?;
+    check_devices(prepared, guard)?;
     make_groups(&prepared.control_groups)?;
     let is_used = !prepared.clones.iter().all(|clone| clone.create_only);
     let mut maker = Maker {
@@ -81,7 +81,7 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
 }
 
 /// Refuses a device that a job may not write to, before anything is made for the others.
-pub fn permit_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
+pub fn check_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
     let made: HashSet<&String> = prepared.files.iter().map(|file| &file.path).collect();
     let jobs = prepared.jobs().filter(|job| job.changes());
     for path in jobs

@@ -47,7 +47,7 @@ pub(crate) fn run(
     }
     artifacts::try_out(&prepared)?;
     let guard = place::guard(host.destroy_data, host.store);
-    files::permit_devices(&prepared, &guard)?;
+    files::check_devices(&prepared, &guard)?;
     host.store.try_out()?;
     // Nothing is written on any host until all of them have passed their checks.
     if !permitted() || !files::make(&mut prepared, host.interrupted, &guard)? {
