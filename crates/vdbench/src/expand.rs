@@ -185,6 +185,7 @@ fn loop_values(loops: &[(LoopKind, Vec<f64>)], sets: usize, number: usize) -> Lo
     )
 }
 
+/// A workload with the values that a run's loops give its own keywords.
 fn overridden(one: &Use, loops: &Loops) -> Use {
     let mut one = one.clone();
     let wd = &mut one.wd;
@@ -194,9 +195,11 @@ fn overridden(one: &Use, loops: &Loops) -> Use {
             LoopKind::Rdpct => wd.rdpct = *value,
             LoopKind::Rhpct => wd.rhpct = *value,
             LoopKind::Whpct => wd.whpct = *value,
+            // `Seek::number` has made -1 of `eof`.
             LoopKind::Seekpct if *value < 0.0 => wd.seek = Seek::Eof,
             LoopKind::Seekpct => wd.seek = Seek::Percent(*value),
             LoopKind::Hitarea => wd.hitarea = Some(*value as u64),
+            // These are settings of the run.
             LoopKind::Threads | LoopKind::Comp | LoopKind::Iorate => {}
         }
     }

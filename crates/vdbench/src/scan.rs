@@ -13,7 +13,7 @@ pub(super) struct Parameter {
     pub(super) raw: Vec<Piece>,
 }
 
-/// A character of a value, and whether quotes protect it.
+/// A character of a value, and whether it was in quotes, which make commas and such part of a word.
 pub(super) type Piece = (char, bool);
 
 impl Parameter {
@@ -147,7 +147,7 @@ impl Joined {
     }
 }
 
-/// The characters up to the first blank that no quotes protect.
+/// The characters, each with whether it was in quotes, up to the first blank that is not.
 fn unquote(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::with_capacity(text.len());
     let mut quoted = false;

@@ -190,6 +190,7 @@ impl Document {
         if entries.iter().any(|entry| entry.jobname.as_deref() != sum) {
             entries.retain(|entry| entry.jobname.as_deref() != sum);
         }
+        // Documents with other options are other loads, not passes of this one.
         let mut load = String::new();
         let mut count: BTreeMap<_, u32> = BTreeMap::new();
         for entry in &entries {

@@ -60,6 +60,7 @@ pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complain
     })
 }
 
+/// What `systems`, `cases` and `figures` choose; without the first two, all that is measured.
 fn choice(
     known: &Known,
     systems: Option<Value<'_>>,
@@ -67,38 +68,29 @@ fn choice(
     figures: Option<Value<'_>>,
 ) -> Result<Choice, Complaint> {
     let measured = known.systems.iter().filter(|system| system.measured);
+    let all_systems = measured.map(|system| system.name.clone());
+    let all_cases = known.families.iter().map(|family| family.name.clone());
+    let systems = listed(systems, |name| known.system(name))?;
+    let cases = listed(cases, |name| known.case(name))?;
     Ok(Choice {
-        systems: match systems {
-            Some(value) => value
-                .list_or_one()
-                .into_iter()
-                .map(|name| known.system(name))
-                .collect::<Result<_, _>>()?,
-            None => measured.map(|measured| measured.name.clone()).collect(),
-        },
-        cases: match cases {
-            Some(value) => value
-                .list_or_one()
-                .into_iter()
-                .map(|name| known.case(name))
-                .collect::<Result<_, _>>()?,
-            None => known
-                .families
-                .iter()
-                .map(|family| family.name.clone())
-                .collect(),
-        },
-        figures: match figures {
-            Some(value) => value
-                .list_or_one()
-                .into_iter()
-                .map(figure)
-                .collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        },
+        systems: systems.unwrap_or_else(|| all_systems.collect()),
+        cases: cases.unwrap_or_else(|| all_cases.collect()),
+        figures: listed(figures, figure)?.unwrap_or_default(),
     })
 }
 
+/// What a list or a single value names, each read by `read`.
+fn listed<'v, T>(
+    value: Option<Value<'v>>,
+    read: impl Fn(Value<'v>) -> Result<T, Complaint>,
+) -> Result<Option<Vec<T>>, Complaint> {
+    let names = value.map(Value::list_or_one);
+    names
+        .map(|names| names.into_iter().map(read).collect())
+        .transpose()
+}
+
+/// The rows or columns of a table, each with its name.
 fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Complaint> {
     if value.is_list() {
         let entries = value.list()?.into_iter();
@@ -108,26 +100,20 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
     match value.text()? {
         "system" => {
             for name in &choice.systems {
-                let system = Some(name.clone());
-                found.push((
-                    name.clone(),
-                    Pick {
-                        system,
-                        ..Pick::default()
-                    },
-                ));
+                let pick = Pick {
+                    system: Some(name.clone()),
+                    ..Pick::default()
+                };
+                found.push((name.clone(), pick));
             }
         }
         "case" => {
             for (_, name) in choice.cases.iter().flat_map(|case| known.made(case)) {
-                let case = Some(name.clone());
-                found.push((
-                    name,
-                    Pick {
-                        case,
-                        ..Pick::default()
-                    },
-                ));
+                let pick = Pick {
+                    case: Some(name.clone()),
+                    ..Pick::default()
+                };
+                found.push((name, pick));
             }
         }
         "figure" => {

@@ -24,7 +24,7 @@ pub fn run(words: &[String], folder: &Folder) -> Result<()> {
     let to_summary = outputs.iter().any(|word| word.starts_with("sum"));
     for command in commands {
         let output = shell(command, folder, &[])?;
-        let text = format!("Command: {command}\n{}", both(&output));
+        let text = format!("Command: {command}\n{}", printed(&output));
         folder.append("logfile", &text)?;
         if to_summary {
             folder.append("summary", &text)?;
@@ -59,7 +59,7 @@ pub fn after_error(command: &str, place: &ErrorPlace, folder: &Folder) -> Result
         ("size", size),
     ];
     let output = shell(command, folder, &variables)?;
-    let text = format!("data_errors: {command}\n{}", both(&output));
+    let text = format!("data_errors: {command}\n{}", printed(&output));
     terminal::print(&text)?;
     folder.append("logfile", &text)?;
     if !output.status.success() {
@@ -78,7 +78,7 @@ fn shell(command: &str, folder: &Folder, variables: &[(&str, String)]) -> Result
 }
 
 /// Standard output and then standard error, as text.
-fn both(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     let [stdout, stderr] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     format!("{stdout}{stderr}")
