@@ -98,12 +98,17 @@ impl Store {
             .filter(|at| found[*at].is_none())
             .collect();
         for batch in missing.chunks(BATCH) {
-            let derived = each(batch, |place| derived(self, &folders[*place], derivation));
+            let derived = each(batch, |place| {
+                listing::read_again(root, &folders[*place], |folder| {
+                    derived(self, folder, derivation)
+                })
+            });
             let mut fresh = Vec::new();
             for (place, derived) in batch.iter().zip(derived) {
                 match derived {
-                    Ok(run) => fresh.push((*place, run)),
-                    Err(why) => damaged.push(why),
+                    Some(Ok(run)) => fresh.push((*place, run)),
+                    Some(Err(why)) => damaged.push(why),
+                    None => {}
                 }
             }
             remember(&mut lines, &folders, &mut fresh);

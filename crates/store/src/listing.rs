@@ -159,23 +159,54 @@ fn by_id(root: &Path, names: Vec<String>) -> Vec<Folder> {
     let Ok(store) = rustix::fs::open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
         return Vec::new();
     };
-    let stamps = each(&names, |name| stamp(&store, name));
     let mut found: Vec<Folder> = Vec::with_capacity(names.len());
-    for (mut name, stamp) in names.into_iter().zip(stamps) {
-        let Some(stamp) = stamp else { continue };
-        let partial = name.ends_with(PARTIAL);
-        if partial {
-            name.truncate(name.len() - PARTIAL.len());
-        }
-        if found.last().is_none_or(|last| last.id != name) {
-            found.push(Folder {
-                id: name,
-                partial,
-                stamp,
-            });
+    for folder in each(&names, |name| look(&store, name))
+        .into_iter()
+        .flatten()
+    {
+        if found.last().is_none_or(|last| last.id != folder.id) {
+            found.push(folder);
         }
     }
     found
+}
+
+/// The run that lies in a folder of this name; `None` where there is none.
+fn look(store: &OwnedFd, name: &str) -> Option<Folder> {
+    let id = name.strip_suffix(PARTIAL);
+    let (partial, stamp) = match (stamp(store, name), id) {
+        (Some(stamp), _) => (id.is_some(), stamp),
+        // The run has ended since the name was read.
+        (None, Some(id)) => (false, stamp(store, id)?),
+        (None, None) => return None,
+    };
+    Some(Folder {
+        id: id.unwrap_or(name).to_owned(),
+        partial,
+        stamp,
+    })
+}
+
+/// Reads a run. One that ended since its folder was found is read from the folder that it has now.
+/// `None` where it was removed.
+pub(crate) fn read_again<T, E>(
+    root: &Path,
+    folder: &Folder,
+    read: impl Fn(&Folder) -> Result<T, E>,
+) -> Option<Result<T, E>> {
+    let error = match read(folder) {
+        Ok(run) => return Some(Ok(run)),
+        Err(error) => error,
+    };
+    let Ok(store) = rustix::fs::open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
+        return Some(Err(error));
+    };
+    let now = look(&store, &folder.name())?;
+    Some(if now.partial == folder.partial {
+        Err(error)
+    } else {
+        read(&now)
+    })
 }
 
 /// The names of all folders in the store, hidden ones aside: those are being made or removed.
@@ -228,9 +259,10 @@ pub(crate) fn list(root: &Path) -> Listing {
     let folders = folders_or(root, &mut damaged);
     let mut runs = Vec::new();
     for folder in &folders.runs {
-        match listed(root, folder) {
-            Ok(run) => runs.push(run),
-            Err(why) => damaged.push(why),
+        match read_again(root, folder, |folder| listed(root, folder)) {
+            Some(Ok(run)) => runs.push(run),
+            Some(Err(why)) => damaged.push(why),
+            None => {}
         }
     }
     damaged.extend(renamed(root, &folders.others));

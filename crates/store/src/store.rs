@@ -129,6 +129,20 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Whether the file was not there.
+    fn is_not_found(&self) -> bool {
+        match self {
+            Self::Io { why, .. }
+            | Self::BadSpool {
+                why: SpoolError::Io(why),
+                ..
+            } => why.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+}
+
 /// Runs that can begin in the same 1/32 s.
 const SALTS: u64 = 1024;
 
@@ -289,12 +303,12 @@ impl Store {
     /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
     /// record is no record or newer than this version, [`StoreError::Io`].
     pub fn load(&self, spec: &str) -> Result<Stored, StoreError> {
-        load_found(self.resolve(spec, Choice::Newest)?)
+        self.find_and_read(spec, Choice::Newest, load_found)
     }
 
     /// The run that `spec` names alone: of several of its name, none.
     pub(crate) fn load_to_change(&self, spec: &str) -> Result<Stored, StoreError> {
-        load_found(self.resolve(spec, Choice::None)?)
+        self.find_and_read(spec, Choice::None, load_found)
     }
 
     /// As [`Store::load`], but with all texts as they are stored, for other programs.
@@ -303,7 +317,25 @@ impl Store {
     /// # Errors
     /// As [`Store::load`].
     pub fn load_unchanged(&self, spec: &str) -> Result<Stored, StoreError> {
-        read_found(self.resolve(spec, Choice::Newest)?).map(|(stored, _)| stored)
+        let found = self.find_and_read(spec, Choice::Newest, read_found);
+        found.map(|(stored, _)| stored)
+    }
+
+    /// Finds a run and reads it. One that ended or was removed between these two is searched again;
+    /// a path that leads nowhere stays that, so it is not tried for ever.
+    fn find_and_read<T>(
+        &self,
+        spec: &str,
+        choice: Choice,
+        read: impl Fn(Found) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        for _ in 0..3 {
+            match read(self.resolve(spec, choice)?) {
+                Err(error) if error.is_not_found() => {}
+                done => return done,
+            }
+        }
+        read(self.resolve(spec, choice)?)
     }
 
     /// Keeps a note with the run that `spec` names, replacing an older one; `None` removes that. The

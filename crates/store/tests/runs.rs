@@ -5,10 +5,10 @@ mod sample;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use blocklab_record::Status;
-use blocklab_store::{Removal, Store, StoreError};
+use blocklab_store::{Derivation, Removal, Store, StoreError};
 use blocklab_workload::Direction;
 use proptest::prelude::*;
 use sample::record;
@@ -182,6 +182,44 @@ fn whoever_sees_a_run_can_read_it() {
         }
     });
     assert_eq!(lab.store.list().runs.len(), runs.len());
+}
+
+/// The story: a run ended while `list` read the store. Its folder was gone, so the list reported it
+/// as damaged and left it out, and `show latest` failed with "No such file or directory".
+#[test]
+fn a_run_that_ends_while_the_store_is_read_is_read_all_the_same() {
+    let lab = lab(&[FIRST]);
+    let ids: Vec<String> = (100..200)
+        .map(|number| format!("20261121-000{number}-k3f"))
+        .collect();
+    let derivation = Derivation {
+        version: "test",
+        derive: |record| (record.id.clone(), String::new()),
+    };
+    let ended = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for id in &ids {
+                let run = record(id, "2026-11-21T00:00:00Z");
+                let kept = lab.store.begin(&run).and_then(|_| lab.store.save(&run));
+                ended.fetch_add(1, Ordering::Release);
+                kept.expect("kept");
+            }
+        });
+        loop {
+            let least = 1 + ended.load(Ordering::Acquire);
+            let listing = lab.store.list();
+            assert_eq!(listing.damaged, Vec::new());
+            assert!(listing.runs.len() >= least, "{least}: {listing:?}");
+            let index = lab.store.index(&derivation);
+            assert_eq!(index.damaged, Vec::new());
+            assert!(index.runs.len() >= least, "{least}: {index:?}");
+            lab.store.load("latest").expect("the newest run");
+            if least > ids.len() {
+                break;
+            }
+        }
+    });
 }
 
 #[test]
