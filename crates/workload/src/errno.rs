@@ -21,7 +21,7 @@ pub const ETIMEDOUT: i32 = 110;
 
 /// Name, number and text of the errors that storage fails with; the texts are those of the GNU C
 /// library.
-const ERRORS: [(&str, i32, &str); 56] = [
+const ERRORS: [(&str, i32, &str); 64] = [
     ("EPERM", 1, "Operation not permitted"),
     ("ENOENT", 2, "No such file or directory"),
     ("ESRCH", 3, "No such process"),
@@ -59,6 +59,8 @@ const ERRORS: [(&str, i32, &str); 56] = [
     ("ENAMETOOLONG", 36, "File name too long"),
     ("ENOSYS", 38, "Function not implemented"),
     ("ELOOP", 40, "Too many levels of symbolic links"),
+    // A reservation of another host.
+    ("EBADE", 52, "Invalid exchange"),
     ("ENODATA", 61, "No data available"),
     ("ETIME", 62, "Timer expired"),
     ("ENOLINK", 67, "Link has been severed"),
@@ -71,9 +73,20 @@ const ERRORS: [(&str, i32, &str); 56] = [
         "Invalid or incomplete multibyte or wide character",
     ),
     ("EOPNOTSUPP", 95, "Operation not supported"),
+    ("ENETUNREACH", 101, "Network is unreachable"),
+    ("ECONNABORTED", 103, "Software caused connection abort"),
     ("ECONNRESET", 104, "Connection reset by peer"),
     ("ENOTCONN", 107, "Transport endpoint is not connected"),
+    (
+        "ESHUTDOWN",
+        108,
+        "Cannot send after transport endpoint shutdown",
+    ),
+    // More zones of a disk than may be open.
+    ("ETOOMANYREFS", 109, "Too many references: cannot splice"),
     ("ETIMEDOUT", ETIMEDOUT, "Connection timed out"),
+    ("ECONNREFUSED", 111, "Connection refused"),
+    ("EHOSTDOWN", 112, "Host is down"),
     ("EHOSTUNREACH", 113, "No route to host"),
     ("ESTALE", 116, "Stale file handle"),
     ("EUCLEAN", 117, "Structure needs cleaning"),
@@ -81,6 +94,7 @@ const ERRORS: [(&str, i32, &str); 56] = [
     ("EDQUOT", 122, "Disk quota exceeded"),
     ("ENOMEDIUM", 123, "No medium found"),
     ("ECANCELED", 125, "Operation canceled"),
+    ("ENOKEY", 126, "Required key not available"),
     ("EHWPOISON", 133, "Memory page has hardware error"),
 ];
 
@@ -119,6 +133,21 @@ pub fn remedy(cause: &io::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: a FUSE server that died was reported as "errno 103 (Unknown error 103)".
+    #[test]
+    fn the_errors_of_a_server_that_is_gone_have_names() {
+        for (number, expected) in [
+            (101, "ENETUNREACH"),
+            (103, "ECONNABORTED"),
+            (107, "ENOTCONN"),
+            (108, "ESHUTDOWN"),
+            (111, "ECONNREFUSED"),
+            (112, "EHOSTDOWN"),
+        ] {
+            assert_eq!(name(number), Some(expected));
+        }
+    }
 
     #[test]
     fn numbers_and_texts_are_those_of_the_c_library() {
