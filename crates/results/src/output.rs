@@ -51,6 +51,11 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
     }
     let mut file = create(path, over)?;
     let written = file.write_all(bytes.as_ref());
+    if written.is_err() {
+        // Half a table looks like a whole one to whatever reads it, and without a mark no later
+        // command would replace it. Pipes cannot be emptied.
+        let _ = file.set_len(0);
+    }
     written.with_context(|| format!("cannot write {}", path.display()))?;
     mark(&file);
     Ok(())
