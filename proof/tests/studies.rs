@@ -1,5 +1,7 @@
 //! Published studies, repeated from one command.
 
+mod stand;
+
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -10,6 +12,7 @@ use blocklab_runner::plan_of;
 use blocklab_units::Nanos;
 use blocklab_workload::publication::System;
 use serde_json::Value;
+use stand::running::Running;
 
 fn table<'a>(study: &'a Value, title: &str) -> &'a Value {
     let mut tables = study["tables"].as_array().expect("tables").iter();
@@ -338,6 +341,46 @@ checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", 
             .count(),
         0
     );
+}
+
+/// The story: a study was started while the same command measured it already. The second process
+/// continued the run of the first: it took over its spool, and kept what the first had measured as
+/// measurements of its own.
+#[test]
+fn a_study_that_is_being_measured_is_not_continued() {
+    let lab = Lab::new();
+    let study = r#"
+name = "pair"
+passes = 20
+[[system]]
+name = "here"
+address = "gp3:1TiB@r5d.xlarge"
+[defaults]
+engine = "psync"
+size = "1MiB"
+runtime = "300ms"
+[[case]]
+name = "reads"
+"#;
+    fs::write(lab.path().join("pair.toml"), study).expect("written");
+    fs::create_dir(lab.path().join("disk")).expect("made");
+    let line = ["run", "pair.toml", "--system", "here", "--target", "disk"];
+    let mut command = lab.command();
+    command.args(line);
+    let mut first = Running::start(command);
+    first.await_measurement();
+    let second = lab.blocklab(line);
+    assert_eq!(second.code, Some(2), "{}", second.err);
+    let words = "this study is being measured by another process";
+    assert!(second.err.contains(words), "{}", second.err);
+    let ended = first.end_by("INT", true);
+    assert!(ended.status.code() == Some(130), "{}", ended.last_words());
+    let continued = good(lab.blocklab(line.into_iter().chain(["--quiet"])));
+    let runs = fs::read_dir(lab.path().join("runs")).expect("the store");
+    let finished = runs
+        .flatten()
+        .filter(|run| run.path().join("record.json").is_file());
+    assert_eq!(finished.count(), 1, "{continued}");
 }
 
 /// The story: the systems of a study are prepared within milliseconds, and ids of one moment differ by

@@ -151,6 +151,15 @@ pub enum Error {
     /// The progress of a study cannot be read.
     #[error("the saved progress of the study is damaged; --fresh restarts it")]
     DamagedProgress,
+    /// Another process measures the study now, and would lose the run that it writes.
+    #[error(
+        "this study is being measured by another process, as run {id}: wait for its end, or use \
+         --fresh to start another one beside it"
+    )]
+    StudyRuns {
+        /// The run that goes on.
+        id: String,
+    },
     /// The progress of a study cannot be saved.
     #[error("cannot save the progress of the study: {0}")]
     Progress(io::Error),

@@ -205,7 +205,7 @@ impl<'a> Prepared<'a> {
     ) -> Result<Part<'a>, Error> {
         let seed = state.seed.parse().map_err(|_| Error::DamagedProgress)?;
         let plan = plan_of(&self.request.study.plan, system, seed);
-        let before = before(state, self.setting.store, system, &targets);
+        let before = before(state, self.setting.store, system, &targets)?;
         let id = match &before {
             Some(record) => record.id.clone(),
             None => self.id()?,
@@ -257,7 +257,9 @@ pub(crate) fn resumable(records: &[Record]) -> usize {
     kept.map(whole_measurements).sum()
 }
 
-/// The stored measurements of a system from before an interruption; `None` if there are none.
+/// The stored measurements of a system from before an interruption; `None` if there are none. A run
+/// that goes on is not continued: two processes would write one spool, and the second would pass
+/// off the measurements of the first as its own.
 ///
 /// Simulated measurements are made again. Virtual time costs little, and only so does the model have
 /// the state (such as its burst credits) that the next measurement begins with.
@@ -266,11 +268,19 @@ fn before(
     store: &Store,
     system: &System,
     targets: &[String],
-) -> Option<Record> {
+) -> Result<Option<Record>, Error> {
+    let Some(id) = state.runs.get(&system.name) else {
+        return Ok(None);
+    };
     if targets.iter().any(|text| Target::is_simulated(text)) {
-        return None;
+        return Ok(None);
     }
-    let stored = store.load(state.runs.get(&system.name)?).ok()?;
+    if store.follow(id).is_ok_and(|run| run.is_held()) {
+        return Err(Error::StudyRuns { id: id.clone() });
+    }
+    let Ok(stored) = store.load(id) else {
+        return Ok(None);
+    };
     let record = stored.record;
-    (stored.partial && !record.measurements.is_empty()).then_some(record)
+    Ok((stored.partial && !record.measurements.is_empty()).then_some(record))
 }
