@@ -164,13 +164,15 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// Parses a whole number above 0.
 fn at_least_one(text: &str) -> Result<NonZeroU32, String> {
+    from_one_to(text, u32::MAX)
+}
+
+/// Parses a whole number from 1 to `most`.
+fn from_one_to(text: &str, most: u32) -> Result<NonZeroU32, String> {
     let number = text.parse().ok().and_then(NonZeroU32::new);
-    number.ok_or_else(|| {
-        format!(
-            "it must be a whole number, at least 1 and at most {}",
-            u32::MAX
-        )
-    })
+    number
+        .filter(|number| number.get() <= most)
+        .ok_or_else(|| format!("it must be a whole number, at least 1 and at most {most}"))
 }
 
 const LIST_EXAMPLES: &str = "\
@@ -575,6 +577,8 @@ mod tests {
             ("blocklab run --runtime soon", "a time such as"),
             ("blocklab run --repeat 0", "--repeat"),
             ("blocklab run --repeat 0", "at least 1"),
+            // With a thousand million, a list of all passes took 16 GB, and the run was aborted.
+            ("blocklab run --repeat 100001", "at most 100000"),
             ("blocklab run --name latest", "always the last run"),
             ("blocklab list --limit 0", "at least 1"),
             ("blocklab export latest --format xml", "json, csv, parquet"),

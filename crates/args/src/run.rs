@@ -13,7 +13,7 @@ use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
-use super::{FormArgs, GateArgs, Output, ReplayArgs, at_least_one, share, written};
+use super::{FormArgs, GateArgs, Output, ReplayArgs, at_least_one, from_one_to, share, written};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -102,7 +102,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME")]
     pub ramp: Option<Nanos>,
     /// Passes of each case
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = passes)]
     pub repeat: Option<NonZeroU32>,
     /// Add passes until the 95 % interval of every rate is this narrow, such as 2% (at least three)
     #[arg(long, value_name = "PERCENT", value_parser = above_nothing)]
@@ -247,6 +247,13 @@ pub enum Arrivals {
     Fixed,
     /// When the one before has ended, and no faster than the rate: what a stall delays is not made up for
     Closed,
+}
+
+/// Parses a number of passes, as many as the key `passes` of a study allows. A run lists them all
+/// before the first one.
+fn passes(text: &str) -> Result<NonZeroU32, String> {
+    const MOST_PASSES: u32 = 100_000;
+    from_one_to(text, MOST_PASSES)
 }
 
 /// Parses one number of a list; clap has split the list at its commas.
