@@ -284,6 +284,29 @@ fn the_limit_of_file_sizes_is_reported_and_leaves_nothing() {
     assert_eq!(fs::read_dir(&disk).expect("the folder").count(), 0);
 }
 
+/// The story: root measured with a umask of 077, and to everybody else `list` said "No runs in … yet".
+#[test]
+fn a_run_that_may_not_be_read_is_not_hidden() {
+    const RIGHTS: &str = "-dac_override,-dac_read_search";
+    let without = format!("setpriv --bounding-set={RIGHTS} --inh-caps={RIGHTS}");
+    let lab = Lab::new();
+    if lab.shell(&format!("{without} true")).code != Some(0) {
+        println!("skipped: there is no setpriv that takes a right away");
+        return;
+    }
+    let id = "20261120-190142-k3f";
+    let folder = lab.path().join("runs").join(id);
+    fs::create_dir_all(&folder).expect("a folder");
+    good(lab.shell(&format!("chmod 000 runs/{id}")));
+    let listed = lab.shell(&format!("{without} blocklab list"));
+    let shown = lab.shell(&format!("{without} blocklab show latest"));
+    good(lab.shell(&format!("chmod 755 runs/{id}")));
+    assert!(listed.err.contains("Permission denied"), "{}", listed.err);
+    assert!(!listed.out.contains("No runs"), "{}", listed.out);
+    assert_eq!(shown.code, Some(2), "{}", shown.out);
+    assert!(shown.err.contains("Permission denied"), "{}", shown.err);
+}
+
 /// Format 1 is of builds before the first release. A run of it is refused by every command that
 /// reads runs, with what would work, and hides no other run.
 #[test]

@@ -10,6 +10,7 @@ use blocklab_record::{BadRecord, Record, Status, check_format, study_of};
 use blocklab_units::visible;
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -231,7 +232,12 @@ fn names(root: &Path) -> io::Result<Vec<String>> {
 fn stamp(store: &OwnedFd, folder: &str) -> Option<Stamp> {
     [RECORD, SPOOL].iter().find_map(|name| {
         let path = format!("{folder}/{name}");
-        let facts = rustix::fs::statat(store, path, AtFlags::empty()).ok()?;
+        let facts = match rustix::fs::statat(store, path, AtFlags::empty()) {
+            // What may not be seen counts as a run, so that it is not hidden: reading it tells why it
+            // cannot be read.
+            Err(Errno::ACCESS) => return Some(Stamp::default()),
+            facts => facts.ok()?,
+        };
         let is_file = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
         is_file.then_some(Stamp {
             modified: (facts.st_mtime, facts.st_mtime_nsec as i64),
