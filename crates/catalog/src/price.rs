@@ -75,7 +75,6 @@ pub enum Evidence {
 
 impl Evidence {
     /// Whether a list of the day has the price.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     pub const fn is_listed(&self) -> bool {
         matches!(self, Self::Listed)
     }

@@ -155,7 +155,7 @@ fn a_limit_that_changes_later_than_all_sources_counts_as_the_newest() {
         newest(Catalog::load(home.path()).expect("sound")),
         "2031-06-01"
     );
-    assert!(newest(catalog()) < "2031".to_owned());
+    assert!(newest(catalog()).as_str() < "2031");
 }
 
 /// A type that lacks a figure is refused where it is read: it must not become a volume of 0 IOPS.

@@ -24,7 +24,7 @@ pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
 }
 
 fn head(fitted: &Calibration) -> Part {
-    let loads = plural(fitted.cells as usize, "load");
+    let loads = plural(fitted.cells, "load");
     let loads = Entry::new(Ink::Dim, "", MARGIN, loads);
     Part::section(&fitted.device.name, vec![Part::Entries(vec![loads])])
 }

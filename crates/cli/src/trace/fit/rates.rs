@@ -123,7 +123,7 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
     let heading = format!(
         "{}: {} of {} s",
         fit.name,
-        plural(fit.intervals as usize, "interval"),
+        plural(fit.intervals, "interval"),
         trimmed(fit.interval_ns as f64 / 1e9, 1)
     );
     Document {
