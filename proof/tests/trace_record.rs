@@ -83,6 +83,24 @@ fn what_a_device_was_asked_to_do_is_in_the_trace() {
     );
 }
 
+/// The story: a recording that filled its disk ended in "error: No space left on device", which did
+/// not say where.
+#[test]
+fn a_full_disk_is_named() {
+    let Some(disk) = Loop::attach(1 << 20, &[]) else {
+        return;
+    };
+    let line = ["--for", "10ms", "-o", "/dev/full"];
+    let ran = Lab::new().blocklab(["trace", "record", disk.path()].into_iter().chain(line));
+    if ran.err.contains("tracefs") {
+        println!("skipped: {}", ran.err);
+        return;
+    }
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    let words = "error: cannot write /dev/full: No space left on device";
+    assert!(ran.err.contains(words), "{}", ran.err);
+}
+
 fn dd(words: &[&str]) {
     let output = Command::new("dd").args(words).output().expect("dd starts");
     assert!(output.status.success(), "{words:?}: {output:?}");

@@ -9,7 +9,7 @@
 //! a new mount namespace, so that no other process sees the mount.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,15 +60,10 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     ));
     let events = Events::new(BufReader::new(pipe), KernelText::Events, Moment::Issue);
     let mut source = Sorted::new(events);
-    let mut writer = Writer::new(BufWriter::new(file), u64::try_from(wall).ok())?;
-    while let Some(mut operation) = source
-        .next()
-        .map_err(|error| anyhow::anyhow!("tracefs gave what is not understood: {error}"))?
-    {
-        // Times in the file count from the start of the recording.
-        operation.at = Nanos(operation.at.0.saturating_sub(zero));
-        writer.add(operation, source.targets())?;
-    }
+    let cannot = format!("cannot write {}", args.output.display());
+    let begins = u64::try_from(wall).ok();
+    let mut writer = Writer::new(BufWriter::new(file), begins).context(cannot.clone())?;
+    write_operations(&mut source, &mut writer, zero, &cannot)?;
     let overrun = instance.overrun();
     let mut remarks = source.remarks();
     if overrun > 0 {
@@ -79,9 +74,9 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
             .push("offsets are those of the whole disk, of which a partition was named".to_owned());
     }
     for remark in &remarks {
-        writer.remark(remark)?;
+        writer.remark(remark).context(cannot.clone())?;
     }
-    let (operations, bytes) = writer.end()?;
+    let (operations, bytes) = writer.end().context(cannot)?;
     // The source holds the pipe, and the kernel removes no instance with an open one.
     drop(source);
     drop(instance);
@@ -101,6 +96,26 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
         text.push_str(&format!("  - {remark}\n"));
     }
     terminal::print(text)
+}
+
+/// Writes operations until the recording ends. `zero`: its beginning by the clock of the events, in
+/// nanoseconds.
+fn write_operations(
+    source: &mut impl Source,
+    writer: &mut Writer<impl Write>,
+    zero: u64,
+    cannot: &str,
+) -> Result<()> {
+    while let Some(mut operation) = source
+        .next()
+        .map_err(|error| anyhow::anyhow!("tracefs gave what is not understood: {error}"))?
+    {
+        // Times in the file count from the start of the recording.
+        operation.at = Nanos(operation.at.0.saturating_sub(zero));
+        let added = writer.add(operation, source.targets());
+        added.with_context(|| cannot.to_owned())?;
+    }
+    Ok(())
 }
 
 /// Processor time of this process so far, in user and kernel mode.
