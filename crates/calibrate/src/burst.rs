@@ -33,7 +33,9 @@ pub(super) struct Burst {
 }
 
 impl Burst {
-    /// `medium` is what a load would reach without caps, in operations a second.
+    /// What measurements in a row (`starts`) show of a cap at `rate`: the most that they moved beyond it
+    /// until one of them ended at the rate, and how fast they moved before. `medium` gives what a load
+    /// would reach without caps, in operations a second.
     pub(super) fn seen_in(
         starts: &[Start],
         covers: Covers,

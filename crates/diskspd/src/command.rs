@@ -139,8 +139,8 @@ fn requested(draft: Draft, targets: &[String], options: &[&String]) -> Result<Re
     Ok(Requested::Load(profile))
 }
 
-/// Checks the options as they were typed: which exclude each other, and which may be given once. A
-/// profile does not show it any more: there, the later one has simply replaced the earlier one.
+/// Checks the options as they were typed: which exclude each other, and which may be given once. The
+/// parsed profile could not show it, because in it a later option has replaced an earlier one.
 fn check_exclusive(options: &[&String]) -> Result<(), Mistake> {
     let random = named(options, &["-r"]);
     let percent = named(options, &["-rs"]);

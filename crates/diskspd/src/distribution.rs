@@ -65,7 +65,7 @@ pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, 
     } else {
         Some(100)
     }) else {
-        let hint = "widths in bytes need the size of the target, which nobody knows here: add -c or \
+        let hint = "widths in bytes need the size of the target, which is not known here: add -c or \
                     -f";
         return Err(Mistake::new(OPTION, hint));
     };
@@ -86,7 +86,8 @@ pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, 
     shares(&zones, whole)
 }
 
-/// Where the target is too short for all stretches, those that it holds share all operations.
+/// Each stretch (share of the operations as given, width) as per cent of all operations and per cent of
+/// `whole`. Where the target is too short for all stretches, those that it holds share all operations.
 fn shares(zones: &[(u32, u64)], whole: u64) -> Result<Vec<(f64, f64)>, Mistake> {
     let sum: u32 = zones.iter().map(|(io, _)| io).sum();
     if sum == 0 {

@@ -54,6 +54,7 @@ fn row(edges: &[u64], index: usize, before: u64, count: u64, total: u64) -> Stri
         .map_or("max".to_owned(), |edge| millis(*edge));
     let [below, own, up_to] =
         [before, count, before + count].map(|part| part as f64 * 100.0 / total as f64);
+    // A bar as Vdbench draws it, a sign for 2 %: `+` for this bucket, `-` for those before it.
     format!(
         "{:>9} < {max:>11} {:>13} {own:>8.4} {up_to:>8.4}  {}{}\n",
         millis(min),

@@ -236,6 +236,8 @@ fn month(sheet: &Sheet) -> Part {
     Part::table_section("Monthly cost", columns, rows)
 }
 
+/// The cells of a row of costs: what is paid for, how much of it, the price of one, and what a month of
+/// it costs. What is billed by use has no quantity and no sum.
 fn cost(cost: &Cost) -> [String; 4] {
     let (each, money_of) = (cost.usd_each, cost.currency);
     let each = format!("x {each} {money_of} per {}", cost.per.text());

@@ -23,8 +23,10 @@ use super::credit::Burst;
 use super::{ChargedIo, Counts, Meters, limiters};
 use crate::{Credit, InstanceSpec, Origin, Rate};
 
-/// How long the maximum of a burstable instance lasts, and how often that is promised.
-const BURST: (Nanos, Nanos) = (Nanos::from_secs(30 * 60), Nanos::from_secs(24 * 3600));
+/// How long a burstable instance can hold its maximum from a full bucket.
+const BURST_LASTS: Nanos = Nanos::from_secs(30 * 60);
+/// The time within which an empty bucket is promised to be full again.
+const FULL_AGAIN: Nanos = Nanos::from_secs(24 * 3600);
 
 impl Credit {
     /// The burst of an instance: `maximum` for 30 minutes at least once every 24 hours.
@@ -34,9 +36,9 @@ impl Credit {
             name: name.to_owned(),
             baseline,
             burst: maximum,
-            capacity: above * BURST.0.as_secs_f64(),
+            capacity: above * BURST_LASTS.as_secs_f64(),
             initial_share: 1.0,
-            full_again: Some(BURST.1),
+            full_again: Some(FULL_AGAIN),
             origin,
         }
     }

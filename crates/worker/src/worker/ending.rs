@@ -40,7 +40,8 @@ impl Worker {
             Stopped::Runtime
         };
         self.ending = Some(self.stopper.reason().unwrap_or(own));
-        // Their next step never begins, and `finish` waits until all slots are free.
+        // Operations of several steps, such as a read before a write, lose the steps that have not begun.
+        // Their slots are freed here, since `finish` waits until all slots are free.
         while let Some(steps) = &mut self.key_steps
             && let Some(slot) = steps.abandon(&self.in_flight)
         {
