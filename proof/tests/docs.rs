@@ -143,7 +143,9 @@ fn the_result_in_the_readme_is_what_its_command_prints() {
     let command = block(&text, "## A result\n", "\nsimulates 41 minutes");
     let shown = block(&text, "on every machine:\n", "\n`blocklab show latest");
     assert!(shown.len() > 20, "{shown:?}");
-    let printed = good(Lab::new().shell(command[0]));
+    let ran = Lab::new().shell(command[0]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let printed = ran.out;
     let mut printed_lines = printed.lines();
     for line in shown.iter().filter(|line| !line.is_empty()) {
         assert!(
