@@ -338,7 +338,7 @@ fn a_history_of_simulations_says_what_makes_them_comparable() {
     let text = good(lab.blocklab(["history"]));
     assert!(
         text.contains(
-            "simulated runs are compared where they have one seed: `blocklab run --seed 1`"
+            "simulated runs are compared where seed, cases, passes and times are the same: `blocklab run --seed 1`"
         ),
         "{text}"
     );

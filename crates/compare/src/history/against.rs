@@ -231,9 +231,12 @@ fn why_none(conditions: &Conditions, earlier: &[HistoryRun]) -> String {
         ("seed", &seeds[0], &seeds[1]),
     ];
     let differing = aspects.iter().filter(|(_, a, b)| a != b);
-    let differing: Vec<String> = differing
+    let mut differing: Vec<String> = differing
         .map(|(name, a, b)| format!("{name} differs: {} | {}", or_none(a), or_none(b)))
         .collect();
+    if theirs.schedule != conditions.schedule && theirs.origin == conditions.origin {
+        differing.push("cases, passes or times of the simulation differ".to_owned());
+    }
     match &differing[..] {
         [] => format!(
             "the load of {} differs in what its name does not tell",

@@ -1,6 +1,8 @@
 //! In: a Record. Out: the small part of it that lists, pages and histories need. The index of a
 //! store keeps it as one line per run.
 
+use std::fmt::Write as _;
+
 use blocklab_findings::{Assessment, Estimate, Finding, Row, RowDirection, Severity, assess};
 use blocklab_record::{Interval, Origin, Percentile, Record, Status};
 use blocklab_workload::Direction;
@@ -11,7 +13,7 @@ use crate::compare::{Clocked, Load, Quantity, loads};
 
 /// Version of what [`derive()`] makes. It changes with every change of that, so that no store serves
 /// what an older build derived.
-pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/2");
+pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/3");
 
 /// What a list needs of a run. It is short, as a list reads it for every run of a store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +69,10 @@ pub struct Digest {
     /// The seed of a simulated run: another seed gives other figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
+    /// A fingerprint of the cases, passes and times of a simulated run, each of which changes the figures
+    /// of all: draws and burst credits go on from one measurement to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
     /// The class of the machine: figures of different classes are not compared.
     pub machine: String,
     /// The target, by what stays the same between two runs.
@@ -194,12 +200,26 @@ impl Digest {
             study: record.requested.study().to_owned(),
             origin: record.origin,
             seed: is_simulated.then(|| record.requested.seed.clone()),
+            schedule: is_simulated.then(|| schedule(record)),
             machine: machine(record),
             target: target(record),
             surroundings: surroundings(record),
             loads: digests.collect(),
         }
     }
+}
+
+/// The fingerprint of [`Digest::schedule`]. A record without a plan has its passes alone.
+fn schedule(record: &Record) -> String {
+    let mut text = format!("{} passes", record.requested.passes);
+    let cases = record.requested.plan.iter().flat_map(|plan| &plan.cases);
+    for case in cases {
+        let _ = write!(text, "; {}", case.name);
+        for job in &case.workload.jobs {
+            let _ = write!(text, ", {} and {:?}", job.ramp, job.stop);
+        }
+    }
+    format!("{:016x}", fingerprint(&text))
 }
 
 impl LoadDigest {

@@ -71,6 +71,9 @@ pub struct Conditions {
     /// The seed of a simulated run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
+    /// A fingerprint of the cases, passes and times of a simulated run.
+    #[serde(skip)]
+    pub schedule: Option<String>,
 }
 
 /// One figure of the same load, run after run.
@@ -327,6 +330,7 @@ impl Conditions {
             machine: digest.machine.clone(),
             origin: digest.origin.name(),
             seed: digest.seed.clone(),
+            schedule: digest.schedule.clone(),
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn shown(history: &History) -> Shown<'_> {
     }
     // Every run draws a seed, so repeated simulations share no condition until one is given.
     if (too_few.iter()).any(|load| load[0].conditions.seed.is_some()) {
-        let why = "simulated runs are compared where they have one seed: `blocklab run --seed 1`";
+        let why = "simulated runs are compared where seed, cases, passes and times are the same: `blocklab run --seed 1`";
         left.push(why.to_owned());
     }
     let loads = loads.into_iter().take(LOADS);
