@@ -120,6 +120,37 @@ pub struct Row {
     pub cpu_ns_per_io: f64,
 }
 
+/// The rate of a case over all of its directions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseRate<'a> {
+    /// Name of the case.
+    pub case: &'a str,
+    /// The directions that are counted.
+    pub directions: Vec<Direction>,
+    /// Operations a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+}
+
+impl Row {
+    /// The rate of all directions together. Flushes move no data and count only in a case of nothing
+    /// else. `None`: nothing completed.
+    pub fn rate(&self) -> Option<CaseRate<'_>> {
+        let mut moved: Vec<&RowDirection> = self.directions.iter().collect();
+        moved.retain(|direction| direction.ios > 0);
+        if moved.iter().any(|moved| moved.direction != Direction::Sync) {
+            moved.retain(|moved| moved.direction != Direction::Sync);
+        }
+        (!moved.is_empty()).then(|| CaseRate {
+            case: &self.case,
+            directions: moved.iter().map(|moved| moved.direction).collect(),
+            iops: moved.iter().map(|moved| moved.iops.value).sum(),
+            bytes_per_s: moved.iter().map(|moved| moved.bytes_per_s.value).sum(),
+        })
+    }
+}
+
 /// The settings of a job that cases written one by one vary, and all others together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnlyJob {

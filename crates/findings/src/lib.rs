@@ -24,8 +24,8 @@ mod testing;
 
 pub use assess::assess;
 pub use assessment::{
-    Assessment, Confidence, Estimate, Evidence, Finding, OnlyJob, ResponseNs, Row, RowDirection,
-    Severity,
+    Assessment, CaseRate, Confidence, Estimate, Evidence, Finding, OnlyJob, ResponseNs, Row,
+    RowDirection, Severity,
 };
 pub use held::{NEAR, holding, is_held};
 pub use rows::{best_output, by_case};

@@ -46,16 +46,16 @@ struct Remembered {
 /// The most points that a course has.
 const POINTS: usize = 32;
 
-/// The load of a run with the most operations a second.
+/// The case of a run with the most operations a second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fastest {
     /// Its case.
     pub case: String,
-    /// What its operations did.
+    /// What its operations did; `mixed` where they did not all do the same.
     pub direction: String,
-    /// Operations per second, the figure that `show` prints.
+    /// Operations per second of all directions together, as in the sentence above a result.
     pub iops: f64,
-    /// Bytes a second.
+    /// Bytes a second of all directions together.
     pub bytes_per_s: f64,
 }
 
@@ -160,18 +160,18 @@ fn course(record: &Record, case: &str) -> Vec<f64> {
     rates.collect()
 }
 
-/// The load with the highest rate, by the figure that `show` prints.
+/// The case with the highest rate; `None`: nothing completed.
 fn fastest(assessment: &Assessment) -> Option<Fastest> {
-    let all = assessment.rows.iter().flat_map(|row| {
-        let directions = row.directions.iter();
-        directions.map(move |direction| (&row.case, direction))
-    });
-    let (case, most) = all.max_by(|(_, a), (_, b)| a.iops.value.total_cmp(&b.iops.value))?;
+    let rates = assessment.rows.iter().filter_map(Row::rate);
+    let most = rates.max_by(|a, b| a.iops.total_cmp(&b.iops))?;
     Some(Fastest {
-        case: case.clone(),
-        direction: most.direction.to_string(),
-        iops: most.iops.value,
-        bytes_per_s: most.bytes_per_s.value,
+        case: most.case.to_owned(),
+        direction: match most.directions[..] {
+            [only] => only.to_string(),
+            _ => "mixed".to_owned(),
+        },
+        iops: most.iops,
+        bytes_per_s: most.bytes_per_s,
     })
 }
 

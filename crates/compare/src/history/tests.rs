@@ -3,7 +3,7 @@
 use blocklab_findings::assess;
 use blocklab_record::{Origin, PaceKind, Record, Status};
 use blocklab_units::Nanos;
-use blocklab_workload::{Case, Job, Plan};
+use blocklab_workload::{Case, Direction, Job, Plan};
 
 use super::*;
 use crate::compare::Verdict;
@@ -300,6 +300,19 @@ fn of_many_series_a_weak_change_is_only_suspected() {
         .expect("the rate");
     assert_eq!(series.verdict, SeriesVerdict::Suspected, "{series:?}");
     assert_eq!(series.suspicion.as_ref().map(|of| of.place), Some(24));
+}
+
+/// The story: `list` showed the rate of the reads alone of a mixed load, 2,192 IOPS, and `show` began with
+/// 3,136 IOPS at most.
+#[test]
+fn the_rate_in_a_list_is_that_of_all_directions() {
+    let mut record = run(&[2_000.0]);
+    let job = &mut record.measurements[0].jobs[0];
+    let read = job.directions[&Direction::Read].clone();
+    job.directions.insert(Direction::Write, read);
+    let fastest = derive(&record).0.fastest.expect("a load");
+    assert!((fastest.iops - 4_000.0).abs() < 1.0, "{fastest:?}");
+    assert_eq!(fastest.direction, "mixed");
 }
 
 #[test]

@@ -6,10 +6,9 @@ use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
 use blocklab_compare::history::{AgainstHistory, History, SeriesVerdict};
 use blocklab_compare::study::{self, Outcome};
-use blocklab_findings::{Assessment, Finding, Row, RowDirection, Severity};
+use blocklab_findings::{Assessment, CaseRate, Finding, Row, Severity};
 use blocklab_record::{Origin, Record};
 use blocklab_units::{Ink, count, plural, rate, stated};
-use blocklab_workload::Direction;
 
 use crate::words::{facts, versus};
 
@@ -100,11 +99,7 @@ pub fn run(record: &Record, assessment: &Assessment) -> Answer {
 /// The largest rate: `68,498 IOPS at most`, with the largest throughput if another case has it. The
 /// rate of a case is that of all its directions together.
 fn largest(assessment: &Assessment) -> String {
-    let cases: Vec<CaseRate<'_>> = assessment
-        .rows
-        .iter()
-        .filter_map(CaseRate::of_row)
-        .collect();
+    let cases: Vec<CaseRate<'_>> = assessment.rows.iter().filter_map(Row::rate).collect();
     let fastest = cases.iter().max_by(|a, b| a.iops.total_cmp(&b.iops));
     let widest = cases
         .iter()
@@ -125,29 +120,6 @@ fn largest(assessment: &Assessment) -> String {
         format!("{iops} IOPS at most")
     } else {
         format!("{iops} IOPS and {mbps} MB/s at most")
-    }
-}
-
-/// The rate of a case over all of its directions.
-struct CaseRate<'a> {
-    case: &'a str,
-    iops: f64,
-    bytes_per_s: f64,
-}
-
-impl<'a> CaseRate<'a> {
-    /// `None`: nothing completed. Flushes move no data and count only in a case of nothing else.
-    fn of_row(row: &'a Row) -> Option<Self> {
-        let mut moved: Vec<&RowDirection> = row.directions.iter().collect();
-        moved.retain(|direction| direction.ios > 0);
-        if moved.iter().any(|moved| moved.direction != Direction::Sync) {
-            moved.retain(|moved| moved.direction != Direction::Sync);
-        }
-        (!moved.is_empty()).then(|| Self {
-            case: &row.case,
-            iops: moved.iter().map(|moved| moved.iops.value).sum(),
-            bytes_per_s: moved.iter().map(|moved| moved.bytes_per_s.value).sum(),
-        })
     }
 }
 
