@@ -1,6 +1,6 @@
 //! The command line as its users meet it: what is kept, what is said, which code comes back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::process::Stdio;
 
@@ -112,11 +112,14 @@ fn runs_are_listed_for_people_and_for_programs() {
     assert_eq!(newest["status"], "complete");
     assert_eq!(newest["measurements"], 2);
     let shown = json(&good(lab.blocklab(["show", SECOND, "--json"])));
-    let rows = shown["rows"].as_array().expect("rows").iter();
-    let most = rows.filter_map(|row| row["iops"]["value"].as_f64());
+    let mut rates: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in shown["rows"].as_array().expect("rows") {
+        let case = row["case"].as_str().expect("the name of a case");
+        *rates.entry(case).or_default() += row["iops"]["value"].as_f64().expect("a rate");
+    }
     assert_eq!(
         newest["fastest"]["iops"].as_f64(),
-        most.reduce(f64::max),
+        rates.into_values().reduce(f64::max),
         "one run has one figure in both commands"
     );
 }
