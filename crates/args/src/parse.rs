@@ -9,6 +9,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use crate::Cli;
+use crate::run::LOAD_HEADING;
+use crate::trace::REPLAY_HEADING;
 
 /// Why arguments are no command line.
 #[derive(Debug)]
@@ -47,6 +49,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
     Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::InvalidUtf8 => ParseError::Message(utf8_error(arguments)),
         ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
+        ErrorKind::ArgumentConflict => ParseError::Clap(with_own_load(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
     })
 }
@@ -94,6 +97,45 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         let meant = ContextValue::Strings(vec![meant.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, meant);
     }
+    error
+}
+
+/// Says what would work where an option of a load by flags or of a replay was given to a study, which has
+/// loads of its own: `run quick --depth 8`.
+fn with_own_load(mut error: clap::Error) -> clap::Error {
+    let option = match (
+        error.get(ContextKind::InvalidArg),
+        error.get(ContextKind::PriorArg),
+    ) {
+        (Some(ContextValue::String(given)), Some(ContextValue::String(option)))
+            if given == "[STUDY]" =>
+        {
+            option.clone()
+        }
+        _ => return error,
+    };
+    let long = option.trim_start_matches("--").split(' ').next();
+    let cli = Cli::command();
+    let run = cli.find_subcommand("run");
+    let heading = run
+        .and_then(|run| run.get_opts().find(|known| known.get_long() == long))
+        .and_then(|known| known.get_help_heading());
+    let tip = match heading {
+        Some(LOAD_HEADING) => format!(
+            "a study has loads of its own: `blocklab run --rw randread {option}` measures one by flags, and \
+             `blocklab run --example quick` prints a study for you to change"
+        ),
+        Some(REPLAY_HEADING) => {
+            format!(
+                "a study has loads of its own: `blocklab run --trace FILE {option}` replays one"
+            )
+        }
+        _ => return error,
+    };
+    error.insert(
+        ContextKind::Suggested,
+        ContextValue::StyledStrs(vec![tip.into()]),
+    );
     error
 }
 
@@ -221,6 +263,15 @@ mod tests {
             "blocklab price --need 1TiB --by capacity",
         ] {
             assert!(given(line).is_err(), "{line}");
+        }
+        for (line, works) in [
+            ("blocklab run quick --depth 8", "--rw randread --depth"),
+            ("blocklab run quick --speed 50", "--trace FILE --speed"),
+        ] {
+            let Err(ParseError::Clap(error)) = given(line) else {
+                panic!("{line} is refused by clap");
+            };
+            assert!(error.to_string().contains(works), "{line}: {error}");
         }
         for line in [
             "blocklab run --rw randread --depth 8 --bs 64k",

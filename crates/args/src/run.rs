@@ -194,9 +194,12 @@ impl RunArgs {
 /// given, so each option of a load names these as well.
 const NOT_A_LOAD: [&str; 3] = ["study", "trace", "again"];
 
+/// The heading of the options of a load by flags.
+pub(crate) const LOAD_HEADING: &str = "Loads instead of a study (lists such as 1,4,16 are swept)";
+
 /// One load, or several from lists, in the words of fio, which most people have in their fingers.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Loads instead of a study (lists such as 1,4,16 are swept)")]
+#[command(next_help_heading = LOAD_HEADING)]
 pub struct LoadArgs {
     /// Kind of operations; three passes of 5s by default (--repeat, --runtime), each after 1s that is
     /// not counted (--ramp)

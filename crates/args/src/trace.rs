@@ -240,9 +240,12 @@ pub struct TraceModelArgs {
 /// given, so each option of a replay names these as well.
 const NOT_A_TRACE: [&str; 3] = ["study", "rw", "again"];
 
+/// The heading of the options of a replay.
+pub(crate) const REPLAY_HEADING: &str = "A recorded load instead of a study";
+
 /// A recorded load instead of a study.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "A recorded load instead of a study")]
+#[command(next_help_heading = REPLAY_HEADING)]
 pub struct ReplayArgs {
     /// Replay this trace, of any format that `blocklab trace` reads (several are merged)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["study", "rw", "again", "case", "runtime", "ramp", "size", "read_only"])]
