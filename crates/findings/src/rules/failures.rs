@@ -247,7 +247,7 @@ pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::ErrorCount;
+    use blocklab_record::{ErrorCount, Record};
     use blocklab_workload::Direction;
 
     use super::*;
@@ -359,19 +359,25 @@ mod tests {
         assert_eq!(assess(&record).rows[0].errors, 8);
     }
 
-    /// A served volume that reached its memory limit was to get a smaller --size or free space.
-    #[test]
-    fn a_served_volume_without_room_needs_memory_or_a_file() {
+    /// A run of one case, in which a write failed.
+    fn one_failed(kind: ErrorKind) -> Record {
         let mut record = record(&[Sketch::named("a")]);
-        record.origin = Origin::Emulated;
         record.measurements[0].jobs[0].errors = vec![ErrorCount {
-            kind: ErrorKind::Errno(errno::ENOSPC),
-            message: "No space left on device".to_owned(),
+            kind,
+            message: "the kernel's words".to_owned(),
             direction: Direction::Write,
             count: 1,
             first_at_ns: 1,
             first_offset: 0,
         }];
+        record
+    }
+
+    /// A served volume that reached its memory limit was to get a smaller --size or free space.
+    #[test]
+    fn a_served_volume_without_room_needs_memory_or_a_file() {
+        let mut record = one_failed(ErrorKind::Errno(errno::ENOSPC));
+        record.origin = Origin::Emulated;
         let advice = the(&record, "failed-operations").advice;
         assert!(advice.is_some_and(|advice| advice.contains("--memory-limit")));
     }
@@ -380,15 +386,7 @@ mod tests {
     /// advice was that "the figures hold only the operations that succeeded".
     #[test]
     fn a_block_that_does_not_fit_the_sectors_is_explained() {
-        let mut record = record(&[Sketch::named("a")]);
-        record.measurements[0].jobs[0].errors = vec![ErrorCount {
-            kind: ErrorKind::Errno(errno::EINVAL),
-            message: "Invalid argument".to_owned(),
-            direction: Direction::Read,
-            count: 3,
-            first_at_ns: 1,
-            first_offset: 0,
-        }];
+        let record = one_failed(ErrorKind::Errno(errno::EINVAL));
         let advice = the(&record, "failed-operations").advice;
         assert!(advice.is_some_and(|advice| advice.contains("multiples of the target's sector")));
     }
