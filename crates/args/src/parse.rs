@@ -100,38 +100,44 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Says what would work where an option of a load by flags or of a replay was given to a study, which has
+/// Says what would work where options of a load by flags or of a replay were given to a study, which has
 /// loads of its own: `run quick --depth 8`.
 fn with_own_load(mut error: clap::Error) -> clap::Error {
-    let option = match (
-        error.get(ContextKind::InvalidArg),
-        error.get(ContextKind::PriorArg),
-    ) {
-        (Some(ContextValue::String(given)), Some(ContextValue::String(option)))
-            if given == "[STUDY]" =>
-        {
-            option.clone()
-        }
-        _ => return error,
+    // Clap names the argument that came first in one place and the others in another.
+    let mut options: Vec<String> = [ContextKind::InvalidArg, ContextKind::PriorArg]
+        .iter()
+        .flat_map(|kind| match error.get(*kind) {
+            Some(ContextValue::String(one)) => vec![one.clone()],
+            Some(ContextValue::Strings(several)) => several.clone(),
+            _ => Vec::new(),
+        })
+        .collect();
+    let named = options.len();
+    options.retain(|option| option.starts_with("--"));
+    let [first, ..] = &options[..] else {
+        return error;
     };
-    let long = option.trim_start_matches("--").split(' ').next();
+    if options.len() == named {
+        return error;
+    }
+    let long = first.trim_start_matches("--").split(' ').next();
     let cli = Cli::command();
     let run = cli.find_subcommand("run");
     let heading = run
         .and_then(|run| run.get_opts().find(|known| known.get_long() == long))
         .and_then(|known| known.get_help_heading());
-    let tip = match heading {
-        Some(LOAD_HEADING) => format!(
-            "a study has loads of its own: `blocklab run --rw randread {option}` measures one by flags, and \
-             `blocklab run --example quick` prints a study for you to change"
-        ),
-        Some(REPLAY_HEADING) => {
-            format!(
-                "a study has loads of its own: `blocklab run --trace FILE {option}` replays one"
-            )
-        }
+    let subject = match heading {
+        Some(LOAD_HEADING) => "--rw randread",
+        Some(REPLAY_HEADING) => "--trace FILE",
         _ => return error,
     };
+    options.retain(|option| !option.starts_with("--rw ") && !option.starts_with("--trace "));
+    let command = ["blocklab run", subject, &options.join(" ")].join(" ");
+    let tip = format!(
+        "a study has loads of its own: leave it out, as in `{}`, or change one that `blocklab run \
+         --example quick` prints",
+        command.trim_end()
+    );
     error.insert(
         ContextKind::Suggested,
         ContextValue::StyledStrs(vec![tip.into()]),
@@ -265,10 +271,20 @@ mod tests {
             assert!(given(line).is_err(), "{line}");
         }
         for (line, works) in [
-            ("blocklab run quick --depth 8", "--rw randread --depth"),
-            ("blocklab run quick --speed 50", "--trace FILE --speed"),
+            ("run quick --depth 8", "run --rw randread --depth <N>`"),
+            (
+                "run quick --depth 8 --bs 64k",
+                "run --rw randread --depth <N> --bs <SIZE>`",
+            ),
+            ("run --depth 8 quick", "run --rw randread --depth <N>`"),
+            ("run quick --rw randread", "run --rw randread`"),
+            (
+                "run quick --speed 50",
+                "run --trace FILE --speed <PERCENT>`",
+            ),
+            ("run quick --trace t", "run --trace FILE`"),
         ] {
-            let Err(ParseError::Clap(error)) = given(line) else {
+            let Err(ParseError::Clap(error)) = given(&format!("blocklab {line}")) else {
                 panic!("{line} is refused by clap");
             };
             assert!(error.to_string().contains(works), "{line}: {error}");
