@@ -272,6 +272,40 @@ fn a_program_that_waits_is_stretched_by_a_slower_volume() {
     );
 }
 
+/// A burst after rest was taken for a need of its own rate, as if limits saved nothing up: the volume that
+/// `trace fit` found carrying the load was called too small, and one of several times its price advised.
+#[test]
+fn the_cheapest_of_a_trace_is_one_that_fits_it() {
+    let lab = Lab::new();
+    let burst = (0..2500_u64).map(|index| (60_000_000 + index, index));
+    let steady = (0..1000_u64).map(|index| (index * 60_000, index));
+    let lines = steady.chain(burst).map(|(at_us, index)| {
+        // Scattered, so that no volume merges them.
+        let offset = index * 7919 % 2500 * 65_536;
+        format!("{at_us},W,{offset},4096\n")
+    });
+    let table: String = ["at,op,offset,bytes\n".to_owned()]
+        .into_iter()
+        .chain(lines)
+        .collect();
+    fs::write(lab.path().join("burst.csv"), table).expect("written");
+    let read = [
+        "burst.csv",
+        "--columns",
+        "time=at:us,op=op,offset=offset,length=bytes",
+        "--json",
+    ];
+    let fit = ["trace", "fit", "--on", "gp3:1GiB"].into_iter().chain(read);
+    let fit = json(&good(lab.blocklab(fit)));
+    assert_eq!(fit["answers"][0]["verdict"], "fits", "{fit}");
+    let advise = ["advise", "--trace"].into_iter().chain(read);
+    let advice = json(&good(lab.blocklab(advise)));
+    assert_eq!(
+        advice["chosen"][0]["per_month"], fit["answers"][0]["usd_per_month"],
+        "{advice}"
+    );
+}
+
 /// Sums of a period, as EBS reports them: ten minutes at 1,000 IOPS take 8 % of a gp2 volume's
 /// credits, and its balance says the same.
 #[test]

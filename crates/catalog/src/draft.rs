@@ -24,7 +24,7 @@ pub(crate) struct Draft {
 }
 
 /// A limit as providers enforce it: with a bucket that fills at a part of its rate.
-pub(crate) fn cap(name: &str, rate: Rate, origin: &Origin) -> Cap {
+pub fn cap(name: &str, rate: Rate, origin: &Origin) -> Cap {
     Cap {
         bucket: BUCKET,
         refill_share: REFILL,

@@ -42,6 +42,7 @@ pub mod device_file;
 
 pub use catalog::Catalog;
 pub use cost::Cost;
+pub use draft::cap;
 pub use endurance::{Bucket, Endurance, NotALoad, SteadyLoad};
 pub use error::Error;
 pub use host::{Host, Hosts};

@@ -125,7 +125,7 @@ mod tests {
     use blocklab_workload::Direction;
 
     use super::*;
-    use crate::testing::limited;
+    use crate::demand::limited;
 
     #[test]
     fn a_load_and_a_device_are_two_lines() {
@@ -157,7 +157,7 @@ mod tests {
             peak: None,
             origin: Origin::Given,
         };
-        let device = limited(cap, Accounting::default());
+        let device = limited(vec![cap], Accounting::default());
         assert_eq!(
             passes(&device, Quantity::Operations, 500_000_000),
             Some(150.0)

@@ -345,7 +345,7 @@ fn add(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::limited;
+    use crate::demand::limited;
     use blocklab_device::{Device, Origin};
     use blocklab_units::Bytes;
     use proptest::prelude::*;
@@ -360,7 +360,7 @@ mod tests {
             covers: Covers::All,
             origin: Origin::Given,
         };
-        limited(cap, accounting)
+        limited(vec![cap], accounting)
     }
 
     fn simulated(operations: &[Operation], spec: &DeviceSpec) -> u64 {

@@ -44,6 +44,9 @@ struct Run {
     pairs: Vec<Pair>,
 }
 
+/// Steps of a bisection, enough for any precision.
+const STEPS: usize = 50;
+
 /// The work that arrives within any time.
 #[derive(Debug, Default)]
 pub struct Envelope {
@@ -113,6 +116,34 @@ impl Envelope {
             last = Some(pair);
         }
         last.map_or(0.0, |last| last.work as f64)
+    }
+
+    /// The least rate, in units a second, of a limiter behind which nothing waits longer than
+    /// `tolerated`. Its bucket holds what the rate gives in the time `saved`, and is full whenever it is
+    /// needed. To be asked of a [`closed`](Self::closed) one.
+    pub fn least_rate(&self, tolerated: Nanos, saved: Nanos) -> f64 {
+        let (mut low, mut high) = (0.5, self.work() as f64 + 1.0);
+        // At `high`, even all work at once waits less than a second. If less than that is tolerated,
+        // the bound goes up.
+        while !self.is_enough(high, saved, tolerated) && high < 1e15 {
+            high *= 16.0;
+        }
+        for _ in 0..STEPS {
+            // The geometric mean, because rates span many orders of magnitude.
+            let middle = (low * high).sqrt();
+            if self.is_enough(middle, saved, tolerated) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    }
+
+    /// Whether nothing waits longer than `tolerated` behind a limiter of `rate` units a second whose
+    /// bucket holds what the rate gives in the time `saved`.
+    fn is_enough(&self, rate: f64, saved: Nanos, tolerated: Nanos) -> bool {
+        self.worst(rate, rate * saved.as_secs_f64()).wait <= tolerated
     }
 
     /// The longest wait behind a limiter of `per_second` units and a bucket of `bucket` units.
@@ -270,7 +301,7 @@ mod tests {
     use blocklab_device::{Accounting, Cap, Covers, Device, Direction, Io, Origin, Rate};
     use proptest::prelude::*;
 
-    use crate::testing::limited;
+    use crate::demand::limited;
 
     use super::*;
 
@@ -282,7 +313,7 @@ mod tests {
             refill_share: 1.0,
             ..Cap::new("limit", rate, Origin::Given)
         };
-        let spec = limited(cap, Accounting::Plain);
+        let spec = limited(vec![cap], Accounting::Plain);
         Device::new(&spec, 1).expect("a sound device")
     }
 

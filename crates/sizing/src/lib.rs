@@ -7,6 +7,7 @@
 //!   operations ──▶ Gates (a rate each)                   ──▶ the longest wait for each limit
 //!        ├───────▶ Envelope (one for a way to count)     ──▶ the longest wait for any rate and bucket
 //!        │              └─ Arrivals, for a picture       ──▶ the most in any window, beside what devices let pass
+//!        ├───────▶ Demand                                ──▶ the least rates that are enough
 //!        └───────▶ Replay (one for each device)          ──▶ waits, who held them, from when to when
 //!   rates of intervals ─▶ play_rates (even, in bursts)   ──▶ the same, as two figures
 //! ```
@@ -15,14 +16,14 @@
 
 mod arrivals;
 mod bounds;
+mod demand;
 mod envelope;
 mod rates;
 mod replay;
-#[cfg(test)]
-mod testing;
 
 pub use arrivals::{Arrivals, Quantity, Window, passes};
 pub use bounds::{Bound, Bounds, Gates, Worst};
+pub use demand::{Demand, Rates};
 pub use envelope::Envelope;
 pub use rates::{ASSUMED_BYTES, BalanceCheck, DISPERSION, RatesOutcome, operations_in, play_rates};
 pub use replay::{Episode, Held, Outcome, Replay};

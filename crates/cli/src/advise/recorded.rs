@@ -3,15 +3,14 @@
 
 use anyhow::{Result, bail};
 use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
-use blocklab_catalog::{Catalog, resolve_text};
-use blocklab_device::Layout;
-use blocklab_sizing::{Envelope, Outcome};
+use blocklab_catalog::{Catalog, cap, resolve_text};
+use blocklab_device::{DeviceSpec, Origin, Rate};
+use blocklab_sizing::{Demand, Outcome};
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::Direction;
 
 use super::measured::Taken;
 use crate::catalog::unusable;
-use crate::trace::fit::{Load, simulate};
+use crate::trace::fit::{FEW_SIMULATED, Load, simulate};
 
 /// A trace, and how long its operations may wait.
 pub struct Recorded<'a> {
@@ -22,78 +21,73 @@ pub struct Recorded<'a> {
 /// The mean size of an operation is rounded to whole sectors.
 const SECTOR: u64 = 512;
 
-/// Steps of bisection, enough for any precision.
-const STEPS: usize = 50;
+/// How often a trace is played to find its least rates: two limits a step, in some ten steps.
+const PLAYED: u64 = 20;
 
 impl Recorded<'_> {
     /// The lowest rates at which no operation waits too long for a limit without burst credits.
     pub fn need(&self) -> Result<Taken> {
-        // Counted as most vendors count: one operation for each piece that a volume gets.
-        let piece = Layout::default().part(Bytes(u64::MAX)).0;
-        let (mut ops, mut bytes) = (Envelope::default(), Envelope::default());
-        let (mut count, mut reads, mut moved, mut end) = (0_u64, 0_u64, 0_u64, 0_u64);
-        self.load.each(|operation| {
-            // What moves nothing asks no volume for a size or a rate.
-            if operation.len == 0 {
-                return;
-            }
-            let len = u64::from(operation.len);
-            ops.add(operation.at, len.div_ceil(piece).max(1));
-            bytes.add(operation.at, len);
-            count += 1;
-            reads += u64::from(operation.direction == Direction::Read);
-            moved += len;
-            end = end.max(operation.end());
-        })?;
-        if count == 0 {
+        let mut demand = Demand::default();
+        self.load.each(|operation| demand.add(operation))?;
+        let demand = demand.closed();
+        if demand.count == 0 {
             bail!(
                 "{}: no read, write or trim in it, so there is no need to find a volume for",
                 self.load.name()
             );
         }
+        let is_short = demand.count * PLAYED <= FEW_SIMULATED;
+        let rates = if is_short {
+            let like = cap("limit", Rate::Iops(1.0), &Origin::Given);
+            demand.rates(self.tolerated, &like, |specs| self.longest_waits(specs))?
+        } else {
+            demand.rates_without_savings(self.tolerated)
+        };
         // Volumes are sold in whole GiB.
-        let mut need = Need::new(Bytes(end.next_multiple_of(Bytes::GIB.0)));
-        need.iops = self.least(&ops.closed()).ceil();
-        need.bytes_per_s = self.least(&bytes.closed()).ceil();
-        need.block = Bytes((moved / count / SECTOR).max(1) * SECTOR);
-        need.read_percent = Some((100 * reads / count) as u8);
+        let mut need = Need::new(Bytes(demand.end.next_multiple_of(Bytes::GIB.0)));
+        need.iops = rates.iops.ceil();
+        need.bytes_per_s = rates.bytes_per_s.ceil();
+        // Operations may come most densely where they are small: their rate asks for no more bytes a
+        // second than the load does.
+        let mean = demand.moved / demand.count;
+        let block = mean.min((need.bytes_per_s / need.iops) as u64);
+        need.block = Bytes((block / SECTOR).max(1) * SECTOR);
+        need.read_percent = Some((100 * demand.reads / demand.count) as u8);
         Ok(Taken {
             need,
             at_least: false,
-            remarks: vec![format!(
-                "The need is that of {}: the least rates at which {} longer than {} for a limit, \
-                 and the end of its last byte.",
-                self.load.name(),
-                match count {
-                    1 => "its operation does not wait".to_owned(),
-                    _ => format!(
-                        "none of its {} operations waits",
-                        blocklab_units::count(count as f64)
-                    ),
-                },
-                self.tolerated
-            )],
+            remarks: vec![self.remark(demand.count, is_short)],
         })
     }
 
-    /// The lowest rate in units a second.
-    fn least(&self, envelope: &Envelope) -> f64 {
-        let (mut low, mut high) = (0.5, envelope.work() as f64 + 1.0);
-        // At `high`, even all work at once waits less than a second. If less than that is tolerated,
-        // the bound goes up.
-        while envelope.worst(high, 0.0).wait > self.tolerated && high < 1e15 {
-            high *= 16.0;
-        }
-        for _ in 0..STEPS {
-            // The geometric mean, because rates span many orders of magnitude.
-            let middle = (low * high).sqrt();
-            if envelope.worst(middle, 0.0).wait > self.tolerated {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        high
+    /// How the need was found.
+    fn remark(&self, count: u64, is_short: bool) -> String {
+        let waits = match count {
+            1 => "its operation does not wait".to_owned(),
+            _ => format!(
+                "none of its {} operations waits",
+                blocklab_units::count(count as f64)
+            ),
+        };
+        let limit = if is_short {
+            "a limit, which saves up to a second of its rate"
+        } else {
+            "a limit that saves nothing up (the trace is too long to play limits that do)"
+        };
+        format!(
+            "The need is that of {}: the least rates at which {waits} longer than {} for {limit}, and \
+             the end of its last byte.",
+            self.load.name(),
+            self.tolerated
+        )
+    }
+
+    /// The longest wait of any operation on each of these volumes.
+    fn longest_waits(&self, specs: &[DeviceSpec]) -> Result<Vec<Nanos>> {
+        let specs: Vec<&DeviceSpec> = specs.iter().collect();
+        let outcomes = simulate(&self.load, &specs, self.tolerated)?;
+        let waits = outcomes.iter().map(|outcome| Nanos(outcome.wait_max_ns));
+        Ok(waits.collect())
     }
 
     /// Simulates the trace on a finalist, with burst buckets empty and full.

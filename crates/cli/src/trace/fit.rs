@@ -28,7 +28,7 @@ pub use load::Load;
 
 /// Up to this product of operations and volumes, all volumes are simulated; above it, only those whose
 /// bounds leave the answer open.
-const FEW_SIMULATED: u64 = 200_000_000;
+pub const FEW_SIMULATED: u64 = 200_000_000;
 
 /// A volume of `--on`.
 pub struct Candidate {
