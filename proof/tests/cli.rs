@@ -56,7 +56,10 @@ fn mistakes_say_what_would_work() {
     refused(&lab, &["run", "--size", "lots"], &["a size such as"]);
     refused(&lab, &["lst"], &["'list'"]);
     // Swapped letters were too far from the command for a suggestion.
-    refused(&lab, &["rnu"], &["'run'"]);
+    refused(&lab, &["rnu"], &["`blocklab run`"]);
+    // A command of another one was "similar" to itself: 'advise'.
+    refused(&lab, &["trace", "advise"], &["there is `blocklab advise`"]);
+    refused(&lab, &["fit"], &["there is `blocklab trace fit`"]);
     // An endless file was read until the memory was full.
     refused(
         &lab,

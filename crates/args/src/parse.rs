@@ -83,21 +83,43 @@ fn utf8_error(arguments: &[OsString]) -> String {
     )
 }
 
-/// Adds the nearest command where clap suggests none: it does not see swapped letters (`rnu`).
+/// Adds the nearest command where clap suggests none: it sees neither swapped letters (`rnu`) nor the
+/// commands of another one (`trace advise`, `fit`).
 fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     let written = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
-    let cli = Cli::command();
-    let known = cli.get_subcommands().map(clap::Command::get_name);
-    if let Some(meant) = nearest(&written, known)
-        && error.get(ContextKind::SuggestedSubcommand).is_none()
-    {
-        let meant = ContextValue::Strings(vec![meant.to_owned()]);
-        error.insert(ContextKind::SuggestedSubcommand, meant);
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let known = command_lines(&Cli::command());
+    if let Some(meant) = nearest(
+        &written,
+        known.iter().filter_map(|line| line.split(' ').next_back()),
+    ) {
+        let lines = known
+            .iter()
+            .filter(|line| line.split(' ').next_back() == Some(meant));
+        let tip = lines.map(|line| format!("`{line}`")).collect::<Vec<_>>();
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![format!("there is {}", tip.join(" or ")).into()]),
+        );
     }
     error
+}
+
+/// How each command is typed, those of commands included: `blocklab trace fit`.
+fn command_lines(command: &clap::Command) -> Vec<String> {
+    let name = command.get_name();
+    let mut lines = Vec::new();
+    for inner in command.get_subcommands() {
+        lines.push(format!("{name} {}", inner.get_name()));
+        let below = command_lines(inner).into_iter();
+        lines.extend(below.map(|line| format!("{name} {line}")));
+    }
+    lines
 }
 
 /// Says what would work where options of a load by flags or of a replay were given to a study, which has
