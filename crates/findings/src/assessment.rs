@@ -134,8 +134,8 @@ pub struct CaseRate<'a> {
 }
 
 impl Row {
-    /// The rate of all directions together. Flushes move no data and count only in a case of nothing
-    /// else. `None`: nothing completed.
+    /// The rate of all directions together. Flushes count only in a case of nothing else, and the bytes
+    /// of trims only where nothing is transferred. `None`: nothing completed.
     pub fn rate(&self) -> Option<CaseRate<'_>> {
         let mut moved: Vec<&RowDirection> = self.directions.iter().collect();
         moved.retain(|direction| direction.ios > 0);
@@ -146,7 +146,10 @@ impl Row {
             case: &self.case,
             directions: moved.iter().map(|moved| moved.direction).collect(),
             iops: moved.iter().map(|moved| moved.iops.value).sum(),
-            bytes_per_s: moved.iter().map(|moved| moved.bytes_per_s.value).sum(),
+            bytes_per_s: self
+                .transferred()
+                .map(|moved| moved.bytes_per_s.value)
+                .sum(),
         })
     }
 }
@@ -165,10 +168,18 @@ pub struct OnlyJob {
 }
 
 impl Row {
-    /// The directions that move data: without syncs.
+    /// The directions of operations on data: without syncs.
     pub fn moved(&self) -> impl Iterator<Item = &RowDirection> + Clone {
         let all = self.directions.iter();
         all.filter(|direction| direction.direction != Direction::Sync)
+    }
+
+    /// The directions whose bytes are a throughput: reads and writes. A trim names bytes and transfers
+    /// none, so its bytes count only where there is nothing else.
+    pub fn transferred(&self) -> impl Iterator<Item = &RowDirection> + Clone {
+        let transfers_none = !self.moved().any(|moved| moved.direction != Direction::Trim);
+        self.moved()
+            .filter(move |moved| transfers_none || moved.direction != Direction::Trim)
     }
 
     /// Operations a second in all directions, syncs included.

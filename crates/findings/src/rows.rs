@@ -12,7 +12,7 @@ use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence
 use blocklab_workload::{Aggregate, Direction};
 
 use crate::what::{only_job, what};
-use crate::{Estimate, ResponseNs, Row, RowDirection};
+use crate::{CaseRate, Estimate, ResponseNs, Row, RowDirection};
 
 const LEVEL: f64 = 0.95;
 
@@ -321,19 +321,19 @@ pub(crate) struct Failures<'a> {
 /// What the best cases of a run deliver; `origin` is what kind of figures they are.
 pub fn best_output(rows: &[Row], origin: &str) -> Output {
     Output {
-        iops: most(rows, origin, |direction| direction.iops.value),
-        bytes_per_s: most(rows, origin, |direction| direction.bytes_per_s.value),
+        iops: most(rows, origin, |rate| rate.iops),
+        bytes_per_s: most(rows, origin, |rate| rate.bytes_per_s),
     }
 }
 
-/// The highest sum of a figure over the directions of a case, and which case has it.
-fn most(rows: &[Row], origin: &str, value: fn(&RowDirection) -> f64) -> Option<Delivered> {
-    let (row, value) = rows
-        .iter()
-        .map(|row| (row, row.moved().map(value).sum::<f64>()))
+/// The highest of a figure among the rates of all cases, and which case has it.
+fn most(rows: &[Row], origin: &str, figure: fn(&CaseRate<'_>) -> f64) -> Option<Delivered> {
+    let rates = rows.iter().filter_map(Row::rate);
+    let (case, value) = rates
+        .map(|rate| (rate.case, figure(&rate)))
         .filter(|(_, value)| *value > 0.0)
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let by = format!("{origin}: {}", row.case);
+    let by = format!("{origin}: {case}");
     Some(Delivered { value, by })
 }
 
@@ -414,6 +414,25 @@ mod tests {
         let output = best_output(&assess(&record).rows, "measured");
         let iops = output.iops.expect("a rate");
         assert_eq!((iops.value, &*iops.by), (206_250.0, "measured: fast"));
+    }
+
+    /// A served volume of 125 MiB/s "reached 304 MB/s", and was priced by it: mkfs had trimmed it.
+    #[test]
+    fn trimmed_bytes_are_no_throughput() {
+        let mut record = record(&[passes(&[1000.0])]);
+        let directions = &mut record.measurements[0].jobs[0].directions;
+        let read = directions[&Direction::Read].clone();
+        directions.insert(Direction::Trim, read);
+        let both = assess(&record).rows[0]
+            .rate()
+            .map(|rate| (rate.iops, rate.bytes_per_s));
+        assert_eq!(both, Some((2000.0, 1000.0 * 4096.0)));
+        record.measurements[0].jobs[0]
+            .directions
+            .remove(&Direction::Read);
+        let output = best_output(&assess(&record).rows, "measured");
+        let alone = output.bytes_per_s.expect("a throughput");
+        near(alone.value, 1000.0 * 4096.0);
     }
 
     #[test]

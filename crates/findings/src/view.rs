@@ -172,12 +172,14 @@ impl<'a> CaseView<'a> {
 
     /// The throughput as the tables show it.
     pub fn bytes_per_s(&self) -> f64 {
-        self.row.moved().map(|moved| moved.bytes_per_s.value).sum()
+        let transferred = self.row.transferred();
+        transferred.map(|moved| moved.bytes_per_s.value).sum()
     }
 
-    /// Mean size of an operation.
+    /// Mean size of an operation that transfers data.
     pub fn bytes_per_io(&self) -> f64 {
-        self.bytes_per_s() / self.iops().max(f64::MIN_POSITIVE)
+        let iops: f64 = self.row.transferred().map(|moved| moved.iops.value).sum();
+        self.bytes_per_s() / iops.max(f64::MIN_POSITIVE)
     }
 
     /// Operations, syncs included, over all passes.
