@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use blocklab_record::{Interval, Measurement};
+use blocklab_record::{Interval, Measurement, PaceKind};
 use blocklab_stats::median;
 use blocklab_units::Nanos;
 
@@ -36,6 +36,8 @@ const SLOWER_AGAIN_REAL: f64 = 2.0;
 /// The standard deviation over the median distance, from its lower quartile, of the half of a
 /// normal distribution that lies below the median.
 const DEVIATION_BELOW: f64 = 2.5;
+/// A recorded load that asks for this many times its usual rate has a burst, which takes longer by itself.
+const DENSER: f64 = 1.1;
 /// Fewer slices have no level.
 const ENOUGH: usize = 6;
 
@@ -53,6 +55,13 @@ fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
     let rests = pass.observed.is_some() || pass.jobs.iter().any(|job| job.think);
     let slices = whole(pass).filter(|whole| whole.len() >= ENOUGH)?;
     (!rests && pass.stood_still_ns.is_none()).then_some(slices)
+}
+
+/// Whether a recorded load was replayed: its pauses and bursts are those of the recording.
+fn is_replay(pass: &Measurement) -> bool {
+    use PaceKind::{Dependent, Recorded};
+    let mut jobs = pass.jobs.iter();
+    jobs.any(|job| matches!(job.pace, Recorded | Dependent))
 }
 
 /// Nothing completed for a second and more.
@@ -112,8 +121,9 @@ fn still(pass: &Measurement) -> Option<Span> {
         let length = (empty + before + behind).min(waited).max(empty);
         // Without an empty slice, only an operation that waited through nearly all of it, and twice as
         // long as usual, shows that the neighbours' empty parts are one pause.
-        let is_reported =
-            empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * usual.longest_ns);
+        // So it does in a replay, where nothing may have been due.
+        let is_reported = (empty > 0.0 && !is_replay(pass))
+            || (waited >= 0.9 * length && waited > 2.0 * usual.longest_ns);
         let due = usual.iops * length / 1e9 >= DUE;
         // The pause began before the empty slices only as far as its length allows.
         let before = before.min(length - empty);
@@ -339,7 +349,23 @@ fn found(
     };
     // A pause has a finding of its own, which explains the slow operations around it.
     let is_pause = still(pass).is_some_and(|still| still.overlaps(&span));
-    (!is_pause && usual_ns > 0.0).then_some(slow)
+    let is_burst = is_replay(pass) && is_denser(slices, &inside);
+    (!is_pause && !is_burst && usual_ns > 0.0).then_some(slow)
+}
+
+/// Whether more operations or more bytes a second completed in these slices than in most of the pass.
+fn is_denser(slices: &[&Interval], inside: &[usize]) -> bool {
+    let bytes: Vec<f64> = slices.iter().map(|slice| bytes_per_s(slice)).collect();
+    [levels(slices), bytes].iter().any(|rates| {
+        let within: f64 = inside.iter().map(|place| rates[*place]).sum();
+        within / inside.len().max(1) as f64 > DENSER * median(rates)
+    })
+}
+
+/// Bytes a second of a slice.
+fn bytes_per_s(slice: &Interval) -> f64 {
+    let bytes: u64 = moving(slice).iter().map(|moving| moving.bytes).sum();
+    bytes as f64 * 1e9 / slice.length_ns as f64
 }
 
 /// The lower quartile of the means, and the standard deviation by those below their median.
@@ -533,6 +559,42 @@ mod tests {
         let mut rare = passes(rare);
         rare.measurements.remove(0);
         silent(&rare, "standstill");
+    }
+
+    /// A recording of a database began with a second of rest, and had a burst of large writes: the
+    /// model of its volume was said to stand still, and to be "described with a fault at that moment".
+    #[test]
+    fn rests_and_bursts_of_a_recording_are_none_of_the_target() {
+        let replayed = |change: fn(usize, &mut Interval)| {
+            let mut record = passes(change);
+            for measurement in &mut record.measurements {
+                measurement.jobs[0].pace = PaceKind::Recorded;
+            }
+            record
+        };
+        let rest = |second: usize, slice: &mut Interval| {
+            if second == 7 {
+                slice.read.ios = 0;
+            }
+        };
+        the(&passes(rest), "standstill");
+        silent(&replayed(rest), "standstill");
+        // An operation waited through it.
+        the(&replayed(still), "standstill");
+        let burst = |second: usize, slice: &mut Interval| {
+            if (8..12).contains(&second) {
+                slice.read.bytes *= 2;
+                slice.read.mean_ns = 20_600_000;
+            }
+        };
+        the(&passes(burst), "slow-episode");
+        silent(&replayed(burst), "slow-episode");
+        let slow = |second: usize, slice: &mut Interval| {
+            if (8..12).contains(&second) {
+                slice.read.mean_ns = 20_600_000;
+            }
+        };
+        the(&replayed(slow), "slow-episode");
     }
 
     /// Operations took 20 ms more for four seconds: it was called scatter of the passes, and burst
