@@ -1,6 +1,6 @@
 //! Sound records of sketched cases, and the findings of a rule about them.
 
-use blocklab_record::Record;
+use blocklab_record::{ObservedLoad, Record};
 
 pub(crate) mod model;
 #[path = "../../record/tests/sketch/mod.rs"]
@@ -8,6 +8,22 @@ mod sketch;
 pub(crate) use sketch::{Sketch, record};
 
 use crate::{Finding, assess};
+
+/// The load of one program that kept 32 operations in flight on a served volume, for ten seconds.
+pub(crate) fn observed() -> ObservedLoad {
+    ObservedLoad {
+        directions: Default::default(),
+        active_ns: 10_000_000_000,
+        in_flight_mean: 32.0,
+        arrivals_by_depth: [0; 7],
+        waited: Vec::new(),
+        balances: Vec::new(),
+        lateness: None,
+        clients: 1,
+        speed: None,
+        events: Vec::new(),
+    }
+}
 
 /// The findings of one rule.
 pub(crate) fn found(record: &Record, rule: &str) -> Vec<Finding> {

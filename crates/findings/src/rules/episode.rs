@@ -2,11 +2,11 @@
 
 use std::cell::LazyCell;
 
-use blocklab_record::{Interval, Measurement, PaceKind};
+use blocklab_record::{Interval, Measurement};
 use blocklab_stats::median;
 use blocklab_units::Nanos;
 
-use super::slices::{ios, levels, moving, whole};
+use super::slices::{ios, is_replay, levels, moving, whole};
 use crate::hit::{per_case, warning};
 use crate::statement::{Slot, delay, number, time};
 use crate::view::{CaseView, Cases};
@@ -55,13 +55,6 @@ fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
     let rests = pass.observed.is_some() || pass.jobs.iter().any(|job| job.think);
     let slices = whole(pass).filter(|whole| whole.len() >= ENOUGH)?;
     (!rests && pass.stood_still_ns.is_none()).then_some(slices)
-}
-
-/// Whether a recorded load was replayed: its pauses and bursts are those of the recording.
-fn is_replay(pass: &Measurement) -> bool {
-    use PaceKind::{Dependent, Recorded};
-    let mut jobs = pass.jobs.iter();
-    jobs.any(|job| matches!(job.pace, Recorded | Dependent))
 }
 
 /// Nothing completed for a second and more.
@@ -479,7 +472,7 @@ fn seconds(ns: f64) -> Slot {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::Record;
+    use blocklab_record::{PaceKind, Record};
 
     use super::*;
     use crate::testing::{Sketch, record, silent, the};

@@ -259,19 +259,12 @@ mod tests {
             .service
             .clone();
         record.measurements[0].observed = Some(Box::new(ObservedLoad {
-            directions: Default::default(),
-            active_ns: 10_000_000_000,
-            in_flight_mean: 32.0,
-            arrivals_by_depth: [0; 7],
             waited: vec![WaitedFor {
                 limit: volume.name.clone(),
                 waited_ns,
             }],
-            balances: Vec::new(),
             lateness: Some(late),
-            clients: 1,
-            speed: None,
-            events: Vec::new(),
+            ..crate::testing::observed()
         }));
         record.targets[0].limits = vec![volume, instance];
         record

@@ -4,7 +4,7 @@ use blocklab_record::{Interval, Measurement};
 use blocklab_stats::{Drift, Step, drift, largest_step, mean};
 use blocklab_units::Nanos;
 
-use super::slices::{levels, whole};
+use super::slices::{is_replay, levels, whole};
 use super::{episode, limits};
 use crate::hit::{Hit, per_case};
 use crate::statement::{number, percent as share_of, speed, time};
@@ -177,11 +177,13 @@ fn drifts(pass: &Measurement) -> Option<Drift> {
     (real && is_trend).then_some(found)
 }
 
-/// The slices of a pass, if they are enough to see a trend.
+/// The slices of a pass, if they are enough to see a trend, and a trend of the target: a recording and
+/// the programs on a served volume ask for more at one time and for less at another.
 fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
     let slices = whole(pass)?;
     let length = slices.iter().map(|slice| slice.length_ns).sum();
-    (slices.len() >= SLICES && Nanos(length) >= LONG_ENOUGH).then_some(slices)
+    let is_enough = slices.len() >= SLICES && Nanos(length) >= LONG_ENOUGH;
+    (is_enough && !is_replay(pass) && pass.observed.is_none()).then_some(slices)
 }
 
 /// Means of neighbours.
@@ -197,10 +199,10 @@ pub(super) fn unevenness(pass: &Measurement) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::Record;
+    use blocklab_record::{PaceKind, Record};
 
     use super::*;
-    use crate::testing::{Sketch, record, silent, the};
+    use crate::testing::{Sketch, observed, record, silent, the};
 
     /// One pass whose seconds have these operations.
     fn over_time(ios: impl Fn(u64) -> u64) -> Record {
@@ -233,6 +235,23 @@ mod tests {
         silent(&record, "drift-within");
         silent(&record, "level-rose");
         silent(&over_time(|s| 3000 + wobble(s)), "level-fell");
+    }
+
+    /// A replayed recording that asked for less after 20 s: "IOPS fell by 70 % at one moment and stayed
+    /// down, as when burst credits are used up".
+    #[test]
+    fn a_recording_and_a_served_volume_change_by_themselves() {
+        let step = over_time(|s| if s < 18 { 3000 + wobble(s) } else { 300 });
+        let slope = over_time(|s| 3000 - 30 * s + wobble(s));
+        for (record, rule) in [(&step, "level-fell"), (&slope, "drift-within")] {
+            the(record, rule);
+            let mut replayed = record.clone();
+            replayed.measurements[0].jobs[0].pace = PaceKind::Recorded;
+            silent(&replayed, rule);
+            let mut served = record.clone();
+            served.measurements[0].observed = Some(Box::new(observed()));
+            silent(&served, rule);
+        }
     }
 
     #[test]

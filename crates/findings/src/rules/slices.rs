@@ -1,6 +1,6 @@
 //! The slices of a pass that can be compared with each other.
 
-use blocklab_record::{Interval, IntervalDirection, Measurement, Stopped};
+use blocklab_record::{Interval, IntervalDirection, Measurement, PaceKind, Stopped};
 
 /// Slices of the measured time, but for a last one that was cut short; `None` where jobs ended at
 /// different times: when one ends early, the sum falls for that reason alone.
@@ -18,6 +18,13 @@ pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
             together && job.elapsed_ns as f64 > longest as f64 * 0.95
         })
         .then_some(slices)
+}
+
+/// Whether a recorded load was replayed: its pauses, bursts and trends are those of the recording.
+pub(super) fn is_replay(pass: &Measurement) -> bool {
+    use PaceKind::{Dependent, Recorded};
+    let mut jobs = pass.jobs.iter();
+    jobs.any(|job| matches!(job.pace, Recorded | Dependent))
 }
 
 /// What moves data. Flushes are in no slice.
