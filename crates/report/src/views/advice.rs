@@ -207,9 +207,10 @@ fn quantity(part: &str, value: f64) -> String {
     }
 }
 
-/// A quantity that is promised, so never rounded up. Ten per cent more of a small one shows.
+/// A quantity that is promised, so never rounded up. Ten per cent more of a small one shows: 12.1 GiB are
+/// sold as 13.
 fn rounded_down(value: f64) -> String {
-    if value < 10.0 {
+    if value < 100.0 {
         // 1.1 GiB is no whole number of bytes, and a fraction of one below it.
         trimmed((value * 10.0 + 1e-6).floor() / 10.0, 1)
     } else {
