@@ -277,15 +277,23 @@ fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at
         how,
         name,
     } = LimitWords::new(limit);
-    let before = rate_between(pass, Nanos::ZERO, at);
+    let before = rate_between(pass, Nanos::ZERO, at) * units_per_operation(case, limit);
     let times = limit.emptied.len() as f64;
     let which = match case.passes.len() {
         1 => String::new(),
         _ => format!(" of pass {}", pass.pass),
     };
     let hit = warning(
-        "credits were used up after {}{}: {} IOPS before, and then {}, {} for {}",
-        [time(at), word(which), speed(before), left, how, name],
+        "credits were used up after {}{}: {} {} before, and then {}, {} for {}",
+        [
+            time(at),
+            word(which),
+            speed(before),
+            fixed(limit.unit()),
+            left,
+            how,
+            name,
+        ],
     );
     let hit = match limit.emptied.get(1) {
         Some(again) => hit.alone(
@@ -295,9 +303,15 @@ fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at
         None => hit,
     };
     hit.with("used up after", at.as_secs_f64(), "s")
-        .with("before", before, "IOPS")
+        .with("before", before, limit.unit())
         .with("left", limit.value(), limit.unit())
         .with("times", times, "")
+}
+
+/// What a limit counts for an operation of the case, in the unit of the limit: a rate before its
+/// credits were used up can be compared with the limit only in that unit.
+fn units_per_operation(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> f64 {
+    limit.rate / case.iops().max(f64::MIN_POSITIVE)
 }
 
 /// The finding about a pass that began without credits, because earlier ones had used them up.
@@ -310,13 +324,14 @@ fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement
     let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
     let mut earlier = numbered.filter(|(number, _)| **number < pass.pass);
     let before = earlier.next_back().map_or(0.0, |(_, iops)| *iops);
+    let before = before * units_per_operation(case, limit);
     let which = word(pass.pass.to_string());
     warning(
-        "credits were used up before pass {}: {} IOPS in the pass before, and then {}, {} for {}",
-        [which, speed(before), left, how, name],
+        "credits were used up before pass {}: {} {} in the pass before, and then {}, {} for {}",
+        [which, speed(before), fixed(limit.unit()), left, how, name],
     )
     .with("first pass without", f64::from(pass.pass), "")
-    .with("before", before, "IOPS")
+    .with("before", before, limit.unit())
     .with("left", limit.value(), limit.unit())
 }
 

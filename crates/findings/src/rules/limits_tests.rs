@@ -211,6 +211,26 @@ fn credits_that_run_out_are_named_with_their_moment() {
     silent(&emptied(&[59]), "credits-used-up");
 }
 
+/// The story: "85.9 IOPS before, and then 12.88 MiB/s": nobody sees from two units how deep the fall
+/// is.
+#[test]
+fn the_rate_before_credits_ended_is_in_the_unit_of_their_limit() {
+    let credits = credits("sc1", Some(1), [12.0, 80.0, 1e10], LimitUnit::MibPerS);
+    let shares = credits.into_iter().zip([0.6, 0.3, 0.0]).collect();
+    let sketch = Sketch {
+        seconds: 60,
+        ..reads("a", 40.0, 1024, 8)
+    };
+    let mut record = simulated(&[shares], &[sketch]);
+    let model = record.measurements[0].model.as_mut().expect("simulated");
+    model.limits[0].emptied_at_ns = vec![20_000_000_000];
+    assert_eq!(
+        statement(&record, "credits-used-up"),
+        "a: credits were used up after 20.0 s of pass 1: 40.0 MiB/s before, and then 12 MiB/s, \
+         documented for sc1: credits (baseline)."
+    );
+}
+
 #[test]
 fn equal_volumes_add_up_and_directions_have_their_own() {
     let thirty = limit(
