@@ -9,7 +9,7 @@ use blocklab_workload::Direction;
 use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
-use crate::held::{Bound, UsedLimit, bound};
+use crate::held::{Bound, NEAR, UsedLimit, bound};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
 use crate::view::{CaseView, Cases};
@@ -121,9 +121,12 @@ fn with_figures_of(hit: Hit, other: &CaseView<'_>) -> Hit {
 /// deeper sibling to know, and without one, a few operations in flight are worth a word, and a less
 /// certain one.
 pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
-    let (mut hits, mut unknown) = (Vec::new(), Vec::new());
+    let (mut hits, mut at_limit, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for case in &cases.list {
         match bound(cases, case) {
+            Bound::Latency(Some(next)) if next.share() >= 1.0 - NEAR => {
+                at_limit.push((case.name, reached(cases, case, &next)));
+            }
             Bound::Latency(next) => hits.push((case.name, modelled(cases, case, next.as_ref()))),
             Bound::Unknown => unknown.push(case),
             Bound::Limits(_) | Bound::Nothing => {}
@@ -143,9 +146,16 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
         single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
     });
     hits.extend(alone.map(|case| (case.name, single(case))));
-    let advice = "More operations in flight give more, until the target is full.";
-    joined(cases, "latency-bound", Some(advice), hits)
+    [
+        joined(cases, "latency-bound", Some(MORE_IN_FLIGHT), hits),
+        joined(cases, "latency-bound", Some(MORE_OF_BOTH), at_limit),
+    ]
+    .concat()
 }
+
+const MORE_IN_FLIGHT: &str = "More operations in flight give more, until the target is full.";
+const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a volume or an instance \
+    with a higher limit.";
 
 /// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
@@ -153,10 +163,7 @@ const FEW: u64 = 16;
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
     let slots = case.slots() as f64;
-    let hit = info(
-        "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
-        latency_slots(case),
-    );
+    let hit = info(LATENCY, latency_slots(case));
     let hit = match next.filter(|limit| limit.share() > 0.0) {
         Some(limit) => {
             let enough = (slots / limit.share()).ceil();
@@ -179,6 +186,25 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     };
     with_figures_of(hit, case)
 }
+
+/// What is in flight gives just the rate of a limit: neither more in flight nor a higher limit gives
+/// more by itself.
+fn reached(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> Hit {
+    let hit = info(LATENCY, latency_slots(case)).alone(
+        "; that is {} of {}{}, {} for {}, so more in flight gives no more",
+        [
+            share(limit.share() * 100.0),
+            in_unit(limit.value(), limit.unit()),
+            fixed(whose(cases.record, case, limit)),
+            fixed(limit.limit.origin.how()),
+            fixed(limit.limit.name.to_string()),
+        ],
+    );
+    let name = format!("{}: used", limit.limit.name);
+    with_figures_of(hit.with(&name, limit.share() * 100.0, "%"), case)
+}
+
+const LATENCY: &str = "latency is the limit: {} in flight, {} each, gives {} IOPS{}";
 
 /// The operations in flight, the latency of each, and the rate. Flushes take a share of the time,
 /// so with them the first two give more than the third.
@@ -225,19 +251,16 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
     // The passes show a gain that is not their scatter.
     let found = ratio(&best.pass_iops, &case.pass_iops, LEVEL);
     let is_certain = found.is_some_and(|ratio| ratio.interval.low > 1.0);
-    let hit = info(
-        "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
-        latency_slots(case),
-    )
-    .alone(
-        ", while {} reached {} with {}",
-        [
-            word(best.name),
-            number(best.iops()),
-            number(best.slots() as f64),
-        ],
-    )
-    .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
+    let hit = info(LATENCY, latency_slots(case))
+        .alone(
+            ", while {} reached {} with {}",
+            [
+                word(best.name),
+                number(best.iops()),
+                number(best.slots() as f64),
+            ],
+        )
+        .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
     Some(with_figures_of(with_figures_of(hit, case), best))
 }
 

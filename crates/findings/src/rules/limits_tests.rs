@@ -26,15 +26,23 @@ fn the_limit_has_a_name_and_an_origin() {
 }
 
 /// The story: whatever rate came within 2.5 % of a limit was called "at" it, also one that its
-/// latency had brought there.
+/// latency had brought there. Then "about 4 in flight would reach 6,000 IOPS" was the advice to a case
+/// that had just these.
 #[test]
 fn the_rate_of_a_limit_without_a_wait_is_chance() {
     let record = simulated(&[gp3(0.0, 0.0)], &[reads("q4", 6000.0, 4, 4)]);
     silent(&record, "at-limit");
     assert_eq!(
         statement(&record, "latency-bound"),
-        "q4: latency is the limit: 4 in flight, 667 µs each, gives 6,000 IOPS; about 4 in \
-         flight would reach 6,000 IOPS."
+        "q4: latency is the limit: 4 in flight, 667 µs each, gives 6,000 IOPS; that is 100 % of \
+         6,000 IOPS, documented for gp3: volume IOPS, so more in flight gives no more."
+    );
+    let advice = the(&record, "latency-bound").advice;
+    assert!(advice.is_some_and(|advice| advice.contains("both: more operations in flight")));
+    // On both sides of [`NEAR`].
+    let below = simulated(&[gp3(0.0, 0.0)], &[reads("q4", 5800.0, 4, 4)]);
+    assert!(
+        statement(&below, "latency-bound").ends_with("about 5 in flight would reach 6,000 IOPS.")
     );
 }
 
