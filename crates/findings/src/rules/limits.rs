@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_device::LimitName;
+use blocklab_device::{Covers, LimitName};
 use blocklab_record::{Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
+use blocklab_workload::Direction;
 
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
@@ -15,6 +16,11 @@ use crate::{Confidence, Finding};
 
 /// This many times what fills the limit is more in flight than helps.
 const OVER: f64 = 2.0;
+/// A limit that counts this much more or less than there are operations splits or merges them, or
+/// some do not come to it.
+const OTHERWISE: f64 = 0.1;
+/// A limit that is used to this share is next: more of another one gives hardly more.
+const CLOSE: f64 = 0.9;
 /// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
 /// published runs of a few seconds show it.
 pub(crate) const SAVED: f64 = 1.0;
@@ -27,7 +33,7 @@ const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let (mut of_operations, mut of_bytes) = (Vec::new(), Vec::new());
+    let mut hits: [(&str, Vec<(&str, Hit)>); 4] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -36,25 +42,27 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         // a saved-up second spoils.
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
-            let hits = if alike[0].counts_operations() {
-                &mut of_operations
-            } else {
-                &mut of_bytes
-            };
-            hits.push((case.name, hit(cases.record, case, &alike)));
+            let (advice, hit) = hit(cases.record, case, &alike);
+            let mut places = hits.iter_mut();
+            let place = places.find(|(known, _)| *known == advice);
+            place.expect("one of them").1.push((case.name, hit));
         }
     }
-    [
-        joined(cases, "at-limit", Some(MORE_OPERATIONS), of_operations),
-        joined(cases, "at-limit", Some(MORE_BYTES), of_bytes),
-    ]
-    .concat()
+    hits.into_iter()
+        .flat_map(|(advice, hits)| joined(cases, "at-limit", Some(advice), hits))
+        .collect()
 }
 
+const ADVICE: [&str; 4] = [MORE_OPERATIONS, MORE_UNITS, MORE_BYTES, MORE_OF_BOTH];
 const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
     same operations; more operations take a volume or an instance with a higher limit.";
+/// Of a limit that splits or merges operations: larger blocks may only count for more.
+const MORE_UNITS: &str = "More load only adds latency; more operations take a volume or an instance \
+    with a higher limit.";
 const MORE_BYTES: &str = "More load only adds latency; more bytes take a volume or an instance with \
     a higher limit.";
+const MORE_OF_BOTH: &str = "More load only adds latency; more takes a volume or an instance in which \
+    both limits are higher.";
 
 /// Limits of the same name and figure, each of another target, together.
 fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
@@ -71,10 +79,74 @@ fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
     groups
 }
 
-/// A finding on equal limits of one case.
-fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
+/// A finding on equal limits of one case, and the advice on it.
+fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'static str, Hit) {
+    let limit = &alike[0];
+    let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
+    let mut hit = held_back(record, case, alike);
+    let operations = operations_of(case, alike);
+    let counts_otherwise = limit.counts_operations() && (rate / operations - 1.0).abs() > OTHERWISE;
+    if counts_otherwise {
+        hit = hit.alone(
+            "; it counts {} for {} operations a second",
+            [number(rate), number(operations)],
+        );
+    }
+    let close = next(record, case, alike);
+    if let Some(next) = &close {
+        let name = next.limit.name.to_string();
+        let percents = next.share() * 100.0;
+        hit = hit
+            .alone(
+                "; next is {}, used to {}",
+                [fixed(&*name), percent(percents)],
+            )
+            .with(&format!("{name}: used"), percents, "%");
+    }
+    let enough = mean_served(case).ceil().max(1.0);
+    hit = hit.with("in flight that fill the limit", enough, "");
+    if case.slots() as f64 > OVER * enough {
+        hit = hit.alone(
+            "; {} in flight would do, {} only wait longer",
+            [number(enough), number(case.slots() as f64)],
+        );
+    }
+    let advice = match (close, counts_otherwise) {
+        (Some(_), _) => MORE_OF_BOTH,
+        (None, true) => MORE_UNITS,
+        (None, false) if limit.counts_operations() => MORE_OPERATIONS,
+        (None, false) => MORE_BYTES,
+    };
+    (advice, hit)
+}
+
+/// The statement that these equal limits hold a case back, with its figures.
+fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     let limit = &alike[0];
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
+    let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
+    let waited = alike.iter().map(|limit| limit.waited).fold(0.0, f64::max);
+    let hit = statement(record, alike, share)
+        .with("rate", rate, limit.unit())
+        .with("limit", limit.value(), limit.unit())
+        .with("share of the limit", share * 100.0, "%")
+        .with(
+            "share of the time spent waiting for it",
+            waited * 100.0,
+            "%",
+        )
+        .with("in flight", case.slots() as f64, "");
+    match limit.level {
+        Level::Burst { lasts, leaves } => hit
+            .with("what the burst leaves", leaves, limit.unit())
+            .with("a full bucket lasts", lasts, "s"),
+        Level::Steady | Level::Baseline => hit,
+    }
+}
+
+/// The sentence that these equal limits hold a case back, of which it uses this share.
+fn statement(record: &Record, alike: &[UsedLimit<'_>], share: f64) -> Hit {
+    let limit = &alike[0];
     let LimitWords { value, how, name } = LimitWords::new(limit);
     let whose = fixed(whose_of(record, alike));
     let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
@@ -83,9 +155,7 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
         (true, false) => fixed(", by credits that were used up"),
     };
     let slots = [value, whose, how, name, percent(share * 100.0), saved];
-    let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
-    let waited = alike.iter().map(|limit| limit.waited).fold(0.0, f64::max);
-    let mut hit = match limit.level {
+    match limit.level {
         Level::Burst { lasts, leaves } => {
             let lasting = time(Nanos((lasts * 1e9) as u64));
             let left = [lasting, in_unit(leaves, limit.unit())];
@@ -93,30 +163,47 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
         }
         Level::Steady | Level::Baseline => info(STEADY, slots),
     }
-    .with("rate", rate, limit.unit())
-    .with("limit", limit.value(), limit.unit())
-    .with("share of the limit", share * 100.0, "%")
-    .with(
-        "share of the time spent waiting for it",
-        waited * 100.0,
-        "%",
-    )
-    .with("in flight", case.slots() as f64, "");
-    if let Level::Burst { lasts, leaves } = limit.level {
-        hit = hit
-            .with("what the burst leaves", leaves, limit.unit())
-            .with("a full bucket lasts", lasts, "s");
+}
+
+/// Operations a second of the case that limits may count: those of their directions on their targets.
+fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
+    let covers = alike[0].limit.name.kind.covers();
+    let covered = case.row.moved().filter(|moved| match moved.direction {
+        Direction::Read => covers != Covers::Writes,
+        _ => covers != Covers::Reads,
+    });
+    let iops = covered.map(|moved| moved.iops.value).sum::<f64>();
+    let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
+    let (mut ios, mut own) = (0, 0);
+    for target in models.flat_map(|model| &model.targets) {
+        ios += target.ios;
+        if alike
+            .iter()
+            .any(|limit| limit.targets.contains(&target.target))
+        {
+            own += target.ios;
+        }
     }
-    let enough = mean_served(case).ceil().max(1.0);
-    let hit = hit.with("in flight that fill the limit", enough, "");
-    if case.slots() as f64 > OVER * enough {
-        hit.alone(
-            "; {} in flight would do, {} only wait longer",
-            [number(enough), number(case.slots() as f64)],
-        )
-    } else {
-        hit
-    }
+    iops * own as f64 / ios.max(1) as f64
+}
+
+/// The limit that holds the case back as soon as these are a little higher: of the same targets, and
+/// nearly used up.
+fn next<'a>(
+    record: &'a Record,
+    case: &CaseView<'a>,
+    alike: &[UsedLimit<'a>],
+) -> Option<UsedLimit<'a>> {
+    let used = used_limits(record, case).into_iter();
+    let others = used.filter(|other| {
+        let is_held = alike.iter().any(|held| held.limit.name == other.limit.name);
+        let mut same_targets = alike.iter().flat_map(|held| held.targets);
+        other.level != Level::Baseline
+            && other.share() >= CLOSE
+            && !is_held
+            && same_targets.any(|target| other.targets.contains(target))
+    });
+    others.max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
 /// Which targets of several a limit and its equals bind, as [`whose_of`].

@@ -46,6 +46,63 @@ fn the_rate_of_a_limit_without_a_wait_is_chance() {
     );
 }
 
+/// The story: with 64 KiB, 3,000 IOPS and 188 MiB/s are one limit. The finding named the operations and
+/// advised larger blocks, which give nothing.
+#[test]
+fn a_limit_right_behind_the_first_is_named_with_it() {
+    let record = |iops| simulated(&[gp3(0.8, 0.0)], &[reads("a", iops, 85, 32)]);
+    let found = the(&record(6000.0), "at-limit");
+    assert_eq!(
+        found.statement,
+        "a: 6,000 IOPS is the limit, documented for gp3: volume IOPS; the rate is 100 % of it; \
+         next is gp3: volume throughput, used to 100 %; 7 in flight would do, 32 only wait longer."
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.contains("both limits are higher"))
+    );
+    // On both sides of [`CLOSE`]: 91 and 89 % of the throughput.
+    let close = |kib| {
+        let record = simulated(&[gp3(0.8, 0.0)], &[reads("a", 6000.0, kib, 32)]);
+        statement(&record, "at-limit").contains("next is")
+    };
+    assert!(close(78) && !close(76));
+}
+
+/// Makes the operations limit count this many units for each operation.
+fn charged(mut record: Record, units: f64) -> Record {
+    for pass in &mut record.measurements {
+        let limits = &mut pass.model.as_mut().expect("simulated").limits;
+        limits[0].units = (limits[0].units as f64 * units) as u64;
+    }
+    record
+}
+
+/// The story: an io2 of 1,000 IOPS took 250 operations of 1 MiB a second, "1,000 IOPS is the limit; the
+/// rate is 100 % of it", and the advice was larger blocks, which count for as much more.
+#[test]
+fn operations_that_count_otherwise_are_shown_as_they_count() {
+    let advice = |record: &Record| the(record, "at-limit").advice.expect("an advice");
+    let of = |iops| simulated(&[gp3(0.8, 0.0)], &[reads("a", iops, 4, 32)]);
+    let split = charged(of(1500.0), 4.0);
+    assert!(
+        statement(&split, "at-limit")
+            .contains("100 % of it; it counts 6,000 for 1,500 operations a second; "),
+        "{}",
+        statement(&split, "at-limit")
+    );
+    assert!(!advice(&split).contains("Larger blocks"));
+    let merged = charged(of(48_000.0), 0.125);
+    assert!(
+        statement(&merged, "at-limit").contains("it counts 6,000 for 48,000 operations a second"),
+        "{}",
+        statement(&merged, "at-limit")
+    );
+    assert!(!statement(&of(6000.0), "at-limit").contains("counts"));
+    assert!(advice(&of(6000.0)).contains("Larger blocks"));
+}
+
 /// The story: 16 in flight on an io2 of 64,000 gave 32,000, and the run was called good
 /// without a word on the half that was paid for and not used.
 #[test]
