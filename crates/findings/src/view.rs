@@ -238,6 +238,13 @@ impl<'a> CaseView<'a> {
         })
     }
 
+    /// Whether operations of any job begin at moments of their own, whatever is in flight.
+    pub fn is_open(&self) -> bool {
+        use PaceKind::{Dependent, OpenFixed, OpenPoisson, Recorded};
+        self.jobs()
+            .any(|job| matches!(job.pace, OpenFixed | OpenPoisson | Recorded | Dependent))
+    }
+
     /// Whether every job is known to go past the page cache.
     pub fn is_direct(&self) -> bool {
         self.jobs().all(|job| job.direct == Some(true))

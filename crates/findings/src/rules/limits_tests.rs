@@ -103,6 +103,21 @@ fn operations_that_count_otherwise_are_shown_as_they_count() {
     assert!(advice(&of(6000.0)).contains("Larger blocks"));
 }
 
+/// The story: a trace of 60,000 operations overran its volume: "2 in flight would do, 60,000 only wait
+/// longer". An open load chooses no depth.
+#[test]
+fn an_open_load_is_not_told_how_many_in_flight_would_do() {
+    use blocklab_record::PaceKind;
+    for (pace, told) in [(PaceKind::Closed, true), (PaceKind::Recorded, false)] {
+        let mut record = simulated(&[gp3(0.875, 0.0)], &[reads("a", 6000.0, 4, 32)]);
+        for pass in &mut record.measurements {
+            pass.jobs[0].pace = pace;
+        }
+        let found = statement(&record, "at-limit");
+        assert_eq!(found.contains("would do"), told, "{found}");
+    }
+}
+
 /// The story: 16 in flight on an io2 of 64,000 gave 32,000, and the run was called good
 /// without a word on the half that was paid for and not used.
 #[test]
