@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_device::{Covers, LimitName};
+use blocklab_device::{Covers, LimitKind, LimitName};
 use blocklab_record::{Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
@@ -105,7 +105,9 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'stat
     }
     let enough = mean_served(case).ceil().max(1.0);
     hit = hit.with("in flight that fill the limit", enough, "");
-    if case.slots() as f64 > OVER * enough && !case.is_open() {
+    // A medium approaches its maximum gradually: what it serves at a time does not fill it.
+    let is_gradual = matches!(limit.limit.name.kind, LimitKind::PhysicalMaximum { .. });
+    if case.slots() as f64 > OVER * enough && !case.is_open() && !is_gradual {
         hit = hit.alone(
             "; {} in flight would do, {} only wait longer",
             [number(enough), number(case.slots() as f64)],

@@ -103,6 +103,22 @@ fn operations_that_count_otherwise_are_shown_as_they_count() {
     assert!(advice(&of(6000.0)).contains("Larger blocks"));
 }
 
+/// The story: 256 reads in flight on a medium of 55,000 a second: "5 in flight would do". Five gave 37,000,
+/// because they do not meet all of its channels.
+#[test]
+fn a_medium_is_not_said_to_be_full_with_what_it_serves() {
+    let kind = blocklab_device::LimitKind::PhysicalMaximum {
+        covers: blocklab_device::Covers::Reads,
+    };
+    let maximum = limit("disk", Some(1), kind, 55_000.0, LimitUnit::Iops);
+    let record = simulated(&[vec![(maximum, 0.9)]], &[reads("a", 55_000.0, 4, 256)]);
+    assert_eq!(
+        statement(&record, "at-limit"),
+        "a: 55,000 IOPS is the limit, documented for disk: physical maximum (reads); the rate is \
+         100 % of it."
+    );
+}
+
 /// The story: a trace of 60,000 operations overran its volume: "2 in flight would do, 60,000 only wait
 /// longer". An open load chooses no depth.
 #[test]
