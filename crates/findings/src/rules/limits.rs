@@ -19,6 +19,8 @@ const OVER: f64 = 2.0;
 /// A limit that counts this much more or less than there are operations splits or merges them, or
 /// some do not come to it.
 const OTHERWISE: f64 = 0.1;
+/// A limit that is used to less than this holds for a part of the time only.
+const PARTLY: f64 = 0.9;
 /// A limit that is used to this share is next: more of another one gives hardly more.
 const CLOSE: f64 = 0.9;
 /// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
@@ -28,6 +30,8 @@ pub(crate) const SAVED: f64 = 1.0;
 const SPOILED: f64 = 1.12;
 
 const STEADY: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}";
+const FOR_A_WHILE: &str =
+    "{} is the limit for a part of the time{}, {} for {}; the rate is {} of it{}";
 const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which from a full bucket \
                      lasts {} and leaves {}";
 
@@ -163,6 +167,7 @@ fn statement(record: &Record, alike: &[UsedLimit<'_>], share: f64) -> Hit {
             let left = [lasting, in_unit(leaves, limit.unit())];
             info(BURST, [&slots[..], &left].concat())
         }
+        Level::Steady if share < PARTLY => info(FOR_A_WHILE, slots),
         Level::Steady | Level::Baseline => info(STEADY, slots),
     }
 }

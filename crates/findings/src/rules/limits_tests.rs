@@ -103,6 +103,26 @@ fn operations_that_count_otherwise_are_shown_as_they_count() {
     assert!(advice(&of(6000.0)).contains("Larger blocks"));
 }
 
+/// The story: a device that was slow for half of a run was at its limit in the other half: "12,000 IOPS is
+/// the limit; the rate is 60 % of it".
+#[test]
+fn a_limit_that_held_for_a_part_of_the_time_says_so() {
+    let found = |iops| {
+        let record = simulated(&[gp3(0.45, 0.0)], &[reads("a", iops, 4, 32)]);
+        statement(&record, "at-limit")
+    };
+    let partly = found(3600.0);
+    assert!(
+        partly.starts_with(
+            "a: 6,000 IOPS is the limit for a part of the time, documented for gp3: volume IOPS; the \
+             rate is 60 % of it"
+        ),
+        "{partly}"
+    );
+    // On both sides of [`PARTLY`].
+    assert!(found(5300.0).contains("for a part") && !found(5500.0).contains("for a part"));
+}
+
 /// The story: 256 reads in flight on a medium of 55,000 a second: "5 in flight would do". Five gave 37,000,
 /// because they do not meet all of its channels.
 #[test]
