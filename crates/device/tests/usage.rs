@@ -62,6 +62,20 @@ fn waits_are_those_of_littles_law() {
     );
 }
 
+/// Of eight in flight on a device that serves two at a time, six wait for a place.
+#[test]
+fn waits_for_a_place_are_counted() {
+    let mut narrow = volume(1, constant(1_000_000));
+    narrow.queue_depth = Some(2);
+    let mut devices = [Device::new(&device(vec![narrow]), 1).expect("sound")];
+    closed_loop(&mut devices, 8, 100);
+    let used = devices[0].use_so_far();
+    let queue = of_kind(&used, |kind| *kind == LimitKind::QueueDepth);
+    let share = queue.waited_ns as f64 / used.in_device_ns as f64;
+    assert!((share - 6.0 / 8.0).abs() < 0.001, "{share}");
+    assert_eq!(queue.units, used.ios);
+}
+
 fn credit(baseline: f64, burst: f64, capacity: f64, full_again: Option<Nanos>) -> Credit {
     Credit {
         name: "burst credits".to_owned(),

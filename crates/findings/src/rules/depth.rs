@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use blocklab_record::Stopped;
 use blocklab_stats::{in_flight, ratio};
+use blocklab_units::stated;
 use blocklab_workload::Direction;
 
 use super::limits::whose;
@@ -167,7 +168,11 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     let hit = match next.filter(|limit| limit.share() > 0.0) {
         Some(limit) => {
             let enough = (slots / limit.share()).ceil();
-            let reached = in_unit(limit.value(), limit.unit());
+            let reached = if limit.is_queue() {
+                fixed(format!("{} in service at a time", stated(limit.value())))
+            } else {
+                in_unit(limit.value(), limit.unit())
+            };
             hit.alone(
                 "; about {} in flight would reach {}{}",
                 [

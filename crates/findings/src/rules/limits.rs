@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use blocklab_device::{Covers, LimitKind, LimitName};
 use blocklab_record::{Measurement, ModelUse, Record};
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, plural};
 use blocklab_workload::Direction;
 
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
@@ -32,12 +32,13 @@ const SPOILED: f64 = 1.12;
 const STEADY: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}";
 const FOR_A_WHILE: &str =
     "{} is the limit for a part of the time{}, {} for {}; the rate is {} of it{}";
+const SERVED: &str = "{} in service at a time is the limit{}, {} for {}";
 const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which from a full bucket \
                      lasts {} and leaves {}";
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut hits: [(&str, Vec<(&str, Hit)>); 4] = ADVICE.map(|advice| (advice, Vec::new()));
+    let mut hits: [(&str, Vec<(&str, Hit)>); 5] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -57,7 +58,13 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-const ADVICE: [&str; 4] = [MORE_OPERATIONS, MORE_UNITS, MORE_BYTES, MORE_OF_BOTH];
+const ADVICE: [&str; 5] = [
+    MORE_OPERATIONS,
+    MORE_UNITS,
+    MORE_BYTES,
+    MORE_OF_BOTH,
+    MORE_PLACES,
+];
 const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
     same operations; more operations take a volume or an instance with a higher limit.";
 /// Of a limit that splits or merges operations: larger blocks may only count for more.
@@ -67,6 +74,9 @@ const MORE_BYTES: &str = "More load only adds latency; more bytes take a volume 
     a higher limit.";
 const MORE_OF_BOTH: &str = "More load only adds latency; more takes a volume or an instance in which \
     both limits are higher.";
+
+const MORE_PLACES: &str = "More load only waits in its queue; more takes a device that serves more \
+    operations at a time, or each in less time.";
 
 /// Limits of the same name and figure, each of another target, together.
 fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
@@ -118,6 +128,7 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'stat
         );
     }
     let advice = match (close, counts_otherwise) {
+        _ if limit.is_queue() => MORE_PLACES,
         (Some(_), _) => MORE_OF_BOTH,
         (None, true) => MORE_UNITS,
         (None, false) if limit.counts_operations() => MORE_OPERATIONS,
@@ -155,6 +166,10 @@ fn statement(record: &Record, alike: &[UsedLimit<'_>], share: f64) -> Hit {
     let limit = &alike[0];
     let LimitWords { value, how, name } = LimitWords::new(limit);
     let whose = fixed(whose_of(record, alike));
+    if limit.is_queue() {
+        let places = plural(limit.value() as usize, "operation");
+        return info(SERVED, [fixed(places), whose, how, name]);
+    }
     let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
         (false, _) => fixed(""),
         (true, true) => fixed(", by the second that it had saved up"),
