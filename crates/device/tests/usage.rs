@@ -76,6 +76,21 @@ fn waits_for_a_place_are_counted() {
     assert_eq!(queue.units, used.ios);
 }
 
+/// All reads lie on the first of two equal volumes.
+#[test]
+fn each_of_equal_volumes_counts_for_itself() {
+    let mut limited = volume(1, constant(1_000_000));
+    limited.caps = vec![cap(Rate::Iops(1000.0))];
+    let mut devices = [Device::new(&device(vec![limited.clone(), limited]), 1).expect("sound")];
+    closed_loop(&mut devices, 8, 1);
+    let earlier = devices[0].use_so_far();
+    let limit = of_kind(&earlier, |kind| matches!(kind, LimitKind::Rate { .. }));
+    assert_eq!(limit.by_volume, [earlier.ios, 0]);
+    let later = devices[0].use_so_far().since(&earlier);
+    let limit = of_kind(&later, |kind| matches!(kind, LimitKind::Rate { .. }));
+    assert_eq!(limit.by_volume, [0, 0]);
+}
+
 fn credit(baseline: f64, burst: f64, capacity: f64, full_again: Option<Nanos>) -> Credit {
     Credit {
         name: "burst credits".to_owned(),

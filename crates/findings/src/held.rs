@@ -41,6 +41,8 @@ pub(crate) struct UsedLimit<'a> {
     pub(crate) targets: &'a [u32],
     /// What it counted in the measured time, a second, in its own unit.
     pub(crate) rate: f64,
+    /// Of this, what the busiest of several equal volumes counted.
+    pub(crate) busiest: Option<f64>,
     /// Share of the time in the device for which the operations of its targets waited for it: of a
     /// queue, of all that time, and of any other limit, of the time after the queue.
     pub(crate) waited: f64,
@@ -58,6 +60,13 @@ impl UsedLimit<'_> {
     /// The rate as a share of the limit.
     pub(crate) fn share(&self) -> f64 {
         self.rate / self.value()
+    }
+
+    /// The share that the busiest of several equal volumes has of its own limit, where the load is so
+    /// uneven that this volume is at its limit and all of them together are not.
+    pub(crate) fn uneven_share(&self) -> Option<f64> {
+        let share = self.busiest? / self.limit.value;
+        (share >= 1.0 - NEAR && self.share() < 1.0 - NEAR).then_some(share)
     }
 
     pub(crate) fn is_queue(&self) -> bool {
@@ -231,6 +240,7 @@ fn used_limit<'a>(
     let level = level(limit, &target.limits)?;
     let (mut units, mut waited, mut in_device, mut ios, mut elapsed) = (0.0, 0.0, 0.0, 0.0, 0.0);
     let (mut queued, mut held) = (0.0, 0.0);
+    let mut busiest: Option<f64> = None;
     let mut emptied = Vec::new();
     for pass in modelled(case) {
         let model = pass.model.as_deref()?;
@@ -240,6 +250,9 @@ fn used_limit<'a>(
             .find(|other| other.limit == one.limit && other.targets == one.targets)
         {
             units += counted.units as f64;
+            if let Some(units) = counted.busiest_units {
+                *busiest.get_or_insert_default() += units as f64;
+            }
             waited += counted.waited_ns as f64;
             if emptied.is_empty() {
                 emptied = counted.emptied_at_ns.iter().map(|ns| Nanos(*ns)).collect();
@@ -269,6 +282,9 @@ fn used_limit<'a>(
         limit,
         targets: &one.targets,
         rate,
+        busiest: busiest
+            .filter(|_| !is_queue)
+            .map(|units| units * per_second),
         waited: waited / in_device.max(1.0),
         level,
         emptied,

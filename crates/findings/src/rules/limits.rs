@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use blocklab_device::{Covers, LimitKind, LimitName};
 use blocklab_record::{Measurement, ModelUse, Record};
-use blocklab_units::{Nanos, plural};
+use blocklab_units::{Nanos, count, plural};
 use blocklab_workload::Direction;
 
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
@@ -38,7 +38,7 @@ const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut hits: [(&str, Vec<(&str, Hit)>); 5] = ADVICE.map(|advice| (advice, Vec::new()));
+    let mut hits: [(&str, Vec<(&str, Hit)>); 6] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -58,12 +58,13 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-const ADVICE: [&str; 5] = [
+const ADVICE: [&str; 6] = [
     MORE_OPERATIONS,
     MORE_UNITS,
     MORE_BYTES,
     MORE_OF_BOTH,
     MORE_PLACES,
+    MORE_EVENLY,
 ];
 const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
     same operations; more operations take a volume or an instance with a higher limit.";
@@ -77,6 +78,8 @@ const MORE_OF_BOTH: &str = "More load only adds latency; more takes a volume or 
 
 const MORE_PLACES: &str = "More load only waits in its queue; more takes a device that serves more \
     operations at a time, or each in less time.";
+const MORE_EVENLY: &str = "More load only adds latency; the same load spread over all volumes gets \
+    more.";
 
 /// Limits of the same name and figure, each of another target, together.
 fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
@@ -129,6 +132,7 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'stat
     }
     let advice = match (close, counts_otherwise) {
         _ if limit.is_queue() => MORE_PLACES,
+        _ if limit.uneven_share().is_some() => MORE_EVENLY,
         (Some(_), _) => MORE_OF_BOTH,
         (None, true) => MORE_UNITS,
         (None, false) if limit.counts_operations() => MORE_OPERATIONS,
@@ -170,6 +174,9 @@ fn statement(record: &Record, alike: &[UsedLimit<'_>], share: f64) -> Hit {
         let places = plural(limit.value() as usize, "operation");
         return info(SERVED, [fixed(places), whose, how, name]);
     }
+    if let Some(busiest) = limit.uneven_share() {
+        return uneven(limit, busiest);
+    }
     let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
         (false, _) => fixed(""),
         (true, true) => fixed(", by the second that it had saved up"),
@@ -185,6 +192,33 @@ fn statement(record: &Record, alike: &[UsedLimit<'_>], share: f64) -> Hit {
         Level::Steady if share < PARTLY => info(FOR_A_WHILE, slots),
         Level::Steady | Level::Baseline => info(STEADY, slots),
     }
+}
+
+/// The sentence on a limit of several equal volumes of which one is at this share of its own, and the
+/// others have room left.
+fn uneven(limit: &UsedLimit<'_>, busiest: f64) -> Hit {
+    let volumes = limit.limit.times();
+    let one = LimitName {
+        volumes: Some(1),
+        ..limit.limit.name.clone()
+    };
+    info(
+        "{} is the limit of the busiest of {} volumes, {} for {}; its rate is {} of it",
+        [
+            in_unit(limit.limit.value, limit.unit()),
+            fixed(count(volumes)),
+            fixed(limit.limit.origin.how()),
+            fixed(one.to_string()),
+            percent(busiest * 100.0),
+        ],
+    )
+    .alone(
+        ", and all together use {} of {}",
+        [
+            percent(limit.share() * 100.0),
+            in_unit(limit.value(), limit.unit()),
+        ],
+    )
 }
 
 /// Operations a second of the case that limits may count: those of their directions on their targets.

@@ -129,6 +129,7 @@ fn queued(shares: [f64; 2]) -> Record {
                 targets: vec![0],
                 limit: limit.name.clone(),
                 units: ios,
+                busiest_units: None,
                 waited_ns: (in_device_ns * share) as u64,
                 emptied_at_ns: Vec::new(),
             })
@@ -157,6 +158,36 @@ fn the_queue_of_a_device_is_a_limit() {
     // What waits for the other limit holds its place, and so fills the queue.
     let found = statement(&queued([0.02, 0.97]), "at-limit");
     assert!(found.starts_with("a: 12,000 IOPS is the limit"), "{found}");
+}
+
+/// The story: random reads of a part that lies on one of four volumes: "12,000 IOPS is the limit, given
+/// for 4 x volume: IOPS; the rate is 25 % of it".
+#[test]
+fn one_volume_of_several_at_its_limit_is_told_from_all_of_them() {
+    let four = limit("gp3", Some(4), rate("volume IOPS"), 3000.0, LimitUnit::Iops);
+    let record = |iops: f64, busiest: f64| {
+        let shares = vec![(four.clone(), 0.8)];
+        let mut record = simulated(&[shares], &[reads("a", iops, 4, 64)]);
+        for pass in &mut record.measurements {
+            let used = &mut pass.model.as_mut().expect("simulated").limits[0];
+            used.busiest_units = Some((used.units as f64 * busiest) as u64);
+        }
+        record
+    };
+    let found = the(&record(3300.0, 0.91), "at-limit");
+    assert_eq!(
+        found.statement,
+        "a: 3,000 IOPS is the limit of the busiest of 4 volumes, documented for gp3: volume IOPS; its \
+         rate is 100 % of it, and all together use 28 % of 12,000 IOPS; 13 in flight would do, 64 \
+         only wait longer."
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.contains("spread over all volumes"))
+    );
+    let even = statement(&record(12_000.0, 0.25), "at-limit");
+    assert!(even.starts_with("a: 12,000 IOPS is the limit, "), "{even}");
 }
 
 /// The story: a device that was slow for half of a run was at its limit in the other half: "12,000 IOPS is
