@@ -121,8 +121,10 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if used.iter().any(UsedLimit::holds) {
         return Bound::Limits(longest_waits(used));
     }
-    // Only if its slots are full would more of them give more.
-    let full = mean_in_device(case) >= FULL * case.slots() as f64;
+    // Only if its slots are full would more of them give more. A slot is full until its completion is
+    // handled, which may be when a whole batch is back.
+    let in_flight = mean_in_device(case).max(case.mean_in_flight());
+    let full = in_flight >= FULL * case.slots() as f64;
     if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;
     }

@@ -80,6 +80,16 @@ impl Cases<'_> {
         of_share.collect::<BTreeSet<_>>().len() > 1
     }
 
+    /// Whether a job of a case issues fewer operations than its depth allows: until a batch is done, while a
+    /// search tries another depth, or where two would overlap.
+    pub fn holds_operations_back(&self, case: &CaseView<'_>) -> bool {
+        let plan = self.record.requested.plan.iter();
+        let mut planned = plan.flat_map(|plan| &plan.cases);
+        let planned = planned.find(|planned| planned.name == case.name);
+        let mut jobs = planned.iter().flat_map(|planned| &planned.workload.jobs);
+        jobs.any(|job| job.batch.low > 0 || job.latency_target.is_some() || job.no_overlap)
+    }
+
     /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
     /// below those in turn would count the same bytes again. `None` where no device was watched.
     pub fn device_bytes(&self, pass: &Measurement, direction: Direction) -> Option<u64> {

@@ -226,6 +226,22 @@ fn a_medium_is_not_said_to_be_full_with_what_it_serves() {
     );
 }
 
+/// The story: 16 in flight whose completions were handled 16 at a time waited for the slowest of them. The
+/// device had half of them on average, and no finding said that latency was the limit.
+#[test]
+fn a_slot_is_full_until_its_completion_is_handled() {
+    let mut record = simulated(&[gp3(0.0, 0.0)], &[reads("a", 3000.0, 4, 16)]);
+    for pass in &mut record.measurements {
+        let model = pass.model.as_mut().expect("simulated");
+        model.targets[0].in_device_ns /= 2;
+    }
+    let found = statement(&record, "latency-bound");
+    assert!(
+        found.starts_with("a: latency is the limit: 16 in flight, 5.33 ms each"),
+        "{found}"
+    );
+}
+
 /// The story: a trace of 60,000 operations overran its volume: "2 in flight would do, 60,000 only wait
 /// longer". An open load chooses no depth.
 #[test]
