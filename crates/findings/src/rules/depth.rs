@@ -7,6 +7,7 @@ use blocklab_stats::{in_flight, ratio};
 use blocklab_units::stated;
 use blocklab_workload::Direction;
 
+use super::group;
 use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
@@ -145,7 +146,8 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
         // Through the page cache, a single operation may cost more processor than waiting.
         let few = case.slots() == 1 || (case.slots() <= FEW && case.slots() == deepest);
         let single = few && case.is_direct() && !compared.contains(case.name);
-        single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
+        let is_free = group::reached(cases, case).is_none();
+        single && is_free && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
     });
     hits.extend(alone.map(|case| (case.name, single(case))));
     [
