@@ -47,7 +47,7 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         // a saved-up second spoils.
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
-            let (advice, hit) = hit(cases.record, case, &alike);
+            let (advice, hit) = hit(cases, case, &alike);
             let mut places = hits.iter_mut();
             let place = places.find(|(known, _)| *known == advice);
             place.expect("one of them").1.push((case.name, hit));
@@ -97,8 +97,8 @@ fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
 }
 
 /// A finding on equal limits of one case, and the advice on it.
-fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'static str, Hit) {
-    let limit = &alike[0];
+fn hit(cases: &Cases<'_>, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'static str, Hit) {
+    let (limit, record) = (&alike[0], cases.record);
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
     let mut hit = held_back(record, case, alike);
     let operations = operations_of(case, alike);
@@ -122,9 +122,7 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'stat
     }
     let enough = mean_served(case).ceil().max(1.0);
     hit = hit.with("in flight that fill the limit", enough, "");
-    // A medium approaches its maximum gradually: what it serves at a time does not fill it.
-    let is_gradual = matches!(limit.limit.name.kind, LimitKind::PhysicalMaximum { .. });
-    if case.slots() as f64 > OVER * enough && !case.is_open() && !is_gradual {
+    if case.slots() as f64 > OVER * enough && chooses_depth(cases, case, limit) {
         hit = hit.alone(
             "; {} in flight would do, {} only wait longer",
             [number(enough), number(case.slots() as f64)],
@@ -139,6 +137,14 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'stat
         (None, false) => MORE_BYTES,
     };
     (advice, hit)
+}
+
+/// Whether a load chooses how many operations are in flight, and those that a limit needs are known: a
+/// medium approaches its maximum gradually, and operations do not fall evenly on several queues.
+fn chooses_depth(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    use LimitKind::{PhysicalMaximum, QueueDepth};
+    let is_known = !matches!(limit.limit.name.kind, PhysicalMaximum { .. } | QueueDepth);
+    is_known && !case.is_open() && !cases.holds_operations_back(case)
 }
 
 /// The statement that these equal limits hold a case back, with its figures.

@@ -146,8 +146,7 @@ fn the_queue_of_a_device_is_a_limit() {
     let found = the(&record, "at-limit");
     assert_eq!(
         found.statement,
-        "a: 4 operations in service at a time is the limit, documented for disk: queue depth; 4 in flight \
-         would do, 128 only wait longer."
+        "a: 4 operations in service at a time is the limit, documented for disk: queue depth."
     );
     assert!(
         found
