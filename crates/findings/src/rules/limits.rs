@@ -153,7 +153,7 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
     let waited = alike.iter().map(|limit| limit.waited).fold(0.0, f64::max);
-    let hit = statement(record, alike, share)
+    let hit = statement(record, case, alike, share)
         .with("rate", rate, limit.unit())
         .with("limit", limit.value(), limit.unit())
         .with("share of the limit", share * 100.0, "%")
@@ -172,7 +172,7 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
 }
 
 /// The sentence that these equal limits hold a case back, of which it uses this share.
-fn statement(record: &Record, alike: &[UsedLimit<'_>], share: f64) -> Hit {
+fn statement(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>], share: f64) -> Hit {
     let limit = &alike[0];
     let LimitWords { value, how, name } = LimitWords::new(limit);
     let whose = fixed(whose_of(record, alike));
@@ -184,9 +184,10 @@ fn statement(record: &Record, alike: &[UsedLimit<'_>], share: f64) -> Hit {
         return uneven(limit, busiest);
     }
     let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
-        (false, _) => fixed(""),
-        (true, true) => fixed(", by the second that it had saved up"),
         (true, false) => fixed(", by credits that were used up"),
+        // A job that began late is counted for its own time only, and then more is no surplus.
+        (true, true) if share <= most_share(case) => fixed(", by the second that it had saved up"),
+        _ => fixed(""),
     };
     let slots = [value, whose, how, name, percent(share * 100.0), saved];
     match limit.level {
@@ -519,9 +520,13 @@ pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// Whether what the limiter had saved up makes a good part of the rate.
 fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
-    // What is in flight at the end lengthens the pass a little.
-    let most = (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR);
-    limit.share() > SPOILED && limit.share() <= most
+    limit.share() > SPOILED && limit.share() <= most_share(case)
+}
+
+/// The largest share of a limit that a pass can use by what the limiter had saved up. What is in flight at
+/// the end lengthens the pass a little.
+fn most_share(case: &CaseView<'_>) -> f64 {
+    (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR)
 }
 
 /// Mean length of a pass in seconds.

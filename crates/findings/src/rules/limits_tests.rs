@@ -225,6 +225,25 @@ fn a_medium_is_not_said_to_be_full_with_what_it_serves() {
     );
 }
 
+/// The story: a job that began ten seconds after the other had its 4,949 IOPS in the twenty seconds after,
+/// and the sum was "109 % of it, by the second that it had saved up".
+#[test]
+fn more_than_a_second_can_save_up_is_not_called_that() {
+    let found = |iops| {
+        let sketch = Sketch {
+            seconds: 30,
+            ..reads("a", iops, 4, 32)
+        };
+        statement(&simulated(&[gp3(0.8, 0.0)], &[sketch]), "at-limit")
+    };
+    assert!(found(6300.0).contains("105 % of it, by the second that it had saved up"));
+    assert!(
+        found(6540.0).contains("109 % of it; 7 in flight"),
+        "{}",
+        found(6540.0)
+    );
+}
+
 /// The story: 16 in flight whose completions were handled 16 at a time waited for the slowest of them. The
 /// device had half of them on average, and no finding said that latency was the limit.
 #[test]
