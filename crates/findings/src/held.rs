@@ -8,7 +8,7 @@ use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 
 use crate::requested::{is_met, is_missed};
-use crate::rules::processor;
+use crate::rules::{group, processor};
 use crate::view::{CaseView, Cases};
 
 /// A rate is that of a limit within this share of it.
@@ -149,9 +149,12 @@ pub fn holding<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Vec<&'a Limit> {
     }
 }
 
-/// The cases that a limit of the model holds back.
+/// The cases that a limit of the model, or of a control group, holds back.
 pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
-    let held = cases.list.iter().filter(|case| is_held(cases, case));
+    let held = cases
+        .list
+        .iter()
+        .filter(|case| is_held(cases, case) || group::reached(cases, case).is_some());
     held.map(|case| case.name).collect()
 }
 

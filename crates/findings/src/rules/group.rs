@@ -14,7 +14,7 @@ use crate::view::{CaseView, Cases};
 const REACHED: std::ops::Range<f64> = 0.9..1.1;
 
 /// A limit of a control group at which a case stands.
-pub(super) struct Reached<'a> {
+pub(crate) struct Reached<'a> {
     limit: &'a DeviceLimit,
     /// Kernel name of the device.
     device: &'a str,
@@ -74,7 +74,7 @@ pub(super) fn group_limit(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The limit of a control group at which a case stands, the one that is used most; `None` where the case
 /// got the rate that it requested, pauses of its own accord, or may have been answered by memory.
-pub(super) fn reached<'a>(cases: &Cases<'a>, case: &CaseView<'_>) -> Option<Reached<'a>> {
+pub(crate) fn reached<'a>(cases: &Cases<'a>, case: &CaseView<'_>) -> Option<Reached<'a>> {
     let record = cases.record;
     let wants_more = case.is_saturating() || is_missed(case);
     if !cases.on_storage() || !case.is_direct() || !wants_more || is_met(case) {
@@ -176,6 +176,25 @@ mod tests {
         for record in [writes, other, met] {
             silent(&record, "group-limit");
         }
+    }
+
+    /// The story: the same 500 operations a second at three sizes were "a cap on operations" to be compared
+    /// with documents, and the waits for the group a heavy tail of the device.
+    #[test]
+    fn what_a_group_explains_is_not_guessed_as_well() {
+        let sketches = [4, 16, 64].map(|kib| Sketch {
+            iops: vec![600.0; 3],
+            block: kib * 1024,
+            depth: 16,
+            ..Sketch::named(["a", "b", "c"][kib.ilog(4) as usize - 1])
+        });
+        let mut several = record(&sketches);
+        let known = limited(600.0, 600, DeviceLimitCounts::Operations);
+        the(&several, "iops-cap");
+        several.targets = known.targets;
+        several.environment = known.environment;
+        the(&several, "group-limit");
+        silent(&several, "iops-cap");
     }
 
     /// Its rate was to be reached by "more depth or threads", which a limit of the group leaves behind.

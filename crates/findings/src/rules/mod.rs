@@ -8,7 +8,7 @@ mod depth;
 pub(crate) mod episode;
 mod failures;
 mod fleet;
-mod group;
+pub(crate) mod group;
 mod length;
 pub(crate) mod limits;
 mod observed;
