@@ -386,6 +386,9 @@ impl Device {
             for (kind, counted) in MEDIUM.into_iter().zip(volume.media.use_so_far()) {
                 found.add(owner.has(kind), counted, &[]);
             }
+            if let Some(tags) = &volume.tags {
+                found.add(owner.has(LimitKind::QueueDepth), tags.use_so_far(), &[]);
+            }
         }
         found
     }
@@ -522,7 +525,7 @@ impl Volume {
             "the instance lets nothing pass before it arrives"
         );
         // A place in the queue is held from here until the answer is back at the host.
-        let at = self.tags.as_ref().map_or(at, |tags| tags.admit(at));
+        let at = self.tags.as_mut().map_or(at, |tags| tags.admit(at));
         let mut by_volume =
             |link, meter, from, until| on_wait(Wait::new(Place::Volume, link, meter, from, until));
         let there = at.saturating_add(self.half_trip);

@@ -95,6 +95,8 @@ pub enum LimitKind {
         /// The operations that it counts.
         covers: Covers,
     },
+    /// Operations in service at a time; more wait in a queue.
+    QueueDepth,
     /// What may be bought at most, or at least.
     Bound {
         /// In the words of the document: `max IOPS`.
@@ -234,6 +236,7 @@ impl fmt::Display for LimitKind {
             Self::PhysicalMaximum { covers } => {
                 write!(f, "physical maximum{}", covers.suffix())
             }
+            Self::QueueDepth => f.write_str("queue depth"),
             Self::Bound { what } => f.write_str(what),
         }
     }

@@ -114,6 +114,10 @@ impl VolumeSpec {
     /// The limits of a volume: its caps and credits, its latencies, and the maximum of its medium.
     fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
         let mut found = limiters(owner, &self.caps, &self.credits);
+        if let Some(places) = self.queue_depth {
+            let (kind, origin) = (LimitKind::QueueDepth, Origin::Given);
+            found.push(owner.limit(kind, f64::from(places), LimitUnit::Operations, &origin));
+        }
         let Some(service) = &self.service else {
             return found;
         };

@@ -29,6 +29,8 @@ pub struct LimitUse {
     pub limit: LimitName,
     /// Operations or bytes that it counted, as it counts them.
     pub units: u64,
+    /// Of each of the equal volumes that have it, what it counted there; one entry for an instance.
+    pub by_volume: Vec<u64>,
     /// The waits of all operations for it together, in nanoseconds.
     pub waited_ns: u64,
     /// When a bucket of credits ran empty, so that this baseline was left: the first 64 times.
@@ -60,6 +62,7 @@ impl DeviceUse {
         match self.limits.iter_mut().find(|known| known.limit == limit) {
             Some(known) => {
                 known.units += counted.units;
+                known.by_volume.push(counted.units);
                 known.waited_ns += counted.waited_ns;
                 // Equal volumes under one load run empty together, so the moments of one are enough.
                 if known.emptied.is_empty() {
@@ -69,6 +72,7 @@ impl DeviceUse {
             None => self.limits.push(LimitUse {
                 limit,
                 units: counted.units,
+                by_volume: vec![counted.units],
                 waited_ns: counted.waited_ns,
                 emptied: emptied.to_vec(),
             }),
@@ -81,9 +85,14 @@ impl LimitUse {
         let (units, waited_ns, known) = earlier.map_or((0, 0, 0), |earlier| {
             (earlier.units, earlier.waited_ns, earlier.emptied.len())
         });
+        let by_volume = self.by_volume.iter().enumerate().map(|(volume, units)| {
+            let before = earlier.and_then(|earlier| earlier.by_volume.get(volume));
+            units.saturating_sub(before.copied().unwrap_or(0))
+        });
         Self {
             limit: self.limit.clone(),
             units: self.units.saturating_sub(units),
+            by_volume: by_volume.collect(),
             waited_ns: self.waited_ns.saturating_sub(waited_ns),
             emptied: self.emptied.get(known..).unwrap_or_default().to_vec(),
         }

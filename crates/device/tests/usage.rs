@@ -62,6 +62,35 @@ fn waits_are_those_of_littles_law() {
     );
 }
 
+/// Of eight in flight on a device that serves two at a time, six wait for a place.
+#[test]
+fn waits_for_a_place_are_counted() {
+    let mut narrow = volume(1, constant(1_000_000));
+    narrow.queue_depth = Some(2);
+    let mut devices = [Device::new(&device(vec![narrow]), 1).expect("sound")];
+    closed_loop(&mut devices, 8, 100);
+    let used = devices[0].use_so_far();
+    let queue = of_kind(&used, |kind| *kind == LimitKind::QueueDepth);
+    let share = queue.waited_ns as f64 / used.in_device_ns as f64;
+    assert!((share - 6.0 / 8.0).abs() < 0.001, "{share}");
+    assert_eq!(queue.units, used.ios);
+}
+
+/// All reads lie on the first of two equal volumes.
+#[test]
+fn each_of_equal_volumes_counts_for_itself() {
+    let mut limited = volume(1, constant(1_000_000));
+    limited.caps = vec![cap(Rate::Iops(1000.0))];
+    let mut devices = [Device::new(&device(vec![limited.clone(), limited]), 1).expect("sound")];
+    closed_loop(&mut devices, 8, 1);
+    let earlier = devices[0].use_so_far();
+    let limit = of_kind(&earlier, |kind| matches!(kind, LimitKind::Rate { .. }));
+    assert_eq!(limit.by_volume, [earlier.ios, 0]);
+    let later = devices[0].use_so_far().since(&earlier);
+    let limit = of_kind(&later, |kind| matches!(kind, LimitKind::Rate { .. }));
+    assert_eq!(limit.by_volume, [0, 0]);
+}
+
 fn credit(baseline: f64, burst: f64, capacity: f64, full_again: Option<Nanos>) -> Credit {
     Credit {
         name: "burst credits".to_owned(),

@@ -8,7 +8,7 @@ use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 
 use crate::requested::{is_met, is_missed};
-use crate::rules::processor;
+use crate::rules::{group, processor};
 use crate::view::{CaseView, Cases};
 
 /// A rate is that of a limit within this share of it.
@@ -41,7 +41,10 @@ pub(crate) struct UsedLimit<'a> {
     pub(crate) targets: &'a [u32],
     /// What it counted in the measured time, a second, in its own unit.
     pub(crate) rate: f64,
-    /// Share of the time in the device for which the operations of its targets waited for it.
+    /// Of this, what the busiest of several equal volumes counted.
+    pub(crate) busiest: Option<f64>,
+    /// Share of the time in the device for which the operations of its targets waited for it: of a
+    /// queue, of all that time, and of any other limit, of the time after the queue.
     pub(crate) waited: f64,
     pub(crate) level: Level,
     /// When its bucket ran empty, since the start of the first pass in which it did.
@@ -57,6 +60,17 @@ impl UsedLimit<'_> {
     /// The rate as a share of the limit.
     pub(crate) fn share(&self) -> f64 {
         self.rate / self.value()
+    }
+
+    /// The share that the busiest of several equal volumes has of its own limit, where the load is so
+    /// uneven that this volume is at its limit and all of them together are not.
+    pub(crate) fn uneven_share(&self) -> Option<f64> {
+        let share = self.busiest? / self.limit.value;
+        (share >= 1.0 - NEAR && self.share() < 1.0 - NEAR).then_some(share)
+    }
+
+    pub(crate) fn is_queue(&self) -> bool {
+        self.limit.name.kind == LimitKind::QueueDepth
     }
 
     pub(crate) const fn unit(&self) -> &'static str {
@@ -95,7 +109,11 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if case.ios() == 0 {
         return Bound::Nothing;
     }
-    let used = used_limits(cases.record, case);
+    let mut used = used_limits(cases.record, case);
+    // What is in service holds its place while it waits for another limit, which so fills the queue.
+    if used.iter().any(|limit| limit.holds() && !limit.is_queue()) {
+        used.retain(|limit| !limit.is_queue());
+    }
     // A job that got its rate was not held back, and a full processor would be the first cause.
     if is_met(case) || processor::is_limited(cases, case) {
         return Bound::Nothing;
@@ -103,8 +121,10 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if used.iter().any(UsedLimit::holds) {
         return Bound::Limits(longest_waits(used));
     }
-    // Only if its slots are full would more of them give more.
-    let full = mean_in_device(case) >= FULL * case.slots() as f64;
+    // Only if its slots are full would more of them give more. A slot is full until its completion is
+    // handled, which may be when a whole batch is back.
+    let in_flight = mean_in_device(case).max(case.mean_in_flight());
+    let full = in_flight >= FULL * case.slots() as f64;
     if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;
     }
@@ -129,9 +149,12 @@ pub fn holding<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Vec<&'a Limit> {
     }
 }
 
-/// The cases that a limit of the model holds back.
+/// The cases that a limit of the model, or of a control group, holds back.
 pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
-    let held = cases.list.iter().filter(|case| is_held(cases, case));
+    let held = cases
+        .list
+        .iter()
+        .filter(|case| is_held(cases, case) || group::reached(cases, case).is_some());
     held.map(|case| case.name).collect()
 }
 
@@ -217,9 +240,12 @@ fn used_limit<'a>(
 ) -> Option<UsedLimit<'a>> {
     let target = record.targets.get(*one.targets.first()? as usize)?;
     let limit = target.limits.iter().find(|limit| limit.name == one.limit)?;
-    let unit = limit.unit.per_second()?;
+    let is_queue = limit.name.kind == LimitKind::QueueDepth;
+    let unit = limit.unit.per_second().or(is_queue.then_some(1.0))?;
     let level = level(limit, &target.limits)?;
     let (mut units, mut waited, mut in_device, mut ios, mut elapsed) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    let (mut queued, mut held) = (0.0, 0.0);
+    let mut busiest: Option<f64> = None;
     let mut emptied = Vec::new();
     for pass in modelled(case) {
         let model = pass.model.as_deref()?;
@@ -229,6 +255,9 @@ fn used_limit<'a>(
             .find(|other| other.limit == one.limit && other.targets == one.targets)
         {
             units += counted.units as f64;
+            if let Some(units) = counted.busiest_units {
+                *busiest.get_or_insert_default() += units as f64;
+            }
             waited += counted.waited_ns as f64;
             if emptied.is_empty() {
                 emptied = counted.emptied_at_ns.iter().map(|ns| Nanos(*ns)).collect();
@@ -240,19 +269,48 @@ fn used_limit<'a>(
                 in_device += used.in_device_ns as f64;
             }
         }
+        let (in_queue, at_limits) = waits_ns(model, one);
+        queued += in_queue;
+        held += at_limits;
         elapsed += pass.elapsed_ns as f64 / 1e9;
     }
     // The model counts the ramp too: its units are brought to the rate of the measured time. Of the
     // operations that came to it, syncs are some.
     let measured = case.row.iops_with_syncs() / (ios / elapsed);
+    let per_second = measured / elapsed / unit;
+    let (rate, in_device) = if is_queue {
+        ((in_device - queued - held) / elapsed / 1e9, in_device)
+    } else {
+        (units * per_second, in_device - queued)
+    };
     Some(UsedLimit {
         limit,
         targets: &one.targets,
-        rate: units / elapsed / unit * measured,
+        rate,
+        busiest: busiest
+            .filter(|_| !is_queue)
+            .map(|units| units * per_second),
         waited: waited / in_device.max(1.0),
         level,
         emptied,
     })
+}
+
+/// How long, in nanoseconds, the operations on the targets of a limit waited in queues, and for other
+/// limits.
+fn waits_ns(model: &ModelUse, limit: &LimitUse) -> (f64, f64) {
+    let (mut in_queue, mut at_limits) = (0.0, 0.0);
+    for one in &model.limits {
+        let mut targets = one.targets.iter();
+        if !targets.all(|target| limit.targets.contains(target)) {
+            continue;
+        }
+        match one.limit.kind {
+            LimitKind::QueueDepth => in_queue += one.waited_ns as f64,
+            _ => at_limits += one.waited_ns as f64,
+        }
+    }
+    (in_queue, at_limits)
 }
 
 /// The value of the limit of this kind that the same owner has for the same volumes.
@@ -267,6 +325,9 @@ fn sibling_value(limit: &Limit, all: &[Limit], kind: &LimitKind) -> Option<f64> 
 
 /// `None` for a peak, which lasts for an unknown time, and for what binds no rate.
 fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
+    if limit.name.kind == LimitKind::QueueDepth {
+        return Some(Level::Steady);
+    }
     let scale = limit.unit.per_second()?;
     match &limit.name.kind {
         LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => Some(Level::Steady),
@@ -283,7 +344,8 @@ fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
                 leaves: leaves * limit.times(),
             })
         }
-        LimitKind::Peak { .. }
+        LimitKind::QueueDepth
+        | LimitKind::Peak { .. }
         | LimitKind::Bucket { .. }
         | LimitKind::Latency { .. }
         | LimitKind::LatencyPerKib { .. }

@@ -19,8 +19,8 @@ pub struct Hit {
     /// Without its subject, with `{}` where figures and names go.
     text: &'static str,
     slots: Vec<Slot>,
-    /// A clause for a finding that is about one case: as ranges, its figures would mean nothing.
-    alone: Option<(&'static str, Vec<Slot>)>,
+    /// Clauses for a finding that is about one case: as ranges, their figures would mean nothing.
+    alone: Vec<(&'static str, Vec<Slot>)>,
     /// How bad it is: of several cases, the worst is named.
     badness: Option<f64>,
     evidence: Vec<Evidence>,
@@ -50,7 +50,7 @@ impl Hit {
             confidence: Confidence::High,
             text,
             slots: slots.into(),
-            alone: None,
+            alone: Vec::new(),
             badness: None,
             evidence: Vec::new(),
         }
@@ -63,7 +63,7 @@ impl Hit {
 
     /// Adds a clause that is shown if the finding is about a single case.
     pub fn alone(mut self, text: &'static str, slots: impl Into<Vec<Slot>>) -> Self {
-        self.alone = Some((text, slots.into()));
+        self.alone.push((text, slots.into()));
         self
     }
 
@@ -198,10 +198,10 @@ fn merged_finding(
 fn together(hits: &[Hit]) -> String {
     let slots: Vec<&[Slot]> = hits.iter().map(|hit| &hit.slots[..]).collect();
     let sentence_of_all = sentence(hits[0].text, &slots);
-    match (hits, &hits[0].alone) {
-        ([_], Some((text, slots))) => sentence_of_all + &sentence(text, &[slots]),
-        _ => sentence_of_all,
-    }
+    let [only] = hits else { return sentence_of_all };
+    let clauses = only.alone.iter();
+    let clauses = clauses.map(|(text, slots)| sentence(text, &[slots]));
+    sentence_of_all + &clauses.collect::<String>()
 }
 
 /// Place of the worst of several; `None` for a single one, or where none is worse than the others.

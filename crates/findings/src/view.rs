@@ -80,6 +80,16 @@ impl Cases<'_> {
         of_share.collect::<BTreeSet<_>>().len() > 1
     }
 
+    /// Whether a job of a case issues fewer operations than its depth allows: until a batch is done, while a
+    /// search tries another depth, or where two would overlap.
+    pub fn holds_operations_back(&self, case: &CaseView<'_>) -> bool {
+        let plan = self.record.requested.plan.iter();
+        let mut planned = plan.flat_map(|plan| &plan.cases);
+        let planned = planned.find(|planned| planned.name == case.name);
+        let mut jobs = planned.iter().flat_map(|planned| &planned.workload.jobs);
+        jobs.any(|job| job.batch.low > 0 || job.latency_target.is_some() || job.no_overlap)
+    }
+
     /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
     /// below those in turn would count the same bytes again. `None` where no device was watched.
     pub fn device_bytes(&self, pass: &Measurement, direction: Direction) -> Option<u64> {
@@ -238,6 +248,13 @@ impl<'a> CaseView<'a> {
             let unpaced = job.requested_iops.is_none() && job.requested_bytes_per_s.is_none();
             unpaced && job.pace == PaceKind::Closed && !job.think
         })
+    }
+
+    /// Whether operations of any job begin at moments of their own, whatever is in flight.
+    pub fn is_open(&self) -> bool {
+        use PaceKind::{Dependent, OpenFixed, OpenPoisson, Recorded};
+        self.jobs()
+            .any(|job| matches!(job.pace, OpenFixed | OpenPoisson | Recorded | Dependent))
     }
 
     /// Whether every job is known to go past the page cache.

@@ -1,7 +1,9 @@
 //! What the control groups of this process allow it: <https://docs.kernel.org/admin-guide/cgroup-v2.html>
 //! and, for version 1, `Documentation/admin-guide/cgroup-v1` and `scheduler/sched-bwc.rst`.
 
+use blocklab_record::{DeviceLimit, DeviceLimitCounts};
 use blocklab_units::Bytes;
+use blocklab_workload::Direction;
 
 use crate::roots::Roots;
 
@@ -45,6 +47,98 @@ pub(crate) fn memory_limit(roots: &Roots) -> Option<Bytes> {
         folders.filter_map(move |folder| roots.number::<u64>(format!("{folder}/{file}")))
     });
     limits.filter(|limit| *limit < NO_LIMIT).min().map(Bytes)
+}
+
+/// What this process may do on block devices: of each device, direction and unit the least limit of its
+/// groups and of those above them.
+pub(crate) fn device_limits(roots: &Roots) -> Vec<DeviceLimit> {
+    let of_v2 = levels(roots, V2).into_iter().flat_map(|folder| {
+        let text = roots.whole(format!("{folder}/io.max")).unwrap_or_default();
+        text.lines().flat_map(limits_of_v2).collect::<Vec<_>>()
+    });
+    let of_v1 = levels(roots, "blkio").into_iter().flat_map(|folder| {
+        LIMITED
+            .into_iter()
+            .flat_map(move |(_, file, direction, counts)| {
+                let path = format!("{folder}/blkio.throttle.{file}_device");
+                let text = roots.whole(path).unwrap_or_default();
+                let lines = text.lines().filter_map(|line| line.split_once(' '));
+                lines
+                    .filter_map(|(device, value)| limit(device, direction, counts, value))
+                    .collect::<Vec<_>>()
+            })
+    });
+    let mut least: Vec<DeviceLimit> = Vec::new();
+    for found in of_v2.chain(of_v1) {
+        let mut known = least.iter_mut();
+        let same = known.find(|known| {
+            let key = |limit: &DeviceLimit| (limit.device.clone(), limit.direction, limit.counts);
+            key(known) == key(&found)
+        });
+        match same {
+            Some(known) => known.per_second = known.per_second.min(found.per_second),
+            None => least.push(found),
+        }
+    }
+    least
+}
+
+/// What can be limited: the key of version 2, the file of version 1, and what they mean.
+const LIMITED: [(&str, &str, Direction, DeviceLimitCounts); 4] = [
+    (
+        "riops",
+        "read_iops",
+        Direction::Read,
+        DeviceLimitCounts::Operations,
+    ),
+    (
+        "wiops",
+        "write_iops",
+        Direction::Write,
+        DeviceLimitCounts::Operations,
+    ),
+    (
+        "rbps",
+        "read_bps",
+        Direction::Read,
+        DeviceLimitCounts::Bytes,
+    ),
+    (
+        "wbps",
+        "write_bps",
+        Direction::Write,
+        DeviceLimitCounts::Bytes,
+    ),
+];
+
+/// The limits of one line of `io.max`: `8:16 rbps=2097152 wbps=max riops=max wiops=120`.
+fn limits_of_v2(line: &str) -> Vec<DeviceLimit> {
+    let mut words = line.split_whitespace();
+    let Some(device) = words.next() else {
+        return Vec::new();
+    };
+    let pairs = words.filter_map(|word| word.split_once('='));
+    pairs
+        .filter_map(|(key, value)| {
+            let (_, _, direction, counts) = LIMITED.into_iter().find(|row| row.0 == key)?;
+            limit(device, direction, counts, value)
+        })
+        .collect()
+}
+
+/// `None` for `max`, which is no limit.
+fn limit(
+    device: &str,
+    direction: Direction,
+    counts: DeviceLimitCounts,
+    value: &str,
+) -> Option<DeviceLimit> {
+    Some(DeviceLimit {
+        device: device.to_owned(),
+        direction,
+        counts,
+        per_second: value.trim().parse().ok().filter(|value| *value > 0)?,
+    })
 }
 
 /// How long, in nanoseconds since its group was made, the threads of this process were runnable and
@@ -191,6 +285,60 @@ mod tests {
         assert_eq!(processor_quota(&roots), Some(0.5));
         assert_eq!(memory_limit(&roots), None);
         assert_eq!(throttled(&roots), Some(77));
+    }
+
+    #[test]
+    fn the_least_limit_of_a_device_holds_in_both_versions() {
+        let limits = |files: &[(&str, &str)]| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let found = device_limits(&lay(folder.path(), files));
+            let found = found.into_iter().map(|limit| {
+                let DeviceLimit {
+                    device,
+                    direction,
+                    counts,
+                    per_second,
+                } = limit;
+                (device, direction, counts, per_second)
+            });
+            found.collect::<Vec<_>>()
+        };
+        use DeviceLimitCounts::{Bytes, Operations};
+        use Direction::{Read, Write};
+        let of_v2 = limits(&[
+            ("proc/self/cgroup", "0::/pods/a\n"),
+            (
+                "sys/fs/cgroup/pods/io.max",
+                "8:16 rbps=9000 wbps=max riops=max wiops=500\n",
+            ),
+            (
+                "sys/fs/cgroup/pods/a/io.max",
+                "8:0 rbps=max wbps=max riops=700 wiops=max\n8:16 rbps=max wbps=max riops=max wiops=120\n",
+            ),
+        ]);
+        let expected = [
+            ("8:16".to_owned(), Read, Bytes, 9000),
+            ("8:16".to_owned(), Write, Operations, 120),
+            ("8:0".to_owned(), Read, Operations, 700),
+        ];
+        assert_eq!(of_v2, expected);
+        let of_v1 = limits(&[
+            ("proc/self/cgroup", "7:blkio:/io\n0::/\n"),
+            (
+                "sys/fs/cgroup/blkio/io/blkio.throttle.read_iops_device",
+                "7:0 600\n",
+            ),
+            (
+                "sys/fs/cgroup/blkio/io/blkio.throttle.write_bps_device",
+                "7:0 20971520\n",
+            ),
+        ]);
+        let expected = [
+            ("7:0".to_owned(), Read, Operations, 600),
+            ("7:0".to_owned(), Write, Bytes, 20_971_520),
+        ];
+        assert_eq!(of_v1, expected);
+        assert_eq!(limits(&[("proc/self/cgroup", "0::/\n")]), []);
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn read(roots: &Roots) -> Environment {
         clocksource: text(clocksource),
         processor_quota: cgroup::processor_quota(roots),
         memory_limit_bytes: cgroup::memory_limit(roots),
+        device_limits: cgroup::device_limits(roots),
         host_name: roots.text("/proc/sys/kernel/hostname"),
         // The kernel has a call for it, and no file.
         clock_quality: None,

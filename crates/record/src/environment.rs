@@ -5,6 +5,7 @@
 
 use blocklab_device::Limit;
 use blocklab_units::Bytes;
+use blocklab_workload::Direction;
 use serde::{Deserialize, Serialize};
 
 /// The processors of the machine.
@@ -50,6 +51,33 @@ pub struct Environment {
     /// Memory that the control groups let this process use, page cache included, where they limit it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<Bytes>,
+    /// What the control groups let this process do on block devices: of each kind the least, where they
+    /// limit it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_limits: Vec<DeviceLimit>,
+}
+
+/// A rate that a control group lets a process have on one block device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceLimit {
+    /// Major and minor number of the device, as in [`BlockDevice::number`].
+    pub device: String,
+    /// [`Direction::Read`] or [`Direction::Write`].
+    pub direction: Direction,
+    /// What is limited.
+    pub counts: DeviceLimitCounts,
+    /// Operations or bytes a second.
+    pub per_second: u64,
+}
+
+/// What a control group limits on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceLimitCounts {
+    /// Operations, as the block layer counts them.
+    Operations,
+    /// Bytes of them.
+    Bytes,
 }
 
 /// What the kernel knows of its time of day (adjtimex).

@@ -25,8 +25,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub use alike::grouped;
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, SteadyRound, ThreadUse, Verified};
 pub use environment::{
-    BlockDevice, ClockQuality, DeviceHealth, Environment, FileSystem, Processor, TargetFacts,
-    TargetKind,
+    BlockDevice, ClockQuality, DeviceHealth, DeviceLimit, DeviceLimitCounts, Environment,
+    FileSystem, Processor, TargetFacts, TargetKind,
 };
 pub use fidelity::{Fidelity, Timing};
 pub use fleet::{

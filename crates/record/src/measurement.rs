@@ -173,6 +173,9 @@ pub struct LimitUse {
     pub limit: LimitName,
     /// Operations or bytes, as the limit counts them; of equal volumes, all of them together.
     pub units: u64,
+    /// Of several equal volumes, what the one counted that had most to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_units: Option<u64>,
     /// The waits of all operations for it together.
     pub waited_ns: u64,
     /// The moments at which a bucket of credits ran empty, so that this baseline was left. Since

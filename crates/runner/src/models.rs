@@ -298,10 +298,12 @@ pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
             // A limit of the instance is reported with the first of its targets.
             if targets[0] == counted.target {
                 let emptied = limit.emptied.into_iter();
+                let busiest = limit.by_volume.iter().copied().max();
                 found.limits.push(LimitUse {
                     targets,
                     limit: limit.limit,
                     units: limit.units,
+                    busiest_units: busiest.filter(|_| limit.by_volume.len() > 1),
                     waited_ns: limit.waited_ns,
                     emptied_at_ns: emptied.map(|at| at.since(start).0).collect(),
                 });

@@ -592,6 +592,7 @@ fn what_a_limit_held_back_was_not_held_back_by_latency() {
             limit: limit.name.clone(),
             targets: vec![0],
             units: ios,
+            busiest_units: None,
             waited_ns: in_device_ns / 2,
             emptied_at_ns: Vec::new(),
         }];

@@ -11,10 +11,13 @@ use std::collections::BinaryHeap;
 
 use blocklab_units::Nanos;
 
+use super::meter::MeterUse;
+
 /// When each place becomes free.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueTags {
     free_at: BinaryHeap<Reverse<Nanos>>,
+    use_so_far: MeterUse,
 }
 
 impl QueueTags {
@@ -22,12 +25,20 @@ impl QueueTags {
         assert!(places > 0, "a device without a place serves nothing");
         Self {
             free_at: (0..places).map(|_| Reverse(Nanos::ZERO)).collect(),
+            use_so_far: MeterUse::default(),
         }
     }
 
     /// When an operation that arrives `now` gets a place.
-    pub(crate) fn admit(&self, now: Nanos) -> Nanos {
-        self.free_at.peek().map_or(now, |first| now.max(first.0))
+    pub(crate) fn admit(&mut self, now: Nanos) -> Nanos {
+        let at = self.free_at.peek().map_or(now, |first| now.max(first.0));
+        self.use_so_far.add(1, at.since(now));
+        at
+    }
+
+    /// The operations that got a place, and how long they waited for it.
+    pub(crate) const fn use_so_far(&self) -> MeterUse {
+        self.use_so_far
     }
 
     /// Holds the place that was given last until `until`.

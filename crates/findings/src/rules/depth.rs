@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use blocklab_record::Stopped;
 use blocklab_stats::{in_flight, ratio};
+use blocklab_units::stated;
 use blocklab_workload::Direction;
 
+use super::group;
 use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
-use crate::held::{Bound, UsedLimit, bound};
+use crate::held::{Bound, NEAR, UsedLimit, bound};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
 use crate::view::{CaseView, Cases};
@@ -94,10 +96,11 @@ fn failed_share(case: &CaseView<'_>) -> f64 {
     failed as f64 / case.ios().max(1) as f64
 }
 
-/// Slots are empty while our own thread works, while a flush waits for all others, and while a job
-/// that is ahead of its share waits for the others.
+/// Slots are empty while our own thread works, while a flush waits for all others, while a job that is
+/// ahead of its share waits for the others, and where the load itself issues fewer operations.
 fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
-    let waits = case.does(Direction::Sync) || cases.keeps_shares(case);
+    let waits =
+        case.does(Direction::Sync) || cases.keeps_shares(case) || cases.holds_operations_back(case);
     let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
     percent < 0.0 && (waits || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
@@ -121,9 +124,12 @@ fn with_figures_of(hit: Hit, other: &CaseView<'_>) -> Hit {
 /// deeper sibling to know, and without one, a few operations in flight are worth a word, and a less
 /// certain one.
 pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
-    let (mut hits, mut unknown) = (Vec::new(), Vec::new());
+    let (mut hits, mut at_limit, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for case in &cases.list {
         match bound(cases, case) {
+            Bound::Latency(Some(next)) if next.share() >= 1.0 - NEAR => {
+                at_limit.push((case.name, reached(cases, case, &next)));
+            }
             Bound::Latency(next) => hits.push((case.name, modelled(cases, case, next.as_ref()))),
             Bound::Unknown => unknown.push(case),
             Bound::Limits(_) | Bound::Nothing => {}
@@ -140,12 +146,20 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
         // Through the page cache, a single operation may cost more processor than waiting.
         let few = case.slots() == 1 || (case.slots() <= FEW && case.slots() == deepest);
         let single = few && case.is_direct() && !compared.contains(case.name);
-        single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
+        let is_free = group::reached(cases, case).is_none();
+        single && is_free && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
     });
     hits.extend(alone.map(|case| (case.name, single(case))));
-    let advice = "More operations in flight give more, until the target is full.";
-    joined(cases, "latency-bound", Some(advice), hits)
+    [
+        joined(cases, "latency-bound", Some(MORE_IN_FLIGHT), hits),
+        joined(cases, "latency-bound", Some(MORE_OF_BOTH), at_limit),
+    ]
+    .concat()
 }
+
+const MORE_IN_FLIGHT: &str = "More operations in flight give more, until the target is full.";
+const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a volume or an instance \
+    with a higher limit.";
 
 /// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
@@ -153,14 +167,15 @@ const FEW: u64 = 16;
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
     let slots = case.slots() as f64;
-    let hit = info(
-        "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
-        latency_slots(case),
-    );
+    let hit = info(LATENCY, latency_slots(case));
     let hit = match next.filter(|limit| limit.share() > 0.0) {
         Some(limit) => {
             let enough = (slots / limit.share()).ceil();
-            let reached = in_unit(limit.value(), limit.unit());
+            let reached = if limit.is_queue() {
+                fixed(format!("{} in service at a time", stated(limit.value())))
+            } else {
+                in_unit(limit.value(), limit.unit())
+            };
             hit.alone(
                 "; about {} in flight would reach {}{}",
                 [
@@ -179,6 +194,25 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     };
     with_figures_of(hit, case)
 }
+
+/// What is in flight gives just the rate of a limit: neither more in flight nor a higher limit gives
+/// more by itself.
+fn reached(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> Hit {
+    let hit = info(LATENCY, latency_slots(case)).alone(
+        "; that is {} of {}{}, {} for {}, so more in flight gives no more",
+        [
+            share(limit.share() * 100.0),
+            in_unit(limit.value(), limit.unit()),
+            fixed(whose(cases.record, case, limit)),
+            fixed(limit.limit.origin.how()),
+            fixed(limit.limit.name.to_string()),
+        ],
+    );
+    let name = format!("{}: used", limit.limit.name);
+    with_figures_of(hit.with(&name, limit.share() * 100.0, "%"), case)
+}
+
+const LATENCY: &str = "latency is the limit: {} in flight, {} each, gives {} IOPS{}";
 
 /// The operations in flight, the latency of each, and the rate. Flushes take a share of the time,
 /// so with them the first two give more than the third.
@@ -225,19 +259,16 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
     // The passes show a gain that is not their scatter.
     let found = ratio(&best.pass_iops, &case.pass_iops, LEVEL);
     let is_certain = found.is_some_and(|ratio| ratio.interval.low > 1.0);
-    let hit = info(
-        "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
-        latency_slots(case),
-    )
-    .alone(
-        ", while {} reached {} with {}",
-        [
-            word(best.name),
-            number(best.iops()),
-            number(best.slots() as f64),
-        ],
-    )
-    .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
+    let hit = info(LATENCY, latency_slots(case))
+        .alone(
+            ", while {} reached {} with {}",
+            [
+                word(best.name),
+                number(best.iops()),
+                number(best.slots() as f64),
+            ],
+        )
+        .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
     Some(with_figures_of(with_figures_of(hit, case), best))
 }
 
@@ -421,6 +452,24 @@ mod tests {
         silent(&of_pools(["sd1", "sd2"]), "littles-law");
         // Those of one pool fill the same slots.
         the(&of_pools(["sd1", "sd1"]), "littles-law");
+    }
+
+    /// The story: a load that refilled its 32 slots when eight were left had 20 in flight, as requested:
+    /// "measure again on a quiet machine".
+    #[test]
+    fn a_load_that_holds_its_own_operations_back_breaks_no_law() {
+        let planned = |edit: fn(&mut Job)| {
+            let mut record = with_latency(0.6);
+            let mut job = Job::default();
+            edit(&mut job);
+            let name = record.measurements[0].case.clone();
+            let case = Case::new(name, 0, vec![job]);
+            record.requested.plan = Some(Plan::once("study", "", vec![case]));
+            record
+        };
+        silent(&planned(|job| job.batch.low = 8), "littles-law");
+        silent(&planned(|job| job.no_overlap = true), "littles-law");
+        the(&planned(|_| {}), "littles-law");
     }
 
     /// Two jobs in a pool of 32: each has half of it in flight, and both once had to have 32.

@@ -104,9 +104,10 @@ pub(super) fn unsynchronised(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 /// The rules that name what holds a run back, the surest first.
-const LIMITS: [&str; 8] = [
+const LIMITS: [&str; 9] = [
     "credits-used-up",
     "at-limit",
+    "group-limit",
     "volume-statistics",
     "quota-throttled",
     "cpu-limit",

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_device::LimitName;
+use blocklab_device::{Covers, LimitKind, LimitName};
 use blocklab_record::{Measurement, ModelUse, Record};
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, count, plural};
+use blocklab_workload::Direction;
 
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
@@ -15,6 +16,13 @@ use crate::{Confidence, Finding};
 
 /// This many times what fills the limit is more in flight than helps.
 const OVER: f64 = 2.0;
+/// A limit that counts this much more or less than there are operations splits or merges them, or
+/// some do not come to it.
+const OTHERWISE: f64 = 0.1;
+/// A limit that is used to less than this holds for a part of the time only.
+const PARTLY: f64 = 0.9;
+/// A limit that is used to this share is next: more of another one gives hardly more.
+const CLOSE: f64 = 0.9;
 /// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
 /// published runs of a few seconds show it.
 pub(crate) const SAVED: f64 = 1.0;
@@ -22,12 +30,15 @@ pub(crate) const SAVED: f64 = 1.0;
 const SPOILED: f64 = 1.12;
 
 const STEADY: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}";
+const FOR_A_WHILE: &str =
+    "{} is the limit for a part of the time{}, {} for {}; the rate is {} of it{}";
+const SERVED: &str = "{} in service at a time is the limit{}, {} for {}";
 const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which from a full bucket \
                      lasts {} and leaves {}";
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let (mut of_operations, mut of_bytes) = (Vec::new(), Vec::new());
+    let mut hits: [(&str, Vec<(&str, Hit)>); 6] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -36,25 +47,39 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         // a saved-up second spoils.
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
-            let hits = if alike[0].counts_operations() {
-                &mut of_operations
-            } else {
-                &mut of_bytes
-            };
-            hits.push((case.name, hit(cases.record, case, &alike)));
+            let (advice, hit) = hit(cases, case, &alike);
+            let mut places = hits.iter_mut();
+            let place = places.find(|(known, _)| *known == advice);
+            place.expect("one of them").1.push((case.name, hit));
         }
     }
-    [
-        joined(cases, "at-limit", Some(MORE_OPERATIONS), of_operations),
-        joined(cases, "at-limit", Some(MORE_BYTES), of_bytes),
-    ]
-    .concat()
+    hits.into_iter()
+        .flat_map(|(advice, hits)| joined(cases, "at-limit", Some(advice), hits))
+        .collect()
 }
 
+const ADVICE: [&str; 6] = [
+    MORE_OPERATIONS,
+    MORE_UNITS,
+    MORE_BYTES,
+    MORE_OF_BOTH,
+    MORE_PLACES,
+    MORE_EVENLY,
+];
 const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
     same operations; more operations take a volume or an instance with a higher limit.";
+/// Of a limit that splits or merges operations: larger blocks may only count for more.
+const MORE_UNITS: &str = "More load only adds latency; more operations take a volume or an instance \
+    with a higher limit.";
 const MORE_BYTES: &str = "More load only adds latency; more bytes take a volume or an instance with \
     a higher limit.";
+const MORE_OF_BOTH: &str = "More load only adds latency; more takes a volume or an instance in which \
+    both limits are higher.";
+
+const MORE_PLACES: &str = "More load only waits in its queue; more takes a device that serves more \
+    operations at a time, or each in less time.";
+const MORE_EVENLY: &str = "More load only adds latency; the same load spread over all volumes gets \
+    more.";
 
 /// Limits of the same name and figure, each of another target, together.
 fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
@@ -71,52 +96,177 @@ fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
     groups
 }
 
-/// A finding on equal limits of one case.
-fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
+/// A finding on equal limits of one case, and the advice on it.
+fn hit(cases: &Cases<'_>, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'static str, Hit) {
+    let (limit, record) = (&alike[0], cases.record);
+    let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
+    let mut hit = held_back(record, case, alike);
+    let operations = operations_of(case, alike);
+    let counts_otherwise = limit.counts_operations() && (rate / operations - 1.0).abs() > OTHERWISE;
+    if counts_otherwise {
+        hit = hit.alone(
+            "; it counts {} for {} operations a second",
+            [number(rate), number(operations)],
+        );
+    }
+    let close = next(record, case, alike);
+    if let Some(next) = &close {
+        let name = next.limit.name.to_string();
+        let percents = next.share() * 100.0;
+        hit = hit
+            .alone(
+                "; next is {}, used to {}",
+                [fixed(&*name), percent(percents)],
+            )
+            .with(&format!("{name}: used"), percents, "%");
+    }
+    let enough = mean_served(case).ceil().max(1.0);
+    hit = hit.with("in flight that fill the limit", enough, "");
+    if case.slots() as f64 > OVER * enough && chooses_depth(cases, case, limit) {
+        hit = hit.alone(
+            "; {} in flight would do, {} only wait longer",
+            [number(enough), number(case.slots() as f64)],
+        );
+    }
+    let advice = match (close, counts_otherwise) {
+        _ if limit.is_queue() => MORE_PLACES,
+        _ if limit.uneven_share().is_some() => MORE_EVENLY,
+        (Some(_), _) => MORE_OF_BOTH,
+        (None, true) => MORE_UNITS,
+        (None, false) if limit.counts_operations() => MORE_OPERATIONS,
+        (None, false) => MORE_BYTES,
+    };
+    (advice, hit)
+}
+
+/// Whether a load chooses how many operations are in flight, and those that a limit needs are known: a
+/// medium approaches its maximum gradually, and operations do not fall evenly on several queues.
+fn chooses_depth(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    use LimitKind::{PhysicalMaximum, QueueDepth};
+    let is_known = !matches!(limit.limit.name.kind, PhysicalMaximum { .. } | QueueDepth);
+    is_known && !case.is_open() && !cases.holds_operations_back(case)
+}
+
+/// The statement that these equal limits hold a case back, with its figures.
+fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     let limit = &alike[0];
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
-    let LimitWords { value, how, name } = LimitWords::new(limit);
-    let whose = fixed(whose_of(record, alike));
-    let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
-        (false, _) => fixed(""),
-        (true, true) => fixed(", by the second that it had saved up"),
-        (true, false) => fixed(", by credits that were used up"),
-    };
-    let slots = [value, whose, how, name, percent(share * 100.0), saved];
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
     let waited = alike.iter().map(|limit| limit.waited).fold(0.0, f64::max);
-    let mut hit = match limit.level {
+    let hit = statement(record, case, alike, share)
+        .with("rate", rate, limit.unit())
+        .with("limit", limit.value(), limit.unit())
+        .with("share of the limit", share * 100.0, "%")
+        .with(
+            "share of the time spent waiting for it",
+            waited * 100.0,
+            "%",
+        )
+        .with("in flight", case.slots() as f64, "");
+    match limit.level {
+        Level::Burst { lasts, leaves } => hit
+            .with("what the burst leaves", leaves, limit.unit())
+            .with("a full bucket lasts", lasts, "s"),
+        Level::Steady | Level::Baseline => hit,
+    }
+}
+
+/// The sentence that these equal limits hold a case back, of which it uses this share.
+fn statement(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>], share: f64) -> Hit {
+    let limit = &alike[0];
+    let LimitWords { value, how, name } = LimitWords::new(limit);
+    let whose = fixed(whose_of(record, alike));
+    if limit.is_queue() {
+        let places = plural(limit.value() as usize, "operation");
+        return info(SERVED, [fixed(places), whose, how, name]);
+    }
+    if let Some(busiest) = limit.uneven_share() {
+        return uneven(limit, busiest);
+    }
+    let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
+        (true, false) => fixed(", by credits that were used up"),
+        // A job that began late is counted for its own time only, and then more is no surplus.
+        (true, true) if share <= most_share(case) => fixed(", by the second that it had saved up"),
+        _ => fixed(""),
+    };
+    let slots = [value, whose, how, name, percent(share * 100.0), saved];
+    match limit.level {
         Level::Burst { lasts, leaves } => {
             let lasting = time(Nanos((lasts * 1e9) as u64));
             let left = [lasting, in_unit(leaves, limit.unit())];
             info(BURST, [&slots[..], &left].concat())
         }
+        Level::Steady if share < PARTLY => info(FOR_A_WHILE, slots),
         Level::Steady | Level::Baseline => info(STEADY, slots),
     }
-    .with("rate", rate, limit.unit())
-    .with("limit", limit.value(), limit.unit())
-    .with("share of the limit", share * 100.0, "%")
-    .with(
-        "share of the time spent waiting for it",
-        waited * 100.0,
-        "%",
+}
+
+/// The sentence on a limit of several equal volumes of which one is at this share of its own, and the
+/// others have room left.
+fn uneven(limit: &UsedLimit<'_>, busiest: f64) -> Hit {
+    let volumes = limit.limit.times();
+    let one = LimitName {
+        volumes: Some(1),
+        ..limit.limit.name.clone()
+    };
+    info(
+        "{} is the limit of the busiest of {} volumes, {} for {}; its rate is {} of it",
+        [
+            in_unit(limit.limit.value, limit.unit()),
+            fixed(count(volumes)),
+            fixed(limit.limit.origin.how()),
+            fixed(one.to_string()),
+            percent(busiest * 100.0),
+        ],
     )
-    .with("in flight", case.slots() as f64, "");
-    if let Level::Burst { lasts, leaves } = limit.level {
-        hit = hit
-            .with("what the burst leaves", leaves, limit.unit())
-            .with("a full bucket lasts", lasts, "s");
+    .alone(
+        ", and all together use {} of {}",
+        [
+            percent(limit.share() * 100.0),
+            in_unit(limit.value(), limit.unit()),
+        ],
+    )
+}
+
+/// Operations a second of the case that limits may count: those of their directions on their targets.
+fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
+    let covers = alike[0].limit.name.kind.covers();
+    let covered = case.row.moved().filter(|moved| match moved.direction {
+        Direction::Read => covers != Covers::Writes,
+        _ => covers != Covers::Reads,
+    });
+    let iops = covered.map(|moved| moved.iops.value).sum::<f64>();
+    let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
+    let (mut ios, mut own) = (0, 0);
+    for target in models.flat_map(|model| &model.targets) {
+        ios += target.ios;
+        if alike
+            .iter()
+            .any(|limit| limit.targets.contains(&target.target))
+        {
+            own += target.ios;
+        }
     }
-    let enough = mean_served(case).ceil().max(1.0);
-    let hit = hit.with("in flight that fill the limit", enough, "");
-    if case.slots() as f64 > OVER * enough {
-        hit.alone(
-            "; {} in flight would do, {} only wait longer",
-            [number(enough), number(case.slots() as f64)],
-        )
-    } else {
-        hit
-    }
+    iops * own as f64 / ios.max(1) as f64
+}
+
+/// The limit that holds the case back as soon as these are a little higher: of the same targets, and
+/// nearly used up.
+fn next<'a>(
+    record: &'a Record,
+    case: &CaseView<'a>,
+    alike: &[UsedLimit<'a>],
+) -> Option<UsedLimit<'a>> {
+    let used = used_limits(record, case).into_iter();
+    let others = used.filter(|other| {
+        let is_held = alike.iter().any(|held| held.limit.name == other.limit.name);
+        let mut same_targets = alike.iter().flat_map(|held| held.targets);
+        other.level != Level::Baseline
+            && other.share() >= CLOSE
+            && !is_held
+            && same_targets.any(|target| other.targets.contains(target))
+    });
+    others.max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
 /// Which targets of several a limit and its equals bind, as [`whose_of`].
@@ -277,15 +427,23 @@ fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at
         how,
         name,
     } = LimitWords::new(limit);
-    let before = rate_between(pass, Nanos::ZERO, at);
+    let before = rate_between(pass, Nanos::ZERO, at) * units_per_operation(case, limit);
     let times = limit.emptied.len() as f64;
     let which = match case.passes.len() {
         1 => String::new(),
         _ => format!(" of pass {}", pass.pass),
     };
     let hit = warning(
-        "credits were used up after {}{}: {} IOPS before, and then {}, {} for {}",
-        [time(at), word(which), speed(before), left, how, name],
+        "credits were used up after {}{}: {} {} before, and then {}, {} for {}",
+        [
+            time(at),
+            word(which),
+            speed(before),
+            fixed(limit.unit()),
+            left,
+            how,
+            name,
+        ],
     );
     let hit = match limit.emptied.get(1) {
         Some(again) => hit.alone(
@@ -295,9 +453,15 @@ fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at
         None => hit,
     };
     hit.with("used up after", at.as_secs_f64(), "s")
-        .with("before", before, "IOPS")
+        .with("before", before, limit.unit())
         .with("left", limit.value(), limit.unit())
         .with("times", times, "")
+}
+
+/// What a limit counts for an operation of the case, in the unit of the limit: a rate before its
+/// credits were used up can be compared with the limit only in that unit.
+fn units_per_operation(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> f64 {
+    limit.rate / case.iops().max(f64::MIN_POSITIVE)
 }
 
 /// The finding about a pass that began without credits, because earlier ones had used them up.
@@ -310,13 +474,14 @@ fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement
     let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
     let mut earlier = numbered.filter(|(number, _)| **number < pass.pass);
     let before = earlier.next_back().map_or(0.0, |(_, iops)| *iops);
+    let before = before * units_per_operation(case, limit);
     let which = word(pass.pass.to_string());
     warning(
-        "credits were used up before pass {}: {} IOPS in the pass before, and then {}, {} for {}",
-        [which, speed(before), left, how, name],
+        "credits were used up before pass {}: {} {} in the pass before, and then {}, {} for {}",
+        [which, speed(before), fixed(limit.unit()), left, how, name],
     )
     .with("first pass without", f64::from(pass.pass), "")
-    .with("before", before, "IOPS")
+    .with("before", before, limit.unit())
     .with("left", limit.value(), limit.unit())
 }
 
@@ -355,9 +520,13 @@ pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// Whether what the limiter had saved up makes a good part of the rate.
 fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
-    // What is in flight at the end lengthens the pass a little.
-    let most = (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR);
-    limit.share() > SPOILED && limit.share() <= most
+    limit.share() > SPOILED && limit.share() <= most_share(case)
+}
+
+/// The largest share of a limit that a pass can use by what the limiter had saved up. What is in flight at
+/// the end lengthens the pass a little.
+fn most_share(case: &CaseView<'_>) -> f64 {
+    (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR)
 }
 
 /// Mean length of a pass in seconds.

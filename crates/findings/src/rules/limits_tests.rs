@@ -26,16 +26,253 @@ fn the_limit_has_a_name_and_an_origin() {
 }
 
 /// The story: whatever rate came within 2.5 % of a limit was called "at" it, also one that its
-/// latency had brought there.
+/// latency had brought there. Then "about 4 in flight would reach 6,000 IOPS" was the advice to a case
+/// that had just these.
 #[test]
 fn the_rate_of_a_limit_without_a_wait_is_chance() {
     let record = simulated(&[gp3(0.0, 0.0)], &[reads("q4", 6000.0, 4, 4)]);
     silent(&record, "at-limit");
     assert_eq!(
         statement(&record, "latency-bound"),
-        "q4: latency is the limit: 4 in flight, 667 µs each, gives 6,000 IOPS; about 4 in \
-         flight would reach 6,000 IOPS."
+        "q4: latency is the limit: 4 in flight, 667 µs each, gives 6,000 IOPS; that is 100 % of \
+         6,000 IOPS, documented for gp3: volume IOPS, so more in flight gives no more."
     );
+    let advice = the(&record, "latency-bound").advice;
+    assert!(advice.is_some_and(|advice| advice.contains("both: more operations in flight")));
+    // On both sides of [`NEAR`].
+    let below = simulated(&[gp3(0.0, 0.0)], &[reads("q4", 5800.0, 4, 4)]);
+    assert!(
+        statement(&below, "latency-bound").ends_with("about 5 in flight would reach 6,000 IOPS.")
+    );
+}
+
+/// The story: with 64 KiB, 3,000 IOPS and 188 MiB/s are one limit. The finding named the operations and
+/// advised larger blocks, which give nothing.
+#[test]
+fn a_limit_right_behind_the_first_is_named_with_it() {
+    let record = |iops| simulated(&[gp3(0.8, 0.0)], &[reads("a", iops, 85, 32)]);
+    let found = the(&record(6000.0), "at-limit");
+    assert_eq!(
+        found.statement,
+        "a: 6,000 IOPS is the limit, documented for gp3: volume IOPS; the rate is 100 % of it; \
+         next is gp3: volume throughput, used to 100 %; 7 in flight would do, 32 only wait longer."
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.contains("both limits are higher"))
+    );
+    // On both sides of [`CLOSE`]: 91 and 89 % of the throughput.
+    let close = |kib| {
+        let record = simulated(&[gp3(0.8, 0.0)], &[reads("a", 6000.0, kib, 32)]);
+        statement(&record, "at-limit").contains("next is")
+    };
+    assert!(close(78) && !close(76));
+}
+
+/// Makes the operations limit count this many units for each operation.
+fn charged(mut record: Record, units: f64) -> Record {
+    for pass in &mut record.measurements {
+        let limits = &mut pass.model.as_mut().expect("simulated").limits;
+        limits[0].units = (limits[0].units as f64 * units) as u64;
+    }
+    record
+}
+
+/// The story: an io2 of 1,000 IOPS took 250 operations of 1 MiB a second, "1,000 IOPS is the limit; the
+/// rate is 100 % of it", and the advice was larger blocks, which count for as much more.
+#[test]
+fn operations_that_count_otherwise_are_shown_as_they_count() {
+    let advice = |record: &Record| the(record, "at-limit").advice.expect("an advice");
+    let of = |iops| simulated(&[gp3(0.8, 0.0)], &[reads("a", iops, 4, 32)]);
+    let split = charged(of(1500.0), 4.0);
+    assert!(
+        statement(&split, "at-limit")
+            .contains("100 % of it; it counts 6,000 for 1,500 operations a second; "),
+        "{}",
+        statement(&split, "at-limit")
+    );
+    assert!(!advice(&split).contains("Larger blocks"));
+    let merged = charged(of(48_000.0), 0.125);
+    assert!(
+        statement(&merged, "at-limit").contains("it counts 6,000 for 48,000 operations a second"),
+        "{}",
+        statement(&merged, "at-limit")
+    );
+    assert!(!statement(&of(6000.0), "at-limit").contains("counts"));
+    assert!(advice(&of(6000.0)).contains("Larger blocks"));
+}
+
+/// A device that serves four operations at a time, and a limit of 12,000 IOPS behind that queue; the
+/// operations wait for either for these shares of all their time in the device.
+fn queued(shares: [f64; 2]) -> Record {
+    let queue = limit(
+        "disk",
+        Some(1),
+        blocklab_device::LimitKind::QueueDepth,
+        4.0,
+        LimitUnit::Operations,
+    );
+    let cap = limit("disk", Some(1), rate("IOPS"), 12_000.0, LimitUnit::Iops);
+    let mut record = simulated(
+        &[vec![(cap.clone(), 0.0), (queue.clone(), 0.0)]],
+        &[reads("a", 4800.0, 4, 128)],
+    );
+    for pass in &mut record.measurements {
+        let model = pass.model.as_mut().expect("simulated");
+        let in_device_ns = model.targets[0].in_device_ns as f64;
+        let ios = model.targets[0].ios;
+        model.limits = [&cap, &queue]
+            .into_iter()
+            .zip(shares)
+            .map(|(limit, share)| blocklab_record::LimitUse {
+                targets: vec![0],
+                limit: limit.name.clone(),
+                units: ios,
+                busiest_units: None,
+                waited_ns: (in_device_ns * share) as u64,
+                emptied_at_ns: Vec::new(),
+            })
+            .collect();
+    }
+    record
+}
+
+/// The story: 128 in flight on a device that serves four at a time were told that "latency is the limit;
+/// about 345 in flight would reach 12,000 IOPS". They would only wait longer.
+#[test]
+fn the_queue_of_a_device_is_a_limit() {
+    let record = queued([0.0, 0.97]);
+    let found = the(&record, "at-limit");
+    assert_eq!(
+        found.statement,
+        "a: 4 operations in service at a time is the limit, documented for disk: queue depth."
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.starts_with("More load only waits"))
+    );
+    silent(&record, "latency-bound");
+    // What waits for the other limit holds its place, and so fills the queue.
+    let found = statement(&queued([0.02, 0.97]), "at-limit");
+    assert!(found.starts_with("a: 12,000 IOPS is the limit"), "{found}");
+}
+
+/// The story: random reads of a part that lies on one of four volumes: "12,000 IOPS is the limit, given
+/// for 4 x volume: IOPS; the rate is 25 % of it".
+#[test]
+fn one_volume_of_several_at_its_limit_is_told_from_all_of_them() {
+    let four = limit("gp3", Some(4), rate("volume IOPS"), 3000.0, LimitUnit::Iops);
+    let record = |iops: f64, busiest: f64| {
+        let shares = vec![(four.clone(), 0.8)];
+        let mut record = simulated(&[shares], &[reads("a", iops, 4, 64)]);
+        for pass in &mut record.measurements {
+            let used = &mut pass.model.as_mut().expect("simulated").limits[0];
+            used.busiest_units = Some((used.units as f64 * busiest) as u64);
+        }
+        record
+    };
+    let found = the(&record(3300.0, 0.91), "at-limit");
+    assert_eq!(
+        found.statement,
+        "a: 3,000 IOPS is the limit of the busiest of 4 volumes, documented for gp3: volume IOPS; its \
+         rate is 100 % of it, and all together use 28 % of 12,000 IOPS; 13 in flight would do, 64 \
+         only wait longer."
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.contains("spread over all volumes"))
+    );
+    let even = statement(&record(12_000.0, 0.25), "at-limit");
+    assert!(even.starts_with("a: 12,000 IOPS is the limit, "), "{even}");
+}
+
+/// The story: a device that was slow for half of a run was at its limit in the other half: "12,000 IOPS is
+/// the limit; the rate is 60 % of it".
+#[test]
+fn a_limit_that_held_for_a_part_of_the_time_says_so() {
+    let found = |iops| {
+        let record = simulated(&[gp3(0.45, 0.0)], &[reads("a", iops, 4, 32)]);
+        statement(&record, "at-limit")
+    };
+    let partly = found(3600.0);
+    assert!(
+        partly.starts_with(
+            "a: 6,000 IOPS is the limit for a part of the time, documented for gp3: volume IOPS; the \
+             rate is 60 % of it"
+        ),
+        "{partly}"
+    );
+    // On both sides of [`PARTLY`].
+    assert!(found(5300.0).contains("for a part") && !found(5500.0).contains("for a part"));
+}
+
+/// The story: 256 reads in flight on a medium of 55,000 a second: "5 in flight would do". Five gave 37,000,
+/// because they do not meet all of its channels.
+#[test]
+fn a_medium_is_not_said_to_be_full_with_what_it_serves() {
+    let kind = blocklab_device::LimitKind::PhysicalMaximum {
+        covers: blocklab_device::Covers::Reads,
+    };
+    let maximum = limit("disk", Some(1), kind, 55_000.0, LimitUnit::Iops);
+    let record = simulated(&[vec![(maximum, 0.9)]], &[reads("a", 55_000.0, 4, 256)]);
+    assert_eq!(
+        statement(&record, "at-limit"),
+        "a: 55,000 IOPS is the limit, documented for disk: physical maximum (reads); the rate is \
+         100 % of it."
+    );
+}
+
+/// The story: a job that began ten seconds after the other had its 4,949 IOPS in the twenty seconds after,
+/// and the sum was "109 % of it, by the second that it had saved up".
+#[test]
+fn more_than_a_second_can_save_up_is_not_called_that() {
+    let found = |iops| {
+        let sketch = Sketch {
+            seconds: 30,
+            ..reads("a", iops, 4, 32)
+        };
+        statement(&simulated(&[gp3(0.8, 0.0)], &[sketch]), "at-limit")
+    };
+    assert!(found(6300.0).contains("105 % of it, by the second that it had saved up"));
+    assert!(
+        found(6540.0).contains("109 % of it; 7 in flight"),
+        "{}",
+        found(6540.0)
+    );
+}
+
+/// The story: 16 in flight whose completions were handled 16 at a time waited for the slowest of them. The
+/// device had half of them on average, and no finding said that latency was the limit.
+#[test]
+fn a_slot_is_full_until_its_completion_is_handled() {
+    let mut record = simulated(&[gp3(0.0, 0.0)], &[reads("a", 3000.0, 4, 16)]);
+    for pass in &mut record.measurements {
+        let model = pass.model.as_mut().expect("simulated");
+        model.targets[0].in_device_ns /= 2;
+    }
+    let found = statement(&record, "latency-bound");
+    assert!(
+        found.starts_with("a: latency is the limit: 16 in flight, 5.33 ms each"),
+        "{found}"
+    );
+}
+
+/// The story: a trace of 60,000 operations overran its volume: "2 in flight would do, 60,000 only wait
+/// longer". An open load chooses no depth.
+#[test]
+fn an_open_load_is_not_told_how_many_in_flight_would_do() {
+    use blocklab_record::PaceKind;
+    for (pace, told) in [(PaceKind::Closed, true), (PaceKind::Recorded, false)] {
+        let mut record = simulated(&[gp3(0.875, 0.0)], &[reads("a", 6000.0, 4, 32)]);
+        for pass in &mut record.measurements {
+            pass.jobs[0].pace = pace;
+        }
+        let found = statement(&record, "at-limit");
+        assert_eq!(found.contains("would do"), told, "{found}");
+    }
 }
 
 /// The story: 16 in flight on an io2 of 64,000 gave 32,000, and the run was called good
@@ -209,6 +446,26 @@ fn credits_that_run_out_are_named_with_their_moment() {
     silent(&emptied(&[1]), "credits-used-up");
     the(&emptied(&[58]), "credits-used-up");
     silent(&emptied(&[59]), "credits-used-up");
+}
+
+/// The story: "85.9 IOPS before, and then 12.88 MiB/s": nobody sees from two units how deep the fall
+/// is.
+#[test]
+fn the_rate_before_credits_ended_is_in_the_unit_of_their_limit() {
+    let credits = credits("sc1", Some(1), [12.0, 80.0, 1e10], LimitUnit::MibPerS);
+    let shares = credits.into_iter().zip([0.6, 0.3, 0.0]).collect();
+    let sketch = Sketch {
+        seconds: 60,
+        ..reads("a", 40.0, 1024, 8)
+    };
+    let mut record = simulated(&[shares], &[sketch]);
+    let model = record.measurements[0].model.as_mut().expect("simulated");
+    model.limits[0].emptied_at_ns = vec![20_000_000_000];
+    assert_eq!(
+        statement(&record, "credits-used-up"),
+        "a: credits were used up after 20.0 s of pass 1: 40.0 MiB/s before, and then 12 MiB/s, \
+         documented for sc1: credits (baseline)."
+    );
 }
 
 #[test]

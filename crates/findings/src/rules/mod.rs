@@ -8,6 +8,7 @@ mod depth;
 pub(crate) mod episode;
 mod failures;
 mod fleet;
+pub(crate) mod group;
 mod length;
 pub(crate) mod limits;
 mod observed;
@@ -33,7 +34,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 63] = [
+const RULES: [Rule; 64] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -89,6 +90,7 @@ const RULES: [Rule; 63] = [
     length::too_short,
     length::few_samples,
     limits::at_limit,
+    group::group_limit,
     volume::volume_statistics,
     observed::bound_by,
     observed::never_bound,

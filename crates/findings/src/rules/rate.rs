@@ -2,6 +2,7 @@
 
 use blocklab_units::stated;
 
+use super::group;
 use crate::Finding;
 use crate::held::{Bound, UsedLimit, bound};
 use crate::hit::{Hit, joined, warning};
@@ -26,6 +27,9 @@ pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
         let Some(worst) = worst(case) else { continue };
         match bound(cases, case) {
             Bound::Limits(held) => by_limit.push((case.name, worst.hit(because(&held)))),
+            _ if group::reached(cases, case).is_some() => {
+                by_limit.push((case.name, worst.hit(String::new())));
+            }
             _ => by_depth.push((case.name, worst.hit(String::new()))),
         }
     }

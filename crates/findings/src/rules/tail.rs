@@ -4,6 +4,7 @@ use blocklab_record::{IntervalDirection, Measurement, Origin};
 use blocklab_stats::{Summary, mean, median};
 use blocklab_workload::Direction;
 
+use super::group;
 use super::length::percentile;
 use super::slices::{ios, levels, moving, whole};
 use super::{episode, processor};
@@ -76,6 +77,7 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         && !case.is_null()
         && !processor::is_limited(cases, case)
         && !waits(cases, case)
+        && group::reached(cases, case).is_none()
         // A requested rate is even in itself.
         && !(case.is_saturating() && case.passes.iter().any(|pass| is_paced(pass, case)))
 }

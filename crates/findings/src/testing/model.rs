@@ -157,6 +157,7 @@ fn model_use(targets: &[Vec<(Limit, f64)>], pass: &Measurement) -> ModelUse {
                 },
                 limit: limit.name.clone(),
                 units: if is_own { units / many } else { units },
+                busiest_units: None,
                 waited_ns: if is_own { waited_ns } else { waited_ns * many },
                 emptied_at_ns: Vec::new(),
             });

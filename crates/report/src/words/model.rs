@@ -56,7 +56,10 @@ pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for limit in &target.limits {
         match &limit.name.kind {
-            LimitKind::Rate { .. } | LimitKind::Peak { .. } | LimitKind::PhysicalMaximum { .. } => {
+            LimitKind::Rate { .. }
+            | LimitKind::Peak { .. }
+            | LimitKind::PhysicalMaximum { .. }
+            | LimitKind::QueueDepth => {
                 lines.push((limit.name.to_string(), value(limit)));
             }
             LimitKind::Baseline { limiter } => {
