@@ -73,9 +73,12 @@ fn print(args: &AdviseArgs, answer: &Advice) -> Result<()> {
         return terminal::print_styled(blocklab_page::advice(answer));
     }
     let form = form::advice(answer);
-    answer::print(args.form, ("advice_format", 1), &form, || {
-        views::advice(answer)
-    })
+    answer::print(
+        args.form,
+        answer::JsonFormat("advice_format", 1),
+        &form,
+        || views::advice(answer),
+    )
 }
 
 fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {

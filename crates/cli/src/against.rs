@@ -17,7 +17,7 @@ use blocklab_results::output::Over;
 use blocklab_store::Store;
 
 use crate::gate::conclude;
-use crate::{answer as form, chosen};
+use crate::{answer, chosen};
 use blocklab_args::{CompareArgs, Output};
 
 /// Compares the named run with the earlier level of each of its loads.
@@ -37,9 +37,10 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
         gate: gate.as_ref(),
     };
     match args.form.output() {
-        Output::Json => {
-            terminal::print_styled(form::json(("history_comparison_format", 1), &fields)?)?
-        }
+        Output::Json => terminal::print_styled(answer::json(
+            answer::JsonFormat("history_comparison_format", 1),
+            &fields,
+        )?)?,
         Output::Document(form) => {
             let text = views::against_history(&against).print(form);
             let answers = match form {

@@ -87,7 +87,7 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
         "calibration": fitted,
         "residuals": residuals,
     });
-    answer::json(("calibration_format", 1), &whole)
+    answer::json(answer::JsonFormat("calibration_format", 1), &whole)
 }
 
 /// The comment at the beginning of the device file.

@@ -14,9 +14,12 @@ pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
     let fields = answer::one_field("devices", &devices);
-    answer::print(args.form, ("devices_format", 1), &fields, || {
-        document(&devices)
-    })
+    answer::print(
+        args.form,
+        answer::JsonFormat("devices_format", 1),
+        &fields,
+        || document(&devices),
+    )
 }
 
 /// A table of all devices; below it, for each that is not written to, the reasons.

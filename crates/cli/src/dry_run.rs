@@ -57,9 +57,12 @@ pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<
     let each = systems.iter().map(|system| system.fields(request.until));
     let each: Vec<_> = each.collect();
     let fields = answer::one_field("systems", &each);
-    answer::print(form, ("dry_run_format", 1), &fields, || {
-        document(request, &systems, setting.store)
-    })
+    answer::print(
+        form,
+        answer::JsonFormat("dry_run_format", 1),
+        &fields,
+        || document(request, &systems, setting.store),
+    )
 }
 
 /// What renting the modelled volumes for the time of the run costs.

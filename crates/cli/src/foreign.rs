@@ -91,7 +91,10 @@ fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
 fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
-        return answer::json(("import_format", 1), &answer::one_field("runs", &ids));
+        return answer::json(
+            answer::JsonFormat("import_format", 1),
+            &answer::one_field("runs", &ids),
+        );
     }
     let form = Form::Text(terminal::style());
     let shown = records.into_iter().map(|record| {

@@ -74,5 +74,5 @@ fn json(runs: usize, history: &History) -> Result<String> {
         #[serde(flatten)]
         history: history,
     };
-    answer::json(("history_format", 1), &fields)
+    answer::json(answer::JsonFormat("history_format", 1), &fields)
 }

@@ -19,9 +19,12 @@ pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let offered = least_of_each(catalog, need, &place);
     let rows: Vec<_> = offered.iter().map(fields_of).collect();
     let fields = answer::one_field("offers", &rows);
-    answer::print(args.form, ("offers_format", 1), &fields, || {
-        document(need, &place, &offered)
-    })
+    answer::print(
+        args.form,
+        answer::JsonFormat("offers_format", 1),
+        &fields,
+        || document(need, &place, &offered),
+    )
 }
 
 /// Finds a place by its name.

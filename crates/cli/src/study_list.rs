@@ -30,16 +30,22 @@ pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
     if args.study.is_none() && args.again.is_none() {
         let studies: Vec<_> = studies::builtin_names().map(study_line).collect();
         let fields = answer::one_field("studies", &studies);
-        return answer::print(args.form, ("study_list_format", 1), &fields, || {
-            studies_document(&studies)
-        });
+        return answer::print(
+            args.form,
+            answer::JsonFormat("study_list_format", 1),
+            &fields,
+            || studies_document(&studies),
+        );
     }
     let plan = request(args, &[], store)?.study.plan;
     let cases: Vec<_> = plan.cases.iter().map(fields_of).collect();
     let fields = answer::one_field("cases", &cases);
-    answer::print(args.form, ("case_list_format", 1), &fields, || {
-        cases_document(&plan)
-    })
+    answer::print(
+        args.form,
+        answer::JsonFormat("case_list_format", 1),
+        &fields,
+        || cases_document(&plan),
+    )
 }
 
 fn built_in(name: &str) -> native::Parsed {

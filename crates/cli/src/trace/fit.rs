@@ -153,9 +153,12 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
     };
     let (mut fit, begins) = judge_all(args, &load, candidates, &catalog)?;
     fit.began_at = begins.and_then(super::opened::rfc_3339);
-    answer::print(args.form, ("trace_fit_format", 1), &fit, || {
-        shown::document(&fit, begins)
-    })
+    answer::print(
+        args.form,
+        answer::JsonFormat("trace_fit_format", 1),
+        &fit,
+        || shown::document(&fit, begins),
+    )
 }
 
 /// Looks an address up in the catalog: the model of the volume, and its price if one is known.

@@ -96,7 +96,10 @@ fn report(args: &TraceImportArgs, opened: &Opened, written: &Written) -> Result<
             devices: devices,
             remarks: &remarks,
         };
-        return terminal::print(answer::json(("trace_import_format", 1), &fields)?);
+        return terminal::print(answer::json(
+            answer::JsonFormat("trace_import_format", 1),
+            &fields,
+        )?);
     }
     let mut text = format!(
         "{output}: {} of {} over {} in {} ({} bytes an operation)\n",

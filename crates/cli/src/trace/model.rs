@@ -86,7 +86,10 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
         // Properties of the trace that a study cannot express.
         left_out: &model.left_out,
     };
-    terminal::print(answer::json(("trace_model_format", 1), &fields)?)
+    terminal::print(answer::json(
+        answer::JsonFormat("trace_model_format", 1),
+        &fields,
+    )?)
 }
 
 /// Runs a study in virtual time on a volume without limits, and characterizes its operations.

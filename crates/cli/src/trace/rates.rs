@@ -59,7 +59,10 @@ pub fn show(files: &[PathBuf], table: &RateTable, form: FormArgs) -> Result<()> 
         #[serde(flatten)]
         table: table,
     };
-    answer::print(form, ("trace_rates_format", 1), &fields, || {
-        views::rates(&name, table)
-    })
+    answer::print(
+        form,
+        answer::JsonFormat("trace_rates_format", 1),
+        &fields,
+        || views::rates(&name, table),
+    )
 }

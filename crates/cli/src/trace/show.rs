@@ -55,7 +55,12 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         // `null` without `--on`.
         arrivals: beside.as_ref(),
     };
-    answer::print(args.form, ("trace_format", 1), &fields, document)
+    answer::print(
+        args.form,
+        answer::JsonFormat("trace_format", 1),
+        &fields,
+        document,
+    )
 }
 
 /// `begins`: when the recording began, in nanoseconds since 1970, if that is known.

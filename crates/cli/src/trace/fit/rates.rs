@@ -78,9 +78,12 @@ pub(super) fn fit(
         assumed_dispersion: DISPERSION,
         remarks: table.remarks.clone(),
     };
-    answer::print(args.form, ("trace_rates_fit_format", 1), &fit, || {
-        document(&fit, table)
-    })
+    answer::print(
+        args.form,
+        answer::JsonFormat("trace_rates_fit_format", 1),
+        &fit,
+        || document(&fit, table),
+    )
 }
 
 /// The answer about a volume, on which the table is played twice: with operations at even distances,
