@@ -26,20 +26,9 @@ pub(super) struct Hosts {
 /// Refuses the options of `run` that make no sense for a fleet.
 pub(super) fn refuse_single_host_options(args: &FleetRunArgs) -> Result<()> {
     let run = &args.run;
-    let given = [
-        !run.system.is_empty(),
-        !run.with_run.is_empty(),
-        run.fresh,
-        run.repeat_until.is_some(),
-        run.start_at.is_some(),
-        run.list,
-        run.example.is_some(),
-        run.json_lines,
-    ];
-    let refused = REFUSED.iter().zip(given).find(|(_, given)| *given);
-    if let Some(((id, why), _)) = refused {
-        let option = id.replace("with_run", "with").replace('_', "-");
-        bail!("a fleet does not take --{option}: {why}");
+    if let Some(refused) = REFUSED.iter().find(|refused| (refused.is_given)(run)) {
+        let option = refused.id.replace("with_run", "with").replace('_', "-");
+        bail!("a fleet does not take --{option}: {}", refused.why);
     }
     if run.dry_run {
         bail!(
