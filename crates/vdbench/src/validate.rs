@@ -196,7 +196,7 @@ fn recovery(
         job.region.size = Some(Bytes(whole));
         attach(&mut job, validated, None, file, inputs);
         let size = job.sizes.largest().0;
-        uses.push(own_use(RECOVERY, size, 100.0, vec![index]));
+        uses.push(own_use(RECOVERY, size, Mix::READ, vec![index]));
         jobs.push((index, job));
     }
     let run = Run {
