@@ -283,7 +283,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                     (None, Always) => given.next().cloned(),
                     (value, _) => value,
                 };
-                let value = taken(name, value, *takes);
+                let value = argument_of(name, value, *takes);
                 let done = value.and_then(|value| set(&mut command.general, name, value));
                 done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
                 add_clients(&mut command);
@@ -392,7 +392,7 @@ fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
 }
 
 /// What an option was given, where it takes that.
-fn taken(name: &str, value: Option<String>, takes: Takes) -> Result<String, String> {
+fn argument_of(name: &str, value: Option<String>, takes: Takes) -> Result<String, String> {
     match (takes, value.unwrap_or_default()) {
         (Always, value) if value.is_empty() => {
             Err(format!("option '--{name}' requires an argument"))

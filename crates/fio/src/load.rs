@@ -33,7 +33,7 @@ pub(super) fn load(
     let outline = outline(spec, rw, working_set, name)?;
     let block = pattern::largest_block(&outline.sizes, rw);
     let pass = Pass::new(spec, rw, working_set, &outline);
-    let (again, drop_cache_every) = (pass.again(), pass.drop_cache_every());
+    let (again, drop_cache_every) = (pass.restarts_after(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
     let depth = options.iodepth.clamp(1, 32768);
     let (target_order, target_turn) = order(spec)?;

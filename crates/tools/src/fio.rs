@@ -496,7 +496,7 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
         return Ok(None);
     }
     let kept = (!file.no_save).then_some(store);
-    let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
+    let mut watcher = Watcher::for_other_report(&prepared, kept, !file.quiet);
     watcher.replan = Some(&prepare);
     let record = run_plan(&prepared, &guard, &interrupted, store, None, &mut watcher);
     watcher.finished();

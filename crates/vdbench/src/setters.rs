@@ -397,7 +397,8 @@ fn seek_word(word: &str) -> Option<Seek> {
     }
 }
 
-/// Words of distribution= that may be shortened; `None`: the rate takes turns.
+/// Words of distribution= that may be shortened. `None`: the rate changes over time, as iorate= lists
+/// it.
 const DISTRIBUTIONS: [(&str, Option<Arrivals>); 5] = [
     ("exponential", Some(Arrivals::Exponential)),
     ("uniform", Some(Arrivals::Uniform)),

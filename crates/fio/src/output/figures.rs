@@ -96,7 +96,7 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
     let all = result.errors.iter().map(|error| error.count).sum();
     figures.errors = Errors {
         count: all,
-        first: result.errors.first().map_or(0, number),
+        first: result.errors.first().map_or(0, errno_of),
     };
     figures.error = failure(result);
     for (direction, flow) in Direction::ALL.iter().zip(&mut figures.flows) {
@@ -200,13 +200,13 @@ fn failure(result: &JobResult) -> i32 {
         let mut errors = result.errors.iter();
         return errors
             .find(|error| error.kind == ErrorKind::Verify)
-            .map_or(0, number);
+            .map_or(0, errno_of);
     }
-    result.errors.first().map_or(errno::EIO, number)
+    result.errors.first().map_or(errno::EIO, errno_of)
 }
 
 /// The number of the C library for an error.
-fn number(error: &ErrorCount) -> i32 {
+fn errno_of(error: &ErrorCount) -> i32 {
     match error.kind {
         ErrorKind::Errno(number) => number,
         ErrorKind::Verify => errno::EILSEQ,

@@ -245,6 +245,8 @@ impl Maker<'_> {
                 file.length
             );
         }
+        // As with fio, what a file that is too short holds is overwritten. The guard still refuses
+        // a file in use.
         self.guard.give_up_content(handle);
         self.guard.may_write(handle)?;
         let failed = || format!("cannot make {} longer", file.path);

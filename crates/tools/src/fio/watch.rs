@@ -83,15 +83,22 @@ impl<'a> Watcher<'a> {
             out: Some(out),
             eta_every: Nanos(general.eta_interval),
             status: general.status_interval.map(Nanos),
-            ..Self::shown(prepared, store, false)
+            ..Self::for_other_report(prepared, store, false)
         }
     }
 
-    /// The observer of a job file whose results another report shows; with blocklab's own progress, if
-    /// `shown`.
-    pub fn shown(prepared: &'a Prepared, store: Option<&Store>, shown: bool) -> Self {
+    /// The observer of a job file whose results another report shows.
+    pub fn for_other_report(
+        prepared: &'a Prepared,
+        store: Option<&Store>,
+        shows_progress: bool,
+    ) -> Self {
         Self {
-            view: LiveView::new(View::progress(shown), &[(None, &prepared.plan)], store),
+            view: LiveView::new(
+                View::progress(shows_progress),
+                &[(None, &prepared.plan)],
+                store,
+            ),
             prepared,
             current: 0,
             eta: None,
