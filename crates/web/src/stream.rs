@@ -138,7 +138,7 @@ async fn send(sender: &Sender<Event>, text: String) -> Option<()> {
 }
 
 /// Reads the id of an event, `measurement-frame`, as [`frame`] writes it.
-pub fn seen(last: &str) -> Option<Seen> {
+pub fn seen_from_id(last: &str) -> Option<Seen> {
     let (step, frame) = last.split_once('-')?;
     Some(Seen {
         step: step.parse().ok()?,

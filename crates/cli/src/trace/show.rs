@@ -6,7 +6,7 @@ use blocklab_device::DeviceSpec;
 use blocklab_page as page;
 use blocklab_report::document::{Document, Form};
 use blocklab_report::fields;
-use blocklab_report::views::{self, Beside, Passing};
+use blocklab_report::views::{self, LoadAndVolumes, Passing};
 use blocklab_sizing::{Arrivals, Quantity, Window, passes};
 use blocklab_trace::Source;
 use blocklab_trace::character::{Character, Characterizer};
@@ -68,7 +68,7 @@ fn document(
     name: &str,
     character: &Character,
     begins: Option<u64>,
-    beside: Option<&Beside>,
+    beside: Option<&LoadAndVolumes>,
 ) -> Document {
     let mut document = views::trace(name, character, begins);
     document.parts.extend(beside.map(views::arrivals));
@@ -106,7 +106,7 @@ fn read(
 }
 
 /// For each window, what each volume lets pass within it.
-fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
+fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> LoadAndVolumes {
     let volumes = volumes.iter().map(|(address, spec)| {
         let [operations, bytes] = [Quantity::Operations, Quantity::Bytes].map(|quantity| {
             let passed = windows
@@ -120,7 +120,7 @@ fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
             bytes,
         }
     });
-    Beside {
+    LoadAndVolumes {
         volumes: volumes.collect(),
         windows,
     }

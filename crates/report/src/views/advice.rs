@@ -67,7 +67,7 @@ pub fn advice(advice: &Advice) -> Document {
     parts.extend(advice.migration.as_ref().map(migration));
     parts.push(neighbours(advice));
     parts.push(refused(advice));
-    parts.push(more(advice));
+    parts.push(cost_of_more(advice));
     parts.push(front(advice));
     let lacking = advice
         .lacking
@@ -296,7 +296,7 @@ fn reason(reason: &Reason) -> (String, &'static str) {
 }
 
 /// What a tenth more of each part of the need would cost.
-fn more(advice: &Advice) -> Part {
+fn cost_of_more(advice: &Advice) -> Part {
     let currency = currency(advice);
     let rows = advice.more.iter().map(|more: &More| {
         let costs = match more.added_per_month {

@@ -49,7 +49,7 @@ pub fn study(
     parts.extend(outcome.tables.iter().map(table));
     parts.extend(outcome.plots.iter().map(plot));
     parts.push(conclusions(outcome));
-    parts.extend(found(runs));
+    parts.extend(findings_of_all(runs));
     Document {
         name: name.to_owned(),
         parts,
@@ -164,7 +164,7 @@ fn conclusion(judged: &Judged) -> [Part; 2] {
 }
 
 /// The findings of all runs.
-fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
+fn findings_of_all(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
     if runs.len() <= FEW {
         let sections = runs.iter().map(|(record, assessment)| {
             let findings = findings::brief(record, assessment);

@@ -491,7 +491,7 @@ pub const fn directions(interval: &Interval) -> [IntervalDirection; 3] {
 
 /// The figures of each direction in which something moved, separated by `gap`: `read 6,012 IOPS
 /// 24.6 MB/s p50 1.31 ms p99 2.07 ms`.
-pub fn moved(interval: &Interval, gap: &str) -> Vec<String> {
+pub fn moved_figures(interval: &Interval, gap: &str) -> Vec<String> {
     let named = DIRECTIONS.into_iter().zip(directions(interval));
     let moved = named.filter(|(_, direction)| direction.ios > 0);
     let figures = moved.map(|(name, direction)| {
