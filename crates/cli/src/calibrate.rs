@@ -137,7 +137,10 @@ fn simulate_all(measured: &[&Record], device: &str, store: &Store) -> Result<Opt
 fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Option<Record>> {
     let request = Request {
         id: Some(format!("{}-model", record.id)),
-        ..Request::once(Study::of_plan(again(record)?), vec![target.to_string()])
+        ..Request::once(
+            Study::of_plan(plan_to_simulate(record)?),
+            vec![target.to_string()],
+        )
     };
     // A simulation takes seconds, so no progress is shown.
     let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
@@ -153,7 +156,7 @@ const OPERATIONS: f64 = 100_000.0;
 
 /// The plan of a run for the simulation: one pass without pauses, only the loads that can be compared,
 /// each as short as possible.
-fn again(record: &Record) -> Result<Plan> {
+fn plan_to_simulate(record: &Record) -> Result<Plan> {
     let mut plan = plan_of(record)?;
     (plan.passes, plan.discard, plan.pause) = (1, 0, Nanos::ZERO);
     plan.cases.retain_mut(|case| {

@@ -75,7 +75,7 @@ fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
 
 /// The conditions of the gate. `slower` without a percentage allows the smallest difference that matters.
 fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
-    let mut asked = gate_args::asked(&args.gate, Asking::Compare)?;
+    let mut asked = gate_args::conditions(&args.gate, Asking::Compare)?;
     let usual = args.at_least.unwrap_or(Condition::LOSS_PERCENT);
     for one in &mut asked {
         if let Condition::Slower { percent } = &mut one.condition {

@@ -34,7 +34,9 @@ pub fn fleet(args: &FleetArgs, store: &Store, given: Option<PathBuf>) -> Result<
 /// Checks the arguments and the hosts, and launches the load. Returns the exit code.
 fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8> {
     hosts::refuse_single_host_options(args)?;
-    let wanted = args.run.wanted(gate::asked(&args.run.gate, Asking::Run)?);
+    let wanted = args
+        .run
+        .wanted(gate::conditions(&args.run.gate, Asking::Run)?);
     // A store or a file that cannot be written is an error before any host is started.
     wanted.try_out(store)?;
     let load = load(args, &wanted, store)?;

@@ -329,7 +329,7 @@ pub fn example(study: &str) -> Result<&'static str> {
     match study {
         "" => Ok(native::EXAMPLE),
         name => studies::builtin(name)
-            .with_context(|| format!("no built-in study is called {name}; {}", meant(name))),
+            .with_context(|| format!("no built-in study is called {name}; {}", study_hint(name))),
     }
 }
 
@@ -356,7 +356,7 @@ fn source(study: &str) -> Result<(String, String, bool)> {
         ),
         io::ErrorKind::NotFound => anyhow!(
             "{study} is neither a file nor a built-in study; {}",
-            meant(study)
+            study_hint(study)
         ),
         _ => anyhow!("cannot read the study {study}: {error}"),
     })?;
@@ -385,7 +385,7 @@ fn is_volume(text: &str) -> bool {
 }
 
 /// The built-in study that was meant, or all there are.
-fn meant(name: &str) -> String {
+fn study_hint(name: &str) -> String {
     did_you_mean(name, studies::builtin_names(), || {
         let known: Vec<_> = studies::builtin_names().collect();
         format!("the built-in ones are: {}", known.join(", "))

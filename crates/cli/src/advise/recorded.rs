@@ -53,8 +53,8 @@ impl Recorded<'_> {
         }
         // Volumes are sold in whole GiB.
         let mut need = Need::new(Bytes(end.next_multiple_of(Bytes::GIB.0)));
-        need.iops = self.least(&ops.closed()).ceil();
-        need.bytes_per_s = self.least(&bytes.closed()).ceil();
+        need.iops = self.lowest_rate(&ops.closed()).ceil();
+        need.bytes_per_s = self.lowest_rate(&bytes.closed()).ceil();
         need.block = Bytes((moved / count / SECTOR).max(1) * SECTOR);
         need.read_percent = Some((100 * reads / count) as u8);
         Ok(Taken {
@@ -77,7 +77,7 @@ impl Recorded<'_> {
     }
 
     /// The lowest rate in units a second.
-    fn least(&self, envelope: &Envelope) -> f64 {
+    fn lowest_rate(&self, envelope: &Envelope) -> f64 {
         let (mut low, mut high) = (0.5, envelope.work() as f64 + 1.0);
         // At `high`, even all work at once waits less than a second. If less than that is tolerated,
         // the bound goes up.
@@ -104,7 +104,10 @@ impl Recorded<'_> {
         catalog: &Catalog,
     ) -> Result<Vec<Simulated>> {
         let starts = finalist.starts(need);
-        let addresses: Vec<String> = starts.iter().map(|start| finalist.begun(*start)).collect();
+        let addresses: Vec<String> = starts
+            .iter()
+            .map(|start| finalist.address_at(*start))
+            .collect();
         let resolved = addresses
             .iter()
             .map(|address| resolve_text(address, catalog).map_err(unusable));

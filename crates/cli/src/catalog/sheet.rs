@@ -82,7 +82,7 @@ fn reach_row(name: String, reach: &Reach) -> [String; 6] {
     let Some((first, later)) = reach.phases.split_first() else {
         return [&*name, &*block, "", "", "", ""].map(String::from);
     };
-    let then: Vec<String> = later.iter().map(then).collect();
+    let then: Vec<String> = later.iter().map(stretch_text).collect();
     [
         name,
         block,
@@ -170,7 +170,7 @@ fn by_use(endurance: Option<&Endurance>) -> Part {
 }
 
 /// `after 33 min 20 s: 300 IOPS, 1.2 MiB/s (gp2: burst credits)`.
-fn then(stretch: &Stretch) -> String {
+fn stretch_text(stretch: &Stretch) -> String {
     format!(
         "after {}: {} IOPS, {} MiB/s ({})",
         Nanos::from_secs_f64(stretch.begins_s),

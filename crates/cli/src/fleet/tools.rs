@@ -55,7 +55,7 @@ impl ManyHosts for ToolFleet<'_> {
             keep_hosts(&outcome, self.store);
             is_kept = self.keep_merged(&outcome, load)?;
         }
-        Ok(end(
+        Ok(hosts_end(
             &hosts.names,
             outcome,
             interrupted.load(Ordering::Relaxed),
@@ -133,8 +133,9 @@ fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, 
     }
 }
 
-/// How each host has ended, in the order of the shares.
-fn end(names: &[String], outcome: Outcome, is_interrupted: bool, is_kept: bool) -> HostsEnd {
+/// How each host has ended, in the order of the shares. `is_kept`: whether every run that was to be
+/// stored is.
+fn hosts_end(names: &[String], outcome: Outcome, is_interrupted: bool, is_kept: bool) -> HostsEnd {
     let mut ends: BTreeMap<String, Result<Box<Record>, String>> = BTreeMap::new();
     for run in outcome.runs {
         let name = run.name.unwrap_or_default();
