@@ -16,8 +16,9 @@ use blocklab_results::history::{DERIVATION, history_runs};
 use blocklab_results::output::Over;
 use blocklab_store::Store;
 
+use crate::answer::{self, JsonFormat};
+use crate::chosen;
 use crate::gate::conclude;
-use crate::{answer, chosen};
 use blocklab_args::{CompareArgs, Output};
 
 /// Compares the named run with the earlier level of each of its loads.
@@ -38,7 +39,7 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
     };
     match args.form.output() {
         Output::Json => terminal::print_styled(answer::json(
-            answer::JsonFormat("history_comparison_format", 1),
+            JsonFormat("history_comparison_format", 1),
             &fields,
         )?)?,
         Output::Document(form) => {

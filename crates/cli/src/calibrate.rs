@@ -19,7 +19,7 @@ use blocklab_workload::{Address, Case, Plan, Target};
 use serde_json::json;
 
 use crate::again::plan_of;
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::chosen;
 use blocklab_args::{CalibrateArgs, Output};
 use blocklab_console::{listen, place, status, terminal};
@@ -87,7 +87,7 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
         "calibration": fitted,
         "residuals": residuals,
     });
-    answer::json(answer::JsonFormat("calibration_format", 1), &whole)
+    answer::json(JsonFormat("calibration_format", 1), &whole)
 }
 
 /// The comment at the beginning of the device file.

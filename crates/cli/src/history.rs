@@ -13,7 +13,7 @@ use blocklab_units::{agreeing, plural};
 use blocklab_web::Built;
 use jiff::Timestamp;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::list::{is_wanted, warn_of_damaged};
 use blocklab_args::{HistoryArgs, Output};
 
@@ -78,5 +78,5 @@ fn json(runs: usize, history: &History) -> Result<String> {
         #[serde(flatten)]
         history: history,
     };
-    answer::json(answer::JsonFormat("history_format", 1), &fields)
+    answer::json(JsonFormat("history_format", 1), &fields)
 }

@@ -16,7 +16,7 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::{Ended, FilterArgs, ListArgs, Output};
 
 /// A run and what it is known by.
@@ -57,25 +57,20 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         Output::Document(Form::Text(style)) => style.width.map(usize::from),
         _ => None,
     };
-    answer::print(
-        args.form,
-        answer::JsonFormat("list_format", 1),
-        &fields,
-        || {
-            if lines.is_empty() && (all > 0 || listing.damaged.is_empty()) {
-                let root = store.root().display();
-                let text = match all {
-                    0 => format!("No runs in {root} yet: `blocklab run` makes one."),
-                    all => format!("None of the {} in {root} fits.", plural(all, "run")),
-                };
-                return Document {
-                    name: NAME_OF_VIEW.to_owned(),
-                    parts: vec![Part::Prose(text)],
-                };
-            }
-            document(&lines, width)
-        },
-    )
+    answer::print(args.form, JsonFormat("list_format", 1), &fields, || {
+        if lines.is_empty() && (all > 0 || listing.damaged.is_empty()) {
+            let root = store.root().display();
+            let text = match all {
+                0 => format!("No runs in {root} yet: `blocklab run` makes one."),
+                all => format!("None of the {} in {root} fits.", plural(all, "run")),
+            };
+            return Document {
+                name: NAME_OF_VIEW.to_owned(),
+                parts: vec![Part::Prose(text)],
+            };
+        }
+        document(&lines, width)
+    })
 }
 
 /// The most folders that a warning names.

@@ -10,7 +10,7 @@ use blocklab_report::words::facts::cents;
 use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::PriceArgs;
 
 /// Prints the least configuration of every type that meets the need.
@@ -19,12 +19,9 @@ pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let offered = least_of_each(catalog, need, &place);
     let rows: Vec<_> = offered.iter().map(fields_of).collect();
     let fields = answer::one_field("offers", &rows);
-    answer::print(
-        args.form,
-        answer::JsonFormat("offers_format", 1),
-        &fields,
-        || document(need, &place, &offered),
-    )
+    answer::print(args.form, JsonFormat("offers_format", 1), &fields, || {
+        document(need, &place, &offered)
+    })
 }
 
 /// Finds a place by its name.

@@ -10,7 +10,7 @@ use blocklab_units::{Nanos, plural};
 use blocklab_workload::{Case, Plan};
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::request::request;
 use blocklab_args::RunArgs;
 
@@ -32,7 +32,7 @@ pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
         let fields = answer::one_field("studies", &studies);
         return answer::print(
             args.form,
-            answer::JsonFormat("study_list_format", 1),
+            JsonFormat("study_list_format", 1),
             &fields,
             || studies_document(&studies),
         );
@@ -42,7 +42,7 @@ pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
     let fields = answer::one_field("cases", &cases);
     answer::print(
         args.form,
-        answer::JsonFormat("case_list_format", 1),
+        JsonFormat("case_list_format", 1),
         &fields,
         || cases_document(&plan),
     )

@@ -21,7 +21,7 @@ use blocklab_sizing::{Bound, Bounds, Gates, Outcome, Replay};
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::catalog::unusable;
 use blocklab_args::TraceFitArgs;
 pub use load::Load;
@@ -153,12 +153,9 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
     };
     let (mut fit, begins) = judge_all(args, &load, candidates, &catalog)?;
     fit.began_at = begins.and_then(super::opened::rfc_3339);
-    answer::print(
-        args.form,
-        answer::JsonFormat("trace_fit_format", 1),
-        &fit,
-        || shown::document(&fit, begins),
-    )
+    answer::print(args.form, JsonFormat("trace_fit_format", 1), &fit, || {
+        shown::document(&fit, begins)
+    })
 }
 
 /// Looks an address up in the catalog: the model of the volume, and its price if one is known.

@@ -13,7 +13,7 @@ use blocklab_trace::character::{Character, Characterizer};
 
 use super::opened::{Devices, Opened};
 use super::{fit, opened, rates};
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::{Output, TraceShowArgs};
 
 /// Reads the trace once, and prints its character.
@@ -55,12 +55,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         // `null` without `--on`.
         arrivals: beside.as_ref(),
     };
-    answer::print(
-        args.form,
-        answer::JsonFormat("trace_format", 1),
-        &fields,
-        document,
-    )
+    answer::print(args.form, JsonFormat("trace_format", 1), &fields, document)
 }
 
 /// `begins`: when the recording began, in nanoseconds since 1970, if that is known.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::shown::{distinct, money};
 use super::{Candidate, FEW_SIMULATED};
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::trace::opened;
 use blocklab_args::TraceFitArgs;
 
@@ -80,7 +80,7 @@ pub(super) fn fit(
     };
     answer::print(
         args.form,
-        answer::JsonFormat("trace_rates_fit_format", 1),
+        JsonFormat("trace_rates_fit_format", 1),
         &fit,
         || document(&fit, table),
     )
