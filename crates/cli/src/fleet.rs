@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, anyhow, bail};
 use blocklab_console::status::{DONE, INCOMPLETE, INTERRUPTED, MISTAKE};
 use blocklab_console::{chance, listen, terminal};
-use blocklab_fleet::{FleetPlan, HostTask, Launcher, Launching, Load, Outcome};
+use blocklab_fleet::{FleetPlan, Launcher, Launching, Load, Outcome};
 use blocklab_record::{LostHost, Note, NoteLevel, Record, Status, merge};
 use blocklab_results::{Wanted, conclude_run};
 use blocklab_store::Store;
@@ -118,7 +118,8 @@ impl Fleet<'_> {
 
     /// Launches the load on these hosts.
     fn launch(&self, names: &[String]) -> Result<Outcome> {
-        let plan = self.plan(names)?;
+        let tasks = self.hosts.tasks(names, self.store)?;
+        let plan = FleetPlan::new(self.load.clone(), tasks, self.args.prepare_within);
         let launcher = if self.args.slurm {
             Launcher::Srun
         } else {
@@ -132,29 +133,6 @@ impl Fleet<'_> {
             interrupted: self.interrupted,
         };
         launching.run(&plan, &mut |_| ())
-    }
-
-    /// The task of each host, with an id for its run. Ids are drawn here, so that no two hosts draw
-    /// the same one.
-    fn plan(&self, names: &[String]) -> Result<FleetPlan> {
-        let mut id = self.store.new_id(Timestamp::now(), chance()?);
-        let mut tasks = Vec::new();
-        for name in names {
-            tasks.push(HostTask {
-                name: name.clone(),
-                run: id.clone(),
-                targets: self.hosts.targets(name),
-                destroy_data: self.hosts.destroy_data(name),
-                store: self.hosts.store.clone(),
-                foreign: None,
-            });
-            id = Store::id_after(&id, Timestamp::now(), chance()?);
-        }
-        Ok(FleetPlan::new(
-            self.load.clone(),
-            tasks,
-            self.args.prepare_within,
-        ))
     }
 
     /// Prints and stores the result of a launch; gives the exit code and the merged run.

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::{env, process};
 
 use anyhow::{Context, Result, bail};
-use blocklab_console::terminal;
-use blocklab_fleet::{machine, probe, program};
+use blocklab_console::{chance, terminal};
+use blocklab_fleet::{HostTask, machine, probe, program};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::LostHost;
+use blocklab_store::Store;
 use blocklab_units::{agreeing, plural};
+use jiff::Timestamp;
 
 use blocklab_args::{FleetRunArgs, REFUSED};
 
@@ -140,8 +142,27 @@ impl Hosts {
         is_host.then_some((host, target))
     }
 
+    /// The task of each of these hosts, with an id for its run. Ids are drawn here, so that no two
+    /// hosts draw the same one.
+    pub(super) fn tasks(&self, names: &[String], store: &Store) -> Result<Vec<HostTask>> {
+        let mut run = store.new_id(Timestamp::now(), chance()?);
+        let mut tasks = Vec::new();
+        for name in names {
+            tasks.push(HostTask {
+                name: name.clone(),
+                run: run.clone(),
+                targets: self.targets(name),
+                destroy_data: self.destroy_data(name),
+                store: self.store.clone(),
+                foreign: None,
+            });
+            run = Store::id_after(&run, Timestamp::now(), chance()?);
+        }
+        Ok(tasks)
+    }
+
     /// The targets of a host: those with its name, and those without any.
-    pub(super) fn targets(&self, host: &str) -> Vec<String> {
+    fn targets(&self, host: &str) -> Vec<String> {
         let own = self
             .targets
             .iter()
@@ -153,7 +174,7 @@ impl Hosts {
     }
 
     /// What a host may overwrite. A name without a host gives no permission.
-    pub(super) fn destroy_data(&self, host: &str) -> Vec<String> {
+    fn destroy_data(&self, host: &str) -> Vec<String> {
         let own = self.destroy_data.iter().filter_map(|text| {
             let (named, what) = self.host_of(text)?;
             (named == host).then(|| what.to_owned())

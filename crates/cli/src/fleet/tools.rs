@@ -8,9 +8,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use blocklab_console::{chance, listen, terminal};
-use blocklab_fleet::{
-    FleetPlan, ForeignLoad, HostTask, Launcher, Launching, Line, Load, Outcome, program,
-};
+use blocklab_fleet::{FleetPlan, ForeignLoad, Launcher, Launching, Line, Load, Outcome, program};
 use blocklab_record::{Record, Status, merge, merge_parts};
 use blocklab_results::keep;
 use blocklab_store::Store;
@@ -67,22 +65,13 @@ impl ManyHosts for ToolFleet<'_> {
 impl ToolFleet<'_> {
     /// The task of each host: its share of the load, in the language of the tool.
     fn plan(&self, load: &HostsLoad, hosts: &Hosts) -> Result<FleetPlan> {
-        let mut id = self.store.new_id(Timestamp::now(), chance()?);
-        let mut tasks = Vec::new();
-        for (name, share) in hosts.names.iter().zip(&load.shares) {
-            tasks.push(HostTask {
-                name: name.clone(),
-                run: id.clone(),
-                targets: Vec::new(),
-                destroy_data: hosts.destroy_data(name),
-                store: hosts.store.clone(),
-                foreign: Some(ForeignLoad {
-                    tool: load.tool.to_owned(),
-                    text: share.text.clone(),
-                    is_followed: load.is_followed,
-                }),
+        let mut tasks = hosts.tasks(&hosts.names, self.store)?;
+        for (task, share) in tasks.iter_mut().zip(&load.shares) {
+            task.foreign = Some(ForeignLoad {
+                tool: load.tool.to_owned(),
+                text: share.text.clone(),
+                is_followed: load.is_followed,
             });
-            id = Store::id_after(&id, Timestamp::now(), chance()?);
         }
         let common = Load {
             plan: load.plan.clone(),
