@@ -15,7 +15,7 @@ use blocklab_runner::{Missing, Request, Study, Until, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Nanos, did_you_mean};
 use blocklab_workload::publication::Publication;
-use blocklab_workload::{Job, Plan, Target};
+use blocklab_workload::{Job, Plan, Target, is_case_of};
 
 use crate::again;
 use crate::chosen;
@@ -211,12 +211,6 @@ fn keep_cases(plan: &mut Plan, names: &[String]) -> Result<()> {
         cases.retain(|case| names.iter().any(|name| is_case_of(&case.name, name)));
     }
     Ok(())
-}
-
-/// Whether a case has this name, or is one of the matrix of this name: `read-4k` is of `read`.
-fn is_case_of(case: &str, name: &str) -> bool {
-    let rest = case.strip_prefix(name);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// A study from its file, or a built-in one.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use blocklab_compare::study::{Entry, Outcome};
 use blocklab_findings::RowDirection;
+use blocklab_workload::is_case_of;
 
 use super::side::Side;
 
@@ -33,11 +34,7 @@ impl StudyRuns<'_> {
             return Vec::new();
         };
         let rows = self.sides[record].assessment.rows.iter();
-        let own = rows.filter(|row| {
-            // The cases of a sweep have its name, followed by their settings.
-            let rest = row.case.strip_prefix(case.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        });
+        let own = rows.filter(|row| is_case_of(&row.case, case));
         own.flat_map(|row| &row.directions).collect()
     }
 
