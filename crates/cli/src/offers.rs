@@ -6,7 +6,7 @@ use blocklab_advice::{Fitting, Need, Offered, offers as least_of_each};
 use blocklab_catalog::{Catalog, Place};
 use blocklab_report::document::{Column, Document, Part};
 use blocklab_report::fields;
-use blocklab_report::words::facts::cents;
+use blocklab_report::words::facts::money;
 use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
 
@@ -106,7 +106,7 @@ fn row(fitting: &Fitting) -> [String; 4] {
         fitting.address.clone(),
         fitting.per_month.map_or_else(
             || "not known".to_owned(),
-            |month| format!("{} {}", cents(month), fitting.currency),
+            |month| money(month, fitting.currency),
         ),
         iops,
         mb_per_s,

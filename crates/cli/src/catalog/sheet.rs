@@ -6,7 +6,7 @@ use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
 use blocklab_report::document::{Column, Document, Entry, Part, cited};
-use blocklab_report::words::facts::cents;
+use blocklab_report::words::facts::money;
 
 /// The sheet as a document: first what the device delivers, last the evidence for it.
 pub fn document(sheet: &Sheet) -> Document {
@@ -248,10 +248,6 @@ fn cost(cost: &Cost) -> [String; 4] {
         .usd_per_month
         .map_or_else(|| "by use".to_owned(), |sum| money(sum, cost.currency));
     [cost.what.clone(), quantity, each, sum]
-}
-
-fn money(amount: f64, currency: &str) -> String {
-    format!("{} {currency}", cents(amount))
 }
 
 fn ratios(ratios: &[Ratio], currency: &str) -> Part {

@@ -403,6 +403,11 @@ pub fn cents(amount: f64) -> String {
     format!("{sign}{}.{:02}", count((cents / 100) as f64), cents % 100)
 }
 
+/// An amount with its currency: `1,234.50 USD`.
+pub fn money(amount: f64, currency: &str) -> String {
+    format!("{} {currency}", cents(amount))
+}
+
 /// A number without a unit.
 fn plain(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 {
