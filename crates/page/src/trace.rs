@@ -218,6 +218,7 @@ fn arrival_card(beside: &LoadAndVolumes, quantity: Quantity, unit: &'static str)
     let load = windows
         .clone()
         .map(|window| point(window, LoadAndVolumes::load(window, quantity)));
+    // The load has the first colour, and each volume the next one.
     let mut lines = vec![line(
         "the load",
         0,

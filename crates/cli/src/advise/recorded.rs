@@ -78,16 +78,18 @@ impl Recorded<'_> {
 
     /// The lowest rate in units a second.
     fn lowest_rate(&self, envelope: &Envelope) -> f64 {
+        // Units that a bucket holds: the need is what a volume without burst credits must have.
+        const NO_BUCKET: f64 = 0.0;
         let (mut low, mut high) = (0.5, envelope.work() as f64 + 1.0);
         // At `high`, even all work at once waits less than a second. If less than that is tolerated,
         // the bound goes up.
-        while envelope.worst(high, 0.0).wait > self.tolerated && high < 1e15 {
+        while envelope.worst(high, NO_BUCKET).wait > self.tolerated && high < 1e15 {
             high *= 16.0;
         }
         for _ in 0..STEPS {
             // The geometric mean, because rates span many orders of magnitude.
             let middle = (low * high).sqrt();
-            if envelope.worst(middle, 0.0).wait > self.tolerated {
+            if envelope.worst(middle, NO_BUCKET).wait > self.tolerated {
                 low = middle;
             } else {
                 high = middle;

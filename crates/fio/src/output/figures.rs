@@ -84,6 +84,7 @@ pub(super) fn report_entries<'a>(
     entries
 }
 
+/// What a clone did; only its facts if its case was not measured.
 fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
     let mut figures = Figures::without_result(clone);
     let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
@@ -121,7 +122,8 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
     figures.completes = depths.completed;
     if clone.engine == "null" && !clone.is_asynchronous {
         // fio counts no calls where there is nothing to call.
-        (figures.submits, figures.completes) = ([0; 7], [0; 7]);
+        figures.submits = Default::default();
+        figures.completes = Default::default();
     }
     figures.found_depth = result.found_depth;
     figures.ran = true;

@@ -319,6 +319,7 @@ impl Watcher<'_> {
 
     /// Writes the files and debug lines of the jobs that have ended.
     fn keep_artifacts(&mut self, case: &Case, outcome: &Outcome) {
+        // Ends those that still run.
         self.programs = Programs::default();
         let clones = self.prepared.clones.iter().enumerate();
         let clones: Vec<_> = clones
