@@ -63,22 +63,17 @@ fn hosts_begin_at_one_moment_and_are_merged() {
     assert!(begun >= moment.as_microsecond() - 1, "{begun} and {moment}");
     let shown = good(lab.blocklab(["show", "rack"]));
     assert!(shown.contains("3 hosts that ran together"), "{shown}");
-    let twice = lab.blocklab(["merge", "h1", "h1"]);
-    assert_eq!(twice.code, Some(2), "{}", twice.err);
-    let again = lab.blocklab(["run", "-q", "--again", "rack"]);
-    assert_eq!(again.code, Some(2), "{}", again.err);
+    lab.refused(["merge", "h1", "h1"], &[]);
+    lab.refused(["run", "-q", "--again", "rack"], &[]);
 }
 
 #[test]
 fn a_moment_that_is_over_is_refused() {
     let lab = Lab::new();
     let line = "run -q --rw randread --target null --start-at 2020-01-01T00:00:00Z";
-    let late = lab.blocklab(line.split(' '));
-    assert_eq!(late.code, Some(2), "{}", late.err);
-    assert!(late.err.contains("give a later moment"), "{}", late.err);
+    lab.refused(line.split(' '), &["give a later moment"]);
     let line = "run i3-vs-i2 -q --start-at 2099-01-01T00:00:00Z";
-    let several = lab.blocklab(line.split(' '));
-    assert_eq!(several.code, Some(2), "{}", several.err);
+    lab.refused(line.split(' '), &[]);
 }
 
 /// The story: runs one after the other, of one pass and of three, were merged into three passes, two

@@ -9,7 +9,7 @@ const FILE: &str = "sd=sd1,lun=sim:local@i3.xlarge\nsd=sd2,lun=sim:local@i3.xlar
 
 /// Runs `file`; its reports go to `out`.
 fn run(lab: &Lab, file: &str) {
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.write("parm", file);
     let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
 }
@@ -233,7 +233,7 @@ fn a_histogram_has_the_buckets_that_were_requested() {
 #[test]
 fn an_average_has_the_maximum_of_its_intervals() {
     let lab = Lab::new();
-    std::fs::write(lab.path().join("parm"), FILE).expect("a file can be written");
+    lab.write("parm", FILE);
     let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "--seed", "1"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let flat = report(&lab, "flatfile.html");
