@@ -4,6 +4,7 @@ mod hosts;
 mod scaling;
 mod tools;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,12 +97,8 @@ impl Fleet<'_> {
 
     /// Launches on the first hosts, once for each of `--host-counts`, and prints the scaling curves.
     fn scale(&self) -> Result<u8> {
-        let mut counts: Vec<usize> = Vec::new();
-        for count in &self.args.host_counts {
-            counts.push(count.get() as usize);
-        }
-        counts.sort_unstable();
-        counts.dedup();
+        let counts = self.args.host_counts.iter();
+        let counts: BTreeSet<usize> = counts.map(|count| count.get() as usize).collect();
         let mut curves = scaling::Curves::default();
         for count in counts {
             let outcome = self.launch(&self.hosts.names[..count.min(self.hosts.names.len())])?;

@@ -273,6 +273,10 @@ fn nodes() -> Result<Vec<String>> {
         .args(["show", "hostnames", &list])
         .output()
         .context("cannot start scontrol, which lists the nodes of an allocation")?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(output.stderr.trim_ascii());
+        bail!("scontrol cannot list the nodes of the allocation: {why}");
+    }
     let names = String::from_utf8_lossy(&output.stdout);
     Ok(names.lines().map(str::to_owned).collect())
 }
