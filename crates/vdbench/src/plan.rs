@@ -215,14 +215,16 @@ impl Maker<'_> {
         Note::new(NoteLevel::Approximated, subject, text).add_to(&mut self.notes);
     }
 
+    /// The case of a run, with a job for each workload, storage definition and host. `before`: the
+    /// cases of the runs before it.
     fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), Mistake> {
         let mut jobs = Vec::new();
         let mut planned_jobs = Vec::new();
         let skews = skews(run);
         for (one, skew) in run.uses.iter().zip(skews) {
             let jobs_before = jobs.len();
-            let of_all = concat::concatenated_threads(self.file, run, one);
-            if of_all.is_some() {
+            let shared_threads = concat::concatenated_threads(self.file, run, one);
+            if shared_threads.is_some() {
                 concat::check(self.file, self.inputs.validation.validate, one)?;
             }
             for sd in &one.sds {
@@ -240,7 +242,7 @@ impl Maker<'_> {
                 }
             }
             let (own, own_planned) = (&mut jobs[jobs_before..], &mut planned_jobs[jobs_before..]);
-            if let Some(threads) = of_all {
+            if let Some(threads) = shared_threads {
                 // Group 1 is that of controlled runs.
                 let group = 2 + jobs_before as u32;
                 concat::concatenate(own, own_planned, &self.inputs.sizes, threads, group);

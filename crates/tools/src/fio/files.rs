@@ -245,7 +245,7 @@ impl Maker<'_> {
                 file.length
             );
         }
-        // As with fio, what a file that is too short holds is overwritten. The guard still refuses
+        // As with fio, whoever names a file in a job gives up its content. The guard still refuses
         // a file in use.
         self.guard.give_up_content(handle);
         self.guard.may_write(handle)?;
