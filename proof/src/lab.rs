@@ -122,7 +122,8 @@ impl Lab {
     #[must_use]
     #[track_caller]
     pub fn read(&self, name: impl AsRef<Path>) -> String {
-        fs::read_to_string(self.path().join(name)).expect("a text in the folder of the lab")
+        let path = self.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// Runs a line as somebody types it here, with `blocklab` on the path.

@@ -233,15 +233,7 @@ fn the_name_of_a_file_tells_the_format() {
 #[test]
 fn what_is_true_of_many_cases_is_noted_once() {
     let lab = Lab::new();
-    let words = [
-        "run",
-        "-q",
-        "--read-only",
-        "-t",
-        "sim:gp3:1TiB",
-        "--runtime",
-        "1s",
-    ];
+    let words = "run -q --read-only -t sim:gp3:1TiB --runtime 1s".split(' ');
     let text = good(lab.blocklab(words));
     let notes = text.matches("left out: it writes").count();
     assert_eq!(notes, 1, "{text}");
@@ -551,17 +543,8 @@ fn the_examples_of_the_help_run() {
     let lab = Lab::new();
     let gates = "fail_on = [\"warning\"]\n";
     lab.write("gates.toml", gates);
-    let run = [
-        "run",
-        "quick",
-        "--target",
-        "sim:gp3:1TiB",
-        "--runtime",
-        "100ms",
-        "--repeat",
-        "2",
-    ];
-    good(lab.blocklab(run.into_iter().chain(["--quiet"])));
+    let run = "run quick --target sim:gp3:1TiB --runtime 100ms --repeat 2 --quiet";
+    good(lab.blocklab(run.split(' ')));
     let one = lab.store().load("latest").expect("a run").record;
     for (last, name) in [
         ("k3f", "before"),

@@ -242,16 +242,8 @@ fn passes_of_another_length_are_reported() {
 fn three_runs_have_one_list_of_what_is_not_compared() {
     let lab = Lab::new();
     let flags = |loads: &[&str]| {
-        let fixed = [
-            "run",
-            "-q",
-            "--json",
-            "-t",
-            "sim:gp3:1TiB",
-            "--rw",
-            "randread",
-        ];
-        let ran = good(lab.blocklab(fixed.into_iter().chain(loads.iter().copied())));
+        let fixed = "run -q --json -t sim:gp3:1TiB --rw randread".split(' ');
+        let ran = good(lab.blocklab(fixed.chain(loads.iter().copied())));
         json(&ran)["id"].as_str().expect("an id").to_owned()
     };
     let all = flags(&["--depth", "1,4,8"]);
@@ -312,17 +304,8 @@ fn a_run_that_completed_nothing_is_called_so() {
 fn a_history_of_simulations_says_what_makes_them_comparable() {
     let lab = Lab::new();
     for _ in 0..2 {
-        let words = [
-            "run",
-            "-q",
-            "-t",
-            "sim:gp3:1GiB",
-            "--rw",
-            "randread",
-            "--runtime",
-            "100ms",
-        ];
-        good(lab.blocklab(words));
+        let line = "run -q -t sim:gp3:1GiB --rw randread --runtime 100ms";
+        good(lab.blocklab(line.split(' ')));
     }
     let text = good(lab.blocklab(["history"]));
     for words in [

@@ -144,14 +144,7 @@ fn an_address_is_repeated_as_it_was_written() {
 fn a_page_and_a_text() {
     let lab = Lab::new();
     lab.write("study.toml", STUDY);
-    good(lab.blocklab([
-        "run",
-        "study.toml",
-        "-q",
-        "--json",
-        "-t",
-        "sim:gp3:1TiB@r5d.xlarge",
-    ]));
+    good(lab.blocklab("run study.toml -q --json -t sim:gp3:1TiB@r5d.xlarge".split(' ')));
     let text = good(lab.blocklab(["diagnose", "--expect", GP3]));
     for words in [
         "missed",

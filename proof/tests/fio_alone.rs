@@ -10,18 +10,11 @@ use blocklab_proof::{Lab, json};
 #[test]
 fn a_job_that_is_refused_stops_all_before_a_file_is_made() {
     let lab = Lab::new();
-    let run = lab.blocklab([
-        "fio",
-        "--no-save",
-        "--name=a",
-        "--filename=f",
-        "--rw=write",
-        "--size=64k",
-        "--name=b",
-        "--filename=/dev/tty",
-        "--rw=write",
-        "--size=4k",
-    ]);
+    let run = lab.blocklab(
+        "fio --no-save --name=a --filename=f --rw=write --size=64k --name=b --filename=/dev/tty \
+         --rw=write --size=4k"
+            .split(' '),
+    );
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(run.err.contains("does not write to it"), "{}", run.err);
     assert!(!lab.path().join("f").exists(), "{}", run.out);
@@ -88,18 +81,11 @@ fn a_trace_of_no_use_is_not_replaced_by_another_load() {
 #[test]
 fn a_job_that_cannot_begin_is_told_with_its_cause() {
     let lab = Lab::new();
-    let run = lab.blocklab([
-        "fio",
-        "--no-save",
-        "--output-format=json",
-        "--name=a",
-        "--filename=f",
-        "--size=64k",
-        "--name=b",
-        "--filename=/dev/null",
-        "--size=4k",
-        "--ioengine=mmap",
-    ]);
+    let run = lab.blocklab(
+        "fio --no-save --output-format=json --name=a --filename=f --size=64k --name=b \
+         --filename=/dev/null --size=4k --ioengine=mmap"
+            .split(' '),
+    );
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(run.err.contains("it did not run"), "{}", run.err);
     assert!(run.err.contains("can be mapped"), "{}", run.err);

@@ -170,15 +170,7 @@ fn a_page_that_fails_at_the_end_costs_nothing_else() {
 #[test]
 fn a_result_that_cannot_be_printed_is_reported_with_where_it_is() {
     let lab = lab("true");
-    let line = [
-        "run",
-        "--target",
-        "null",
-        "--runtime",
-        "10ms",
-        "--repeat",
-        "1",
-    ];
+    let line = "run --target null --runtime 10ms --repeat 1".split(' ');
     let full = fs::File::options().write(true).open("/dev/full");
     let mut command = lab.command();
     command.args(line).stdout(full.expect("/dev/full"));

@@ -123,16 +123,7 @@ fn a_note_names_the_page_of_the_study_that_lacks_it() {
 #[test]
 fn what_cannot_be_predicted_is_not() {
     let lab = Lab::new();
-    let short = [
-        "run",
-        "ebs-hdd",
-        "-q",
-        "--json",
-        "--repeat",
-        "1",
-        "--runtime",
-        "10ms",
-    ];
+    let short = "run ebs-hdd -q --json --repeat 1 --runtime 10ms".split(' ');
     let study = json(&good(lab.blocklab(short)));
     let magnetic = table(&study, "standard, magnetic");
     let rows = magnetic["cells"].as_array().expect("rows").iter();
@@ -309,17 +300,7 @@ checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", 
 "#;
     lab.write("pair.toml", own);
     fs::create_dir(lab.path().join("disk")).expect("made");
-    let line = [
-        "run",
-        "pair.toml",
-        "-q",
-        "--system",
-        "here",
-        "--target",
-        "disk",
-        "--html",
-        "p.html",
-    ];
+    let line = "run pair.toml -q --system here --target disk --html p.html".split(' ');
     let text = good(lab.blocklab(line));
     assert!(
         text.contains("measured, ") && text.contains("simulated, sim:gp3"),

@@ -53,16 +53,7 @@ fn an_imported_trace_is_small_and_the_same() {
         assert!(page.contains("1,371 operations"), "{page}");
     }
     // A part of it, counted from its beginning.
-    let words = [
-        "trace",
-        "show",
-        "hour.trace",
-        "--from",
-        "10min",
-        "--until",
-        "20min",
-        "--json",
-    ];
+    let words = "trace show hour.trace --from 10min --until 20min --json".split(' ');
     let part = json(&good(lab.blocklab(words)));
     assert!(
         part["duration_ns"].as_u64() < Some(600_000_000_000),
@@ -250,17 +241,10 @@ fn a_program_that_waits_is_stretched_by_a_slower_volume() {
     };
     assert_eq!(run("open", "open"), 220_000);
     assert!(run("dependent", "waits") > 500_000);
-    let words = [
-        "run",
-        "--target",
-        "sim:gp3:10GiB",
-        "--as",
-        "dependent",
-        "--trace",
-    ];
+    let words = "run --target sim:gp3:10GiB --as dependent --trace".split(' ');
     let trace = recorded();
     lab.refused(
-        words.into_iter().chain([trace.as_str()]),
+        words.chain([trace.as_str()]),
         &["the trace has no completions"],
     );
 }
@@ -347,15 +331,8 @@ fn a_model_is_a_study_that_says_how_far_it_is_from_the_trace() {
     assert_eq!(modelled["study"], text.as_str());
     assert!(text.contains("# What a study cannot say:"), "{text}");
     lab.write("model.toml", &text);
-    let words = [
-        "run",
-        "model.toml",
-        "--quiet",
-        "--name",
-        "model",
-        "--target",
-    ];
-    good(lab.blocklab(words.into_iter().chain(["sim:gp3:10GiB"])));
+    let words = "run model.toml --quiet --name model --target".split(' ');
+    good(lab.blocklab(words.chain(["sim:gp3:10GiB"])));
     let record = json(&good(lab.blocklab(["export", "model", "--format", "json"])));
     let jobs = record["measurements"][0]["jobs"].as_array().expect("jobs");
     let issued: u64 = jobs

@@ -20,8 +20,7 @@ fn run(lab: &Lab, general: &str, lun: &str) -> Said {
 }
 
 fn report(lab: &Lab, name: &str) -> String {
-    let path = lab.path().join("out").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    lab.read(format!("out/{name}"))
 }
 
 /// `data_errors=remove` was refused. A script that leaves a broken disk out and goes on with the

@@ -15,8 +15,7 @@ fn run(lab: &Lab, file: &str) {
 }
 
 fn report(lab: &Lab, name: &str) -> String {
-    let path = lab.path().join("out").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    lab.read(format!("out/{name}"))
 }
 
 /// Each digit as 9, so that lines of different runs can be compared.

@@ -21,8 +21,7 @@ fn validate(lab: &Lab, meddle: &str, more: &str, args: &[&str]) -> Said {
 }
 
 fn log(lab: &Lab) -> String {
-    let path = lab.path().join("out/errorlog.html");
-    std::fs::read_to_string(path).expect("it is there")
+    lab.read("out/errorlog.html")
 }
 
 #[test]
