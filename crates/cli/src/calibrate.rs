@@ -56,7 +56,7 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The terminal column in which the last lines begin, behind their names.
+/// The terminal column in which the last lines begin, after their names.
 const INDENT: usize = 9;
 
 /// The last lines: where the device was written, and a command that uses it.

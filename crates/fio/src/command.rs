@@ -263,7 +263,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
     while let Some(argument) = given.next() {
         let Some(option) = long_option(argument) else {
             let input = Input::File(argument.clone());
-            // fio reads job files after all options of the command line; only behind `--client` it matters
+            // fio reads job files after all options of the command line; only after `--client` it matters
             // where they are: they belong to that client.
             match command.clients.last_mut() {
                 Some(client) => client.inputs.push(input),
@@ -336,7 +336,7 @@ fn add_clients(command: &mut Command) {
     }
 }
 
-/// The option's text behind `--` or `-`; `None` where the argument is a job file. A lone `-` is one:
+/// The option's text after `--` or `-`; `None` where the argument is a job file. A lone `-` is one:
 /// the standard input.
 fn long_option(argument: &str) -> Option<&str> {
     match argument {

@@ -226,7 +226,7 @@ fn open_targets(spec: &Spec, targets: &[String]) -> Result<Option<u32>, Mistake>
     Ok(Some(most as u32))
 }
 
-/// `zipf:1.2`, `random:8`: the order, and behind the last `:` the operations before the next file.
+/// `zipf:1.2`, `random:8`: the order, and after the last `:` the operations before the next file.
 fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     let mut parts = spec.options.file_service_type.split(':');
     let word = parts.next().unwrap_or_default();

@@ -10,7 +10,7 @@ use blocklab_syntax::{Mistake, Place};
 pub struct Setting {
     /// The option's name or alias.
     pub key: String,
-    /// The text behind `=`, with variables replaced; `None` without a `=`.
+    /// The text after `=`, with variables replaced; `None` without a `=`.
     pub value: Option<String>,
     /// Where.
     pub at: Place,

@@ -137,7 +137,7 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     let controlled =
         has_rate || wds.any(|wd| wd.skew != 0.0 || wd.iorate != 0.0 || wd.priority.is_some());
     let lengths = loops.iter().map(|(_, values)| values.len());
-    // Saturating: a product too large is refused by the check behind it.
+    // Saturating: a product too large is refused by the check after it.
     let sets = lengths.fold(1, usize::saturating_mul);
     rd.check(sets <= MOST_RUNS, TOO_MANY)?;
     for set in (0..sets).map(|index| loop_values(&loops, sets, index)) {

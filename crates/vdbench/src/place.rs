@@ -29,7 +29,7 @@ pub(super) fn place(
     let wd = &one.wd;
     let block = wd.xfersize.largest();
     let (mut begin, end) = bounds(one, sd, size, block, notes)?;
-    // The hit area is at the front; misses must not touch it, so they begin behind it.
+    // The hit area is at the front; misses must not touch it, so they begin after it.
     let mut hits = None;
     if wd.rhpct > 0.0 || wd.whpct > 0.0 {
         let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);

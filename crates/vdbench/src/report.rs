@@ -209,7 +209,7 @@ pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
     )
 }
 
-/// At most four decimals, no zeros behind them.
+/// At most four decimals, no zeros after them.
 fn number(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

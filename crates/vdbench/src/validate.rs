@@ -187,7 +187,7 @@ fn recovery(
         };
         let block = validated.keys.block();
         let mut job = own_job("recovery", sd, Mix::READ, RECOVERY_THREADS);
-        // The rest behind the last whole read must not be left out.
+        // The rest after the last whole read must not be left out.
         let whole = inputs.sizes[index] / block * block - block;
         let mut reads = (1..=(RECOVERY_BLOCK / block).max(1)).rev();
         let read = reads.find(|n| whole.is_multiple_of(n * block));

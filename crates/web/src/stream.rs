@@ -110,7 +110,7 @@ async fn is_kept(runs: &StoredRuns, id: &str) -> bool {
     false
 }
 
-/// The event with the frames that are new, and moves `seen` behind them. `None` when nothing is new;
+/// The event with the frames that are new, and moves `seen` past them. `None` when nothing is new;
 /// the begin of a measurement is news even without a frame.
 fn frame(state: &State, seen: &mut Option<Seen>) -> Option<String> {
     let last = state.frames.last().map(|frame| frame.number);

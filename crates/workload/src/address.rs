@@ -40,7 +40,7 @@ pub struct Offer {
     pub iops: Option<u64>,
     /// Provisioned, of each volume, in the unit in which the vendor sells it.
     pub throughput: Option<u64>,
-    /// The unit that was written behind it; `None`: the vendor's.
+    /// The unit that was written after it; `None`: the vendor's.
     pub throughput_unit: Option<ByteRate>,
     /// What the burst buckets of the volumes hold at first, in per cent; `None`: what the vendor
     /// gives to a new one.

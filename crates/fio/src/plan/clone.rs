@@ -28,7 +28,7 @@ pub struct CloneFacts {
     pub options: Vec<(String, String)>,
     /// Whether the group is reported as one.
     pub grouped: bool,
-    /// `rw`, as given, without the part behind `:`.
+    /// `rw`, as given, without the part after `:`.
     pub rw: &'static str,
     /// Smallest and largest blocks of reads, writes, trims.
     pub blocks: [(u64, u64); 3],

@@ -138,7 +138,7 @@ pub(super) fn is_json(text: &str) -> bool {
     next_document(text, 0).is_some()
 }
 
-/// Where the next document begins: behind the last one, or at the beginning of a line.
+/// Where the next document begins: after the last one, or at the beginning of a line.
 fn next_document(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
     if let Some(found) = begins(rest) {

@@ -272,7 +272,7 @@ pub(super) struct Section<T: 'static> {
     pub keys: &'static [Key<T>],
 }
 
-/// Every key of a job, by section. A key comes behind the one that governs it: values are set in
+/// Every key of a job, by section. A key comes after the one that governs it: values are set in
 /// this order.
 pub(super) static JOB: [Section<Job>; 9] = [
     job::TARGET,

@@ -420,7 +420,7 @@ mod tests {
 
     /// The field that a rule is about, the last value that it lets pass, and the first that it does not.
     const LIMITS: [(&str, Change, u64, u64); 14] = [
-        // fio's header of 40 bytes, and the room behind it.
+        // fio's header of 40 bytes, and the room after it.
         (
             "verify_interval",
             |job, value| interval(job, Checksum::Header, value),
