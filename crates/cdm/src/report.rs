@@ -94,6 +94,7 @@ fn newer_row(row: &Row) -> String {
     )
 }
 
+/// The lines below the results in the layouts of versions 8 and 9.
 fn newer_foot(record: &Record, settings: &Settings, imprint: &Imprint) -> String {
     let zero = if settings.choices.zero_fill {
         " <0Fill>"
@@ -122,6 +123,7 @@ fn newer_foot(record: &Record, settings: &Settings, imprint: &Imprint) -> String
     foot
 }
 
+/// The report in the layouts of versions 5 and 6.
 fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) -> String {
     let home = match settings.choices.version {
         Version::V5 => "Crystal Dew World : http://crystalmark.info/",

@@ -109,6 +109,7 @@ struct Maker<'a> {
 type Paired = (Pair, Vec<Job>);
 
 impl Maker<'_> {
+    /// The case of a time span, with the jobs of its targets or of its common threads.
     fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
         self.check_processors(span)?;
         let name = format!("timespan-{}", index + 1);

@@ -387,6 +387,7 @@ fn window(
     }))
 }
 
+/// What the job writes. Of several options that say it, the first one here holds.
 fn content(spec: &Spec) -> Content {
     let options = &spec.options;
     let compress_percent = options.buffer_compress_percentage.min(100) as u8;

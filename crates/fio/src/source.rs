@@ -72,6 +72,8 @@ pub fn parse(name: &str, text: &str, reader: &mut dyn Reader) -> Result<Vec<Sect
     Ok(sections)
 }
 
+/// Adds the sections and settings of a text to `sections`. `depth`: how many files include this
+/// one.
 fn read(
     name: &str,
     text: &str,

@@ -269,6 +269,7 @@ impl<'r> Resolver<'r> {
         })
     }
 
+    /// The jobs of a case with the values of a sweep. `chosen`: the entries that the sweep sets.
     fn jobs(
         &mut self,
         case: &'r RawCase<'r>,

@@ -124,6 +124,8 @@ pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitC
     )
 }
 
+/// Does what the arguments request, and gives the exit code. Only a run of jobs gets to the end of
+/// it.
 fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let mut own = OwnOptions::split(arguments)?;
     own.add_from_environment(env::var(DESTROY_DATA_VARIABLE).ok().as_deref())?;

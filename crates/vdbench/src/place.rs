@@ -120,6 +120,7 @@ fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {
     ))
 }
 
+/// The order of the operations of a workload. Where it differs from Vdbench's, a note says so.
 fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
     let wd = &one.wd;
     if let Some((min, max)) = wd.stride {

@@ -283,6 +283,7 @@ impl Skew {
         lines
     }
 
+    /// The table of workloads in the skew report: requested and observed shares of the operations.
     fn workloads(&self) -> Vec<String> {
         let control = if self.controlled {
             "Workloads kept their shares in this run."

@@ -211,6 +211,7 @@ pub fn recovery_run() -> Run {
     own_run(RECOVERY, RECOVERY_THREADS, Vec::new())
 }
 
+/// Notes on what is different with data validation.
 fn notes(file: &ParameterFile, inputs: &Inputs) -> Vec<Note> {
     let requested = inputs.validation;
     let dedup = file.sds.iter().any(|sd| sd.dedupratio.is_some());

@@ -100,6 +100,7 @@ impl CloneFacts {
 }
 
 impl PlanBuilder<'_> {
+    /// What the reports say of a clone, besides what is measured. `index`: its section among all.
     pub(super) fn facts(&self, spec: &Spec, rw: ReadWrite, job: &Job, index: usize) -> CloneFacts {
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         let options = &spec.options;

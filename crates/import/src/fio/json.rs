@@ -272,6 +272,8 @@ impl Entry {
         directions.into_iter().flatten()
     }
 
+    /// The job of an entry, with the figures of its directions. `entries`: how many entries of
+    /// this job the file has.
     fn job(&self, options: &Options, entries: u32, found: &mut Found) -> Result<Job, String> {
         let name = self.jobname.as_deref().unwrap_or("job");
         if self.timed().next().is_none() {

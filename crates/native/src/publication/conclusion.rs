@@ -62,7 +62,8 @@ fn read_check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     })
 }
 
-/// The cells of one system that a check is about: one, or one for each case.
+/// The cells of one system that a check is about: one, or one for each case. `at`: settings with the
+/// values at which a case counts.
 fn cells_of_system(
     entry: Value<'_>,
     pick: &Pick,

@@ -131,6 +131,7 @@ impl Pick {
         }))
     }
 
+    /// The only case that the choice fits; `None` if there is none, an error if there are several.
     fn only_case(&self, known: &Known) -> Result<Option<String>, String> {
         let made = match &self.case {
             Some(name) => known.cases_of(name),

@@ -319,6 +319,7 @@ fn percent_of_same(shares: &[PriorityShare], one: &PriorityShare) -> u32 {
         .sum()
 }
 
+/// Rules on the numbers of a pattern.
 fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
     let (holds, field, message) = match pattern {
         Pattern::Sequential | Pattern::Random { .. } => return Ok(()),
