@@ -93,8 +93,8 @@ fn judge(
     assessed: &[(&Record, &Assessment)],
     comparison: &Comparison,
 ) -> Option<Gate> {
-    let runs = assessed.iter();
-    let runs = runs.map(|(record, assessment)| (*record, &assessment.findings[..]));
+    let pairs = assessed.iter();
+    let runs = pairs.map(|(record, assessment)| (*record, &assessment.findings[..]));
     let evidence = Evidence {
         runs: &runs.collect::<Vec<_>>(),
         comparison: Some(comparison),

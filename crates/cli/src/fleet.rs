@@ -97,8 +97,8 @@ impl Fleet<'_> {
 
     /// Launches on the first hosts, once for each of `--host-counts`, and prints the scaling curves.
     fn scale(&self) -> Result<u8> {
-        let counts = self.args.host_counts.iter();
-        let counts: BTreeSet<usize> = counts.map(|count| count.get() as usize).collect();
+        let requested = self.args.host_counts.iter();
+        let counts: BTreeSet<usize> = requested.map(|count| count.get() as usize).collect();
         let mut curves = scaling::Curves::default();
         for count in counts {
             let outcome = self.launch(&self.hosts.names[..count.min(self.hosts.names.len())])?;
