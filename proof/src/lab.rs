@@ -1,6 +1,7 @@
 //! In: words of a command line. Out: what the program answers, run in an empty folder with a store of
 //! its own.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -84,6 +85,45 @@ impl Lab {
     #[must_use]
     pub fn blocklab<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Said {
         said(self.command().args(args).output().expect("it starts"))
+    }
+
+    /// Runs a command that must be refused as a user's mistake: exit code 2, nothing on standard
+    /// output, and an error with all of these words.
+    ///
+    /// # Panics
+    /// When it is not refused, or in other words.
+    #[track_caller]
+    pub fn refused<'a>(&self, args: impl IntoIterator<Item = &'a str>, words: &[&str]) {
+        let args: Vec<&str> = args.into_iter().collect();
+        let ran = self.blocklab(args.iter().copied());
+        let context = format!("{args:?}: {}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{context}");
+        assert!(ran.err.starts_with("error: "), "{context}");
+        assert!(!ran.err.contains("panicked"), "{context}");
+        for word in words {
+            assert!(ran.err.contains(word), "no `{word}` in {context}");
+        }
+    }
+
+    /// Writes a file into the folder in which the program runs.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    #[track_caller]
+    pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        fs::write(self.path().join(name), content)
+            .expect("the folder of the lab can be written to");
+    }
+
+    /// The text of a file in that folder.
+    ///
+    /// # Panics
+    /// When there is no such file, or it is no text.
+    #[must_use]
+    #[track_caller]
+    pub fn read(&self, name: impl AsRef<Path>) -> String {
+        let path = self.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// Runs a line as somebody types it here, with `blocklab` on the path.

@@ -9,10 +9,8 @@ use blocklab_proof::{Lab, good};
 fn a_ramp_by_bytes_is_refused_by_name() {
     let lab = Lab::new();
     let jobs = "[a]\nfilename=/data/one\nsize=1g\nruntime=30\ntime_based\nramp_size=1g\n";
-    std::fs::write(lab.path().join("jobs.fio"), jobs).expect("it can be written");
-    let said = lab.blocklab(["convert", "jobs.fio"]);
-    assert_eq!(said.code, Some(2), "{}", said.out);
-    assert!(said.err.contains("ramp by bytes"), "{}", said.err);
+    lab.write("jobs.fio", jobs);
+    lab.refused(["convert", "jobs.fio"], &["ramp by bytes"]);
 }
 
 /// The story: `fio job.fio` laid out its file, and the study that `convert` made of the same job refused
@@ -21,15 +19,15 @@ fn a_ramp_by_bytes_is_refused_by_name() {
 fn a_converted_study_runs_where_its_job_file_ran() {
     let lab = Lab::new();
     let jobs = "[a]\nrw=randrw\nsize=256k\nbs=4k\n";
-    std::fs::write(lab.path().join("job.fio"), jobs).expect("it can be written");
+    lab.write("job.fio", jobs);
     good(lab.blocklab(["fio", "job.fio"]));
     let study = good(lab.blocklab(["convert", "job.fio", "--to", "native"]));
-    std::fs::write(lab.path().join("s.toml"), study).expect("it can be written");
+    lab.write("s.toml", study);
     good(lab.blocklab(["run", "s.toml", "-q"]));
     // And twice, in either language.
     good(lab.blocklab(["fio", "job.fio"]));
     good(lab.blocklab(["run", "s.toml", "-q"]));
-    std::fs::write(lab.path().join("a.0.0"), vec![7; 1 << 18]).expect("it can be written");
+    lab.write("a.0.0", vec![7; 1 << 18]);
     let said = lab.blocklab(["run", "s.toml", "-q"]);
     assert!(said.err.contains("not as a run left it"), "{}", said.err);
 }

@@ -15,11 +15,8 @@ struct Server(Child);
 
 impl Server {
     /// Clients can connect when it says that it serves.
-    fn start(lab: &Lab, arguments: &[&str]) -> Self {
-        let mut command = lab.command();
-        command.arg("emulate").args(arguments);
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
+    fn start(lab: &Lab, arguments: &str) -> Self {
+        let mut child = spawn(lab, arguments);
         let mut words = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut line = String::new();
         words.read_line(&mut line).expect("it says where it is");
@@ -36,6 +33,13 @@ impl Server {
         let status = self.0.wait().expect("our child");
         assert_eq!(status.code(), Some(0), "a signal is how it ends");
     }
+}
+
+fn spawn(lab: &Lab, arguments: &str) -> Child {
+    let mut command = lab.command();
+    command.arg("emulate").args(arguments.split(' '));
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
 }
 
 fn connect(path: &Path) -> UnixStream {
@@ -73,7 +77,7 @@ const FLUSH: u16 = 3;
 #[test]
 fn what_a_program_did_to_a_served_volume_is_kept_and_diagnosed() {
     let lab = Lab::new();
-    let server = Server::start(&lab, &["gp2:1GiB", "--nbd", "unix:s", "--name", "db"]);
+    let server = Server::start(&lab, "gp2:1GiB --nbd unix:s --name db");
     let mut socket = connect(&lab.path().join("s"));
     for block in 0..4 {
         ask(&mut socket, WRITE, block * 4096, &[7; 4096], 0);
@@ -107,19 +111,22 @@ fn control(lab: &Lab, command: &str) -> serde_json::Value {
     json(&good(lab.blocklab(words.chain(command.split(' ')))))
 }
 
+/// A user's mistake, with an error of one line.
+#[track_caller]
+fn refused_in_a_line(lab: &Lab, arguments: &[&str], words: &str) {
+    let ran = lab.blocklab(arguments.iter().copied());
+    assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+    assert!(ran.err.contains(words), "{arguments:?}: {}", ran.err);
+    // A value that no option takes is followed by the way to the help.
+    let (line, _) = ran.err.split_once("\n\nFor more").unwrap_or((&ran.err, ""));
+    assert_eq!(line.lines().count(), 1, "{arguments:?}: {}", ran.err);
+}
+
 #[test]
 fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
     let lab = Lab::new();
-    let arguments = [
-        "gp3:10GiB",
-        "--nbd",
-        "unix:s",
-        "--control",
-        "unix:c",
-        "--name",
-        "db",
-    ];
-    let server = Server::start(&lab, &arguments);
+    let arguments = "gp3:10GiB --nbd unix:s --control unix:c --name db";
+    let server = Server::start(&lab, arguments);
     let mut socket = connect(&lab.path().join("s"));
     ask(&mut socket, WRITE, 0, &[1; 4096], 0);
     ask(&mut socket, FLUSH, 0, &[], 0);
@@ -132,10 +139,11 @@ fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
     control(&lab, "fault attach");
     assert_eq!(ask(&mut socket, READ, 0, &[], 4096), [1; 4096]);
     control(&lab, "set iops=4000");
-    let refused = lab.blocklab(["emulate-ctl", "unix:c", "credits", "drain"]);
-    assert_eq!(refused.code, Some(2), "{}", refused.err);
-    assert!(refused.err.contains("no burst bucket"), "{}", refused.err);
-    assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+    refused_in_a_line(
+        &lab,
+        &["emulate-ctl", "unix:c", "credits", "drain"],
+        "no burst bucket",
+    );
     server.end();
     assert!(!lab.path().join("c").exists(), "the socket is gone");
 
@@ -166,7 +174,7 @@ fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
 fn several_volumes_of_an_instance_are_exports_of_one_server() {
     let lab = Lab::new();
     let arguments = "gp3:1GiB st1:125GiB --on m5.large --nbd unix:s --control unix:c --name db";
-    let server = Server::start(&lab, &arguments.split(' ').collect::<Vec<_>>());
+    let server = Server::start(&lab, arguments);
     let printed = control(&lab, "fault detach --volume db2");
     assert_eq!(
         (&printed["volumes"][0]["name"], &printed["volumes"][1]),
@@ -189,16 +197,8 @@ fn several_volumes_of_an_instance_are_exports_of_one_server() {
 #[test]
 fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
     let lab = Lab::new();
-    let arguments = [
-        "null",
-        "--size",
-        "1MiB",
-        "--memory-limit",
-        "8KiB",
-        "--nbd",
-        "unix:s",
-    ];
-    let server = Server::start(&lab, &arguments);
+    let arguments = "null --size 1MiB --memory-limit 8KiB --nbd unix:s";
+    let server = Server::start(&lab, arguments);
     let mut socket = connect(&lab.path().join("s"));
     ask(&mut socket, WRITE, 0, &[1; 8192], 0);
     let mut request = 0x2560_9513u32.to_be_bytes().to_vec();
@@ -229,19 +229,14 @@ fn a_backing_file_is_nobody_elses() {
     std::os::unix::fs::symlink(lab.path().join("nowhere"), lab.path().join("link"))
         .expect("a link");
     let arguments = "null --size 1MiB --backing link --nbd unix:s --no-save";
-    let said = lab.blocklab(["emulate"].into_iter().chain(arguments.split(' ')));
-    assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(
-        said.err.contains("link is a link that leads nowhere"),
-        "{}",
-        said.err
+    lab.refused(
+        ["emulate"].into_iter().chain(arguments.split(' ')),
+        &["link is a link that leads nowhere"],
     );
     assert!(!lab.path().join("nowhere").exists());
 
-    let arguments: Vec<_> = "null --size 1MiB --backing file --nbd unix:s --no-save"
-        .split(' ')
-        .collect();
-    let server = Server::start(&lab, &arguments);
+    let arguments = "null --size 1MiB --backing file --nbd unix:s --no-save";
+    let server = Server::start(&lab, arguments);
     for writes in [
         "run -q --rw randwrite --runtime 20ms --repeat 1 --target file",
         "run -q --rw randwrite --runtime 20ms --repeat 1 --target file --destroy-data=file",
@@ -263,27 +258,12 @@ fn a_backing_file_is_nobody_elses() {
 #[test]
 fn a_backing_file_is_found_again_and_keeps_what_was_written() {
     let lab = Lab::new();
-    let arguments = [
-        "null",
-        "--size",
-        "1MiB",
-        "--backing",
-        "file",
-        "--nbd",
-        "unix:s",
-        "--no-save",
-    ];
+    let arguments = "null --size 1MiB --backing file --nbd unix:s --no-save";
     let socket = lab.path().join("s");
-    let server = Server::start(&lab, &arguments);
+    let server = Server::start(&lab, arguments);
     ask(&mut connect(&socket), WRITE, 5000, b"kept", 0);
     server.end();
-    let again = lab
-        .command()
-        .arg("emulate")
-        .args(arguments)
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut again = again.expect("it starts");
+    let mut again = spawn(&lab, arguments);
     let mut line = String::new();
     let mut words = BufReader::new(again.stderr.take().expect("a pipe"));
     words.read_line(&mut line).expect("words");
@@ -301,14 +281,10 @@ fn a_backing_file_is_found_again_and_keeps_what_was_written() {
 #[test]
 fn mistakes_are_refused_in_a_line_with_what_would_work() {
     let lab = Lab::new();
-    std::fs::write(lab.path().join("photo.jpg"), b"precious").expect("a file");
+    lab.write("photo.jpg", b"precious");
     let check = |arguments: &str, words: &str| {
-        let run = lab.blocklab(std::iter::once("emulate").chain(arguments.split(' ')));
-        assert_eq!(run.code, Some(2), "{arguments}: {}", run.err);
-        assert!(run.err.contains(words), "{arguments}: {}", run.err);
-        // A value that no option takes is followed by the way to the help.
-        let (line, _) = run.err.split_once("\n\nFor more").unwrap_or((&run.err, ""));
-        assert_eq!(line.lines().count(), 1, "{arguments}: {}", run.err);
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        refused_in_a_line(&lab, &[&["emulate"], &arguments[..]].concat(), words);
     };
     check("gp3:1GiB --nbd /tmp/s", "write unix:PATH");
     check("gp3:1GiB@m5.lorge --nbd unix:s", "m5.lorge");
@@ -347,10 +323,7 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
         let arguments = [
             "emulate", "gp3:1GiB", "--nbd", "unix:s", "--at", "1h", command,
         ];
-        let refused = lab.blocklab(arguments);
-        assert_eq!(refused.code, Some(2), "{command}: {}", refused.err);
-        assert!(refused.err.contains(words), "{command}: {}", refused.err);
-        assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+        refused_in_a_line(&lab, &arguments, words);
     };
     planned("credits drain", "no burst bucket");
     planned("set iops=999999", "allows at most");
@@ -368,8 +341,8 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
 #[test]
 fn a_killed_server_leaves_what_was_seen_until_then() {
     let lab = Lab::new();
-    let arguments = ["null", "--size", "1MiB", "--nbd", "unix:s", "--name", "db"];
-    let mut server = Server::start(&lab, &arguments);
+    let arguments = "null --size 1MiB --nbd unix:s --name db";
+    let mut server = Server::start(&lab, arguments);
     let mut socket = connect(&lab.path().join("s"));
     ask(&mut socket, WRITE, 0, &[7; 4096], 0);
     let has_write = || {
@@ -397,8 +370,8 @@ fn a_killed_server_leaves_what_was_seen_until_then() {
 #[test]
 fn a_server_that_ends_leaves_no_checkpoint() {
     let lab = Lab::new();
-    let arguments = ["null", "--size", "1MiB", "--nbd", "unix:s", "--name", "db"];
-    let server = Server::start(&lab, &arguments);
+    let arguments = "null --size 1MiB --nbd unix:s --name db";
+    let server = Server::start(&lab, arguments);
     let until = std::time::Instant::now() + stand::running::PATIENCE;
     while lab.store().load("db").is_err() {
         assert!(std::time::Instant::now() < until, "no checkpoint");

@@ -241,9 +241,7 @@ fn folders_that_cannot_be_mounted_on_are_refused_in_a_line() {
     fs::write(full.join("photo.jpg"), b"precious").expect("a file");
     let check = |folder: &str, words: &str| {
         let arguments = ["emulate", "null", "--size", "1MiB", "--no-save", "--fuse"];
-        let ran = lab.blocklab([&arguments[..], &[folder]].concat());
-        assert_eq!(ran.code, Some(2), "{folder}: {}", ran.err);
-        assert!(ran.err.contains(words), "{folder}: {}", ran.err);
+        lab.refused([&arguments[..], &[folder]].concat(), &[words]);
     };
     check("nonesuch", "mkdir");
     check("full", "is not empty");
@@ -310,8 +308,8 @@ struct Clocks {
 impl Clocks {
     fn new(device: &str, load: &str) -> Self {
         let lab = Lab::new();
-        fs::write(lab.path().join("device.toml"), device).expect("written");
-        fs::write(lab.path().join("load.toml"), load).expect("written");
+        lab.write("device.toml", device);
+        lab.write("load.toml", load);
         empty_folder(&lab, "d");
         let device = device.to_owned();
         Self { lab, device }

@@ -48,7 +48,7 @@ fn a_dry_run_counts_the_ramp_of_a_load_with_a_rate() {
     let study = "name = \"a\"\npasses = 1\n[[case]]\nname = \"amount\"\nmix = \"write\"\n\
                  block_size = \"64KiB\"\nsize = \"64MiB\"\nstop_bytes = \"16MiB\"\n\
                  rate_iops = 100\nramp = \"2s\"\n";
-    std::fs::write(lab.path().join("a.toml"), study).unwrap();
+    lab.write("a.toml", study);
     let printed = lab.blocklab(words("run a.toml -t sim:gp3:1TiB --dry-run --json"));
     let bounded = &json(&good(printed))["systems"][0]["bounded_bytes"];
     assert_eq!(*bounded, (16 << 20) + 200 * (64 << 10));
@@ -88,7 +88,7 @@ fn a_dry_run_knows_how_much_a_load_with_an_amount_writes_and_how_long_that_takes
         ),
     ] {
         let study = format!("name = \"a\"\npasses = 1\n[[case]]\nname = \"a\"\n{common}{case}\n");
-        std::fs::write(lab.path().join("a.toml"), study).unwrap();
+        lab.write("a.toml", study);
         let forecast = lab.blocklab(words("run a.toml -t sim:gp3:1TiB --dry-run --json"));
         let forecast = &json(&good(forecast))["systems"][0];
         assert_eq!(forecast["bounded_bytes"], bytes, "{case}");
@@ -174,15 +174,13 @@ fn a_run_writes_no_more_than_its_forecast() {
 #[test]
 fn a_dry_run_refuses_what_the_run_would_refuse() {
     let lab = Lab::new();
-    std::fs::write(lab.path().join("mine"), "precious").unwrap();
+    lab.write("mine", "precious");
     for (target, run) in [
         ("mine", "a file with content"),
         ("nowhere/x", "does not exist"),
         ("sim:gp9:1TiB", "gp9"),
     ] {
-        let printed = lab.blocklab(["run", "--dry-run", "--target", target]);
-        assert_eq!(printed.code, Some(2), "{target}: {}", printed.out);
-        assert!(printed.err.contains(run), "{target}: {}", printed.err);
+        lab.refused(["run", "--dry-run", "--target", target], &[run]);
     }
 }
 
@@ -208,7 +206,7 @@ fn a_log_of_lines_becomes_the_same_run_on_another_machine() {
 #[test]
 fn an_anonymous_export_keeps_no_name_of_a_load() {
     let lab = Lab::new();
-    let file = |name: &str, text: &str| std::fs::write(lab.path().join(name), text).unwrap();
+    let file = |name: &str, text: &str| lab.write(name, text);
     file("acme.dat", &"\0".repeat(1 << 20));
     file(
         "acme.vdb",
@@ -271,7 +269,7 @@ fn an_anonymous_export_is_read_and_names_nobody() {
         let bare = good(lab.blocklab(["export", "latest", "--anonymous", "--format", format]));
         assert!(!bare.contains("acme"), "{bare}");
         if format == "json" {
-            std::fs::write(lab.path().join("bare.json"), &bare).unwrap();
+            lab.write("bare.json", &bare);
         }
     }
     let page = good(lab.blocklab(["import", "record", "bare.json"]));
@@ -324,9 +322,10 @@ fn the_gate_is_a_file_of_tests() {
     let undecided = "tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"3\"";
     assert!(text.contains(undecided), "one pass decides nothing: {text}");
     // One file for both would be the answers, and the page gone in silence.
-    let both = lab.blocklab(words(&format!("{JUDGED} --html gate.xml {gate}")));
-    assert_eq!(both.code, Some(2), "{}", both.err);
-    assert!(both.err.contains("name one file"), "{}", both.err);
+    lab.refused(
+        words(&format!("{JUDGED} --html gate.xml {gate}")),
+        &["name one file"],
+    );
 }
 
 #[test]
@@ -360,21 +359,19 @@ fn each_judged_run_is_a_suite_of_its_own() {
 fn a_file_of_tests_holds_hostile_names_and_spares_others() {
     let lab = Lab::new();
     let study = "name = \"a&b\"\n[[case]]\nname = \"x\\\"/><evil>&'\"\nruntime = \"1s\"\n";
-    std::fs::write(lab.path().join("a.toml"), study).unwrap();
+    lab.write("a.toml", study);
     let line = "run a.toml -q -t sim:gp3:1TiB --repeat 1 --fail-on iops<1,warning --junit gate.xml";
     good(lab.blocklab(words(line)));
     let text = junit(&lab, "gate.xml");
     assert!(!text.contains("<evil>"), "{text}");
     assert!(text.contains("x&quot;/&gt;&lt;evil&gt;&amp;'"), "{text}");
-    std::fs::write(lab.path().join("gate.xml"), "<project/>").unwrap();
+    lab.write("gate.xml", "<project/>");
     for (line, why) in [
         (line, "--force"),
         ("run -q -t null --junit new.xml", "--fail-on"),
         ("run -q -t null --fail-on warning --junit -", "name a file"),
     ] {
-        let refused = lab.blocklab(words(line));
-        assert_eq!(refused.code, Some(2), "{line}");
-        assert!(refused.err.contains(why), "{line}: {}", refused.err);
+        lab.refused(words(line), &[why]);
     }
 }
 
@@ -437,7 +434,7 @@ fn the_board_of_grafana_asks_for_what_the_export_writes() {
     let lab = Lab::new();
     let study = "name = \"a\\\"b\\\\c\"\npasses = 2\n[[case]]\nname = \"open\"\n\
                  arrivals = \"poisson\"\nrate_iops = 500\nruntime = \"5s\"\n";
-    std::fs::write(lab.path().join("a.toml"), study).unwrap();
+    lab.write("a.toml", study);
     good(lab.blocklab(words("run a.toml -q -t sim:gp3:1TiB@m5.xlarge")));
     let text = good(lab.blocklab(words("export latest --format prom")));
     let labels = "study=\"a\\\"b\\\\c\",target=\"sim:gp3:1TiB@m5.xlarge\"";

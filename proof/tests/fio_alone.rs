@@ -10,18 +10,11 @@ use blocklab_proof::{Lab, json};
 #[test]
 fn a_job_that_is_refused_stops_all_before_a_file_is_made() {
     let lab = Lab::new();
-    let run = lab.blocklab([
-        "fio",
-        "--no-save",
-        "--name=a",
-        "--filename=f",
-        "--rw=write",
-        "--size=64k",
-        "--name=b",
-        "--filename=/dev/tty",
-        "--rw=write",
-        "--size=4k",
-    ]);
+    let run = lab.blocklab(
+        "fio --no-save --name=a --filename=f --rw=write --size=64k --name=b --filename=/dev/tty \
+         --rw=write --size=4k"
+            .split(' '),
+    );
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(run.err.contains("does not write to it"), "{}", run.err);
     assert!(!lab.path().join("f").exists(), "{}", run.out);
@@ -39,7 +32,7 @@ fn a_job_that_cannot_begin_fails_alone_as_with_fio() {
             "[global]\nrw=write\n[a]\nsize=64k\n[b]\nfilename=b\n{options}\n[c]\nsize=64k\n\
              [d]\nstonewall\nsize=32k\n"
         );
-        std::fs::write(lab.path().join("j.fio"), text).expect("a file");
+        lab.write("j.fio", text);
         let run = lab.blocklab(["fio", "--no-save", "--output-format=json", "j.fio"]);
         assert!(!lab.path().join("b").exists(), "{options}");
         let Some((error, code)) = expected else {
@@ -78,7 +71,7 @@ fn a_trace_of_no_use_is_not_replaced_by_another_load() {
     let lab = Lab::new();
     let text = "[a]\nrw=write\nfilename=f\nsize=64k\nwrite_iolog=t\n\
                 [b]\nstonewall\nfilename=g\nread_iolog=t\nreplay_skip=write\n";
-    std::fs::write(lab.path().join("j.fio"), text).expect("a file");
+    lab.write("j.fio", text);
     let run = lab.blocklab(["fio", "--no-save", "--output-format=json", "j.fio"]);
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(run.err.contains("nothing is left"), "{}", run.err);
@@ -88,18 +81,11 @@ fn a_trace_of_no_use_is_not_replaced_by_another_load() {
 #[test]
 fn a_job_that_cannot_begin_is_told_with_its_cause() {
     let lab = Lab::new();
-    let run = lab.blocklab([
-        "fio",
-        "--no-save",
-        "--output-format=json",
-        "--name=a",
-        "--filename=f",
-        "--size=64k",
-        "--name=b",
-        "--filename=/dev/null",
-        "--size=4k",
-        "--ioengine=mmap",
-    ]);
+    let run = lab.blocklab(
+        "fio --no-save --output-format=json --name=a --filename=f --size=64k --name=b \
+         --filename=/dev/null --size=4k --ioengine=mmap"
+            .split(' '),
+    );
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(run.err.contains("it did not run"), "{}", run.err);
     assert!(run.err.contains("can be mapped"), "{}", run.err);
@@ -125,7 +111,7 @@ fn atomic_writes_are_requested_of_the_kernel() {
     traced.args(["--ioengine=pvsync2", "--size=4k", "--atomic=1"]);
     let calls = |traced: &mut Command| {
         traced.output().expect("strace starts");
-        std::fs::read_to_string(lab.path().join("calls")).expect("a trace")
+        lab.read("calls")
     };
     assert!(!calls(traced.arg("--rw=read")).contains("0x40"));
     let writes = calls(traced.arg("--rw=write"));
@@ -174,7 +160,7 @@ fn a_trigger_ends_the_jobs_leaves_their_state_and_runs_its_command() {
     let slow = ["--rw=write", "--rate=4m", "--trigger-timeout=100ms"];
     let run = lab.blocklab(write.into_iter().chain(slow).chain(["--trigger=ls > seen"]));
     assert_eq!(run.code, Some(0), "{}", run.err);
-    let seen = std::fs::read_to_string(lab.path().join("seen")).expect("the command ran");
+    let seen = lab.read("seen");
     assert!(seen.contains("local-a-0-verify.state"), "{seen}");
     let check = ["--rw=write", "--verify_only", "--verify_state_load=1"];
     let run = lab.blocklab(write.into_iter().chain(check));
@@ -184,7 +170,7 @@ fn a_trigger_ends_the_jobs_leaves_their_state_and_runs_its_command() {
 #[test]
 fn the_file_of_a_trigger_is_removed() {
     let lab = Lab::new();
-    std::fs::write(lab.path().join("now"), "").expect("a file");
+    lab.write("now", "");
     let run = lab.blocklab([
         "fio",
         "--no-save",
@@ -210,7 +196,7 @@ fn the_file_of_a_trigger_is_removed() {
 #[test]
 fn a_job_file_has_no_trigger() {
     let lab = Lab::new();
-    std::fs::write(lab.path().join("j.fio"), "[a]\ntrigger=touch x\n").expect("a file");
+    lab.write("j.fio", "[a]\ntrigger=touch x\n");
     let run = lab.blocklab(["fio", "--no-save", "j.fio"]);
     assert_eq!(run.code, Some(1), "{}", run.out);
     assert!(!lab.path().join("x").exists());

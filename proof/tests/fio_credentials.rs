@@ -54,7 +54,7 @@ fn a_control_group_is_there_while_the_job_runs() {
     let look = format!("--exec_prerun=ls -d {}", folder.display());
     let job = ["fio", "--no-save", "--name=a", "--rw=read", "--size=64k"];
     good(lab.blocklab(job.into_iter().chain([&*group, &*look])));
-    let seen = fs::read_to_string(lab.path().join("a.prerun.txt")).expect("it was run");
+    let seen = lab.read("a.prerun.txt");
     assert_eq!(seen.trim(), folder.display().to_string());
     assert!(!folder.exists(), "it is removed");
     good(lab.blocklab(job.into_iter().chain([&*group, "--cgroup_nodelete=1"])));

@@ -335,19 +335,11 @@ fn both_values_of_an_exact_option_do_what_they_do_in_fio() {
 #[test]
 fn results_so_far_tell_what_was_moved() {
     let lab = Lab::new();
-    let run = lab.blocklab([
-        "fio",
-        "--no-save",
-        "--name=a",
-        "--rw=read",
-        "--size=1m",
-        "--ioengine=null",
-        "--rate_iops=1000",
-        "--time_based",
-        "--runtime=3",
-        "--status-interval=1",
-        "--output-format=json",
-    ]);
+    let run = lab.blocklab(
+        "fio --no-save --name=a --rw=read --size=1m --ioengine=null --rate_iops=1000 --time_based \
+         --runtime=3 --status-interval=1 --output-format=json"
+            .split(' '),
+    );
     let documents = serde_json::Deserializer::from_str(&run.out).into_iter::<Value>();
     let moved: Vec<u64> = documents
         .map(|json| json.expect("JSON")["jobs"][0]["read"]["io_bytes"].as_u64())

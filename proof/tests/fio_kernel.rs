@@ -3,8 +3,6 @@
 
 mod stand;
 
-use std::fs;
-
 use blocklab_proof::{Lab, Said, fio_is_there, good, json};
 use stand::kernel::Loop;
 use stand::{MIB, tool};
@@ -19,7 +17,7 @@ fn handed_over(lab: &Lab, program: &str, options: &str) -> Option<Vec<u32>> {
         println!("skipped: {program} with io_uring under strace: {}", ran.err);
         return None;
     }
-    let calls = fs::read_to_string(lab.path().join("calls")).expect("a trace");
+    let calls = lab.read("calls");
     let arguments = calls.lines().filter_map(|line| line.split_once("enter("));
     let submitted = arguments.filter_map(|(_, words)| words.split(", ").nth(1)?.parse().ok());
     Some(submitted.filter(|count| *count > 0).collect())

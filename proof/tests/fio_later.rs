@@ -83,7 +83,7 @@ fn a_ramp_ends_with_its_last_byte() {
     // What is in flight when the ramp ends comes back later.
     assert!((1024..1028).contains(&reads), "{job}");
     assert!(job["job_start"].as_u64().is_some(), "{job}");
-    let log = fs::read_to_string(lab.path().join("log_lat.1.log")).expect("a log");
+    let log = lab.read("log_lat.1.log");
     let moments = log
         .lines()
         .map(|line| line.split(',').next().expect("a moment"));
@@ -138,19 +138,15 @@ fn a_directory_that_holds_something_stays() {
 #[test]
 fn a_program_runs_alongside_the_jobs_and_ends_with_its_time() {
     let lab = Lab::new();
-    fs::write(
-        lab.path().join("jobs.fio"),
-        "[says]\nioengine=exec\nprogram=/usr/bin/env\narguments=printf %s. %n %r \"a b\"\nruntime=1\n\
-         [sleeps]\nioengine=exec\nprogram=/bin/sleep\narguments=1000\nruntime=1\n",
-    )
-    .expect("a job file");
+    lab.write("jobs.fio", "[says]\nioengine=exec\nprogram=/usr/bin/env\narguments=printf %s. %n %r \"a b\"\nruntime=1\n\
+         [sleeps]\nioengine=exec\nprogram=/bin/sleep\narguments=1000\nruntime=1\n");
     let job = first_job(&lab, "jobs.fio");
     assert_eq!(
         (&job["jobname"], &job["error"]),
         (&"says".into(), &0.into())
     );
     assert_eq!(job["read"]["io_bytes"], 0);
-    let printed = fs::read_to_string(lab.path().join("says.stdout")).expect("what it said");
+    let printed = lab.read("says.stdout");
     assert_eq!(printed, "says.1.\"a.b\".");
     for line in ["--program=/bin/true", "--runtime=1"] {
         let run = lab.blocklab(["fio", "--no-save", "--name=x", "--ioengine=exec", line]);
@@ -166,7 +162,7 @@ fn listed_blocks_are_hit_in_their_order() {
                 --io_size=24k --ioengine=null --write_iops_log=q --log_offset=1";
     for (stride, expected) in [(0, [2, 0, 1, 2, 0, 1]), (1, [2, 0, 1, 5, 3, 4])] {
         first_job(&lab, &format!("{line} --random_sequence_stride={stride}"));
-        let log = fs::read_to_string(lab.path().join("q_iops.1.log")).expect("a log");
+        let log = lab.read("q_iops.1.log");
         let offset = |line: &str| line.split(", ").nth(4).map(str::to_owned);
         let offsets: Vec<u64> = log
             .lines()
@@ -190,7 +186,7 @@ fn each_generator_draws_its_own_places() {
              --random_generator={generator}"
         );
         first_job(&lab, &line);
-        fs::read_to_string(lab.path().join("trace")).expect("a trace")
+        lab.read("trace")
     });
     assert!(traces[0] != traces[1] && traces[1] != traces[2] && traces[0] != traces[2]);
 }

@@ -137,7 +137,7 @@ fn no_engine_has_more_files_open() {
             let job = &out["jobs"][0];
             let moved = ["read", "write"].map(|way| job[way]["total_ios"].as_u64());
             assert!(moved.iter().flatten().sum::<u64>() >= 64, "{engine} {rw}");
-            let calls = fs::read_to_string(lab.path().join("calls")).expect("a trace");
+            let calls = lab.read("calls");
             assert_eq!(most_open(&calls), 3, "{engine} {rw}");
         }
     }
@@ -173,7 +173,7 @@ fn a_file_that_is_swapped_before_it_is_opened_ends_the_job() {
             "{engine}"
         );
         fs::remove_file(lab.path().join("a.0.290")).expect("a link");
-        fs::write(lab.path().join("a.0.290"), vec![0; 4096]).expect("a file");
+        lab.write("a.0.290", vec![0; 4096]);
     }
 }
 

@@ -141,7 +141,7 @@ fn logs_and_counts_are_of_the_same_operations() {
         "--prio=2",
     ];
     let job = json(&ours(&lab, &words(SHARES[2], &more)));
-    let log = fs::read_to_string(lab.path().join("a_clat.1.log")).expect("a log");
+    let log = lab.read("a_clat.1.log");
     let mut logged: BTreeMap<(String, String), u64> = BTreeMap::new();
     for line in log.lines() {
         let columns: Vec<&str> = line.split(", ").collect();
@@ -209,7 +209,7 @@ fn they_are_counted_by_a_model_and_refused_by_the_native_format() {
     let lab = Lab::new();
     let job = "[a]\nioengine=libaio\nrw=randread\nfilename=sim:gp3:1GiB\nsize=16m\n\
                cmdprio_bssplit=4k/20/2/1:4k/30/1/0\n";
-    fs::write(lab.path().join("a.fio"), job).expect("written");
+    lab.write("a.fio", job);
     let refused = lab.blocklab(["convert", "a.fio", "--to", "native"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     let words = "priorities of single operations";

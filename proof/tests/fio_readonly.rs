@@ -97,15 +97,9 @@ fn no_file_is_removed_by_an_engine() {
 #[test]
 fn the_native_command_keeps_the_same_promise() {
     let lab = Lab::new();
-    fs::write(lab.path().join("f"), "short").expect("written");
-    fs::write(
-        lab.path().join("a.fio"),
-        "[a]\nfilename=f\nsize=64k\nrw=read\n",
-    )
-    .expect("written");
-    let run = lab.blocklab(["run", "a.fio", "--read-only", "--quiet"]);
-    assert_eq!(run.code, Some(2));
-    assert!(run.err.contains(REFUSED), "{}", run.err);
+    lab.write("f", "short");
+    lab.write("a.fio", "[a]\nfilename=f\nsize=64k\nrw=read\n");
+    lab.refused(["run", "a.fio", "--read-only", "--quiet"], &[REFUSED]);
     assert_eq!(fs::read(lab.path().join("f")).expect("there"), b"short");
 }
 

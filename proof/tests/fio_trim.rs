@@ -4,7 +4,7 @@ mod stand;
 
 use std::process::Command;
 
-use blocklab_proof::{Lab, json};
+use blocklab_proof::{Lab, fio_is_there, json};
 
 use stand::kernel::Loop;
 
@@ -34,8 +34,7 @@ fn ours(lab: &Lab, device: &Loop) -> Command {
 }
 
 fn device() -> Option<Loop> {
-    if Command::new("fio").arg("--version").output().is_err() {
-        println!("skipped: fio is not installed");
+    if !fio_is_there() {
         return None;
     }
     Loop::attach(4 << 20, &[])

@@ -1,5 +1,7 @@
 //! Hosts that begin together, and their runs as one.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 
@@ -63,22 +65,38 @@ fn hosts_begin_at_one_moment_and_are_merged() {
     assert!(begun >= moment.as_microsecond() - 1, "{begun} and {moment}");
     let shown = good(lab.blocklab(["show", "rack"]));
     assert!(shown.contains("3 hosts that ran together"), "{shown}");
-    let twice = lab.blocklab(["merge", "h1", "h1"]);
-    assert_eq!(twice.code, Some(2), "{}", twice.err);
-    let again = lab.blocklab(["run", "-q", "--again", "rack"]);
-    assert_eq!(again.code, Some(2), "{}", again.err);
+    lab.refused(["merge", "h1", "h1"], &[]);
+    lab.refused(["run", "-q", "--again", "rack"], &[]);
 }
 
 #[test]
 fn a_moment_that_is_over_is_refused() {
     let lab = Lab::new();
     let line = "run -q --rw randread --target null --start-at 2020-01-01T00:00:00Z";
-    let late = lab.blocklab(line.split(' '));
-    assert_eq!(late.code, Some(2), "{}", late.err);
-    assert!(late.err.contains("give a later moment"), "{}", late.err);
+    lab.refused(line.split(' '), &["give a later moment"]);
     let line = "run i3-vs-i2 -q --start-at 2099-01-01T00:00:00Z";
-    let several = lab.blocklab(line.split(' '));
-    assert_eq!(several.code, Some(2), "{}", several.err);
+    lab.refused(line.split(' '), &[]);
+}
+
+/// A scontrol that failed gave no nodes, and the error was "there is no host: name them with --hosts",
+/// without its own words.
+#[test]
+fn the_words_of_a_scontrol_that_fails_are_shown() {
+    let lab = Lab::new();
+    let script = "#!/bin/sh\necho 'slurm_load: Unable to contact slurm controller' >&2\nexit 1\n";
+    lab.write("scontrol", script);
+    let executable = Permissions::from_mode(0o755);
+    fs::set_permissions(lab.path().join("scontrol"), executable).expect("ours");
+    let mut command = lab.command();
+    command.args("fleet run --slurm --rw randread --target null".split(' '));
+    command
+        .env("SLURM_JOB_NODELIST", "n[1-2]")
+        .env("PATH", lab.path());
+    let refused = command.output().expect("it starts");
+    assert_eq!(refused.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(error.contains("Unable to contact"), "{error}");
+    assert!(!error.contains("there is no host"), "{error}");
 }
 
 /// The story: runs one after the other, of one pass and of three, were merged into three passes, two

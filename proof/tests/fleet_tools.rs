@@ -207,7 +207,8 @@ fn what_hosts_of_vdbench_cannot_do_is_said() {
             "there is no hd=h3",
         ),
     ] {
-        fs::write(lab.path().join("parm"), &text).expect("a parameter file");
+        lab.write("parm", &text);
+        // Its banner is on standard output already.
         let said = lab.blocklab("vdbench -f parm --quiet".split_whitespace());
         assert_eq!(said.code, Some(2), "{text}: {}{}", said.out, said.err);
         assert!(said.err.contains(expected), "{text}: {}", said.err);

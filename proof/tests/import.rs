@@ -24,7 +24,7 @@ fn printed(stand: &Stand, output: &[&str]) -> Option<String> {
 }
 
 fn imported(stand: &Stand, text: &str) -> Record {
-    std::fs::write(stand.lab.path().join("result"), text).expect("written");
+    stand.lab.write("result", text);
     let run = stand.lab.blocklab(["import", "fio", "result"]);
     assert_eq!((run.code, &*run.err), (Some(0), ""), "{text}");
     stand.latest()
@@ -135,7 +135,7 @@ fn groups_and_paces_are_known() {
             format!("fio --name=probe --size=4m --bs=4k --filename=own {job} --output-format=json");
         let own = stand.lab.blocklab(own.split(' '));
         for text in [text, own.out] {
-            std::fs::write(stand.lab.path().join("result"), text).expect("written");
+            stand.lab.write("result", text);
             let run = &runs(&stand, &["result"])[0];
             assert_eq!(run.measurements[0].jobs[0].threads, threads, "{job}");
             let words = stand.lab.blocklab(["show", &run.id, "--findings"]).out;
@@ -151,7 +151,7 @@ fn nothing_of_a_result_vanishes() {
     let stand = Stand::new();
     let way = |stand: &Stand, job: &str, direction| {
         let text = fio(stand, job)?;
-        std::fs::write(stand.lab.path().join("result"), text).expect("written");
+        stand.lab.write("result", text);
         let mut found = runs(stand, &["result"]);
         found[0].measurements[0].jobs[0]
             .directions
@@ -187,12 +187,12 @@ fn results_behind_each_other_are_runs() {
             })
             .collect();
         let Some(texts) = texts else { return };
-        std::fs::write(stand.lab.path().join("all"), texts.concat()).expect("written");
+        stand.lab.write("all", texts.concat());
         let found = runs(&stand, &["all"]);
         assert_eq!(found.len(), 3, "{form}");
         if form == "json" {
             let array = format!("[{}]", texts.join(","));
-            std::fs::write(stand.lab.path().join("all"), array).expect("written");
+            stand.lab.write("all", array);
             assert_eq!(runs(&stand, &["all"]).len(), found.len());
         }
     }
@@ -268,8 +268,7 @@ fn records_of_others_are_text() {
     record["requested"]["description"] = "\u{1b}[31mred".into();
     let line = format!("{{\"line_format\": 1, \"kind\": \"record\", \"record\": {record}}}\n");
     let torn = format!("{}\n", &line[..line.len() / 2]);
-    let write =
-        |bytes: &[u8]| std::fs::write(stand.lab.path().join("log"), bytes).expect("written");
+    let write = |bytes: &[u8]| stand.lab.write("log", bytes);
     write(&[line.as_bytes(), b"\xff\xfe"].concat());
     let run = stand.lab.blocklab(["import", "record", "log"]);
     assert_eq!((run.code, &*run.err), (Some(0), ""));

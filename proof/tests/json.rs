@@ -39,7 +39,7 @@ fn shown(lab: &Lab, words: &[&str]) -> Value {
 
 /// What each command really prints, by the command's name on the page.
 fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
-    std::fs::write(lab.path().join("study.toml"), STUDY).expect("written");
+    lab.write("study.toml", STUDY);
     let types = root().join("crates/catalog/tests/samples/describe-instance-types.json");
     let types = types.to_str().expect("a path");
     let run = "run study.toml -q --json --name one -t sim:gp3:1TiB@r5d.xlarge";

@@ -20,9 +20,10 @@ fn a_load_by_flags_is_a_run_as_any_other() {
     );
     let again = good(lab.blocklab(["run", "-q", "--again", "latest"]));
     assert!(again.contains("rand-16KiB-q4-read"), "{again}");
-    let bad = lab.blocklab(["run", "--rw", "read", "--reads", "40", "--target", "null"]);
-    assert_eq!(bad.code, Some(2), "{}", bad.err);
-    assert!(bad.err.contains("--rw randrw"), "{}", bad.err);
+    lab.refused(
+        ["run", "--rw", "read", "--reads", "40", "--target", "null"],
+        &["--rw randrw"],
+    );
 }
 
 /// The load was printed as TOML and read back, so `--bs 0` was blamed on line 8 of a text that nobody
@@ -47,10 +48,7 @@ fn a_flag_that_cannot_be_is_named() {
         ),
         ("--size 10TiB --target sim:gp3:1TiB", "reaches to 10 TiB"),
     ] {
-        let bad = lab.blocklab(format!("run -q {line}").split(' '));
-        assert_eq!(bad.code, Some(2), "{line}: {}", bad.err);
-        assert!(bad.err.contains(words), "{line}: {}", bad.err);
-        assert!(bad.out.is_empty(), "{line}: {}", bad.out);
+        lab.refused(format!("run -q {line}").split(' '), &[words]);
     }
     let full = "run -q --rw read --runtime 1s --size 1TiB --target sim:gp3:1TiB";
     good(lab.blocklab(full.split(' ')));
@@ -87,9 +85,7 @@ fn a_rate_and_lists_are_flags() {
         ("--rw read --arrivals fixed", "add --rate"),
         ("--rw read --rate 0", "`0` is not a rate"),
     ] {
-        let bad = lab.blocklab(format!("run -q {flags} --target null").split(' '));
-        assert_eq!(bad.code, Some(2), "{flags}: {}", bad.err);
-        assert!(bad.err.contains(words), "{flags}: {}", bad.err);
+        lab.refused(format!("run -q {flags} --target null").split(' '), &[words]);
     }
 }
 
@@ -109,7 +105,7 @@ fn a_bound_decides_the_exit_code() {
     assert!(no.out.contains("response p99"), "{}", no.out);
     let gates = "fail_on = [\"iops<1\"]\n[[gate]]\ncase = \"rand-*\"\ndirection = \"read\"\n\
                  fail_on = [\"p50>1us\"]\n";
-    std::fs::write(lab.path().join("gates.toml"), gates).expect("written");
+    lab.write("gates.toml", gates);
     let gated = lab.blocklab("diagnose latest --json --gates gates.toml".split(' '));
     assert_eq!(gated.code, Some(4), "{}", gated.err);
     let gate = &json(&gated.out)["gate"];
@@ -118,13 +114,10 @@ fn a_bound_decides_the_exit_code() {
         gate["checks"][1]["condition"], "rand-* read, p50>1us",
         "{gate}"
     );
-    std::fs::write(lab.path().join("gates.toml"), "fail_on = [\"p98>1ms\"]").expect("written");
-    let bad = lab.blocklab("diagnose latest --gates gates.toml".split(' '));
-    assert_eq!(bad.code, Some(2), "{}", bad.err);
-    assert!(
-        bad.err.contains("line 1") && bad.err.contains("p99.9"),
-        "{}",
-        bad.err
+    lab.write("gates.toml", "fail_on = [\"p98>1ms\"]");
+    lab.refused(
+        "diagnose latest --gates gates.toml".split(' '),
+        &["line 1", "p99.9"],
     );
 }
 
@@ -134,7 +127,7 @@ fn a_gate_about_a_case_that_does_not_exist_is_a_mistake() {
     let lab = Lab::new();
     let gates = |case: &str| {
         let text = format!("[[gate]]\ncase = \"{case}\"\nfail_on = [\"p99>5s\"]\n");
-        std::fs::write(lab.path().join("gates.toml"), text).expect("written");
+        lab.write("gates.toml", text);
     };
     let run = "run quick --target sim:gp3:1TiB --runtime 100ms --repeat 2 -q --gates gates.toml";
     let one_case = format!("{run} --case rand4k-q1-read");
@@ -166,11 +159,8 @@ fn a_gate_about_a_case_that_does_not_exist_is_a_mistake() {
     ] {
         let refused = lab.blocklab(line.split(' '));
         assert_eq!(refused.code, Some(2), "{line}: {}", refused.err);
-        assert!(
-            refused.err.contains("the cases are: rand4k-q1-read"),
-            "{line}: {}",
-            refused.err
-        );
+        let words = "the cases are: rand4k-q1-read";
+        assert!(refused.err.contains(words), "{line}: {}", refused.err);
     }
 }
 
@@ -200,9 +190,7 @@ fn a_ramp_is_a_flag() {
         "run quick --ramp 250years",
         "run quick --target sim:gp3:1TiB --ramp 2000000h",
     ] {
-        let refused = lab.blocklab(line.split(' '));
-        assert_eq!(refused.code, Some(2), "{line}: {}", refused.err);
-        assert!(refused.err.contains("--ramp"), "{line}: {}", refused.err);
+        lab.refused(line.split(' '), &["--ramp"]);
     }
 }
 
@@ -299,7 +287,7 @@ fn each_question_of_the_readme_is_one_line() {
     let readme = std::fs::read_to_string(blocklab_proof::root().join("README.md")).expect("text");
     let lab = Lab::new();
     let job = "[a]\nfilename=test.dat\nsize=4m\nrw=randread\n";
-    std::fs::write(lab.path().join("job.fio"), job).expect("written");
+    lab.write("job.fio", job);
     let quick = " --runtime 2s --repeat 3 --seed 1 -q";
     for (line, owned, code, words) in QUESTIONS {
         assert!(readme.contains(line), "the README has no `{line}`");
@@ -335,13 +323,7 @@ fn a_case_is_run_and_shown_alone() {
         "{one}"
     );
     for line in ["run --case rand4k-q --target null", "show --case nosuch"] {
-        let bad = lab.blocklab(line.split(' '));
-        assert_eq!(bad.code, Some(2), "{line}: {}", bad.err);
-        assert!(
-            bad.err.contains("no case") && bad.err.contains("rand4k-q1"),
-            "{}",
-            bad.err
-        );
+        lab.refused(line.split(' '), &["no case", "rand4k-q1"]);
     }
     let listed = good(lab.blocklab(["run", "quick", "--list"]));
     assert_eq!(listed.lines().count(), 1 + 8, "{listed}");
@@ -418,13 +400,10 @@ fn times_that_leave_the_clock_are_refused_with_their_line() {
     let lab = blocklab_proof::Lab::new();
     let cases = "[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n[[case]]\nname = \"c\"\n";
     let study = format!("name = \"x\"\npasses = 2\npause = \"999999h\"\n{cases}");
-    std::fs::write(lab.path().join("x.toml"), study).expect("written");
-    let ran = lab.blocklab(["run", "x.toml", "--target", "sim:gp3:1TiB"]);
-    assert_eq!(ran.code, Some(2), "{}", ran.err);
-    assert!(
-        ran.err.contains("x.toml:3: `pause = \"999999h\"`"),
-        "{}",
-        ran.err
+    lab.write("x.toml", study);
+    lab.refused(
+        ["run", "x.toml", "--target", "sim:gp3:1TiB"],
+        &["x.toml:3: `pause = \"999999h\"`"],
     );
 }
 

@@ -75,12 +75,8 @@ fn the_python_reader_refuses_what_is_no_run() {
         return;
     };
     let lab = Lab::new();
-    std::fs::write(lab.path().join("other.json"), "{\"fio version\": \"3.33\"}").unwrap();
-    std::fs::write(
-        lab.path().join("newer.json"),
-        "{\"format\": 99, \"measurements\": []}",
-    )
-    .unwrap();
+    lab.write("other.json", "{\"fio version\": \"3.33\"}");
+    lab.write("newer.json", "{\"format\": 99, \"measurements\": []}");
     let script = "import blocklab\nfor name in ('other.json', 'newer.json'):\n    try:\n        \
                   blocklab.load(name)\n    except blocklab.NotARun as error:\n        print(error)\n";
     let printed = python
@@ -128,7 +124,7 @@ fn outputs_keep_their_schemas() {
     let lab = lab();
     let open_loop = "name = \"o\"\n[[case]]\nname = \"c\"\narrivals = \"poisson\"\nrate_iops = 500\n\
                      runtime = \"2s\"\n";
-    std::fs::write(lab.path().join("o.toml"), open_loop).unwrap();
+    lab.write("o.toml", open_loop);
     let (store, mut files) = (" --store runs", Vec::new());
     let runs = [
         "run -q o.toml --target sim:gp3:1TiB",
@@ -264,7 +260,7 @@ fn series_with_a_change_and_with_intervals(lab: &Lab) {
              name = \"volume IOPS\"\nrate = \"{rate} IOPS\"\n[volume.service]\n\
              read = {{ base = \"600us\" }}\nwrite = {{ base = \"600us\" }}\n"
         );
-        std::fs::write(lab.path().join("d.toml"), device).unwrap();
+        lab.write("d.toml", device);
         good(lab.blocklab(
             "run -q --seed 7 --rw randread --depth 4 --runtime 3s --target sim:./d.toml".split(' '),
         ));

@@ -123,16 +123,7 @@ fn a_note_names_the_page_of_the_study_that_lacks_it() {
 #[test]
 fn what_cannot_be_predicted_is_not() {
     let lab = Lab::new();
-    let short = [
-        "run",
-        "ebs-hdd",
-        "-q",
-        "--json",
-        "--repeat",
-        "1",
-        "--runtime",
-        "10ms",
-    ];
+    let short = "run ebs-hdd -q --json --repeat 1 --runtime 10ms".split(' ');
     let study = json(&good(lab.blocklab(short)));
     let magnetic = table(&study, "standard, magnetic");
     let rows = magnetic["cells"].as_array().expect("rows").iter();
@@ -201,7 +192,7 @@ fn check_vdbench(
     for ((case, native), load) in native.iter().zip(&loads[1..]) {
         let default = format!("rd=default,iorate=max,elapsed=2,warmup={ramp},interval=1");
         let lines = [&rest.join("\n"), &default, *load];
-        fs::write(lab.path().join("one.vdb"), lines.join("\n")).expect("written");
+        lab.write("one.vdb", lines.join("\n"));
         let own = ["vdbench", "--no-save", "--seed", "1"];
         let options = ["-f", "one.vdb", &lun, &count, "-o", "out"];
         let output = good(lab.blocklab(own.into_iter().chain(options)));
@@ -307,25 +298,15 @@ draw = "bars"
 text = "They are the same."
 checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", min = 99, max = 101 }]
 "#;
-    fs::write(lab.path().join("pair.toml"), own).expect("written");
+    lab.write("pair.toml", own);
     fs::create_dir(lab.path().join("disk")).expect("made");
-    let line = [
-        "run",
-        "pair.toml",
-        "-q",
-        "--system",
-        "here",
-        "--target",
-        "disk",
-        "--html",
-        "p.html",
-    ];
+    let line = "run pair.toml -q --system here --target disk --html p.html".split(' ');
     let text = good(lab.blocklab(line));
     assert!(
         text.contains("measured, ") && text.contains("simulated, sim:gp3"),
         "{text}"
     );
-    let page = fs::read_to_string(lab.path().join("p.html")).expect("a page");
+    let page = lab.read("p.html");
     assert!(page.contains("id=\"study\"") && page.contains("study-chart"));
     let again = text
         .lines()
@@ -362,7 +343,7 @@ runtime = "300ms"
 [[case]]
 name = "reads"
 "#;
-    fs::write(lab.path().join("pair.toml"), study).expect("written");
+    lab.write("pair.toml", study);
     fs::create_dir(lab.path().join("disk")).expect("made");
     let line = ["run", "pair.toml", "--system", "here", "--target", "disk"];
     let mut command = lab.command();
@@ -395,7 +376,7 @@ fn each_system_of_a_study_is_a_run_of_its_own() {
         "name = \"many\"\nseed = 1\n{}[defaults]\nstop_bytes = \"64KiB\"\n[[case]]\nname = \"reads\"\n",
         systems.collect::<String>()
     );
-    fs::write(lab.path().join("many.toml"), text).expect("written");
+    lab.write("many.toml", text);
     for _ in 0..3 {
         let line = "run many.toml -q --target sim --json --no-save";
         let study = json(&good(lab.blocklab(line.split(' '))));

@@ -279,14 +279,13 @@ fn names_of_devices_are_not_removed() {
 
 /// What each command says of a target that it is to make or write to.
 fn asked(stand: &Stand, path: &str) -> [Said; 5] {
-    fs::write(
-        stand.lab.path().join("parm"),
+    stand.lab.write(
+        "parm",
         format!(
             "sd=s,lun={path},size=64k\nwd=w,sd=s,rdpct=0,xfersize=4k\n\
              rd=r,wd=w,iorate=10,elapsed=2,interval=1\n"
         ),
-    )
-    .expect("written");
+    );
     let file = format!("--filename={path}");
     [
         stand.run(WRITE, &["--target", path, "--create"]),

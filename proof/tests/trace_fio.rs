@@ -1,7 +1,5 @@
 //! Traces of Debian's fio read here, and traces of ours replayed by fio: the same operations.
 
-use std::fs;
-
 use blocklab_proof::{Lab, fio, fio_is_there, good, json};
 use serde_json::Value;
 
@@ -89,13 +87,13 @@ fn fio_replays_what_we_write() {
         let (offset, bytes) = (index * 7919 % 900 * 4096, 4096 * (1 + index % 4));
         table.push_str(&format!("{},{op},{offset},{bytes}\n", index * 100));
     }
-    fs::write(lab.path().join("made.csv"), table).expect("written");
+    lab.write("made.csv", table);
     let columns = "time=1:us,op=2,offset=3,length=4";
     let words = ["trace", "import", "made.csv", "--columns", columns];
     good(lab.blocklab(words.into_iter().chain(["-o", "own.trace", "--json"])));
     let ours = counted_by_us(&lab, "own.trace");
     assert_eq!(ours.reads.0 + ours.writes.0, 200);
-    fs::write(lab.path().join("disk"), vec![0; 4 << 20]).expect("a file");
+    lab.write("disk", vec![0; 4 << 20]);
     let words = ["fio", "--name=a", "--read_iolog=own.trace"];
     let more = [
         "--replay_redirect=disk",

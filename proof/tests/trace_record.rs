@@ -53,12 +53,9 @@ fn what_a_device_was_asked_to_do_is_in_the_trace() {
     let mut rest = String::new();
     said.read_to_string(&mut rest).expect("text");
     assert!(ended.success(), "{rest}");
-    let shown = json(&good(lab.blocklab([
-        "trace",
-        "show",
-        "own.trace",
-        "--json",
-    ])));
+    let shown = json(&good(
+        lab.blocklab("trace show own.trace --json".split(' ')),
+    ));
     let mix = |direction: &str| {
         let mut mixes = shown["directions"].as_array().expect("a list").iter();
         let found = mixes.find(|mix| mix["direction"] == direction);

@@ -53,16 +53,7 @@ fn an_imported_trace_is_small_and_the_same() {
         assert!(page.contains("1,371 operations"), "{page}");
     }
     // A part of it, counted from its beginning.
-    let words = [
-        "trace",
-        "show",
-        "hour.trace",
-        "--from",
-        "10min",
-        "--until",
-        "20min",
-        "--json",
-    ];
+    let words = "trace show hour.trace --from 10min --until 20min --json".split(' ');
     let part = json(&good(lab.blocklab(words)));
     assert!(
         part["duration_ns"].as_u64() < Some(600_000_000_000),
@@ -121,13 +112,9 @@ fn volumes_are_told_apart_by_what_they_would_have_done() {
 fn mistakes_are_reported_with_what_would_work() {
     let lab = Lab::new();
     let two = "1,R,0,512,1577900000000000\n2,W,0,512,1577900000000010\n";
-    fs::write(lab.path().join("two.csv"), two).expect("written");
-    fs::write(
-        lab.path().join("bad.csv"),
-        format!("{two}2,W,x,512,1577900000000020\n"),
-    )
-    .expect("written");
-    fs::write(lab.path().join("words.txt"), "one two\n").expect("written");
+    lab.write("two.csv", two);
+    lab.write("bad.csv", format!("{two}2,W,x,512,1577900000000020\n"));
+    lab.write("words.txt", "one two\n");
     for (words, answer) in [
         (
             &["trace", "show", "bad.csv"][..],
@@ -163,9 +150,7 @@ fn mistakes_are_reported_with_what_would_work() {
             "two.csv is no block device",
         ),
     ] {
-        let said = lab.blocklab(words.iter().copied());
-        assert_eq!(said.code, Some(2), "{words:?}: {said:?}");
-        assert!(said.err.contains(answer), "{words:?}: {said:?}");
+        lab.refused(words.iter().copied(), &[answer]);
     }
     assert!(
         !lab.path().join("out.trace").exists(),
@@ -209,9 +194,10 @@ fn a_replay_is_open_and_counts_from_the_recorded_moments() {
     ]);
     assert!(late.contains("replay-late"), "{late}");
     assert!(!late.contains("one operation in flight"), "{late}");
-    let refused = lab.blocklab(["run", "--trace", &trace, "--target", "sim:gp3:1GiB"]);
-    assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("the trace reaches 3"), "{refused:?}");
+    lab.refused(
+        ["run", "--trace", &trace, "--target", "sim:gp3:1GiB"],
+        &["the trace reaches 3"],
+    );
     for way in ["--wrap", "--scale", "--compact"] {
         let moved = run(&["--target", "sim:gp3:1GiB", way]);
         assert!(moved.contains("were moved into the target"), "{moved}");
@@ -225,7 +211,7 @@ fn a_replay_is_open_and_counts_from_the_recorded_moments() {
 fn a_program_that_waits_is_stretched_by_a_slower_volume() {
     let lab = Lab::new();
     let table = "at,op,offset,bytes,took\n0,R,0,4096,100\n110,R,8192,4096,100\n220,R,0,4096,100\n";
-    fs::write(lab.path().join("waits.csv"), table).expect("written");
+    lab.write("waits.csv", table);
     let columns = "time=at:us,op=op,offset=offset,length=bytes,latency=took:us";
     let run = |pace: &str, name: &str| {
         let words = [
@@ -255,20 +241,11 @@ fn a_program_that_waits_is_stretched_by_a_slower_volume() {
     };
     assert_eq!(run("open", "open"), 220_000);
     assert!(run("dependent", "waits") > 500_000);
-    let words = [
-        "run",
-        "--target",
-        "sim:gp3:10GiB",
-        "--as",
-        "dependent",
-        "--trace",
-    ];
+    let words = "run --target sim:gp3:10GiB --as dependent --trace".split(' ');
     let trace = recorded();
-    let refused = lab.blocklab(words.into_iter().chain([trace.as_str()]));
-    assert_eq!(refused.code, Some(2));
-    assert!(
-        refused.err.contains("the trace has no completions"),
-        "{refused:?}"
+    lab.refused(
+        words.chain([trace.as_str()]),
+        &["the trace has no completions"],
     );
 }
 
@@ -319,7 +296,7 @@ fn rates_of_cloudwatch_are_answered_by_two_figures() {
         let points: Vec<_> = (0..20).map(point).collect();
         let answer = serde_json::json!({"Label": label, "Datapoints": points});
         let file = format!("{label}.json");
-        fs::write(lab.path().join(&file), answer.to_string()).expect("written");
+        lab.write(&file, answer.to_string());
         file
     };
     let writes = metric("VolumeWriteOps", "Sum", |minute| {
@@ -349,8 +326,7 @@ fn rates_of_cloudwatch_are_answered_by_two_figures() {
     let balance = &answers[0]["balance"];
     let lowest = balance["model_min_percent"].as_f64().expect("credits");
     assert!((91.0..93.0).contains(&lowest), "{balance}");
-    let refused = lab.blocklab(["trace", "show", &writes, "Cargo.toml"]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
+    lab.refused(["trace", "show", &writes, "Cargo.toml"], &[]);
 }
 
 /// The figures of a model, by name: of the trace and of the model.
@@ -388,16 +364,9 @@ fn a_model_is_a_study_that_says_how_far_it_is_from_the_trace() {
     let text = good(lab.blocklab(["trace", "model", &trace]));
     assert_eq!(modelled["study"], text.as_str());
     assert!(text.contains("# What a study cannot say:"), "{text}");
-    fs::write(lab.path().join("model.toml"), &text).expect("written");
-    let words = [
-        "run",
-        "model.toml",
-        "--quiet",
-        "--name",
-        "model",
-        "--target",
-    ];
-    good(lab.blocklab(words.into_iter().chain(["sim:gp3:10GiB"])));
+    lab.write("model.toml", &text);
+    let words = "run model.toml --quiet --name model --target".split(' ');
+    good(lab.blocklab(words.chain(["sim:gp3:10GiB"])));
     let record = json(&good(lab.blocklab(["export", "model", "--format", "json"])));
     let jobs = record["measurements"][0]["jobs"].as_array().expect("jobs");
     let issued: u64 = jobs
@@ -434,7 +403,7 @@ fn a_model_has_phases_bursts_and_hot_places() {
             table.push_str(&format!("{at},{op},{},4096\n", page * 4096));
         }
     }
-    fs::write(lab.path().join("made.csv"), table).expect("written");
+    lab.write("made.csv", table);
     let columns = "time=at:us,op=op,offset=offset,length=bytes";
     let words = ["trace", "model", "made.csv", "--columns", columns, "--json"];
     let modelled = json(&good(lab.blocklab(words)));
@@ -461,18 +430,16 @@ fn a_model_has_phases_bursts_and_hot_places() {
 #[test]
 fn a_model_refuses_what_it_cannot_read_twice() {
     let lab = Lab::new();
-    fs::write(lab.path().join("empty.csv"), "").expect("written");
-    let refused = lab.blocklab(["trace", "model", "-"]);
-    assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("only once"), "{refused:?}");
-    let refused = lab.blocklab(["trace", "model", "empty.csv", "--input", "msr"]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
+    lab.write("empty.csv", "");
+    lab.refused(["trace", "model", "-"], &["only once"]);
+    lab.refused(["trace", "model", "empty.csv", "--input", "msr"], &[]);
     let far = "0,W,0,4096\n100000000000000,W,0,4096\n";
-    fs::write(lab.path().join("far.csv"), far).expect("written");
+    lab.write("far.csv", far);
     let columns = "time=1:us,op=2,offset=3,length=4";
-    let refused = lab.blocklab(["trace", "model", "far.csv", "--columns", columns]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.err.contains("--from and --until"), "{refused:?}");
+    lab.refused(
+        ["trace", "model", "far.csv", "--columns", columns],
+        &["--from and --until"],
+    );
 }
 
 /// The page carries its pictures, and JSON what they are drawn from.
@@ -516,8 +483,7 @@ fn a_page_has_pictures_and_volumes_beside_the_load() {
         text.contains("Arrivals") && text.contains("st1:125GiB"),
         "{text}"
     );
-    let refused = lab.blocklab(["trace", "show", &trace, "--on", "gp9:1GiB"]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
+    lab.refused(["trace", "show", &trace, "--on", "gp9:1GiB"], &[]);
 }
 
 /// A case of a study replays what `run --trace` replays, with the same figures.
@@ -528,7 +494,7 @@ fn a_study_replays_a_trace_as_the_command_line_does() {
     let study = "[defaults]\npattern = \"random\"\ndepth = 8\n\n[[case]]\nname = \"hour\"\n\
                  trace = { file = \"hour.load.gz\", speed = 200, until = \"30min\" }\n\n\
                  [[case]]\nname = \"plain\"\nruntime = \"1s\"\n";
-    fs::write(lab.path().join("night.toml"), study).expect("written");
+    lab.write("night.toml", study);
     let volume = ["--quiet", "--target", "sim:gp3:10GiB", "--name"];
     let run = |words: &[&str], name: &str| {
         let words = ["run"].into_iter().chain(words.iter().copied());
@@ -584,10 +550,8 @@ fn a_study_replays_a_trace_as_the_command_line_does() {
         ),
     ] {
         let text = format!("[[case]]\nname = \"a\"\n{case}\n");
-        fs::write(lab.path().join("bad.toml"), text).expect("written");
-        let refused = lab.blocklab(["run", "bad.toml", "--target", "sim:gp3:10GiB"]);
-        assert_eq!(refused.code, Some(2), "{case}: {refused:?}");
-        assert!(refused.err.contains(answer), "{case}: {refused:?}");
+        lab.write("bad.toml", text);
+        lab.refused(["run", "bad.toml", "--target", "sim:gp3:10GiB"], &[answer]);
     }
 }
 
@@ -678,12 +642,8 @@ fn a_trace_of_flushes_alone_has_no_model() {
     let lab = Lab::new();
     let log =
         |lines: &str| format!("fio version 3 iolog\n0 /d add\n0 /d open\n{lines}9 /d close\n");
-    fs::write(
-        lab.path().join("syncs.log"),
-        log("1 /d sync 0 0\n2 /d sync 0 0\n"),
-    )
-    .expect("written");
-    fs::write(lab.path().join("one.log"), log("1 /d read 0 4096\n")).expect("written");
+    lab.write("syncs.log", log("1 /d sync 0 0\n2 /d sync 0 0\n"));
+    lab.write("one.log", log("1 /d read 0 4096\n"));
     let refused = lab.blocklab(["trace", "model", "syncs.log"]);
     assert_eq!(refused.code, Some(2));
     assert_eq!(

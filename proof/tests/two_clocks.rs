@@ -54,7 +54,7 @@ fn volume(iops: u32) -> String {
 fn lab() -> Lab {
     let lab = Lab::new();
     let write = |name: &str, text: &str| {
-        std::fs::write(lab.path().join(name), text).expect("written");
+        lab.write(name, text);
     };
     write("roads.toml", STUDY);
     write("slow.toml", &volume(400));

@@ -111,7 +111,7 @@ fn no_language_takes_it_for_blank() {
          rd=r,wd=wd1,iorate=10,elapsed=2,interval=1\n",
         disk.path()
     );
-    fs::write(stand.lab.path().join("p"), parameters).expect("written");
+    stand.lab.write("p", parameters);
     let file = format!("--filename={}", disk.path());
     let lines: [&[&str]; 4] = [
         &["cdm", "--target", disk.path()],

@@ -8,20 +8,19 @@ use blocklab_proof::{Lab, Said};
 fn run(lab: &Lab, general: &str, lun: &str) -> Said {
     let cut = "sh cut.sh";
     let script = format!("truncate -s 4096 '{lun}'\n");
-    std::fs::write(lab.path().join("cut.sh"), script).expect("a file can be written");
+    lab.write("cut.sh", script);
     let file = format!(
         "{general}\nsd=sd1,lun=\"{lun}\",size=4m,threads=2\nsd=sd2,lun=other,size=4m,threads=2\n\
          wd=wd1,sd=sd1\nwd=wd2,sd=sd2\n\
          rd=default,iorate=200,elapsed=2,interval=1\n\
          rd=rd1,wd=wd*,startcmd=\"{cut}\"\nrd=rd2,wd=wd*\n"
     );
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.write("parm", file);
     lab.blocklab(["vdbench", "-f", "parm", "-o", "out"])
 }
 
 fn report(lab: &Lab, name: &str) -> String {
-    let path = lab.path().join("out").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    lab.read(format!("out/{name}"))
 }
 
 /// `data_errors=remove` was refused. A script that leaves a broken disk out and goes on with the
@@ -81,7 +80,7 @@ fn a_command_gets_the_place_of_the_first_error() {
     let command = "data_errors=\"echo first: $lun at $lba, $size. > $output/told; echo heard\"";
     let ran = run(&lab, command, "lun;touch pwned");
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
-    let printed = std::fs::read_to_string(lab.path().join("out/told")).expect("it was written");
+    let printed = lab.read("out/told");
     let lba = printed
         .strip_prefix("first: lun;touch pwned at ")
         .and_then(|rest| rest.strip_suffix(", .\n"));

@@ -9,14 +9,13 @@ const FILE: &str = "sd=sd1,lun=sim:local@i3.xlarge\nsd=sd2,lun=sim:local@i3.xlar
 
 /// Runs `file`; its reports go to `out`.
 fn run(lab: &Lab, file: &str) {
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.write("parm", file);
     let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
 }
 
 fn report(lab: &Lab, name: &str) -> String {
-    let path = lab.path().join("out").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    lab.read(format!("out/{name}"))
 }
 
 /// Each digit as 9, so that lines of different runs can be compared.
@@ -233,7 +232,7 @@ fn a_histogram_has_the_buckets_that_were_requested() {
 #[test]
 fn an_average_has_the_maximum_of_its_intervals() {
     let lab = Lab::new();
-    std::fs::write(lab.path().join("parm"), FILE).expect("a file can be written");
+    lab.write("parm", FILE);
     let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "--seed", "1"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let flat = report(&lab, "flatfile.html");

@@ -4,7 +4,7 @@ use blocklab_proof::{Lab, Said};
 
 /// Runs a parameter file called `parm`; reports go to `out`.
 fn vdbench(lab: &Lab, file: &str, more: &[&str]) -> Said {
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.write("parm", file);
     let args = ["vdbench", "-f", "parm", "-o", "out"];
     lab.blocklab(args.iter().chain(more).copied())
 }

@@ -6,7 +6,7 @@ use blocklab_record::ErrorKind;
 /// Formats 64 blocks, writes each again, and reads them all; `meddle` is a shell command between
 /// the two.
 fn validate(lab: &Lab, meddle: &str, more: &str, args: &[&str]) -> Said {
-    std::fs::write(lab.path().join("meddle.sh"), meddle).expect("a file can be written");
+    lab.write("meddle.sh", meddle);
     let lun = lab.path().join("lun");
     let lun = lun.display();
     let run = "seekpct=eof,iorate=max,elapsed=2,interval=1,threads=2";
@@ -15,14 +15,13 @@ fn validate(lab: &Lab, meddle: &str, more: &str, args: &[&str]) -> Said {
          rd=write,wd=wd1,rdpct=0,{run},startcmd=\"cp lun old\"\n\
          rd=read,wd=wd1,rdpct=100,{run},startcmd=\"sh meddle.sh\"\n"
     );
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.write("parm", file);
     let words = ["vdbench", "-f", "parm", "-o", "out"];
     lab.blocklab(words.iter().chain(args).copied())
 }
 
 fn log(lab: &Lab) -> String {
-    let path = lab.path().join("out/errorlog.html");
-    std::fs::read_to_string(path).expect("it is there")
+    lab.read("out/errorlog.html")
 }
 
 #[test]
@@ -112,15 +111,11 @@ fn a_block_of_another_place_is_found() {
 fn what_keeps_no_data_is_not_validated() {
     let lab = Lab::new();
     let file = "sd=sd1,lun=sim:local@i3.xlarge\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max\n";
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.write("parm", file);
     let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "-v"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
-    assert!(
-        ran.err
-            .contains("parm:1: sd=sd1: sim:local@i3.xlarge is a model"),
-        "{}",
-        ran.err
-    );
+    let words = "parm:1: sd=sd1: sim:local@i3.xlarge is a model";
+    assert!(ran.err.contains(words), "{}", ran.err);
 }
 
 /// A file of 1 MiB that is written at random for `seconds`, with a journal next to it.
@@ -131,7 +126,7 @@ fn journalled(lab: &Lab, seconds: u32) {
          rd=rd1,wd=wd1,iorate=max,elapsed={seconds},interval=1,threads=4\n",
         lun.display()
     );
-    std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
+    lab.write("parm", file);
 }
 
 fn again(lab: &Lab, option: &str) -> Said {

@@ -126,7 +126,7 @@ const SAME: f64 = 1e-6;
 fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
     let mut found = Vec::new();
     for start in finalist.starts(need) {
-        let address = Address::Sold(finalist.offer_begun(*start));
+        let address = Address::Sold(finalist.offer_at(*start));
         let Ok(device) = resolve(&address, catalog) else {
             continue;
         };
@@ -246,12 +246,12 @@ impl Finalist {
     }
 
     /// Its address, with burst buckets as full as at such a start.
-    pub fn begun(&self, start: Start) -> String {
-        self.offer_begun(start).to_string()
+    pub fn address_at(&self, start: Start) -> String {
+        self.offer_at(start).to_string()
     }
 
     /// The offer with full or empty credits at the start, wherever it has credits.
-    fn offer_begun(&self, start: Start) -> Offer {
+    fn offer_at(&self, start: Start) -> Offer {
         let [of_volumes, of_machine] = self.credits();
         let share = match start {
             Start::Full => 100,

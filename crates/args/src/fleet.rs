@@ -80,21 +80,62 @@ pub struct FleetRunArgs {
 /// Hides an option of `run` in the help of `fleet run` if a fleet does not take it. It is still parsed,
 /// so that the error can say why.
 pub(super) fn hidden(arg: clap::Arg) -> clap::Arg {
-    let is_refused = REFUSED.iter().any(|(id, _)| *id == arg.get_id().as_str());
+    let is_refused = REFUSED
+        .iter()
+        .any(|refused| refused.id == arg.get_id().as_str());
     arg.hide(is_refused)
 }
 
-/// Options of `run` that a fleet does not take, and why.
-pub const REFUSED: [(&str, &str); 8] = [
-    ("system", "the systems of a study run one after the other"),
-    ("with_run", "the systems of a study run one after the other"),
-    ("fresh", "only studies of several systems are continued"),
-    (
-        "repeat_until",
-        "each host would decide for itself how many passes it needs",
-    ),
-    ("start_at", "all hosts begin when the last one is ready"),
-    ("list", "`blocklab run --list` lists studies"),
-    ("example", "`blocklab run --example` prints one"),
-    ("json_lines", "`--json` prints the result"),
+/// An option of `run` that a fleet does not take.
+pub struct Refused {
+    /// The name of its field.
+    pub id: &'static str,
+    /// Why a fleet does not take it.
+    pub why: &'static str,
+    /// Whether the user gave it.
+    pub is_given: fn(&RunArgs) -> bool,
+}
+
+/// The options of `run` that a fleet does not take.
+pub const REFUSED: [Refused; 8] = [
+    Refused {
+        id: "system",
+        why: "the systems of a study run one after the other",
+        is_given: |run| !run.system.is_empty(),
+    },
+    Refused {
+        id: "with_run",
+        why: "the systems of a study run one after the other",
+        is_given: |run| !run.with_run.is_empty(),
+    },
+    Refused {
+        id: "fresh",
+        why: "only studies of several systems are continued",
+        is_given: |run| run.fresh,
+    },
+    Refused {
+        id: "repeat_until",
+        why: "each host would decide for itself how many passes it needs",
+        is_given: |run| run.repeat_until.is_some(),
+    },
+    Refused {
+        id: "start_at",
+        why: "all hosts begin when the last one is ready",
+        is_given: |run| run.start_at.is_some(),
+    },
+    Refused {
+        id: "list",
+        why: "`blocklab run --list` lists studies",
+        is_given: |run| run.list,
+    },
+    Refused {
+        id: "example",
+        why: "`blocklab run --example` prints one",
+        is_given: |run| run.example.is_some(),
+    },
+    Refused {
+        id: "json_lines",
+        why: "`--json` prints the result",
+        is_given: |run| run.json_lines,
+    },
 ];

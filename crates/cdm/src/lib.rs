@@ -204,6 +204,7 @@ fn case_name(test: &Test, mix: Mix) -> String {
     }
 }
 
+/// The case of a test at a mix of reads and writes.
 fn case(test: &Test, mix: Mix, settings: &Settings) -> Case {
     let choices = &settings.choices;
     let name = case_name(test, mix);

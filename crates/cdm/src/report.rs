@@ -94,6 +94,7 @@ fn newer_row(row: &Row) -> String {
     )
 }
 
+/// The lines below the results in the layouts of versions 8 and 9.
 fn newer_foot(record: &Record, settings: &Settings, imprint: &Imprint) -> String {
     let zero = if settings.choices.zero_fill {
         " <0Fill>"
@@ -122,6 +123,7 @@ fn newer_foot(record: &Record, settings: &Settings, imprint: &Imprint) -> String
     foot
 }
 
+/// The report in the layouts of versions 5 and 6.
 fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) -> String {
     let home = match settings.choices.version {
         Version::V5 => "Crystal Dew World : http://crystalmark.info/",
@@ -151,6 +153,7 @@ fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) 
     text
 }
 
+/// A row of a test in the layouts of versions 5 and 6.
 fn older_row(row: &Row, version: Version) -> String {
     let test = row.test;
     let mix = mix_title(row.mix);
@@ -161,10 +164,9 @@ fn older_row(row: &Row, version: Version) -> String {
         (true, Version::V5, 1) => format!("Random {mix} 4KiB (Q={queues:>2},T={threads:>2})"),
         (true, ..) => format!("Random {mix} 4KiB (Q={queues:>3},T={threads:>2})"),
     };
-    let mut line = format!(
-        "{label:>31} : {:>9.3} MB/s",
-        row.shown.unwrap_or_default().mb_per_s
-    );
+    // Zeros where nothing was measured, as the original shows.
+    let shown = row.shown.unwrap_or_default();
+    let mut line = format!("{label:>31} : {:>9.3} MB/s", shown.mb_per_s);
     if test.random {
         let width = if version == Version::V5 { 8 } else { 9 };
         line.push_str(&format!(" [{:>width$.1} IOPS]", row.iops()));

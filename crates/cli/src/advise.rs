@@ -27,8 +27,9 @@ use blocklab_store::Store;
 use blocklab_units::Bytes;
 use blocklab_workload::Address;
 
+use crate::answer::{self, JsonFormat};
+use crate::chosen;
 use crate::trace::fit::Load;
-use crate::{answer, chosen};
 use blocklab_args::{AdviseArgs, Output};
 use measured::Taken;
 use recorded::Recorded;
@@ -73,7 +74,7 @@ fn print(args: &AdviseArgs, answer: &Advice) -> Result<()> {
         return terminal::print_styled(blocklab_page::advice(answer));
     }
     let form = form::advice(answer);
-    answer::print(args.form, ("advice_format", 1), &form, || {
+    answer::print(args.form, JsonFormat("advice_format", 1), &form, || {
         views::advice(answer)
     })
 }

@@ -16,8 +16,9 @@ use blocklab_results::history::{DERIVATION, history_runs};
 use blocklab_results::output::Over;
 use blocklab_store::Store;
 
+use crate::answer::{self, JsonFormat};
+use crate::chosen;
 use crate::gate::conclude;
-use crate::{answer as form, chosen};
 use blocklab_args::{CompareArgs, Output};
 
 /// Compares the named run with the earlier level of each of its loads.
@@ -37,9 +38,10 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
         gate: gate.as_ref(),
     };
     match args.form.output() {
-        Output::Json => {
-            terminal::print_styled(form::json(("history_comparison_format", 1), &fields)?)?
-        }
+        Output::Json => terminal::print_styled(answer::json(
+            JsonFormat("history_comparison_format", 1),
+            &fields,
+        )?)?,
         Output::Document(form) => {
             let text = views::against_history(&against).print(form);
             let answers = match form {

@@ -17,11 +17,14 @@ struct Envelope<'a, T> {
     fields: &'a T,
 }
 
-/// One indented JSON object with a newline at the end. Its first field is the name of the format with
-/// its version, which changes when the meaning of a field does, and not when one is added.
-pub fn json(name_and_version: (&'static str, u32), fields: &impl Serialize) -> Result<String> {
+/// The name of a JSON format and its version, which changes when the meaning of a field does, and
+/// not when one is added.
+pub struct JsonFormat(pub &'static str, pub u32);
+
+/// One indented JSON object with a newline at the end. Its first field is the format's.
+pub fn json(format: JsonFormat, fields: &impl Serialize) -> Result<String> {
     let whole = Envelope {
-        format: BTreeMap::from([name_and_version]),
+        format: BTreeMap::from([(format.0, format.1)]),
         fields,
     };
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
@@ -35,12 +38,12 @@ pub fn one_field<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static st
 /// Prints a view as JSON fields or as a document, as the options request.
 pub fn print(
     form: FormArgs,
-    name_and_version: (&'static str, u32),
+    format: JsonFormat,
     fields: &impl Serialize,
     document: impl FnOnce() -> Document,
 ) -> Result<()> {
     terminal::print_styled(match form.output() {
-        Output::Json => json(name_and_version, fields)?,
+        Output::Json => json(format, fields)?,
         Output::Document(form) => document().print(form),
     })
 }

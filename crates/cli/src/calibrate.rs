@@ -19,7 +19,7 @@ use blocklab_workload::{Address, Case, Plan, Target};
 use serde_json::json;
 
 use crate::again::plan_of;
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::chosen;
 use blocklab_args::{CalibrateArgs, Output};
 use blocklab_console::{listen, place, status, terminal};
@@ -56,7 +56,7 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The terminal column in which the last lines begin, behind their names.
+/// The terminal column in which the last lines begin, after their names.
 const INDENT: usize = 9;
 
 /// The last lines: where the device was written, and a command that uses it.
@@ -87,7 +87,7 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
         "calibration": fitted,
         "residuals": residuals,
     });
-    answer::json(("calibration_format", 1), &whole)
+    answer::json(JsonFormat("calibration_format", 1), &whole)
 }
 
 /// The comment at the beginning of the device file.
@@ -137,7 +137,10 @@ fn simulate_all(measured: &[&Record], device: &str, store: &Store) -> Result<Opt
 fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Option<Record>> {
     let request = Request {
         id: Some(format!("{}-model", record.id)),
-        ..Request::once(Study::of_plan(again(record)?), vec![target.to_string()])
+        ..Request::once(
+            Study::of_plan(plan_to_simulate(record)?),
+            vec![target.to_string()],
+        )
     };
     // A simulation takes seconds, so no progress is shown.
     let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
@@ -153,7 +156,7 @@ const OPERATIONS: f64 = 100_000.0;
 
 /// The plan of a run for the simulation: one pass without pauses, only the loads that can be compared,
 /// each as short as possible.
-fn again(record: &Record) -> Result<Plan> {
+fn plan_to_simulate(record: &Record) -> Result<Plan> {
     let mut plan = plan_of(record)?;
     (plan.passes, plan.discard, plan.pause) = (1, 0, Nanos::ZERO);
     plan.cases.retain_mut(|case| {

@@ -10,7 +10,7 @@ use blocklab_catalog::{Catalog, Filter, Listed, Sheet, currency_of, describe, de
 use blocklab_units::{count, did_you_mean};
 use blocklab_workload::Date;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs, Output,
 };
@@ -53,7 +53,7 @@ fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
     let Output::Document(form) = output else {
         let objects = sheets
             .iter()
-            .map(|sheet| answer::json(("catalog_show_format", 1), sheet));
+            .map(|sheet| answer::json(JsonFormat("catalog_show_format", 1), sheet));
         return objects.collect();
     };
     let names = sheets.iter().map(|sheet| sheet.address.as_str());
@@ -70,7 +70,7 @@ fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
 /// The sheet of an address, as a document and as JSON.
 pub fn shown(address: &str) -> Result<(Document, String)> {
     let sheet = describe(address, &place::load_catalog()?).map_err(readable)?;
-    let json = answer::json(("catalog_show_format", 1), &sheet)?;
+    let json = answer::json(JsonFormat("catalog_show_format", 1), &sheet)?;
     Ok((sheet::document(&sheet), json))
 }
 
@@ -121,9 +121,12 @@ fn list(args: &CatalogListArgs) -> Result<()> {
         explain_nothing(&catalog, args)?;
     }
     let fields = answer::one_field("types", &listed);
-    answer::print(args.form, ("catalog_list_format", 1), &fields, || {
-        document(&listed, currency_of(&region), args.vendor.is_some())
-    })
+    answer::print(
+        args.form,
+        JsonFormat("catalog_list_format", 1),
+        &fields,
+        || document(&listed, currency_of(&region), args.vendor.is_some()),
+    )
 }
 
 /// The error where no type fits: a family that does not exist, or filters that exclude everything.
@@ -225,7 +228,7 @@ fn import_files(args: &CatalogImportArgs) -> Result<()> {
     let done = import(&files, &folder)?;
     terminal::print(if args.json {
         answer::json(
-            ("catalog_import_format", 1),
+            JsonFormat("catalog_import_format", 1),
             &answer::one_field("files", &done),
         )?
     } else {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use blocklab_compare::compare::{Comparison, Margins, compare as compare_records};
 use blocklab_compare::gate::{Asked, Condition, Evidence, Gate, answer};
-use blocklab_findings::{Assessment, Finding, assess};
+use blocklab_findings::{Assessment, assess};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
 use blocklab_report::{json, views};
@@ -36,8 +36,10 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let all: Vec<&Record> = records.iter().collect();
     gate::check_cases(&asked, &all)?;
     let comparison = compare_records(&all, baseline, margins(args, &asked));
-    let gate = judge(&asked, &all, &comparison);
-    show(args, &all, &comparison, gate.as_ref())?;
+    let assessments: Vec<Assessment> = all.iter().map(|record| assess(record)).collect();
+    let assessed: Vec<_> = all.iter().copied().zip(&assessments).collect();
+    let gate = judge(&asked, &assessed, &comparison);
+    show(args, &assessed, &comparison, gate.as_ref())?;
     gate_args::conclude(&args.gate, all, gate.as_ref(), Over::forced(args.force))
 }
 
@@ -75,7 +77,7 @@ fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
 
 /// The conditions of the gate. `slower` without a percentage allows the smallest difference that matters.
 fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
-    let mut asked = gate_args::asked(&args.gate, Asking::Compare)?;
+    let mut asked = gate_args::conditions(&args.gate, Asking::Compare)?;
     let usual = args.at_least.unwrap_or(Condition::LOSS_PERCENT);
     for one in &mut asked {
         if let Condition::Slower { percent } = &mut one.condition {
@@ -86,13 +88,15 @@ fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
 }
 
 /// The answers to the conditions; `None` without a condition.
-fn judge(asked: &[Asked], records: &[&Record], comparison: &Comparison) -> Option<Gate> {
-    let found = records.iter().map(|record| assess(record).findings);
-    let found: Vec<Vec<Finding>> = found.collect();
-    let runs = records.iter().zip(&found);
-    let runs: Vec<_> = runs.map(|(record, found)| (*record, &found[..])).collect();
+fn judge(
+    asked: &[Asked],
+    assessed: &[(&Record, &Assessment)],
+    comparison: &Comparison,
+) -> Option<Gate> {
+    let pairs = assessed.iter();
+    let runs = pairs.map(|(record, assessment)| (*record, &assessment.findings[..]));
     let evidence = Evidence {
-        runs: &runs,
+        runs: &runs.collect::<Vec<_>>(),
         comparison: Some(comparison),
         ..Evidence::default()
     };
@@ -102,26 +106,28 @@ fn judge(asked: &[Asked], records: &[&Record], comparison: &Comparison) -> Optio
 /// Prints the comparison in words or JSON, and writes its page.
 fn show(
     args: &CompareArgs,
-    all: &[&Record],
+    assessed: &[(&Record, &Assessment)],
     comparison: &Comparison,
     gate: Option<&Gate>,
 ) -> Result<()> {
+    let all: Vec<&Record> = assessed.iter().map(|(record, _)| *record).collect();
+    let page = || blocklab_page::comparison(assessed, comparison);
     if let Some(path) = &args.html {
-        output::write(path, page(all, comparison), Over::forced(args.force))?;
+        output::write(path, page(), Over::forced(args.force))?;
     }
     let is_page_printed = args.html.as_deref() == Some(Path::new("-"));
     match args.form.output() {
-        Output::Json => terminal::print_styled(json::comparison(all, comparison, gate)),
+        Output::Json => terminal::print_styled(json::comparison(&all, comparison, gate)),
         Output::Document(_) if is_page_printed => {
             gate::print_aside(gate);
             Ok(())
         }
         Output::Document(Form::Html) => {
             gate::print_aside(gate);
-            terminal::print_data(page(all, comparison))
+            terminal::print_data(page())
         }
         Output::Document(form) => {
-            let words = views::comparison(all, comparison).print(form);
+            let words = views::comparison(&all, comparison).print(form);
             let written = match &args.html {
                 Some(path) if form != Form::Markdown => format!("\nReport  {}\n", path.display()),
                 _ => String::new(),
@@ -143,13 +149,4 @@ fn baseline(args: &CompareArgs, store: &Store, records: &mut Vec<Record>) -> Res
         records.insert(0, record);
         0
     }))
-}
-
-fn page(records: &[&Record], comparison: &Comparison) -> String {
-    let judged: Vec<(&Record, Assessment)> = records
-        .iter()
-        .map(|record| (*record, assess(record)))
-        .collect();
-    let pairs: Vec<(&Record, &Assessment)> = judged.iter().map(|(r, a)| (*r, a)).collect();
-    blocklab_page::comparison(&pairs, comparison)
 }

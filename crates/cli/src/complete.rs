@@ -366,7 +366,7 @@ mod tests {
         );
         let machine = "azure/Premium_LRS:P30@azure/Standard_D8s_v5";
         assert_eq!(of("ADDRESS", machine), [machine]);
-        // The story: four of five instances that Tab offered behind `sim:local@` were refused, as they
+        // The story: four of five instances that Tab offered after `sim:local@` were refused, as they
         // have no disks, and so was the magnetic volume, whose rate nobody knows.
         assert!(of("TARGET", "sim:local@t3.").is_empty());
         assert_eq!(of("TARGET", "sim:local@i3.met"), ["sim:local@i3.metal"]);

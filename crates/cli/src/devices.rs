@@ -4,7 +4,7 @@ use blocklab_host::Device;
 use blocklab_record::BlockDevice;
 use blocklab_store::Store;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::DevicesArgs;
 use blocklab_console::place;
 use blocklab_report::document::{Column, Document, Part};
@@ -14,7 +14,7 @@ pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
     let fields = answer::one_field("devices", &devices);
-    answer::print(args.form, ("devices_format", 1), &fields, || {
+    answer::print(args.form, JsonFormat("devices_format", 1), &fields, || {
         document(&devices)
     })
 }

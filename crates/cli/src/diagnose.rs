@@ -39,11 +39,11 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     } else {
         Asking::DiagnoseExpected
     };
-    let asked = gate_args::asked(&args.gate, asking)?;
+    let asked = gate_args::conditions(&args.gate, asking)?;
     let catalog = blocklab_console::place::load_catalog()?;
     let judged = each(&args.runs, |run| -> Result<_> {
         let record = chosen::record(run, store)?;
-        let (page, gate) = one(args, &asked, &record, &catalog)?;
+        let (page, gate) = diagnose_run(args, &asked, &record, &catalog)?;
         Ok((page, (record, gate)))
     });
     let (mut pages, mut gates) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
 }
 
 /// The diagnosis of one run as text or JSON, and its gate. Its page is written.
-fn one(
+fn diagnose_run(
     args: &DiagnoseArgs,
     asked: &[Asked],
     record: &Record,

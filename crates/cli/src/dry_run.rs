@@ -14,7 +14,7 @@ use blocklab_units::{Bytes, Ink, Nanos, agreeing, plural, significant};
 use blocklab_workload::{Plan, Target};
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::FormArgs;
 
 /// Width of the names at the left.
@@ -57,7 +57,7 @@ pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<
     let each = systems.iter().map(|system| system.fields(request.until));
     let each: Vec<_> = each.collect();
     let fields = answer::one_field("systems", &each);
-    answer::print(form, ("dry_run_format", 1), &fields, || {
+    answer::print(form, JsonFormat("dry_run_format", 1), &fields, || {
         document(request, &systems, setting.store)
     })
 }

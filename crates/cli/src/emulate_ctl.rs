@@ -58,6 +58,7 @@ fn in_words(answer: &Answer) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
+/// The lines on a volume: its operations, burst credits and injected faults.
 fn volume(state: &VolumeState) -> Vec<String> {
     let size = Bytes(state.size_bytes);
     let attached = if state.attached { "" } else { ", detached" };

@@ -4,6 +4,7 @@ mod hosts;
 mod scaling;
 mod tools;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, anyhow, bail};
 use blocklab_console::status::{DONE, INCOMPLETE, INTERRUPTED, MISTAKE};
 use blocklab_console::{chance, listen, terminal};
-use blocklab_fleet::{FleetPlan, HostTask, Launcher, Launching, Load, Outcome};
+use blocklab_fleet::{FleetPlan, Launcher, Launching, Load, Outcome};
 use blocklab_record::{LostHost, Note, NoteLevel, Record, Status, merge};
 use blocklab_results::{Wanted, conclude_run};
 use blocklab_store::Store;
@@ -34,7 +35,9 @@ pub fn fleet(args: &FleetArgs, store: &Store, given: Option<PathBuf>) -> Result<
 /// Checks the arguments and the hosts, and launches the load. Returns the exit code.
 fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8> {
     hosts::refuse_single_host_options(args)?;
-    let wanted = args.run.wanted(gate::asked(&args.run.gate, Asking::Run)?);
+    let wanted = args
+        .run
+        .wanted(gate::conditions(&args.run.gate, Asking::Run)?);
     // A store or a file that cannot be written is an error before any host is started.
     wanted.try_out(store)?;
     let load = load(args, &wanted, store)?;
@@ -94,12 +97,8 @@ impl Fleet<'_> {
 
     /// Launches on the first hosts, once for each of `--host-counts`, and prints the scaling curves.
     fn scale(&self) -> Result<u8> {
-        let mut counts: Vec<usize> = Vec::new();
-        for count in &self.args.host_counts {
-            counts.push(count.get() as usize);
-        }
-        counts.sort_unstable();
-        counts.dedup();
+        let requested = self.args.host_counts.iter();
+        let counts: BTreeSet<usize> = requested.map(|count| count.get() as usize).collect();
         let mut curves = scaling::Curves::default();
         for count in counts {
             let outcome = self.launch(&self.hosts.names[..count.min(self.hosts.names.len())])?;
@@ -116,7 +115,8 @@ impl Fleet<'_> {
 
     /// Launches the load on these hosts.
     fn launch(&self, names: &[String]) -> Result<Outcome> {
-        let plan = self.plan(names)?;
+        let tasks = self.hosts.tasks(names, self.store)?;
+        let plan = FleetPlan::new(self.load.clone(), tasks, self.args.prepare_within);
         let launcher = if self.args.slurm {
             Launcher::Srun
         } else {
@@ -130,29 +130,6 @@ impl Fleet<'_> {
             interrupted: self.interrupted,
         };
         launching.run(&plan, &mut |_| ())
-    }
-
-    /// The task of each host, with an id for its run. Ids are drawn here, so that no two hosts draw
-    /// the same one.
-    fn plan(&self, names: &[String]) -> Result<FleetPlan> {
-        let mut id = self.store.new_id(Timestamp::now(), chance()?);
-        let mut tasks = Vec::new();
-        for name in names {
-            tasks.push(HostTask {
-                name: name.clone(),
-                run: id.clone(),
-                targets: self.hosts.targets(name),
-                destroy_data: self.hosts.destroy_data(name),
-                store: self.hosts.store.clone(),
-                foreign: None,
-            });
-            id = Store::id_after(&id, Timestamp::now(), chance()?);
-        }
-        Ok(FleetPlan::new(
-            self.load.clone(),
-            tasks,
-            self.args.prepare_within,
-        ))
     }
 
     /// Prints and stores the result of a launch; gives the exit code and the merged run.

@@ -15,7 +15,7 @@ use blocklab_store::{Store, as_visible};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::{ConvertArgs, ImportArgs, ImportTool, Language};
 use blocklab_console::chance;
 use blocklab_console::{status, terminal};
@@ -91,7 +91,10 @@ fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
 fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
-        return answer::json(("import_format", 1), &answer::one_field("runs", &ids));
+        return answer::json(
+            JsonFormat("import_format", 1),
+            &answer::one_field("runs", &ids),
+        );
     }
     let form = Form::Text(terminal::style());
     let shown = records.into_iter().map(|record| {

@@ -50,7 +50,7 @@ impl Asking {
 }
 
 /// All that is asked, in the order of the command line, then of the file.
-pub fn asked(args: &GateArgs, asking: Asking) -> Result<Vec<Asked>> {
+pub fn conditions(args: &GateArgs, asking: Asking) -> Result<Vec<Asked>> {
     let mut asked: Vec<Asked> = args.fail_on.iter().map(|one| Asked::from(*one)).collect();
     if let Some(path) = &args.gates {
         asked.extend(read(path)?);

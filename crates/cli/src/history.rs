@@ -13,7 +13,7 @@ use blocklab_units::{agreeing, plural};
 use blocklab_web::Built;
 use jiff::Timestamp;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::list::{is_wanted, warn_of_damaged};
 use blocklab_args::{HistoryArgs, Output};
 
@@ -21,7 +21,7 @@ use blocklab_args::{HistoryArgs, Output};
 pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     let index = store.index(&DERIVATION);
     warn_of_damaged(&index.damaged, store);
-    let (runs, found) = found(args, store, &index)?;
+    let (runs, found) = selected_series(args, store, &index)?;
     terminal::print_styled(match args.form.output() {
         Output::Json => json(runs, &found)?,
         Output::Document(Form::Html) => page::history(&found),
@@ -31,7 +31,7 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
 
 /// The history for a web page.
 pub fn shown(args: &HistoryArgs, store: &Store) -> Result<Built> {
-    let (runs, found) = found(args, store, &store.index(&DERIVATION))?;
+    let (runs, found) = selected_series(args, store, &store.index(&DERIVATION))?;
     Ok(Built {
         body: page::history_section(&found),
         script: Some(page::history_script()),
@@ -40,7 +40,11 @@ pub fn shown(args: &HistoryArgs, store: &Store) -> Result<Built> {
 }
 
 /// The number of selected runs, and their series.
-fn found(args: &HistoryArgs, store: &Store, index: &Index<RunHead>) -> Result<(usize, History)> {
+fn selected_series(
+    args: &HistoryArgs,
+    store: &Store,
+    index: &Index<RunHead>,
+) -> Result<(usize, History)> {
     let now = Timestamp::now();
     let runs = history_runs(store, index, |run| is_wanted(store, run, &args.filter, now));
     if runs.is_empty() {
@@ -74,5 +78,5 @@ fn json(runs: usize, history: &History) -> Result<String> {
         #[serde(flatten)]
         history: history,
     };
-    answer::json(("history_format", 1), &fields)
+    answer::json(JsonFormat("history_format", 1), &fields)
 }

@@ -13,7 +13,7 @@ use blocklab_args::MergeArgs;
 
 /// Merges the runs, keeps the merged one, and shows it. Returns the exit code.
 pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
+    let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
     // An output that cannot be written is an error before the runs are read.
     wanted.try_out(store)?;
     let runs = args

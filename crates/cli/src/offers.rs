@@ -6,11 +6,11 @@ use blocklab_advice::{Fitting, Need, Offered, offers as least_of_each};
 use blocklab_catalog::{Catalog, Place};
 use blocklab_report::document::{Column, Document, Part};
 use blocklab_report::fields;
-use blocklab_report::words::facts::cents;
+use blocklab_report::words::facts::money;
 use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::PriceArgs;
 
 /// Prints the least configuration of every type that meets the need.
@@ -19,7 +19,7 @@ pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let offered = least_of_each(catalog, need, &place);
     let rows: Vec<_> = offered.iter().map(fields_of).collect();
     let fields = answer::one_field("offers", &rows);
-    answer::print(args.form, ("offers_format", 1), &fields, || {
+    answer::print(args.form, JsonFormat("offers_format", 1), &fields, || {
         document(need, &place, &offered)
     })
 }
@@ -106,7 +106,7 @@ fn row(fitting: &Fitting) -> [String; 4] {
         fitting.address.clone(),
         fitting.per_month.map_or_else(
             || "not known".to_owned(),
-            |month| format!("{} {}", cents(month), fitting.currency),
+            |month| money(month, fitting.currency),
         ),
         iops,
         mb_per_s,

@@ -15,7 +15,7 @@ use blocklab_runner::{Missing, Request, Study, Until, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Nanos, did_you_mean};
 use blocklab_workload::publication::Publication;
-use blocklab_workload::{Job, Plan, Target};
+use blocklab_workload::{Job, Plan, Target, is_case_of};
 
 use crate::again;
 use crate::chosen;
@@ -213,12 +213,6 @@ fn keep_cases(plan: &mut Plan, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a case has this name, or is one of the matrix of this name: `read-4k` is of `read`.
-fn is_case_of(case: &str, name: &str) -> bool {
-    let rest = case.strip_prefix(name);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-}
-
 /// A study from its file, or a built-in one.
 fn from_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
     let (source, name, built_in) = source(name_or_path)?;
@@ -329,7 +323,7 @@ pub fn example(study: &str) -> Result<&'static str> {
     match study {
         "" => Ok(native::EXAMPLE),
         name => studies::builtin(name)
-            .with_context(|| format!("no built-in study is called {name}; {}", meant(name))),
+            .with_context(|| format!("no built-in study is called {name}; {}", study_hint(name))),
     }
 }
 
@@ -356,7 +350,7 @@ fn source(study: &str) -> Result<(String, String, bool)> {
         ),
         io::ErrorKind::NotFound => anyhow!(
             "{study} is neither a file nor a built-in study; {}",
-            meant(study)
+            study_hint(study)
         ),
         _ => anyhow!("cannot read the study {study}: {error}"),
     })?;
@@ -385,7 +379,7 @@ fn is_volume(text: &str) -> bool {
 }
 
 /// The built-in study that was meant, or all there are.
-fn meant(name: &str) -> String {
+fn study_hint(name: &str) -> String {
     did_you_mean(name, studies::builtin_names(), || {
         let known: Vec<_> = studies::builtin_names().collect();
         format!("the built-in ones are: {}", known.join(", "))

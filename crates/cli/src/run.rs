@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
 
 /// Measures a study. Returns the exit code.
 fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
+    let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
     // A store or a file that cannot be written is an error before anything is measured.
     wanted.try_out(store)?;
     let setting = Setting {
@@ -66,7 +66,7 @@ fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
         // No handler is installed: a forecast has nothing to close, so Ctrl-C may just end it.
         interrupted: &AtomicBool::new(false),
     };
-    let asked = gate::asked(&args.gate, Asking::Run)?;
+    let asked = gate::conditions(&args.gate, Asking::Run)?;
     dry_run::print(&request(args, &asked, store)?, setting, args.form)
 }
 
@@ -77,7 +77,7 @@ fn is_job_file(args: &RunArgs) -> bool {
 
 /// Runs a job file of fio, keeps the run and shows it as any other.
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
+    let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
     wanted.try_out(store)?;
     if !args.case.is_empty() || args.repeat_until.is_some() {
         bail!("a fio job file has no cases or passes: `blocklab convert` turns it into a study");

@@ -43,11 +43,11 @@ pub struct Parsed {
     pub notes: Vec<Note>,
 }
 
-/// Reads the arguments behind the program's name.
+/// Reads the arguments after the program's name.
 ///
 /// # Errors
 /// [`Mistake`]: an unknown option, a value that it does not take, options that exclude each other,
-/// options behind targets, no target.
+/// options after targets, no target.
 pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
     let arguments: Vec<String> = arguments
         .iter()

@@ -35,7 +35,7 @@ mod xml;
 
 pub use blocklab_syntax::Mistake;
 pub use command::{Overrides, Parsed, Requested, parse};
-pub use paths::{Mapping, here};
+pub use paths::{Mapping, local_name};
 pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::{Layout, profile_text};
 pub use profile_xml::{profile_xml, read_xml};

@@ -256,7 +256,7 @@ fn affinity(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> 
         draft.span.round_robin = true;
         return Ok(());
     }
-    // `-ag0,0,1,g1,2`: a group holds for the processors behind it.
+    // `-ag0,0,1,g1,2`: a group holds for the processors after it.
     let last = rest.rsplit(',').next().unwrap_or_default();
     if last.starts_with('g') {
         let wrong =
@@ -306,7 +306,7 @@ fn bounds(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The number behind an option; `None` where there is none, and 0 counts as none.
+/// The number after an option; `None` where there is none, and 0 counts as none.
 fn some_number(option: &str, rest: &str) -> Result<Option<u32>, Mistake> {
     match rest {
         "" => Ok(None),

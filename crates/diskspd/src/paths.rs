@@ -33,7 +33,7 @@ impl std::str::FromStr for Mapping {
 ///
 /// # Errors
 /// A name of Windows that no mapping covers.
-pub fn here(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
+pub fn local_name(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
     let fitting = mappings.iter().filter(|mapping| {
         let head = path.get(..mapping.from.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(&mapping.from))
@@ -109,7 +109,7 @@ mod tests {
             .iter()
             .map(|map| map.parse().expect("a mapping"))
             .collect();
-        match (here(path, &maps), expected) {
+        match (local_name(path, &maps), expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected),
             (Err(mistake), Err(hint)) => {
                 assert!(mistake.to_string().contains(hint), "{mistake}");

@@ -109,6 +109,7 @@ struct Maker<'a> {
 type Paired = (Pair, Vec<Job>);
 
 impl Maker<'_> {
+    /// The case of a time span, with the jobs of its targets or of its common threads.
     fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
         self.check_processors(span)?;
         let name = format!("timespan-{}", index + 1);
@@ -154,7 +155,7 @@ impl Maker<'_> {
 
     /// The path of a target here. It is added to the files that must be created, or that must exist.
     fn add_path(&mut self, target: &Target) -> Result<String, Mistake> {
-        let path = super::paths::here(&target.path, &self.terms.mappings)?;
+        let path = super::paths::local_name(&target.path, &self.terms.mappings)?;
         match target.file_size {
             0 => self.prepared.existing.push(path.clone()),
             bytes => {
@@ -225,7 +226,7 @@ impl Maker<'_> {
             thread,
             target: index,
             path: path.to_owned(),
-            file_size: self.made(target).unwrap_or(0),
+            file_size: self.size_to_make(target).unwrap_or(0),
             jobs: jobs.iter().map(|job| job.name.clone()).collect(),
         };
         Ok((pair, jobs))
@@ -270,23 +271,25 @@ impl Maker<'_> {
     }
 
     /// The size of the file that is made.
-    fn made(&self, target: &Target) -> Option<u64> {
+    fn size_to_make(&self, target: &Target) -> Option<u64> {
         let bytes = Some(target.file_size).filter(|bytes| *bytes > 0)?;
         Some(self.terms.size.map_or(bytes, |size| size.0))
     }
 
     /// Where what is used ends, as far as the profile sets it: a limit beyond the end is none.
     fn end(&self, target: &Target) -> Option<u64> {
-        let size = self.made(target).or_else(|| self.known_size(target));
+        let size = self
+            .size_to_make(target)
+            .or_else(|| self.known_size(target));
         match target.max_file_size {
             // A target that exists is used to its end, of any size.
-            0 => self.made(target),
+            0 => self.size_to_make(target),
             limit => Some(size.map_or(limit, |size| size.min(limit))),
         }
     }
 
     fn known_size(&self, target: &Target) -> Option<u64> {
-        let path = super::paths::here(&target.path, &self.terms.mappings).ok()?;
+        let path = super::paths::local_name(&target.path, &self.terms.mappings).ok()?;
         let known = self.terms.sizes.iter().find(|(name, _)| *name == path);
         known.map(|(_, size)| size.0)
     }

@@ -24,6 +24,7 @@ pub fn profile_text(profile: &Profile, command_line: &str, layout: Layout) -> St
     }
 }
 
+/// The section with the settings of all time spans and targets.
 fn input_parameters(profile: &Profile, layout: Layout) -> String {
     let mut text = String::from("Input parameters:\n\n");
     if profile.verbose {
@@ -67,6 +68,7 @@ impl Lines {
     }
 }
 
+/// The lines of a time span, without those of its targets.
 fn time_span(span: &TimeSpan) -> Vec<String> {
     let affinity: Vec<String> = span
         .affinity

@@ -176,6 +176,7 @@ fn write_fields<T>(from: &T, fields: &[Field<T>], sheet: &mut Sheet) {
     fields.iter().for_each(|field| (field.write)(from, sheet));
 }
 
+/// Reads a profile. An element without effect is kept as a note, an unknown one is a mistake.
 fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     let names = IGNORED.map(|(name, _)| name);
     let own = ["ResultFormat", "TimeSpans"];

@@ -15,7 +15,7 @@ pub(super) fn requested(target: &Target) -> Vec<String> {
     } else {
         100_u64.saturating_sub(list.iter().map(|(_, width)| width).sum())
     };
-    let rest = Some((left(list), width)).filter(|rest| *rest != (0, 0));
+    let rest = Some((percent_left(list), width)).filter(|rest| *rest != (0, 0));
     let mut lines = vec!["IO Distribution:".to_owned()];
     let mut start = 0_u64;
     for (io, width) in list.iter().copied().chain(rest) {
@@ -32,7 +32,7 @@ pub(super) fn requested(target: &Target) -> Vec<String> {
 }
 
 /// Per cent of the operations that no range takes.
-fn left(list: &[(u32, u64)]) -> u32 {
+fn percent_left(list: &[(u32, u64)]) -> u32 {
     100_u32.saturating_sub(list.iter().map(|(io, _)| io).sum())
 }
 

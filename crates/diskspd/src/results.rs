@@ -231,6 +231,7 @@ fn rates(
         .collect()
 }
 
+/// The row of a thread on a target: what the jobs did of this pair.
 fn row<'a>(
     record: &Record,
     measurement: &Measurement,
@@ -262,6 +263,7 @@ fn row<'a>(
             .get(pair.target)
             .map_or("", |target| &target.path),
         both,
+        // 0: the profile makes no file, or the record has no such target.
         file_size: match (pair.file_size, size) {
             (0, size) => size,
             (made, 0) => made,

@@ -37,16 +37,19 @@ fn processor(id: u32, user: f64) -> Processor {
     }
 }
 
+/// The load of a sound command line.
+#[track_caller]
+fn profile(line: &str) -> Profile {
+    let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    match parse(&arguments).expect(line).requested {
+        Requested::Load(profile) => profile,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
 /// One thread, 1,000 reads and 1,000 writes in a second; two threads of one core.
 fn printed(line: &str, layout: Layout) -> (String, String) {
-    let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let Ok(Parsed {
-        requested: Requested::Load(profile),
-        ..
-    }) = parse(&arguments)
-    else {
-        panic!("{line} is sound");
-    };
+    let profile = profile(line);
     let prepared = prepare(&profile, &Terms::default()).expect(line);
     let measurement = measurement(&prepared.plan.cases[0], 1, 2000, 250_000.0);
     let system = System {
@@ -133,15 +136,7 @@ fn the_text_of_several_time_spans() {
 /// Scripts take the command line and the processors out of the text, `-Rptext` included.
 #[test]
 fn the_head_tells_the_command_line_and_the_processors_by_group() {
-    let arguments = ["-a0,1".to_owned(), "x.dat".to_owned()];
-    let Ok(Parsed {
-        requested: Requested::Load(profile),
-        ..
-    }) = parse(&arguments)
-    else {
-        panic!("a sound line");
-    };
-    let text = profile_text(&profile, "diskspd -a0,1 x.dat", Layout::V2_2);
+    let text = profile_text(&profile("-a0,1 x.dat"), "diskspd -a0,1 x.dat", Layout::V2_2);
     let head = "\nCommand Line: diskspd -a0,1 x.dat\n\nInput parameters:\n\n";
     assert!(text.starts_with(head), "{text}");
     let affinity = "\tadvanced affinity round robin (group/core): 0/0, 0/1\n";
@@ -155,14 +150,7 @@ fn the_xml_of_2_2() {
 
 #[test]
 fn a_time_span_that_was_not_reached_is_reported() {
-    let arguments = ["x.dat".to_owned()];
-    let Ok(Parsed {
-        requested: Requested::Load(profile),
-        ..
-    }) = parse(&arguments)
-    else {
-        panic!("a sound line");
-    };
+    let profile = profile("x.dat");
     let prepared = prepare(&profile, &Terms::default()).expect("a plan");
     let record = record_of(Vec::new());
     let text = text(

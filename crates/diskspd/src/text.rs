@@ -63,6 +63,7 @@ pub(super) fn started(record: &Record) -> String {
     format!("{} UTC", at.trim_end_matches('Z'))
 }
 
+/// The section on the machine, whose facts are in the layout of 2.2 alone.
 fn machine(record: &Record, system: &System, layout: Layout) -> String {
     let mut text = format!(
         "\nSystem information:\n\n\tcomputer name: {}\n\tstart time: {}\n",
@@ -101,6 +102,7 @@ type Table = (&'static str, fn(&Both) -> Tally, fn(&Rate) -> f64);
 /// A column before the usage: whether it is shown, its name, its value.
 type Column = (bool, &'static str, fn(&Processor) -> u32);
 
+/// The results of a time span.
 fn time_span(outcome: &Outcome<'_>, layout: Layout) -> String {
     let (requested, seconds, threads) = (outcome.requested, outcome.seconds, outcome.threads);
     let mut text = format!("actual test time:\t{seconds:.2}s\nthread count:\t\t{threads}\n");
@@ -177,6 +179,7 @@ fn usage(usage: Usage, width: usize) -> String {
     format!("{busy:>7.2}%|{user:>7.2}%|{kernel:>width$.2}%|{idle:>7.2}%\n")
 }
 
+/// A table of the threads and targets. `pick` and `ios` choose reads, writes or both.
 fn table(
     outcome: &Outcome<'_>,
     layout: Layout,

@@ -263,7 +263,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
     while let Some(argument) = given.next() {
         let Some(option) = long_option(argument) else {
             let input = Input::File(argument.clone());
-            // fio reads job files after all options of the command line; only behind `--client` it matters
+            // fio reads job files after all options of the command line; only after `--client` it matters
             // where they are: they belong to that client.
             match command.clients.last_mut() {
                 Some(client) => client.inputs.push(input),
@@ -283,7 +283,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                     (None, Always) => given.next().cloned(),
                     (value, _) => value,
                 };
-                let value = taken(name, value, *takes);
+                let value = argument_of(name, value, *takes);
                 let done = value.and_then(|value| set(&mut command.general, name, value));
                 done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
                 add_clients(&mut command);
@@ -336,7 +336,7 @@ fn add_clients(command: &mut Command) {
     }
 }
 
-/// The option's text behind `--` or `-`; `None` where the argument is a job file. A lone `-` is one:
+/// The option's text after `--` or `-`; `None` where the argument is a job file. A lone `-` is one:
 /// the standard input.
 fn long_option(argument: &str) -> Option<&str> {
     match argument {
@@ -392,7 +392,7 @@ fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
 }
 
 /// What an option was given, where it takes that.
-fn taken(name: &str, value: Option<String>, takes: Takes) -> Result<String, String> {
+fn argument_of(name: &str, value: Option<String>, takes: Takes) -> Result<String, String> {
     match (takes, value.unwrap_or_default()) {
         (Always, value) if value.is_empty() => {
             Err(format!("option '--{name}' requires an argument"))

@@ -1,4 +1,4 @@
-//! Compressed logs (`FILE_lat.1.log.fz`): zlib streams, one behind the other and nothing between
+//! Compressed logs (`FILE_lat.1.log.fz`): zlib streams, one after the other and nothing between
 //! them, each of whole samples with little-endian numbers.
 //!
 //! ```text

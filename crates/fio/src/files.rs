@@ -126,7 +126,7 @@ pub(super) fn working_set(
     if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
         let planned = planned(&spec.options, rw, &paths, &lengths);
         return Ok(WorkingSet {
-            most: most(&spec.options),
+            most: most_bytes(&spec.options),
             space: lengths.iter().map(|length| length - offset).sum(),
             targets: paths,
             offset,
@@ -136,7 +136,7 @@ pub(super) fn working_set(
     }
     let size = match filled(spec, rw, &paths, context)? {
         Some(size) => Some(size),
-        None => each(spec, &paths, existing, offset)?,
+        None => size_of_each(spec, &paths, existing, offset)?,
     };
     let Some(size) = size.filter(|size| *size > 0) else {
         let needs_size =
@@ -157,7 +157,7 @@ pub(super) fn working_set(
     let lengths = vec![offset + size; paths.len()];
     let planned = planned(&spec.options, rw, &paths, &lengths);
     Ok(WorkingSet {
-        most: most(&spec.options),
+        most: most_bytes(&spec.options),
         space: size * count,
         targets: paths,
         offset,
@@ -167,7 +167,7 @@ pub(super) fn working_set(
 }
 
 /// Bytes of a pass over files of a given size, where they are given, too.
-fn most(options: &Options) -> Option<u64> {
+fn most_bytes(options: &Options) -> Option<u64> {
     match (options.filesize, options.size) {
         (Some(_), Some(Share::Bytes(bytes))) => nonzero(bytes),
         _ => None,
@@ -223,11 +223,11 @@ fn filled(
     }
     let (Some(first), true) = (
         paths.first(),
-        paths.iter().all(|path| is_made(options, path)),
+        paths.iter().all(|path| can_be_made(options, path)),
     ) else {
         return Ok(None);
     };
-    let there: u64 = paths
+    let existing: u64 = paths
         .iter()
         .filter_map(|path| (context.size_of)(path))
         .sum();
@@ -235,7 +235,7 @@ fn filled(
         return Ok(None);
     };
     let block = pattern::block_sizes(spec)?.largest().0.max(1);
-    let share = room.saturating_add(there) / paths.len() as u64;
+    let share = room.saturating_add(existing) / paths.len() as u64;
     // A block for the remainder of the division, and one more, so that the last write finds no room.
     Ok(Some((share / block + 2).saturating_mul(block)))
 }
@@ -250,13 +250,18 @@ fn unsized_words(spec: &Spec, paths: &[String]) -> String {
 }
 
 /// Bytes worked on in each file, where the job sets it.
-fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option<u64>, Fault> {
+fn size_of_each(
+    spec: &Spec,
+    paths: &[String],
+    there: u64,
+    offset: u64,
+) -> Result<Option<u64>, Fault> {
     let count = paths.len() as u64;
     if let Some([(low, high), ..]) = spec.options.filesize {
         let length = u64::midpoint(low, high);
         return match spec.options.size {
             Some(Share::Percent(percent)) => {
-                let whole = part(spec, length, percent)?;
+                let whole = percentage_of(spec, length, percent)?;
                 Ok(Some(whole.min(length.saturating_sub(offset))))
             }
             _ if offset >= length => {
@@ -275,14 +280,14 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
                 return Err(spec.mistake("size", wrong).into());
             }
             let whole = there / count;
-            Some(part(spec, whole, percent)?.min(whole.saturating_sub(offset)))
+            Some(percentage_of(spec, whole, percent)?.min(whole.saturating_sub(offset)))
         }
         Some(Share::Zones(_)) | None => None,
     })
 }
 
 /// A percentage of `whole` bytes in multiples of the smallest block; 100 per cent are exactly all.
-fn part(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
+fn percentage_of(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
     if percent == 100.0 {
         return Ok(whole);
     }
@@ -327,7 +332,7 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
     let files = paths
         .iter()
         .zip(lengths)
-        .filter(|(path, _)| is_made(options, path));
+        .filter(|(path, _)| can_be_made(options, path));
     let planned = files.map(|(path, length)| Planned {
         path: path.clone(),
         length: Bytes(if has_content { *length } else { 0 }),
@@ -339,8 +344,8 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
     planned.collect()
 }
 
-/// Whether a file is made there where there is none.
-fn is_made(options: &Options, path: &str) -> bool {
+/// Whether a file is made at this path if there is none.
+fn can_be_made(options: &Options, path: &str) -> bool {
     let in_memory = path.starts_with("/dev/shm/");
     let is_file = !Target::is_model(path) && (in_memory || !path.starts_with("/dev/"));
     is_file && options.ioengine != "null"

@@ -40,7 +40,7 @@ const ENDS_CASE_ONLY: &str =
     "a failure ends the jobs that run at the same time; what follows still runs";
 
 impl Groups {
-    /// Adds a job behind the ones before it, and gives its case and group.
+    /// Adds a job after the ones before it, and gives its case and group.
     pub(super) fn add(&mut self, spec: &Spec) -> Result<Membership, Mistake> {
         let options = &spec.options;
         let is_first = self.begun.is_empty();

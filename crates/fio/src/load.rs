@@ -33,7 +33,7 @@ pub(super) fn load(
     let outline = outline(spec, rw, working_set, name)?;
     let block = pattern::largest_block(&outline.sizes, rw);
     let pass = Pass::new(spec, rw, working_set, &outline);
-    let (again, drop_cache_every) = (pass.again(), pass.drop_cache_every());
+    let (again, drop_cache_every) = (pass.restarts_after(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
     let depth = options.iodepth.clamp(1, 32768);
     let (target_order, target_turn) = order(spec)?;
@@ -226,7 +226,7 @@ fn open_targets(spec: &Spec, targets: &[String]) -> Result<Option<u32>, Mistake>
     Ok(Some(most as u32))
 }
 
-/// `zipf:1.2`, `random:8`: the order, and behind the last `:` the operations before the next file.
+/// `zipf:1.2`, `random:8`: the order, and after the last `:` the operations before the next file.
 fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     let mut parts = spec.options.file_service_type.split(':');
     let word = parts.next().unwrap_or_default();
@@ -387,6 +387,7 @@ fn window(
     }))
 }
 
+/// What the job writes. Of several options that say it, the first one here holds.
 fn content(spec: &Spec) -> Content {
     let options = &spec.options;
     let compress_percent = options.buffer_compress_percentage.min(100) as u8;

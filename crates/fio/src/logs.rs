@@ -61,7 +61,7 @@ pub enum WindowValue {
     Mean,
     /// The largest.
     Largest,
-    /// The mean, and behind it the largest.
+    /// The mean, and after it the largest.
     Both,
 }
 

@@ -131,11 +131,12 @@ impl<'a> Pass<'a> {
     /// to an end of its files, and drops them once.
     pub(super) fn drop_cache_every(&self) -> Option<Bytes> {
         let goes_on = self.options.time_based && self.rw.random && self.comes_back();
-        self.again().filter(|_| self.options.invalidate && !goes_on)
+        self.restarts_after()
+            .filter(|_| self.options.invalidate && !goes_on)
     }
 
     /// Bytes after which the job begins anew, where it does.
-    pub(super) fn again(&self) -> Option<Bytes> {
+    pub(super) fn restarts_after(&self) -> Option<Bytes> {
         let again = self.options.time_based || self.passes() > 1;
         let bytes = self.once();
         (again && bytes > 0).then_some(Bytes(bytes))

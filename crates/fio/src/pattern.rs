@@ -373,7 +373,7 @@ fn distribution(
     }
 }
 
-/// The part behind the second `:` of `zipf:1.2:0.25`: the place that is accessed most, from 0 to 1.
+/// The part after the second `:` of `zipf:1.2:0.25`: the place that is accessed most, from 0 to 1.
 pub(super) fn center(text: &str) -> Result<Option<f64>, String> {
     let mut parts = text.split(':');
     let is_skewed = parts

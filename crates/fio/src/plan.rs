@@ -129,6 +129,7 @@ struct PlanBuilder<'a> {
 }
 
 impl PlanBuilder<'_> {
+    /// Adds the clones of a section, each with its job, to the plan.
     fn add(&mut self, spec: &Spec, index: usize) -> Result<(), Mistake> {
         self.check(spec)?;
         let options = &spec.options;
@@ -174,6 +175,8 @@ impl PlanBuilder<'_> {
         }
     }
 
+    /// Adds the job of clone `number` to the current case, with its files and its facts for the
+    /// report.
     fn add_clone(
         &mut self,
         spec: &Spec,

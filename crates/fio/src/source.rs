@@ -10,7 +10,7 @@ use blocklab_syntax::{Mistake, Place};
 pub struct Setting {
     /// The option's name or alias.
     pub key: String,
-    /// The text behind `=`, with variables replaced; `None` without a `=`.
+    /// The text after `=`, with variables replaced; `None` without a `=`.
     pub value: Option<String>,
     /// Where.
     pub at: Place,
@@ -72,6 +72,8 @@ pub fn parse(name: &str, text: &str, reader: &mut dyn Reader) -> Result<Vec<Sect
     Ok(sections)
 }
 
+/// Adds the sections and settings of a text to `sections`. `depth`: how many files include this
+/// one.
 fn read(
     name: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! The values of options: the text behind `=` is read by the kind of the option, and converted to the
+//! The values of options: the text after `=` is read by the kind of the option, and converted to the
 //! type of its field.
 
 use blocklab_units::Nanos;
@@ -127,7 +127,7 @@ pub(super) fn nonzero<T: PartialOrd + Default>(value: T) -> Option<T> {
 }
 
 impl Value {
-    /// Reads what was written behind `=`.
+    /// Reads what was written after `=`.
     pub(super) fn read(option: &Opt, text: Option<&str>, scale: Scale) -> Result<Self, String> {
         let text = match text {
             Some(text) if !text.is_empty() => text,

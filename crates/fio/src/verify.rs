@@ -77,7 +77,7 @@ pub(super) fn verify(
 }
 
 /// Whether the seed of a header is compared: by itself where one job writes each block once, and
-/// reads all of them back behind the writes.
+/// reads all of them back after the writes.
 fn compares_seeds(options: &Options, rw: ReadWrite) -> bool {
     let overlaps = options.norandommap || rw.gap != 0 || rw.run.is_some();
     let by_itself = rw.writes && !options.verify_only && options.verify_backlog == 0 && !overlaps;

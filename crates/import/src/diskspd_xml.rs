@@ -40,6 +40,7 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     }
 }
 
+/// Adds the time spans of a document with results to `found`.
 fn read_results(text: &str, found: &mut Found) -> Result<(), Mistake> {
     let root = document(text).map_err(|mistake| not_a_result(mistake.to_string()))?;
     if root.name != "Results" {
@@ -91,6 +92,8 @@ fn figure(element: &Element, name: &str) -> Option<f64> {
     element.text_of(name).and_then(number)
 }
 
+/// The case of a time span, with a job for each path. `requested`: the settings of the span, if the
+/// document has them.
 fn case(
     span: &Element,
     requested: Option<&TimeSpan>,

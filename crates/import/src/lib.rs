@@ -118,13 +118,13 @@ pub fn import(tool: Tool, sources: &[Source]) -> Result<Vec<Record>, Mistake> {
         (Tool::Fio, more @ 1..) => format!("{} and {more} more", first.name),
         _ => first.name.clone(),
     };
-    found(tool, first, sources)
+    read_results(tool, first, sources)
         .and_then(|all| all.into_iter().map(record::Found::checked).collect())
         .map(|all: Vec<_>| all.into_iter().map(|found| found.record(&name)).collect())
         .map_err(|wrong| named(wrong, &first.name))
 }
 
-fn found(tool: Tool, first: &Source, all: &[Source]) -> Result<Vec<record::Found>, Mistake> {
+fn read_results(tool: Tool, first: &Source, all: &[Source]) -> Result<Vec<record::Found>, Mistake> {
     let text = &first.text;
     match tool {
         Tool::DiskSpd => Ok(vec![match diskspd_xml::begins(text) {

@@ -144,6 +144,7 @@ struct Line {
     record: Option<IgnoredAny>,
 }
 
+/// The runs of a text with a record, or a part of one, on some of its lines.
 fn in_lines(source: &Source) -> Result<Stored, Mistake> {
     let mut found = Stored {
         runs: Vec::new(),

@@ -13,6 +13,7 @@ use super::scan::{number, rfc3339};
 use super::{Source, not_a_result, not_a_result_at};
 use blocklab_syntax::Mistake;
 
+/// The run of an output directory. Its summary and its histogram may be missing.
 pub(super) fn read(sources: &[Source]) -> Result<Found, Mistake> {
     let [flat, summary, histogram] =
         ["flatfile.html", "summary.html", "histogram.html"].map(|name| {
@@ -75,6 +76,8 @@ impl Row<'_> {
     }
 }
 
+/// Reads the rows of a flat file: those of intervals wait for the row of their average, which ends
+/// a run. Returns the time of the first row.
 fn read_rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
     let mut first: Option<First> = None;
     let mut columns: Rc<[&str]> = Rc::new([]);
@@ -443,6 +446,7 @@ fn by_name(cases: &[Case]) -> Vec<(String, Vec<usize>)> {
     names
 }
 
+/// Gives the cases their histograms, where as many runs of a name have one as the flat file has.
 fn add_histograms(starts: &[Start], found: &mut Found) {
     let mut more = false;
     for (name, places) in by_name(&found.cases) {

@@ -77,17 +77,17 @@ fn choose<'a>(levels: &[&[Entry<'a>]], fates: &mut Fates<'a>) -> Result<Vec<Entr
     Ok(chosen.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Why a key cannot apply to the job so far; its governor comes before it in the table.
+/// Why a key cannot apply to the job so far. The key that it needs comes before it in the table.
 fn misfit(job: &Job, key: &Key<Job>) -> Option<String> {
-    let governor = key.need.governor()?;
-    let shown = shown(job, governor);
+    let needed = key.need.needed_key()?;
+    let shown = shown(job, needed);
     if key.need.is_met(shown.as_deref()) {
         return None;
     }
     let condition = key.need.condition()?;
     Some(match shown {
-        Some(value) => format!("it belongs to {condition}, and `{governor}` is {value}"),
-        None => format!("it belongs to `{governor}`, which is not given"),
+        Some(value) => format!("it belongs to {condition}, and `{needed}` is {value}"),
+        None => format!("it belongs to `{needed}`, which is not given"),
     })
 }
 
@@ -99,15 +99,15 @@ fn shown(job: &Job, name: &str) -> Option<String> {
 /// Refuses a choice without the detail that it needs, such as `pattern = "zipf"` without `theta`.
 fn check_complete(job: &Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
     for key in keys::job_keys() {
-        let Need::Completes(governor, value) = key.need else {
+        let Need::Completes(needed, value) = key.need else {
             continue;
         };
-        let met = key.need.is_met(shown(job, governor).as_deref());
+        let met = key.need.is_met(shown(job, needed).as_deref());
         if !met || find(used, key.name).is_some() {
             continue;
         }
-        let place = find(used, governor).map_or(0..0, |entry| entry.value().span());
-        let wrong = format!("{governor} = \"{value}\" needs `{}`", key.name);
+        let place = find(used, needed).map_or(0..0, |entry| entry.value().span());
+        let wrong = format!("{needed} = \"{value}\" needs `{}`", key.name);
         return Err(key.with_advice(Complaint::new(place, wrong).hint(key.meaning)));
     }
     Ok(())

@@ -35,7 +35,7 @@ pub use resolve::{MOST_CASES, swept_name};
 
 use blocklab_syntax::toml_tree::{self, Complaint};
 
-/// A commented study that runs as it is, and behind it every key of the format.
+/// A commented study that runs as it is, and after it every key of the format.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// A study, its keys inherited and its sweeps written out.

@@ -66,10 +66,10 @@ fn the_example_shows_every_key() {
 fn study_with(key: &Key<blocklab_workload::Job>) -> String {
     let context = match key.need {
         Need::Nothing => String::new(),
-        Need::With(governor, value) | Need::Completes(governor, value) => {
-            format!("{governor} = \"{value}\"\n")
+        Need::With(needed, value) | Need::Completes(needed, value) => {
+            format!("{needed} = \"{value}\"\n")
         }
-        Need::Given(governor) => keys::job_key(governor).expect("a row").line() + "\n",
+        Need::Given(needed) => keys::job_key(needed).expect("a row").line() + "\n",
     };
     // A value that needs another key, and keys that limit each other.
     let more = match key.name {
@@ -128,11 +128,11 @@ fn every_word_is_accepted_and_written_back() {
 }
 
 #[test]
-fn a_governor_stands_before_its_details() {
+fn a_key_is_read_before_its_details() {
     for key in keys::job_keys() {
-        if let Some(governor) = key.need.governor() {
-            let governor = keys::job_key(governor).expect("the governor is a key");
-            assert!(keys::rank(governor) < keys::rank(key), "{}", key.name);
+        if let Some(needed) = key.need.needed_key() {
+            let needed = keys::job_key(needed).expect("a key of the table");
+            assert!(keys::rank(needed) < keys::rank(key), "{}", key.name);
         }
     }
 }

@@ -92,6 +92,8 @@ fn lines<T>(keys: &[Key<T>], settings: &T) -> String {
         .collect()
 }
 
+/// Writes a case. `rows`: the values of each job; `common`: those that the defaults have; `seed`:
+/// the one of all cases, which then is not repeated.
 fn write_case(
     text: &mut String,
     case: &Case,

@@ -209,7 +209,7 @@ impl<'r> Resolver<'r> {
         Ok(())
     }
 
-    /// Adds the cases of `rate_percent` behind each case from `first_case` on: the same load at shares of
+    /// Adds the cases of `rate_percent` after each case from `first_case` on: the same load at shares of
     /// the rate that the case will reach. Their rates are placeholders until then.
     fn add_shares(
         &mut self,
@@ -218,7 +218,7 @@ impl<'r> Resolver<'r> {
         cases: &mut Vec<Case>,
         shares: &mut Vec<Share>,
     ) -> Result<(), Complaint> {
-        // Taken out and put back, so that the shares of each case come right behind it.
+        // Taken out and put back, so that the shares of each case come right after it.
         let full = cases.split_off(first_case);
         for case in full {
             let paced = case
@@ -269,6 +269,7 @@ impl<'r> Resolver<'r> {
         })
     }
 
+    /// The jobs of a case with the values of a sweep. `chosen`: the entries that the sweep sets.
     fn jobs(
         &mut self,
         case: &'r RawCase<'r>,

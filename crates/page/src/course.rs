@@ -5,7 +5,7 @@ use blocklab_record::{Overhead, Record};
 use blocklab_units::{Nanos, count, latency};
 use maud::{Markup, html};
 
-use super::origin::{Facts, known, list};
+use super::origin::{Facts, known_facts, list};
 use super::side::{self, Side, by_key, names_unless_all};
 use blocklab_report::document::Column;
 use blocklab_report::document::html::prose;
@@ -38,7 +38,7 @@ fn census(record: &Record) -> Facts {
     let all = facts::accounting(record).known(record.origin);
     let mean = facts::mean_in_flight(record);
     let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));
-    known(vec![
+    known_facts(vec![
         ("Issued", all.issued.map(number)),
         ("Completed", Some(number(all.completed))),
         ("In the ramp", above_zero(all.completed_in_ramp).map(number)),
@@ -73,7 +73,7 @@ fn own_cost(overhead: &Overhead) -> Facts {
     let clock = &overhead.clock;
     let [depth1, depth32] = [overhead.depth1_ns, overhead.depth32_ns]
         .map(|ns| Some(format!("{ns:.0} ns per operation")));
-    known(vec![
+    known_facts(vec![
         ("CPU at depth 1", depth1),
         ("CPU at depth 32", depth32),
         ("Clock", Some(clock.source.clone())),

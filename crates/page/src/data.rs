@@ -51,10 +51,10 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     // charts, a curve and a histogram.
     let points = CURVE_POINTS.saturating_sub(POINTS_OF_A_ROW * distributions);
     let most_points = points / (2 * distributions.max(1));
-    let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
+    let intervals: usize = sides.iter().map(|side| interval_count(side.record)).sum();
     // How many intervals are drawn as one slice; the same for the whole page, so that series
     // compare.
-    let merged = slices.div_ceil(SERIES_SLICES).max(1);
+    let merged = intervals.div_ceil(SERIES_SLICES).max(1);
     let rows = side.assessment.directions().map(|(row, direction)| {
         fields! {
             // Only where it is a point of a sweep.
@@ -79,7 +79,7 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
 }
 
 /// Intervals of all passes.
-fn slices(record: &Record) -> usize {
+fn interval_count(record: &Record) -> usize {
     record.measurements.iter().map(|m| m.series.len()).sum()
 }
 

@@ -295,9 +295,9 @@ fn figures<'a>(
         .iter()
         .filter_map(|side| Some((side, best(side, direction, tile)?)));
     let mut own: Vec<_> = own.collect();
-    let rank = |found: &Found<'_>| (tile.rank)(found.1).unwrap_or(f64::NEG_INFINITY);
+    let rank = |direction: &RowDirection| (tile.rank)(direction).unwrap_or(f64::NEG_INFINITY);
     if side::is_many(sides.len()) {
-        own.sort_by(|a, b| rank(&b.1).total_cmp(&rank(&a.1)));
+        own.sort_by(|(_, (_, a)), (_, (_, b))| rank(b).total_cmp(&rank(a)));
         // The best and the worst stay.
         let middle = 1..own.len().saturating_sub(1);
         own.drain(middle);
@@ -315,21 +315,20 @@ fn figures<'a>(
             Some((row, moved))
         });
         *found = same
-            .filter(|known| (tile.rank)(known.1).is_some())
+            .filter(|(_, direction)| (tile.rank)(direction).is_some())
             .unwrap_or(*found);
     }
     own
 }
 
 /// The row of a run with the best figure of this kind and direction.
-fn best<'a>(
-    side: &'a Side<'_>,
-    direction: &str,
-    tile: &Tile,
-) -> Option<(&'a Row, &'a RowDirection)> {
+fn best<'a>(side: &'a Side<'_>, direction: &str, tile: &Tile) -> Option<Found<'a>> {
     let all = side.assessment.directions();
     let known = all.filter(|(_, d)| d.direction.name() == direction && d.ios > 0);
-    let ranked = known.filter_map(|known| Some(((tile.rank)(known.1)?, known)));
+    let ranked = known.filter_map(|(row, direction)| {
+        let rank = (tile.rank)(direction)?;
+        Some((rank, (row, direction)))
+    });
     let best = ranked.max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.map(|(_, found)| found)
 }

@@ -24,7 +24,8 @@ pub struct Drawn {
     /// Whether it holds only for a while; it is dotted then.
     is_burst: bool,
     /// `read` or `write` if it counts only these.
-    only: Option<&'static str>,
+    #[serde(rename = "only")]
+    direction: Option<&'static str>,
     /// Whose limit it is on a page of several runs; empty: all have it, or the label says so.
     #[serde(skip_serializing_if = "String::is_empty")]
     whose: String,
@@ -96,7 +97,7 @@ fn of_targets<'a>(all: impl Iterator<Item = (&'a Limit, &'a str)>, targets: usiz
     named.collect()
 }
 
-/// A limit as charts draw it; `None` for buckets, latencies and bounds.
+/// A limit as charts draw it, in their units; `None` for buckets, latencies and bounds.
 fn drawn(limit: &Limit) -> Option<Drawn> {
     let kind = &limit.name.kind;
     let (name, is_burst) = match kind {
@@ -107,18 +108,32 @@ fn drawn(limit: &Limit) -> Option<Drawn> {
         LimitKind::Burst { .. } | LimitKind::Peak { .. } => (limit.name.to_string(), true),
         _ => return None,
     };
-    let only = match kind.covers() {
+    let direction = match kind.covers() {
         Covers::All => None,
         Covers::Reads => Some("read"),
         Covers::Writes => Some("write"),
     };
-    in_chart_units(
-        &name,
-        limit.value * limit.times(),
-        limit.unit,
+    let unit = limit.unit;
+    let is_bytes = unit != LimitUnit::Iops;
+    let scale = if is_bytes { 1e-6 } else { 1.0 };
+    // Many volumes are sold in MiB/s, and charts are in MB/s: the label has the unit by which it
+    // was sold.
+    let sold = if is_bytes {
+        format!(" {unit}")
+    } else {
+        String::new()
+    };
+    // A limit of each of several volumes is drawn for all of them together.
+    let value = limit.value * limit.times();
+    Some(Drawn {
+        label: format!("{name} {}{sold}", stated(value)),
+        value: value * unit.per_second()? * scale,
+        is_bytes,
         is_burst,
-        only,
-    )
+        direction,
+        whose: String::new(),
+        runs: Vec::new(),
+    })
 }
 
 /// The limits that a diagnosis compares a run with.
@@ -135,32 +150,4 @@ pub fn expected(compared: &Compared) -> Vec<Drawn> {
         )
     });
     of_targets(all, targets.len())
-}
-
-/// A limit in the units of charts; `None` if its unit is no rate.
-fn in_chart_units(
-    name: &str,
-    value: f64,
-    unit: LimitUnit,
-    is_burst: bool,
-    only: Option<&'static str>,
-) -> Option<Drawn> {
-    let is_bytes = unit != LimitUnit::Iops;
-    let scale = if is_bytes { 1e-6 } else { 1.0 };
-    // Many volumes are sold in MiB/s, and charts are in MB/s: the label has the unit by which it
-    // was sold.
-    let sold = if is_bytes {
-        format!(" {unit}")
-    } else {
-        String::new()
-    };
-    Some(Drawn {
-        label: format!("{name} {}{sold}", stated(value)),
-        value: value * unit.per_second()? * scale,
-        is_bytes,
-        is_burst,
-        only,
-        whose: String::new(),
-        runs: Vec::new(),
-    })
 }

@@ -73,7 +73,7 @@ pub fn list(title: &str, facts: Facts) -> Markup {
 }
 
 /// Leaves out the facts that are not known or empty.
-pub fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
+pub fn known_facts(facts: Vec<(&'static str, Option<String>)>) -> Facts {
     facts
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.filter(|text| !text.is_empty())?)))
@@ -89,7 +89,7 @@ fn size(bytes: Bytes) -> Option<String> {
 fn environment(record: &Record) -> Facts {
     let environment = &record.environment;
     let processor = &environment.processor;
-    known(vec![
+    known_facts(vec![
         ("Instance", environment.instance.clone()),
         ("Processor", Some(processor.model.clone())),
         ("Processors", Some(processor.count.to_string())),
@@ -116,7 +116,7 @@ fn target_facts(group: &[TargetFacts]) -> Facts {
     let fs = target.file_system.as_ref();
     let [offsets, memory] = [target.direct_offset_align, target.direct_memory_align]
         .map(|align| align.map(|bytes| Bytes(u64::from(bytes)).to_string()));
-    known(vec![
+    known_facts(vec![
         ("Path", Some(target.path.clone())),
         ("Others", others),
         ("Kind", Some(facts::target_kind(target.kind).to_owned())),
@@ -141,7 +141,7 @@ fn device_facts(device: &BlockDevice) -> Facts {
     let (logical, physical) = (device.logical_block_bytes, device.physical_block_bytes);
     let queue = device.queue_requests.map(|n| format!("{n} requests"));
     let discard = size(device.discard_max_bytes).map(|text| format!("up to {text}"));
-    let mut all = known(vec![
+    let mut all = known_facts(vec![
         ("Model", device.model.clone()),
         ("Serial", device.serial.clone()),
         ("Firmware", device.firmware.clone()),
@@ -169,7 +169,7 @@ fn health_facts(health: &DeviceHealth) -> Facts {
     let number = |n: u64| count(n as f64);
     let warned =
         (health.critical_warning > 0).then(|| facts::device_warnings(health.critical_warning));
-    known(vec![
+    known_facts(vec![
         (
             "Temperature",
             health

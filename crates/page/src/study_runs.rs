@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use blocklab_compare::study::{Entry, Outcome};
 use blocklab_findings::RowDirection;
+use blocklab_workload::is_case_of;
 
 use super::side::Side;
 
@@ -27,30 +28,26 @@ impl StudyRuns<'_> {
 
     /// The directions of the case that a figure is of; for a figure of a sweep, those of all its
     /// cases.
-    fn moved(&self, entry: &Entry) -> Vec<&RowDirection> {
+    fn directions_of(&self, entry: &Entry) -> Vec<&RowDirection> {
         let known = entry.case.as_ref().zip(self.record(&entry.system));
         let Some((case, record)) = known else {
             return Vec::new();
         };
         let rows = self.sides[record].assessment.rows.iter();
-        let own = rows.filter(|row| {
-            // The cases of a sweep have its name, followed by their settings.
-            let rest = row.case.strip_prefix(case.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        });
+        let own = rows.filter(|row| is_case_of(&row.case, case));
         own.flat_map(|row| &row.directions).collect()
     }
 
     /// Names of the directions that the figures are of; empty if they are not known.
     pub fn directions<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Vec<&'static str> {
-        let moved = entries.flat_map(|entry| self.moved(entry));
+        let moved = entries.flat_map(|entry| self.directions_of(entry));
         let names: BTreeSet<_> = moved.map(|moved| moved.direction.name()).collect();
         names.into_iter().collect()
     }
 
     /// Bytes of an operation; `None` if they differ within the case.
     pub fn size(&self, entry: &Entry) -> Option<f64> {
-        let moved = self.moved(entry);
+        let moved = self.directions_of(entry);
         let mut sizes = moved
             .iter()
             .filter(|moved| moved.iops.value > 0.0)

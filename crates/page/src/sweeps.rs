@@ -131,6 +131,7 @@ pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
         let lines = sweep.cells.len();
         let corner = is_end(at, across) && is_end(line, lines);
         Some(Place {
+            // A single line has no other line to be ranked among.
             rank: match &sweep.by {
                 Some(by) => by.places.as_ref().map(|_| share(line, lines)),
                 None => Some(share(at, across)),

@@ -30,7 +30,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
                     td class="number" { (side.map_or_else(|| "–".to_owned(), |figure| tile.text(figure))) }
                 }
                 @if priced { td class="number" { (usd_per_hour(party)) } }
-                td { (side.map_or_else(|| "not run".to_owned(), found)) }
+                td { (side.map_or_else(|| "not run".to_owned(), finding_counts)) }
                 td { @if let Some(side) = side { code { (side.record.id) } } }
             }
         }
@@ -59,7 +59,7 @@ fn usd_per_hour(party: Option<&Party>) -> String {
 }
 
 /// The number of findings that doubt figures: `1 critical, 2 warnings`; a dash for none.
-fn found(side: &Side<'_>) -> String {
+fn finding_counts(side: &Side<'_>) -> String {
     let number = |severity| {
         let all = side.assessment.findings.iter();
         all.filter(|finding| finding.severity == severity).count()

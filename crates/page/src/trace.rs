@@ -3,7 +3,7 @@
 use blocklab_report::document::html::parts;
 use blocklab_report::document::{Document, Part, head};
 use blocklab_report::fields;
-use blocklab_report::views::{Beside, moment, shown_rate};
+use blocklab_report::views::{LoadAndVolumes, moment, shown_rate};
 use blocklab_sizing::{Quantity, Window};
 use blocklab_trace::character::{Character, Slot, TimeMap};
 use blocklab_units::{Bytes, latency, plural, rate, trimmed};
@@ -20,7 +20,7 @@ pub fn page(
     document: &Document,
     character: &Character,
     begins: Option<u64>,
-    beside: Option<&Beside>,
+    beside: Option<&LoadAndVolumes>,
 ) -> String {
     // The Document's headings stay at the top; the charts come before the rest.
     let heads = document
@@ -187,7 +187,7 @@ fn map_card(
 }
 
 /// The charts of arrivals next to what volumes let pass.
-fn arrivals(beside: &Beside) -> Markup {
+fn arrivals(beside: &LoadAndVolumes) -> Markup {
     html! {
         section id="arrivals" {
             h2 { "Arrivals against volumes" }
@@ -195,14 +195,14 @@ fn arrivals(beside: &Beside) -> Markup {
                 "The most that comes within a window, a second, and what each volume lets pass in it \
                  after a rest. Where the load is above a volume, operations wait there."
             }
-            @for (quantity, unit) in Beside::QUANTITIES { (arrival_card(beside, quantity, unit)) }
+            @for (quantity, unit) in LoadAndVolumes::QUANTITIES { (arrival_card(beside, quantity, unit)) }
         }
     }
 }
 
 /// A chart of one quantity over the length of the window, with a line for the load and for each
 /// volume.
-fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Markup {
+fn arrival_card(beside: &LoadAndVolumes, quantity: Quantity, unit: &'static str) -> Markup {
     let scale = match quantity {
         Quantity::Operations => 1.0,
         Quantity::Bytes => MIB,
@@ -217,7 +217,8 @@ fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Mark
     let windows = beside.windows.iter();
     let load = windows
         .clone()
-        .map(|window| point(window, Beside::load(window, quantity)));
+        .map(|window| point(window, LoadAndVolumes::load(window, quantity)));
+    // The load has the first colour, and each volume the next one.
     let mut lines = vec![line(
         "the load",
         0,

@@ -6,10 +6,22 @@ mod sample;
 use blocklab_compare::compare::{Margins, compare};
 use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
-use blocklab_record::Origin;
+use blocklab_record::{Origin, Record};
 use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_units::Style;
+
+/// The page of one run.
+fn page_of(record: &Record, assessment: &Assessment) -> String {
+    blocklab_page::runs(&[(record, assessment)])
+}
+
+/// Where this first stands in a page.
+#[track_caller]
+fn place_of(text: &str, page: &str) -> usize {
+    let place = page.find(text);
+    place.unwrap_or_else(|| panic!("{text} is missing"))
+}
 
 #[test]
 fn the_same_records_give_the_same_bytes() {
@@ -22,7 +34,7 @@ fn the_same_records_give_the_same_bytes() {
 #[test]
 fn nothing_is_fetched_and_the_file_stays_small() {
     let (record, assessment) = sample::run("7f3a2c", 1.0);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'"));
     // The only addresses are the names of namespaces, which no browser fetches.
     let addresses = page.match_indices("http").map(|(at, _)| &page[at..]);
@@ -62,7 +74,7 @@ fn a_long_run_of_many_cases_stays_below_two_megabytes() {
         measurement.series = hour.clone().collect();
         record.measurements.push(measurement);
     }
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
 }
 
@@ -73,10 +85,7 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
     let all = sample::many(9);
     let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
     let page = blocklab_page::runs(&all);
-    let at = |text: &str| {
-        page.find(text)
-            .unwrap_or_else(|| panic!("{text} is missing"))
-    };
+    let at = |text| place_of(text, &page);
     assert!(at("9 systems, the best figure of each") < at("id=\"findings\""));
     for (record, assessment) in &all {
         assert!(page.contains(&format!("<code>{}</code>", record.id)));
@@ -106,10 +115,7 @@ fn a_study_opens_with_its_answer_its_first_chart_and_its_conclusions() {
     let ids: Vec<String> = all.iter().map(|(record, _)| record.id.clone()).collect();
     let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
     let page = blocklab_page::study(&all, &outcome);
-    let at = |text: &str| {
-        let place = page.find(text);
-        place.unwrap_or_else(|| panic!("{text} is missing"))
-    };
+    let at = |text| place_of(text, &page);
     assert!(!page.contains("class=\"opening\""), "no head for each");
     assert!(at("What was concluded") < at("2 systems, the best figure of each"));
     assert!(
@@ -128,7 +134,7 @@ fn a_study_opens_with_its_answer_its_first_chart_and_its_conclusions() {
 fn a_curve_is_not_written_twice() {
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     sample::pace(&mut assessment);
-    let page = |it: &Assessment| blocklab_page::runs(&[(&record, it)]);
+    let page = |it: &Assessment| page_of(&record, it);
     assert!(!page(&assessment).contains("\"response\":\"same\""));
     let direction = &mut assessment.rows[0].directions[0];
     direction.response_bins.clone_from(&direction.bins);
@@ -140,7 +146,7 @@ fn a_curve_is_not_written_twice() {
 #[test]
 fn a_device_tells_how_it_is_or_nothing() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     for text in [
         "GDC5602Q",
         "41 °C at the start",
@@ -152,10 +158,10 @@ fn a_device_tells_how_it_is_or_nothing() {
     assert!(!page.contains("Media errors") && !page.contains("It warns"));
     let device = &mut record.targets[0].devices[0];
     device.health.as_mut().expect("told").critical_warning = 0b1010;
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert!(page.contains("its temperature is out of bounds, it takes no more writes"));
     record.targets[0].devices[0].health = None;
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert!(!page.contains("Temperature") && !page.contains("Wear"));
 }
 
@@ -171,7 +177,7 @@ fn one_case_and_five_hundred_are_pages() {
             row.case = format!("rand{case}-read");
             assessment.rows.push(row);
         }
-        let page = blocklab_page::runs(&[(&record, &assessment)]);
+        let page = page_of(&record, &assessment);
         assert!(page.len() < 2_000_000, "{cases}: {} bytes", page.len());
         assert_eq!(page.matches("<th scope=\"row\" title=").count(), cases);
     }
@@ -181,8 +187,8 @@ fn one_case_and_five_hundred_are_pages() {
 /// each chart, and links to them.
 #[test]
 fn a_run_without_figures_has_no_charts() {
-    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let page = page_of(&record, &assessment);
     let charts = ["suite", "latency", "time", "numbers"];
     assert!(
         charts
@@ -190,11 +196,18 @@ fn a_run_without_figures_has_no_charts() {
             .all(|chart| page.contains(&format!("id=\"{chart}\"")))
     );
     assessment.rows.clear();
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
-    for chart in charts {
+    let failed = page_of(&record, &assessment);
+    record.measurements.clear();
+    assessment.findings.clear();
+    let empty = page_of(&record, &assessment);
+    for (page, chart) in [&failed, &empty]
+        .into_iter()
+        .flat_map(|page| charts.map(|chart| (page, chart)))
+    {
         assert!(!page.contains(&format!("id=\"{chart}\"")), "{chart}");
         assert!(!page.contains(&format!("href=\"#{chart}\"")), "{chart}");
     }
+    assert!(empty.contains("Machine and target"));
 }
 
 /// The story: the evidence of both runs had the same name, on the page for those who hear it, and as
@@ -234,7 +247,7 @@ fn every_case_of_a_finding_has_its_name_somewhere() {
     finding.statement = "In 6 of 8 cases, 2 to 64 in flight deliver no more than 1.".to_owned();
     finding.subject.clone_from(&names);
     assessment.findings = vec![finding];
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     let plain = Form::Text(Style::default());
     let terminal = views::evidence(&record, &assessment).print(plain);
     let markdown = views::summary(&record, &assessment).print(Form::Markdown);
@@ -260,13 +273,20 @@ fn without_scripts(page: &str) -> String {
 #[test]
 fn names_are_no_markup() {
     let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
-    let name = "</script><img src=x onerror=alert(1)>";
-    record.requested.name = name.to_owned();
+    let name = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
+    for text in [
+        &mut record.requested.name,
+        &mut record.requested.native,
+        &mut record.targets[0].path,
+        &mut record.measurements[0].case,
+        &mut assessment.rows[0].case,
+        &mut assessment.findings[0].statement,
+    ] {
+        *text = name.to_owned();
+    }
     record.note = Some(name.to_owned());
-    record.targets[0].path = name.to_owned();
-    assessment.rows[0].case = name.to_owned();
-    assessment.findings[0].statement = name.to_owned();
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
+    assert!(!page.contains("<script>alert"));
     assert!(!page.contains("<img") && page.contains("&lt;img"));
     assert_eq!(page.matches("</script>").count(), SCRIPTS);
 }
@@ -275,7 +295,7 @@ fn names_are_no_markup() {
 fn a_sweep_is_a_table_too() {
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     sample::sweep(&mut assessment);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert!(page.contains("IOPS: block size by depth"));
     let moved = &assessment.rows[6].directions[0];
     let cell = format!(
@@ -289,7 +309,7 @@ fn a_sweep_is_a_table_too() {
 #[test]
 fn every_number_stands_in_the_page_without_a_script() {
     let (record, assessment) = sample::run("7f3a2c", 1.0);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     let body = without_scripts(&page);
     for row in &assessment.rows {
         let direction = &row.directions[0];
@@ -317,11 +337,8 @@ fn every_number_stands_in_the_page_without_a_script() {
 #[test]
 fn the_answer_and_one_chart_come_before_the_findings_which_name_a_case_once() {
     let (record, assessment) = sample::run("7f3a2c", 1.0);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
-    let at = |text: &str| {
-        page.find(text)
-            .unwrap_or_else(|| panic!("{text} is missing"))
-    };
+    let page = page_of(&record, &assessment);
+    let at = |text| place_of(text, &page);
     assert!(at("class=\"answer doubt\"") < at("id=\"suite\""));
     assert!(at("id=\"suite\"") < at("id=\"findings\""));
     assert!(at("2 more observations") < at("id=\"latency\""));
@@ -335,7 +352,7 @@ fn the_answer_and_one_chart_come_before_the_findings_which_name_a_case_once() {
 fn nothing_wrong_stands_in_the_verdict_and_nowhere_else() {
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     assessment.findings = vec![sample::good()];
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert_eq!(
         page.matches("the 3 passes of each agree within 4 %")
             .count(),
@@ -349,14 +366,14 @@ fn nothing_wrong_stands_in_the_verdict_and_nowhere_else() {
 fn figures_that_the_data_does_not_support_look_like_it() {
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     let weak = |page: &str| page.matches("class=\"weak\"").count();
-    let before = weak(&blocklab_page::runs(&[(&record, &assessment)]));
+    let before = weak(&page_of(&record, &assessment));
     let direction = &mut assessment.rows[4].directions[0];
     direction.ios = 500;
     let p99 = format!(
         ">~{}<",
         blocklab_units::latency(direction.service_ns.at("p99") as f64)
     );
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert!(page.contains(&p99));
     assert_eq!(weak(&page), before + 3, "p99, p99.9 and p99.99");
 }
@@ -366,58 +383,28 @@ fn virtual_disks_are_not_said_to_rotate() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     let device = &mut record.targets[0].devices[0];
     device.rotational = true;
-    let says_so = |record: &_| blocklab_page::runs(&[(record, &assessment)]).contains("rotational");
+    let says_so = |record: &_| page_of(record, &assessment).contains("rotational");
     assert!(says_so(&record));
     record.targets[0].devices[0].transport = "virtio".to_owned();
     assert!(!says_so(&record));
 }
 
 #[test]
-fn hostile_texts_stay_text() {
-    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
-    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
-    record.requested.name = hostile.to_owned();
-    record.requested.native = hostile.to_owned();
-    record.targets[0].path = hostile.to_owned();
-    record.measurements[0].case = hostile.to_owned();
-    assessment.rows[0].case = hostile.to_owned();
-    assessment.findings[0].statement = hostile.to_owned();
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
-    assert!(!page.contains("<script>alert"));
-    assert!(!page.contains("<img"));
-    assert_eq!(page.matches("</script>").count(), SCRIPTS);
-}
-
-#[test]
 fn a_failed_run_says_so_and_lists_its_errors() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     sample::fail(&mut record);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     assert!(page.contains("The run failed: the device no longer answers."));
     assert!(page.contains("EIO"));
 }
 
 #[test]
-fn an_empty_record_is_a_page_without_charts() {
-    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
-    let record = blocklab_record::Record {
-        measurements: Vec::new(),
-        ..record
-    };
-    assessment.rows.clear();
-    assessment.findings.clear();
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
-    assert!(page.contains("Machine and target"));
-    assert!(!page.contains("id=\"suite\""));
-}
-
-#[test]
 fn a_simulated_run_is_not_shown_as_if_measured() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
-    let measured = blocklab_page::runs(&[(&record, &assessment)]);
+    let measured = page_of(&record, &assessment);
     assert!(!measured.contains("id=\"model\"") && measured.contains("CPU per op"));
     sample::model(&mut record, Origin::Simulated);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     for text in [
         "<span class=\"badge simulated\">simulated</span>",
         "Predicted by the device model, not measured.",
@@ -445,7 +432,7 @@ fn a_simulated_run_is_not_shown_as_if_measured() {
 fn an_emulated_run_tells_of_the_model_and_of_the_machine() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     sample::model(&mut record, Origin::Emulated);
-    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let page = page_of(&record, &assessment);
     for text in [
         "Paced by the device model in real time",
         "id=\"model\"",

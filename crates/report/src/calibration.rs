@@ -64,7 +64,7 @@ fn constants(fitted: &Calibration) -> Vec<Entry> {
             rows.push(["slow operations".to_owned(), text, from]);
         }
     }
-    // Names and values are aligned in columns; the evidence behind them wraps.
+    // Names and values are aligned in columns; the evidence after them wraps.
     let heads = rows
         .iter()
         .map(|[what, value, _]| [what.clone(), value.clone()]);

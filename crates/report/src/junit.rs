@@ -77,29 +77,30 @@ fn suites_of<'a>(answered: &Answered<'a>) -> Vec<Suite<'a>> {
         .runs
         .iter()
         .enumerate()
-        .map(|(place, record)| Suite {
+        .map(|(index, record)| Suite {
             record,
             // Set by the caller, who knows the names of all suites.
             name: String::new(),
-            cases: cases(gate, place, record),
+            cases: cases(gate, index, record),
         });
     suites.filter(|suite| !suite.cases.is_empty()).collect()
 }
 
 /// The test cases of the run with this index: one for each load, limit or finding judged on it.
-fn cases<'a>(gate: &'a Gate, place: usize, record: &Record) -> Vec<Case<'a>> {
+fn cases<'a>(gate: &'a Gate, index: usize, record: &Record) -> Vec<Case<'a>> {
     let whole = format!("run {}", record.id);
     let mut names = BTreeMap::new();
     let all = gate.checks.iter().flat_map(|check| {
         let judged = check.judged.iter();
         judged.map(move |judged| (&check.condition, judged))
     });
-    let own = all.filter(|(_, judged)| judged.run == place);
+    let own = all.filter(|(_, judged)| judged.run == index);
     own.map(|(condition, judged)| {
         let is_whole = judged.subject == whole;
         // A CI system follows a test by its name, which must not contain the id of the run.
         let name = match judged.subject.as_str() {
             _ if is_whole => format!("{condition}: the run"),
+            // No load was measured that the condition could be about.
             "" => condition.clone(),
             subject => format!("{condition}: {subject}"),
         };

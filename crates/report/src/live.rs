@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos, latency, rate, visible};
 use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::words::facts::moved;
+use crate::words::facts::moved_figures;
 use panel::Panel;
 
 /// What is shown while a run lasts.
@@ -222,7 +222,7 @@ impl Block {
         }
         let done = u128::from(STEPS) * u128::from(elapsed.0) / u128::from(total.0);
         self.overall.set_position((done as u64).min(STEPS));
-        self.overall.set_message(left(total.since(elapsed)));
+        self.overall.set_message(time_left(total.since(elapsed)));
     }
 }
 
@@ -235,7 +235,7 @@ fn draw(panel: &Panel, first: &ProgressBar, lines: &[ProgressBar]) {
 }
 
 /// The time that is left, rounded up to seconds: `about 1 min 20 s left`.
-fn left(time: Nanos) -> String {
+fn time_left(time: Nanos) -> String {
     let seconds = time.0.div_ceil(1_000_000_000);
     match (seconds / 60, seconds % 60) {
         (0, 0) => "nearly done".to_owned(),
@@ -247,7 +247,7 @@ fn left(time: Nanos) -> String {
 
 /// Rates and latencies of an interval, its directions side by side.
 fn figures(interval: &Interval) -> String {
-    let shown = moved(interval, "  ");
+    let shown = moved_figures(interval, "  ");
     let ramp = if interval.ramp { "ramp  " } else { "" };
     if shown.is_empty() {
         return format!("{ramp}no operation completed");
@@ -332,7 +332,7 @@ mod tests {
             (80_000_000_000, "about 1 min 20 s left"),
             (7_260_000_000_000, "about 2 h 01 min left"),
         ] {
-            assert_eq!(left(Nanos(nanos)), expected);
+            assert_eq!(time_left(Nanos(nanos)), expected);
         }
     }
 }

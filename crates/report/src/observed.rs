@@ -7,7 +7,7 @@ use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Bytes, Nanos, plural, rate, significant, width};
 use serde_json::json;
 
-use crate::words::facts::moved;
+use crate::words::facts::moved_figures;
 
 /// The state of a volume after an interval.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ pub fn opening(what: &str, size: Bytes, uris: &[&str]) -> String {
 /// The state as one line, or as several if it does not fit into this many terminal columns.
 pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     let mut parts = vec![format!("{} {}", now.volume, duration(now.elapsed))];
-    parts.extend(moved(now.slice, " "));
+    parts.extend(moved_figures(now.slice, " "));
     // A single part means that no direction moved anything.
     match (parts.len(), now.clients) {
         (1, 0) => parts.push("no client".to_owned()),

@@ -163,7 +163,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
 /// The sizes of the targets that exist already: files and block devices.
 fn sizes(profile: &Profile, own: &OwnOptions, guard: &Guard) -> Vec<(String, Bytes)> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-    let paths = targets.filter_map(|target| dialect::here(&target.path, &own.mappings).ok());
+    let paths = targets.filter_map(|target| dialect::local_name(&target.path, &own.mappings).ok());
     let mut sizes = Vec::new();
     for path in paths.filter(|path| blocklab_workload::Target::is_path(path)) {
         if let Ok(handle) = guard.open(Path::new(&path))
@@ -185,7 +185,7 @@ fn sources(profile: &Profile, own: &OwnOptions) -> Result<Vec<(String, Arc<[u8]>
         _ => None,
     });
     let read = named.map(|(size, name)| {
-        let path = dialect::here(name, &own.mappings)?;
+        let path = dialect::local_name(name, &own.mappings)?;
         let mut bytes = Vec::new();
         let file = fs::File::open(&path);
         let read = file.and_then(|file| file.take(size).read_to_end(&mut bytes));

@@ -124,6 +124,8 @@ pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitC
     )
 }
 
+/// Does what the arguments request, and gives the exit code. Only a run of jobs gets to the end of
+/// it.
 fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let mut own = OwnOptions::split(arguments)?;
     own.add_from_environment(env::var(DESTROY_DATA_VARIABLE).ok().as_deref())?;
@@ -496,7 +498,7 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
         return Ok(None);
     }
     let kept = (!file.no_save).then_some(store);
-    let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
+    let mut watcher = Watcher::for_other_report(&prepared, kept, !file.quiet);
     watcher.replan = Some(&prepare);
     let record = run_plan(&prepared, &guard, &interrupted, store, None, &mut watcher);
     watcher.finished();

@@ -2,7 +2,7 @@
 //! `--name value`.
 
 /// Takes out the options that `take` accepts, and returns the other arguments for the tool. `take` gets
-/// the name of an option and a function that gives its value: the text behind `=`, or else the next
+/// the name of an option and a function that gives its value: the text after `=`, or else the next
 /// argument, which is used up only if the function is called.
 pub fn split<E>(
     arguments: &[String],

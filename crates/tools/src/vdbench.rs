@@ -57,7 +57,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     if command.help {
         return print_usage();
     }
-    // `-t` runs a built-in test. It is read under a name in place of a file, so that everything behind
+    // `-t` runs a built-in test. It is read under a name in place of a file, so that everything after
     // treats it like one.
     let quick = std::env::temp_dir().join("quick_vdbench_test");
     if command.quick_test {

@@ -15,7 +15,7 @@ pub struct Selection {
     /// Operations at this time or later are left out; since the beginning of the trace.
     pub until: Nanos,
     /// Whether several devices are an error, because their offsets cannot be mixed.
-    pub is_one: bool,
+    pub refuses_several: bool,
 }
 
 impl Default for Selection {
@@ -24,7 +24,7 @@ impl Default for Selection {
             device: None,
             from: Nanos::ZERO,
             until: Nanos::MAX,
-            is_one: false,
+            refuses_several: false,
         }
     }
 }
@@ -67,7 +67,7 @@ impl<'a> Selected<'a> {
     /// # Errors
     /// When a second device comes and only one is allowed.
     fn select(&mut self, operation: &mut Operation) -> Result<bool, TraceError> {
-        if self.selection.device.is_none() && !self.selection.is_one {
+        if self.selection.device.is_none() && !self.selection.refuses_several {
             return Ok(true);
         }
         if let Some(only) = self.only
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn several_devices_are_asked_for() {
         let mut mixed = selected(Selection {
-            is_one: true,
+            refuses_several: true,
             ..Selection::default()
         });
         let text = fault(&mut mixed);

@@ -113,7 +113,7 @@ pub struct Command {
     pub quick_test: bool,
     /// Begin with this run.
     pub restart: Option<String>,
-    /// Put behind every run definition.
+    /// Put after every run definition.
     pub extra: Option<String>,
     /// As scanned, for the log.
     pub scanned: Vec<String>,
@@ -129,7 +129,7 @@ pub struct Command {
 /// [`Mistake`] for what the original refuses.
 pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
     let mut command = Command::default();
-    // Words behind a `+` are parameters for the end of the parameter file, not options.
+    // Words after a `+` are parameters for the end of the parameter file, not options.
     let plus = arguments.iter().position(|word| word.starts_with('+'));
     let (own, behind) = arguments.split_at(plus.unwrap_or(arguments.len()));
     if !behind.is_empty() {
@@ -176,7 +176,7 @@ fn refuse_other_programs(word: &str) -> Result<(), Mistake> {
     refused(word, instead)
 }
 
-/// Everything after a plus goes behind run definitions.
+/// Everything after a plus goes after run definitions.
 fn extra(words: &[String]) -> Result<String, Mistake> {
     let text = words.join(" ")[1..].trim().to_owned();
     if text.contains(' ') || text.is_empty() {
@@ -189,7 +189,7 @@ fn extra(words: &[String]) -> Result<String, Mistake> {
     }
 }
 
-/// The words with each value joined to its option: `-o dir` becomes `-odir`. Only the first word behind
+/// The words with each value joined to its option: `-o dir` becomes `-odir`. Only the first word after
 /// an option belongs to it.
 fn joined(words: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
@@ -211,7 +211,7 @@ fn joined(words: &[String]) -> Vec<String> {
     out
 }
 
-/// Sets one option; true where the words behind it may be further parameter files.
+/// Sets one option; true where the words after it may be further parameter files.
 fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
     if matches!(word, "-h" | "-help" | "--help" | "-?") {
         command.help = true;

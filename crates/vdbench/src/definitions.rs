@@ -144,7 +144,7 @@ fn unique<'n>(
     arg.check(is_new, message)
 }
 
-/// Storage definitions with `count=` expanded: as in the original, behind the others.
+/// Storage definitions with `count=` expanded: as in the original, after the others.
 fn expand_counts(sds: &[Sd]) -> Vec<Sd> {
     let mut plain: Vec<Sd> = sds
         .iter()
@@ -167,7 +167,7 @@ fn expand_counts(sds: &[Sd]) -> Vec<Sd> {
     plain
 }
 
-/// A name with a number: in place of `%03d` or `*` in it, else behind it.
+/// A name with a number: in place of `%03d` or `*` in it, else after it.
 fn numbered_name(text: &str, number: i64) -> String {
     if let Some(at) = text.find('%') {
         let rest = &text[at + 1..];

@@ -137,10 +137,10 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     let controlled =
         has_rate || wds.any(|wd| wd.skew != 0.0 || wd.iorate != 0.0 || wd.priority.is_some());
     let lengths = loops.iter().map(|(_, values)| values.len());
-    // Saturating: a product too large is refused by the check behind it.
+    // Saturating: a product too large is refused by the check after it.
     let sets = lengths.fold(1, usize::saturating_mul);
     rd.check(sets <= MOST_RUNS, TOO_MANY)?;
-    for set in (0..sets).map(|number| loop_values(&loops, sets, number)) {
+    for set in (0..sets).map(|index| loop_values(&loops, sets, index)) {
         let run = Run {
             name: rd.name.clone(),
             uses: uses.iter().map(|one| overridden(one, &set)).collect(),
@@ -171,15 +171,16 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     Ok(())
 }
 
-/// The values of all loops in one of `sets` combinations; the last loop turns fastest.
-fn loop_values(loops: &[(LoopKind, Vec<f64>)], sets: usize, number: usize) -> Loops {
+/// The values of all loops in the combination with this index, of `sets` combinations. The last loop
+/// changes with each combination.
+fn loop_values(loops: &[(LoopKind, Vec<f64>)], sets: usize, index: usize) -> Loops {
     let mut stride = sets;
     Loops(
         loops
             .iter()
             .map(|(kind, values)| {
                 stride /= values.len();
-                (*kind, values[number / stride % values.len()])
+                (*kind, values[index / stride % values.len()])
             })
             .collect(),
     )

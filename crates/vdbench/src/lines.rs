@@ -119,6 +119,8 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Replaces `$NAME` and `!NAME` by the values of the command line. What is left after a `=`
+    /// must be `$host`, which Vdbench replaces later.
     fn replace_variables(&mut self, text: &str, place: &Place) -> Result<String, Mistake> {
         let mut text = text.to_owned();
         for (name, value) in &self.variables {

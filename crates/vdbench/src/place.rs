@@ -29,7 +29,7 @@ pub(super) fn place(
     let wd = &one.wd;
     let block = wd.xfersize.largest();
     let (mut begin, end) = bounds(one, sd, size, block, notes)?;
-    // The hit area is at the front; misses must not touch it, so they begin behind it.
+    // The hit area is at the front; misses must not touch it, so they begin after it.
     let mut hits = None;
     if wd.rhpct > 0.0 || wd.whpct > 0.0 {
         let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
@@ -120,6 +120,7 @@ fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {
     ))
 }
 
+/// The order of the operations of a workload. Where it differs from Vdbench's, a note says so.
 fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
     let wd = &one.wd;
     if let Some((min, max)) = wd.stride {

@@ -18,6 +18,7 @@ use super::error::{Mistake, Subject};
 use super::place::{Notes, place, sizes};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
+use super::value::MAX_RATE;
 
 /// Facts that the caller finds out.
 #[derive(Debug, Clone, Default)]
@@ -132,11 +133,11 @@ fn format(file: &ParameterFile, inputs: &Inputs) -> (Planned, Case) {
         job.region.size = Some(Bytes((size - begin) / block * block));
         jobs.push((*index, job));
     }
-    let uses = vec![own_use(FORMAT, block, 0.0, inputs.format.clone())];
+    let uses = vec![own_use(FORMAT, block, Mix::WRITE, inputs.format.clone())];
     let run = Run {
         loops: Loops(vec![
             (LoopKind::Threads, f64::from(FORMAT_THREADS)),
-            (LoopKind::Iorate, Rate::Max.number(0.0, 0.0)),
+            (LoopKind::Iorate, MAX_RATE),
         ]),
         ..own_run(FORMAT, FORMAT_THREADS, uses)
     };
@@ -158,11 +159,11 @@ pub(super) fn own_run(name: &str, threads: u32, uses: Vec<Use>) -> Run {
 }
 
 /// What a run that no definition requests, such as formatting, does to storage: one sequential pass.
-pub(super) fn own_use(name: &str, block: u64, rdpct: f64, sds: Vec<usize>) -> Use {
+pub(super) fn own_use(name: &str, block: u64, mix: Mix, sds: Vec<usize>) -> Use {
     let wd = Wd {
         name: name.to_owned(),
         xfersize: Xfersize::Fixed(block),
-        rdpct,
+        rdpct: f64::from(mix.read),
         seek: Seek::Eof,
         ..Wd::default()
     };
@@ -214,14 +215,16 @@ impl Maker<'_> {
         Note::new(NoteLevel::Approximated, subject, text).add_to(&mut self.notes);
     }
 
+    /// The case of a run, with a job for each workload, storage definition and host. `before`: the
+    /// cases of the runs before it.
     fn case(&mut self, run: &Run, before: &[Case]) -> Result<(Planned, Case), Mistake> {
         let mut jobs = Vec::new();
         let mut planned_jobs = Vec::new();
         let skews = skews(run);
         for (one, skew) in run.uses.iter().zip(skews) {
             let jobs_before = jobs.len();
-            let of_all = concat::concatenated_threads(self.file, run, one);
-            if of_all.is_some() {
+            let shared_threads = concat::concatenated_threads(self.file, run, one);
+            if shared_threads.is_some() {
                 concat::check(self.file, self.inputs.validation.validate, one)?;
             }
             for sd in &one.sds {
@@ -239,7 +242,7 @@ impl Maker<'_> {
                 }
             }
             let (own, own_planned) = (&mut jobs[jobs_before..], &mut planned_jobs[jobs_before..]);
-            if let Some(threads) = of_all {
+            if let Some(threads) = shared_threads {
                 // Group 1 is that of controlled runs.
                 let group = 2 + jobs_before as u32;
                 concat::concatenate(own, own_planned, &self.inputs.sizes, threads, group);

@@ -92,23 +92,30 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
 /// The shares that workloads had in a run, spread over their storage as they were requested, for
 /// the points of its curve. `ios` are the operations of each job.
 pub fn observed(planned_jobs: &[PlannedJob], ios: &[u64]) -> Vec<PlannedJob> {
-    let mut by_wd: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    /// The sums over the jobs of a workload.
+    #[derive(Default)]
+    struct Sum {
+        ios: u64,
+        skew: f64,
+    }
+    let mut by_wd: BTreeMap<&str, Sum> = BTreeMap::new();
     let pairs = planned_jobs.iter().zip(ios);
     for (planned_job, ios) in pairs.filter(|(planned_job, _)| planned_job.fixed.is_none()) {
         let sum = by_wd.entry(&planned_job.wd).or_default();
-        *sum = (sum.0 + ios, sum.1 + planned_job.skew);
+        sum.ios += ios;
+        sum.skew += planned_job.skew;
     }
-    let all: u64 = by_wd.values().map(|(ios, _)| ios).sum();
+    let all: u64 = by_wd.values().map(|sum| sum.ios).sum();
     let mut with_skews = planned_jobs.to_vec();
     for planned_job in with_skews
         .iter_mut()
         .filter(|planned_job| planned_job.fixed.is_none())
     {
-        if let Some((ios, skew)) = by_wd.get(&*planned_job.wd)
+        if let Some(sum) = by_wd.get(&*planned_job.wd)
             && all > 0
-            && *skew > 0.0
+            && sum.skew > 0.0
         {
-            planned_job.skew = *ios as f64 * 100.0 / all as f64 * planned_job.skew / skew;
+            planned_job.skew = sum.ios as f64 * 100.0 / all as f64 * planned_job.skew / sum.skew;
         }
     }
     with_skews

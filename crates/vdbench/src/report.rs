@@ -209,7 +209,7 @@ pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
     )
 }
 
-/// At most four decimals, no zeros behind them.
+/// At most four decimals, no zeros after them.
 fn number(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -283,6 +283,7 @@ impl Skew {
         lines
     }
 
+    /// The table of workloads in the skew report: requested and observed shares of the operations.
     fn workloads(&self) -> Vec<String> {
         let control = if self.controlled {
             "Workloads kept their shares in this run."
@@ -401,7 +402,8 @@ pub struct CurvePoint {
     pub response_ms: Option<f64>,
 }
 
-/// The whole of it, the maximum first, which has no intended starts.
+/// A line for each point of a curve. The first is the maximum, which has no rate and so no response
+/// time.
 pub fn curve_text(name: &str, points: &[CurvePoint]) -> String {
     let mut text = format!(
         "Curve {name}: mean latency against rate\n{:<24}{:>12}{:>12}{:>14}{:>14}\n",
@@ -426,6 +428,7 @@ pub fn curve_text(name: &str, points: &[CurvePoint]) -> String {
 mod tests {
     use super::*;
     use blocklab_record::Served;
+    use blocklab_workload::Mix;
 
     use crate::plan::{own_run, own_use};
 
@@ -523,7 +526,7 @@ mod tests {
             run: own_run(
                 "SD_format",
                 2,
-                vec![own_use("SD_format", 131_072, 0.0, vec![0])],
+                vec![own_use("SD_format", 131_072, Mix::WRITE, vec![0])],
             ),
             label: "1".to_owned(),
             reqrate: 9_999_988.0,

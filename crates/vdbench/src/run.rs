@@ -151,7 +151,7 @@ pub struct Run {
     pub first_rate: Rate,
     /// Whether shares of workloads are kept.
     pub controlled: bool,
-    /// Rates that take turns, each with its seconds behind it; empty: there is one rate.
+    /// Rates that take turns, each with its seconds after it; empty: there is one rate.
     pub bursts: Vec<f64>,
     /// What its definition sets.
     pub options: RunOptions,

@@ -32,7 +32,7 @@ fn text(pieces: &[Piece]) -> String {
     pieces.iter().map(|(letter, _)| letter).collect()
 }
 
-/// All parameters of all lines. `extra` is put behind each run definition that is on one line.
+/// All parameters of all lines. `extra` is put after each run definition that is on one line.
 pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, Mistake> {
     let mut parameters = Vec::new();
     let mut lines = lines.iter();

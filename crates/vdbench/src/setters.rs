@@ -301,7 +301,7 @@ impl Argument<'_> {
         }
     }
 
-    /// `seekpct=`: a word, a share in per cent, or `poisson` with its midpoint behind it.
+    /// `seekpct=`: a word, a share in per cent, or `poisson` with its midpoint after it.
     pub(super) fn seek(&self) -> Result<Seek, Mistake> {
         let mut seek = None;
         for word in self.words()? {
@@ -397,7 +397,8 @@ fn seek_word(word: &str) -> Option<Seek> {
     }
 }
 
-/// Words of distribution= that may be shortened; `None`: the rate takes turns.
+/// Words of distribution= that may be shortened. `None`: the rate changes over time, as iorate= lists
+/// it.
 const DISTRIBUTIONS: [(&str, Option<Arrivals>); 5] = [
     ("exponential", Some(Arrivals::Exponential)),
     ("uniform", Some(Arrivals::Uniform)),
@@ -487,7 +488,7 @@ impl Argument<'_> {
         })
     }
 
-    /// Shares in per cent; with a sign behind it, `40%` is -40 to the scanner.
+    /// Shares in per cent; with a sign after it, `40%` is -40 to the scanner.
     pub(super) fn shares(&self) -> Result<Vec<f64>, Mistake> {
         self.each(|arg, number| {
             let share = number.abs();

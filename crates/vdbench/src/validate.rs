@@ -187,7 +187,7 @@ fn recovery(
         };
         let block = validated.keys.block();
         let mut job = own_job("recovery", sd, Mix::READ, RECOVERY_THREADS);
-        // The rest behind the last whole read must not be left out.
+        // The rest after the last whole read must not be left out.
         let whole = inputs.sizes[index] / block * block - block;
         let mut reads = (1..=(RECOVERY_BLOCK / block).max(1)).rev();
         let read = reads.find(|n| whole.is_multiple_of(n * block));
@@ -196,7 +196,7 @@ fn recovery(
         job.region.size = Some(Bytes(whole));
         attach(&mut job, validated, None, file, inputs);
         let size = job.sizes.largest().0;
-        uses.push(own_use(RECOVERY, size, 100.0, vec![index]));
+        uses.push(own_use(RECOVERY, size, Mix::READ, vec![index]));
         jobs.push((index, job));
     }
     let run = Run {
@@ -211,6 +211,7 @@ pub fn recovery_run() -> Run {
     own_run(RECOVERY, RECOVERY_THREADS, Vec::new())
 }
 
+/// Notes on what is different with data validation.
 fn notes(file: &ParameterFile, inputs: &Inputs) -> Vec<Note> {
     let requested = inputs.validation;
     let dedup = file.sds.iter().any(|sd| sd.dedupratio.is_some());

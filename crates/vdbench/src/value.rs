@@ -224,7 +224,7 @@ fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, Mistake>
 }
 
 /// Writes out a range whose first number is already the last one of the list: `end` and `step` are
-/// the word behind the hyphen.
+/// the word after the hyphen.
 fn range(
     list: &mut Vec<f64>,
     end: Option<&Token>,

@@ -263,7 +263,7 @@ async fn events(
     // A browser that reconnects names the last event it got. What is malformed counts as none: the
     // client then gets the whole measurement again.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let seen = last.and_then(stream::seen);
+    let seen = last.and_then(stream::seen_from_id);
     let runs = state.runs.clone();
     let asked = id.clone();
     let followed = spawn_blocking(move || runs.follow(&asked)).await;
@@ -284,7 +284,7 @@ async fn events(
 
 /// Adds the routes of a view: its page and its JSON.
 fn with_view(router: Router<AppState>, view: View) -> Router<AppState> {
-    let (html_path, json_path) = (format!("/{}", view.place), format!("/{}.json", view.place));
+    let (html_path, json_path) = (format!("/{}", view.path), format!("/{}.json", view.path));
     with_query_page(
         router,
         &html_path,

@@ -77,9 +77,9 @@ impl Entrance {
         }
         // Browsers add these headers and pages cannot change them. Programs like curl send neither,
         // which is fine. `none` is what a browser sends for an address that its user typed.
-        if !all(headers, &header::ORIGIN, |origin| {
+        if !all_headers(headers, &header::ORIGIN, |origin| {
             origin.strip_prefix("http://") == Some(host)
-        }) || !all(headers, &FETCH_SITE, |site| {
+        }) || !all_headers(headers, &FETCH_SITE, |site| {
             ["same-origin", "none"].contains(&site)
         }) {
             return Err(Refusal::Origin);
@@ -88,7 +88,7 @@ impl Entrance {
             return Err(Refusal::Method);
         }
         if headers.contains_key(header::TRANSFER_ENCODING)
-            || !all(headers, &header::CONTENT_LENGTH, |length| length == "0")
+            || !all_headers(headers, &header::CONTENT_LENGTH, |length| length == "0")
         {
             return Err(Refusal::Body);
         }
@@ -204,7 +204,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 }
 
 /// Whether all headers of this name fit; true when there are none.
-fn all(headers: &HeaderMap, name: &HeaderName, fits: impl Fn(&str) -> bool) -> bool {
+fn all_headers(headers: &HeaderMap, name: &HeaderName, fits: impl Fn(&str) -> bool) -> bool {
     headers
         .get_all(name)
         .iter()

@@ -110,7 +110,7 @@ async fn is_kept(runs: &StoredRuns, id: &str) -> bool {
     false
 }
 
-/// The event with the frames that are new, and moves `seen` behind them. `None` when nothing is new;
+/// The event with the frames that are new, and moves `seen` past them. `None` when nothing is new;
 /// the begin of a measurement is news even without a frame.
 fn frame(state: &State, seen: &mut Option<Seen>) -> Option<String> {
     let last = state.frames.last().map(|frame| frame.number);
@@ -138,7 +138,7 @@ async fn send(sender: &Sender<Event>, text: String) -> Option<()> {
 }
 
 /// Reads the id of an event, `measurement-frame`, as [`frame`] writes it.
-pub fn seen(last: &str) -> Option<Seen> {
+pub fn seen_from_id(last: &str) -> Option<Seen> {
     let (step, frame) = last.split_once('-')?;
     Some(Seen {
         step: step.parse().ok()?,

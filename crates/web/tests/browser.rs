@@ -19,7 +19,7 @@ use webdriver::Browser;
 
 /// The history as the command gives it, of runs of its own.
 const HISTORY: View = View {
-    place: "history",
+    path: "history",
     name: "History",
     lead: "Every load in its place.",
     fields: &[],

@@ -32,7 +32,7 @@ struct Answer {
 }
 
 const VIEW: View = View {
-    place: "catalog",
+    path: "catalog",
     name: "Catalog",
     lead: "What is sold.",
     fields: &[Field {

@@ -40,7 +40,7 @@ pub struct Offer {
     pub iops: Option<u64>,
     /// Provisioned, of each volume, in the unit in which the vendor sells it.
     pub throughput: Option<u64>,
-    /// The unit that was written behind it; `None`: the vendor's.
+    /// The unit that was written after it; `None`: the vendor's.
     pub throughput_unit: Option<ByteRate>,
     /// What the burst buckets of the volumes hold at first, in per cent; `None`: what the vendor
     /// gives to a new one.
@@ -336,7 +336,7 @@ impl Address {
         let mut parser = Parser::new(text);
         // Parts before a mistake are found all the same.
         let _ = parser.address();
-        let found = parser.places.iter().find(|(known, _)| *known == part);
+        let found = parser.found_parts.iter().find(|(known, _)| *known == part);
         found.map_or(0..text.len(), |(_, place)| place.clone())
     }
 
@@ -409,15 +409,15 @@ pub fn exact(size: Bytes) -> String {
 
 struct Parser<'t> {
     text: &'t str,
-    /// The parts found so far, in order.
-    places: Vec<(Part, Range<usize>)>,
+    /// The parts found so far, in order, for messages that point at one of them.
+    found_parts: Vec<(Part, Range<usize>)>,
 }
 
 impl<'t> Parser<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             text,
-            places: Vec::new(),
+            found_parts: Vec::new(),
         }
     }
 
@@ -427,7 +427,7 @@ impl<'t> Parser<'t> {
             return Err(self.wrong(all, "an address is missing, such as gp3:1TiB@r5d.xlarge"));
         }
         if Address::is_path(&self.text[all.clone()]) {
-            self.places.push((Part::Volume, all.clone()));
+            self.found_parts.push((Part::Volume, all.clone()));
             return Ok(Address::File(self.text[all].to_owned()));
         }
         self.offer(all).map(Address::Sold)
@@ -456,23 +456,23 @@ impl<'t> Parser<'t> {
 
     fn instance(&mut self, range: Range<usize>) -> Result<String, AddressError> {
         let range = self.trimmed(range);
-        self.places.push((Part::Instance, range.clone()));
+        self.found_parts.push((Part::Instance, range.clone()));
         self.name(range, "an instance type", "i3.xlarge")
     }
 
-    /// `[N x ] [VENDOR/]VOLUME [: SIZE]`; a colon behind the vendor is understood too where a size
-    /// follows: `rds:gp3:200GiB`.
+    /// Reads `[N x ] [VENDOR/]VOLUME [: SIZE]` into the offer. A colon after the vendor is read as
+    /// a slash if a size follows: `rds:gp3:200GiB`.
     fn head(&mut self, range: Range<usize>, offer: &mut Offer) -> Result<(), AddressError> {
         let mut volume = range.clone();
         if let Some(colon) = self.text[range.clone()].rfind(':') {
             volume.end = range.start + colon;
             let place = self.trimmed(volume.end + 1..range.end);
-            self.places.push((Part::Size, place.clone()));
+            self.found_parts.push((Part::Size, place.clone()));
             self.size(place, offer)?;
         }
         let (count, volume) = self.count(volume)?;
         offer.count = count;
-        self.places.push((Part::Volume, volume.clone()));
+        self.found_parts.push((Part::Volume, volume.clone()));
         let vendor = self.text[volume.clone()].find(':');
         let Some(colon) = vendor.map(|colon| volume.start + colon) else {
             offer.volume = self.name(volume, "a volume type", "gp3")?;
@@ -513,7 +513,7 @@ impl<'t> Parser<'t> {
             return Ok((None, range));
         };
         let place = range.start..range.start + digits;
-        self.places.push((Part::Count, place.clone()));
+        self.found_parts.push((Part::Count, place.clone()));
         let count = text[..digits]
             .parse()
             .ok()
@@ -548,11 +548,11 @@ impl<'t> Parser<'t> {
             "size" => Part::Size,
             other => Part::Key(other),
         };
-        if self.places.iter().any(|(known, _)| *known == part) {
+        if self.found_parts.iter().any(|(known, _)| *known == part) {
             let message = format!("`{}` is given twice", key.name);
             return Err(self.wrong(name, &message));
         }
-        self.places.push((part, range));
+        self.found_parts.push((part, range));
         (key.set)(offer, &self.text[value.clone()]).map_err(|message| self.wrong(value, &message))
     }
 
@@ -560,7 +560,7 @@ impl<'t> Parser<'t> {
     fn is_cut_off(&self, text: &str) -> bool {
         let is_group = text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit());
         is_group
-            && self.places.last().is_some_and(|(_, place)| {
+            && self.found_parts.last().is_some_and(|(_, place)| {
                 self.text[place.clone()].ends_with(|c: char| c.is_ascii_digit())
             })
     }
@@ -573,7 +573,7 @@ impl<'t> Parser<'t> {
         self.wrong(place, &message)
     }
 
-    /// A name of letters, digits and `. - _ /`.
+    /// A name of letters, digits and `. - _ /`. An error names `what` is missing, with an example.
     fn name(&self, range: Range<usize>, what: &str, example: &str) -> Result<String, AddressError> {
         let text = &self.text[range.clone()];
         let strange = text

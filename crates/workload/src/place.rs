@@ -1,5 +1,5 @@
 //! In: a pattern and the part of a target for one thread. Out: the offset of each operation. The
-//! inlined path holds the frequent patterns; all others are behind one call.
+//! inlined path holds the frequent patterns; all others are one call away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -112,7 +112,7 @@ enum Law {
     /// Around a grain.
     Around(Skew),
     Zones(Vec<ZoneEdge>),
-    /// Numbers of blocks; each round begins behind the one before if it `moves_on`.
+    /// Numbers of blocks; each round begins after the one before if it `moves_on`.
     Listed {
         blocks: Vec<u64>,
         moves_on: bool,

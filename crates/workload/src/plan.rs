@@ -48,6 +48,13 @@ impl Workload {
     }
 }
 
+/// Whether a case has this name, or is one of the matrix of this name: `read-4k` is of `read`. The
+/// names of the cases of a matrix are its own, followed by their settings.
+pub fn is_case_of(case: &str, name: &str) -> bool {
+    let rest = case.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 /// A workload with a name and the settings that distinguish it from the others of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! In: a job, a seed and a thread. Out: its endless stream of requests: target, direction, size and
 //! offset. This is the hot path of every load: a job with one direction, size and target takes a
-//! short cut, and refinements are behind one call.
+//! short cut, and refinements are one call away.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

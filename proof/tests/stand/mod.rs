@@ -116,15 +116,14 @@ impl Stand {
     /// Writes `study` to `study.toml`, where the program runs.
     pub fn study(&self, study: &str) -> &'static str {
         let name = "study.toml";
-        fs::write(self.lab.path().join(name), study).expect("written");
+        self.lab.write(name, study);
         name
     }
 
     /// Runs a study to its end, without progress.
     pub fn run(&self, study: &str, args: &[&str]) -> Said {
         let always = ["run", self.study(study), "--quiet"];
-        self.lab
-            .blocklab(always.into_iter().chain(args.iter().copied()))
+        self.lab.blocklab([&always, args].concat())
     }
 
     /// Runs a study that must succeed, and gives what it left.
@@ -142,16 +141,10 @@ impl Stand {
     #[track_caller]
     pub fn refused(&self, study: &str, args: &[&str], words: &[&str]) {
         let before = self.left();
-        let ran = self.run(study, args);
-        let context = format!("{study}\n{args:?}\n{}", ran.err);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{context}");
-        assert!(ran.err.starts_with("error: "), "{context}");
-        assert!(!ran.err.contains("panicked"), "{context}");
-        for word in words {
-            assert!(ran.err.contains(word), "no `{word}` in {context}");
-        }
-        assert!(self.lab.store().load("latest").is_err(), "{context}");
-        assert_eq!(self.left(), before, "{context}");
+        let always = ["run", self.study(study), "--quiet"];
+        self.lab.refused([&always, args].concat(), words);
+        assert!(self.lab.store().load("latest").is_err(), "{study}");
+        assert_eq!(self.left(), before, "{study}");
     }
 
     /// The run that was kept last. Ids tell runs apart to 1/32 s only, and simulated ones are

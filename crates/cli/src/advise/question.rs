@@ -13,7 +13,7 @@ use blocklab_args::AdviseArgs;
 pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Question> {
     let sellers = sellers(args, catalog)?;
     let own = match &args.instance {
-        Some(name) => Some(own(name, &sellers, catalog)?),
+        Some(name) => Some(machine_named(name, &sellers, catalog)?),
         None => None,
     };
     let mut need = taken.need;
@@ -54,7 +54,7 @@ fn machine(args: &AdviseArgs, own: Option<&Host>) -> Option<Hosts> {
 }
 
 /// The machine of `--instance`, by the first seller who has it.
-fn own(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Host> {
+fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Host> {
     let found = sellers
         .iter()
         .find_map(|seller| catalog.host(&seller.vendor, &seller.region, name));

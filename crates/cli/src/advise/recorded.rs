@@ -98,7 +98,10 @@ impl Recorded<'_> {
         catalog: &Catalog,
     ) -> Result<Vec<Simulated>> {
         let starts = finalist.starts(need);
-        let addresses: Vec<String> = starts.iter().map(|start| finalist.begun(*start)).collect();
+        let addresses: Vec<String> = starts
+            .iter()
+            .map(|start| finalist.address_at(*start))
+            .collect();
         let resolved = addresses
             .iter()
             .map(|address| resolve_text(address, catalog).map_err(unusable));

@@ -46,7 +46,7 @@ pub fn simulated(
     }
     let mut all = Vec::new();
     for start in finalist.starts(need) {
-        match one(&finalist.begun(*start), *start, need, &plan, setting)? {
+        match simulate_on(&finalist.address_at(*start), *start, need, &plan, setting)? {
             Some(simulated) => all.push(simulated),
             None => return Ok(None),
         }
@@ -55,7 +55,7 @@ pub fn simulated(
 }
 
 /// Simulates the plan on one address; `None`: a signal interrupted it.
-fn one(
+fn simulate_on(
     address: &str,
     start: Start,
     need: &Need,

@@ -6,7 +6,7 @@ use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
 use blocklab_report::document::{Column, Document, Entry, Part, cited};
-use blocklab_report::words::facts::cents;
+use blocklab_report::words::facts::money;
 
 /// The sheet as a document: first what the device delivers, last the evidence for it.
 pub fn document(sheet: &Sheet) -> Document {
@@ -82,7 +82,7 @@ fn reach_row(name: String, reach: &Reach) -> [String; 6] {
     let Some((first, later)) = reach.phases.split_first() else {
         return [&*name, &*block, "", "", "", ""].map(String::from);
     };
-    let then: Vec<String> = later.iter().map(then).collect();
+    let then: Vec<String> = later.iter().map(stretch_text).collect();
     [
         name,
         block,
@@ -170,7 +170,7 @@ fn by_use(endurance: Option<&Endurance>) -> Part {
 }
 
 /// `after 33 min 20 s: 300 IOPS, 1.2 MiB/s (gp2: burst credits)`.
-fn then(stretch: &Stretch) -> String {
+fn stretch_text(stretch: &Stretch) -> String {
     format!(
         "after {}: {} IOPS, {} MiB/s ({})",
         Nanos::from_secs_f64(stretch.begins_s),
@@ -248,10 +248,6 @@ fn cost(cost: &Cost) -> [String; 4] {
         .usd_per_month
         .map_or_else(|| "by use".to_owned(), |sum| money(sum, cost.currency));
     [cost.what.clone(), quantity, each, sum]
-}
-
-fn money(amount: f64, currency: &str) -> String {
-    format!("{} {currency}", cents(amount))
 }
 
 fn ratios(ratios: &[Ratio], currency: &str) -> Part {

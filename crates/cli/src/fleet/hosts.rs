@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::{env, process};
 
 use anyhow::{Context, Result, bail};
-use blocklab_console::terminal;
-use blocklab_fleet::{machine, probe, program};
+use blocklab_console::{chance, terminal};
+use blocklab_fleet::{HostTask, machine, probe, program};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::LostHost;
+use blocklab_store::Store;
 use blocklab_units::{agreeing, plural};
+use jiff::Timestamp;
 
 use blocklab_args::{FleetRunArgs, REFUSED};
 
@@ -26,20 +28,9 @@ pub(super) struct Hosts {
 /// Refuses the options of `run` that make no sense for a fleet.
 pub(super) fn refuse_single_host_options(args: &FleetRunArgs) -> Result<()> {
     let run = &args.run;
-    let given = [
-        !run.system.is_empty(),
-        !run.with_run.is_empty(),
-        run.fresh,
-        run.repeat_until.is_some(),
-        run.start_at.is_some(),
-        run.list,
-        run.example.is_some(),
-        run.json_lines,
-    ];
-    let refused = REFUSED.iter().zip(given).find(|(_, given)| *given);
-    if let Some(((id, why), _)) = refused {
-        let option = id.replace("with_run", "with").replace('_', "-");
-        bail!("a fleet does not take --{option}: {why}");
+    if let Some(refused) = REFUSED.iter().find(|refused| (refused.is_given)(run)) {
+        let option = refused.id.replace("with_run", "with").replace('_', "-");
+        bail!("a fleet does not take --{option}: {}", refused.why);
     }
     if run.dry_run {
         bail!(
@@ -151,8 +142,27 @@ impl Hosts {
         is_host.then_some((host, target))
     }
 
+    /// The task of each of these hosts, with an id for its run. Ids are drawn here, so that no two
+    /// hosts draw the same one.
+    pub(super) fn tasks(&self, names: &[String], store: &Store) -> Result<Vec<HostTask>> {
+        let mut run = store.new_id(Timestamp::now(), chance()?);
+        let mut tasks = Vec::new();
+        for name in names {
+            tasks.push(HostTask {
+                name: name.clone(),
+                run: run.clone(),
+                targets: self.targets(name),
+                destroy_data: self.destroy_data(name),
+                store: self.store.clone(),
+                foreign: None,
+            });
+            run = Store::id_after(&run, Timestamp::now(), chance()?);
+        }
+        Ok(tasks)
+    }
+
     /// The targets of a host: those with its name, and those without any.
-    pub(super) fn targets(&self, host: &str) -> Vec<String> {
+    fn targets(&self, host: &str) -> Vec<String> {
         let own = self
             .targets
             .iter()
@@ -164,7 +174,7 @@ impl Hosts {
     }
 
     /// What a host may overwrite. A name without a host gives no permission.
-    pub(super) fn destroy_data(&self, host: &str) -> Vec<String> {
+    fn destroy_data(&self, host: &str) -> Vec<String> {
         let own = self.destroy_data.iter().filter_map(|text| {
             let (named, what) = self.host_of(text)?;
             (named == host).then(|| what.to_owned())
@@ -263,6 +273,10 @@ fn nodes() -> Result<Vec<String>> {
         .args(["show", "hostnames", &list])
         .output()
         .context("cannot start scontrol, which lists the nodes of an allocation")?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(output.stderr.trim_ascii());
+        bail!("scontrol cannot list the nodes of the allocation: {why}");
+    }
     let names = String::from_utf8_lossy(&output.stdout);
     Ok(names.lines().map(str::to_owned).collect())
 }

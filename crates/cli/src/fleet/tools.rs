@@ -8,9 +8,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use blocklab_console::{chance, listen, terminal};
-use blocklab_fleet::{
-    FleetPlan, ForeignLoad, HostTask, Launcher, Launching, Line, Load, Outcome, program,
-};
+use blocklab_fleet::{FleetPlan, ForeignLoad, Launcher, Launching, Line, Load, Outcome, program};
 use blocklab_record::{Record, Status, merge, merge_parts};
 use blocklab_results::keep;
 use blocklab_store::Store;
@@ -55,7 +53,7 @@ impl ManyHosts for ToolFleet<'_> {
             keep_hosts(&outcome, self.store);
             is_kept = self.keep_merged(&outcome, load)?;
         }
-        Ok(end(
+        Ok(hosts_end(
             &hosts.names,
             outcome,
             interrupted.load(Ordering::Relaxed),
@@ -67,22 +65,13 @@ impl ManyHosts for ToolFleet<'_> {
 impl ToolFleet<'_> {
     /// The task of each host: its share of the load, in the language of the tool.
     fn plan(&self, load: &HostsLoad, hosts: &Hosts) -> Result<FleetPlan> {
-        let mut id = self.store.new_id(Timestamp::now(), chance()?);
-        let mut tasks = Vec::new();
-        for (name, share) in hosts.names.iter().zip(&load.shares) {
-            tasks.push(HostTask {
-                name: name.clone(),
-                run: id.clone(),
-                targets: Vec::new(),
-                destroy_data: hosts.destroy_data(name),
-                store: hosts.store.clone(),
-                foreign: Some(ForeignLoad {
-                    tool: load.tool.to_owned(),
-                    text: share.text.clone(),
-                    is_followed: load.is_followed,
-                }),
+        let mut tasks = hosts.tasks(&hosts.names, self.store)?;
+        for (task, share) in tasks.iter_mut().zip(&load.shares) {
+            task.foreign = Some(ForeignLoad {
+                tool: load.tool.to_owned(),
+                text: share.text.clone(),
+                is_followed: load.is_followed,
             });
-            id = Store::id_after(&id, Timestamp::now(), chance()?);
         }
         let common = Load {
             plan: load.plan.clone(),
@@ -133,8 +122,9 @@ fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, 
     }
 }
 
-/// How each host has ended, in the order of the shares.
-fn end(names: &[String], outcome: Outcome, is_interrupted: bool, is_kept: bool) -> HostsEnd {
+/// How each host has ended, in the order of the shares. `is_kept`: whether every run that was to be
+/// stored is.
+fn hosts_end(names: &[String], outcome: Outcome, is_interrupted: bool, is_kept: bool) -> HostsEnd {
     let mut ends: BTreeMap<String, Result<Box<Record>, String>> = BTreeMap::new();
     for run in outcome.runs {
         let name = run.name.unwrap_or_default();

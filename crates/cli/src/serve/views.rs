@@ -30,7 +30,7 @@ pub(super) fn more() -> More {
 
 /// The series of loads and their changes, as `history` shows them.
 const HISTORY: View = View {
-    place: "history",
+    path: "history",
     name: "History",
     lead: "Every load in its place among the runs before it, and since when it is slower or faster.",
     fields: &[
@@ -84,7 +84,7 @@ fn show_history(store: &Store, query: &Query) -> Result<Vec<Built>, String> {
 
 /// Volumes and machines beside each other, as `catalog show` shows each.
 const CATALOG: View = View {
-    place: "catalog",
+    path: "catalog",
     name: "Catalog",
     lead: "What volumes and machines promise and cost, with sources and dates.",
     fields: &[Field {

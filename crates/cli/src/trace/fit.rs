@@ -21,7 +21,7 @@ use blocklab_sizing::{Bound, Bounds, Gates, Outcome, Replay};
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::catalog::unusable;
 use blocklab_args::TraceFitArgs;
 pub use load::Load;
@@ -153,7 +153,7 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
     };
     let (mut fit, begins) = judge_all(args, &load, candidates, &catalog)?;
     fit.began_at = begins.and_then(super::opened::rfc_3339);
-    answer::print(args.form, ("trace_fit_format", 1), &fit, || {
+    answer::print(args.form, JsonFormat("trace_fit_format", 1), &fit, || {
         shown::document(&fit, begins)
     })
 }

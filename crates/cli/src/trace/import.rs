@@ -11,7 +11,7 @@ use blocklab_trace::stored::Writer;
 use blocklab_units::{Bytes, Nanos, plural, trimmed};
 
 use super::opened::{self, Devices, Opened};
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::TraceImportArgs;
 
 /// Converts a trace operation by operation, so that its length does not matter.
@@ -96,7 +96,7 @@ fn report(args: &TraceImportArgs, opened: &Opened, written: &Written) -> Result<
             devices: devices,
             remarks: &remarks,
         };
-        return terminal::print(answer::json(("trace_import_format", 1), &fields)?);
+        return terminal::print(answer::json(JsonFormat("trace_import_format", 1), &fields)?);
     }
     let mut text = format!(
         "{output}: {} of {} over {} in {} ({} bytes an operation)\n",

@@ -79,7 +79,7 @@ pub fn open(files: &[PathBuf], wanted: &TraceInput, devices: Devices) -> Result<
         device: wanted.device.clone(),
         from,
         until,
-        is_one: devices == Devices::One,
+        refuses_several: devices == Devices::One,
     };
     Ok(Opened {
         source: Selected::new(merged, selection),

@@ -7,7 +7,7 @@ use blocklab_host::{LARGEST_REPORT, read_input};
 use blocklab_report::{fields, views};
 use blocklab_trace::rates::{RateTable, WantedRates, is_rate_table, read_rates};
 
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::{FormArgs, TraceInput};
 
 /// The table in these files; `None`: they are recorded operations.
@@ -59,7 +59,7 @@ pub fn show(files: &[PathBuf], table: &RateTable, form: FormArgs) -> Result<()> 
         #[serde(flatten)]
         table: table,
     };
-    answer::print(form, ("trace_rates_format", 1), &fields, || {
+    answer::print(form, JsonFormat("trace_rates_format", 1), &fields, || {
         views::rates(&name, table)
     })
 }

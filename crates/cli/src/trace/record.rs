@@ -99,7 +99,7 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
 }
 
 /// Writes operations until the recording ends. `zero`: its beginning by the clock of the events, in
-/// nanoseconds.
+/// nanoseconds. `cannot`: what an error of the writer means, `cannot write FILE`.
 fn write_operations(
     source: &mut impl Source,
     writer: &mut Writer<impl Write>,

@@ -159,7 +159,7 @@ struct Replayed {
 /// Reads a trace and makes a job of it.
 fn replayed(args: &ReplayArgs, target: &str) -> Result<Replayed> {
     let mut opened = opened::open(&args.trace, &args.read, Devices::One)?;
-    let operations = all(&mut opened, args.copies.get())?;
+    let operations = read_all(&mut opened, args.copies.get())?;
     let is_virtual = Target::is_simulated(target);
     let wanted = wanted(args, target);
     let replay = prepared(operations, &wanted, room(target)?)
@@ -177,7 +177,7 @@ fn replayed(args: &ReplayArgs, target: &str) -> Result<Replayed> {
 }
 
 /// Reads all operations into memory.
-fn all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
+fn read_all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
     let most = MOST_OPERATIONS / copies as usize;
     let mut operations = Vec::new();
     while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {

@@ -6,14 +6,14 @@ use blocklab_device::DeviceSpec;
 use blocklab_page as page;
 use blocklab_report::document::{Document, Form};
 use blocklab_report::fields;
-use blocklab_report::views::{self, Beside, Passing};
+use blocklab_report::views::{self, LoadAndVolumes, Passing};
 use blocklab_sizing::{Arrivals, Quantity, Window, passes};
 use blocklab_trace::Source;
 use blocklab_trace::character::{Character, Characterizer};
 
 use super::opened::{Devices, Opened};
 use super::{fit, opened, rates};
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use blocklab_args::{Output, TraceShowArgs};
 
 /// Reads the trace once, and prints its character.
@@ -55,7 +55,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         // `null` without `--on`.
         arrivals: beside.as_ref(),
     };
-    answer::print(args.form, ("trace_format", 1), &fields, document)
+    answer::print(args.form, JsonFormat("trace_format", 1), &fields, document)
 }
 
 /// `begins`: when the recording began, in nanoseconds since 1970, if that is known.
@@ -63,7 +63,7 @@ fn document(
     name: &str,
     character: &Character,
     begins: Option<u64>,
-    beside: Option<&Beside>,
+    beside: Option<&LoadAndVolumes>,
 ) -> Document {
     let mut document = views::trace(name, character, begins);
     document.parts.extend(beside.map(views::arrivals));
@@ -101,7 +101,7 @@ fn read(
 }
 
 /// For each window, what each volume lets pass within it.
-fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
+fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> LoadAndVolumes {
     let volumes = volumes.iter().map(|(address, spec)| {
         let [operations, bytes] = [Quantity::Operations, Quantity::Bytes].map(|quantity| {
             let passed = windows
@@ -115,7 +115,7 @@ fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
             bytes,
         }
     });
-    Beside {
+    LoadAndVolumes {
         volumes: volumes.collect(),
         windows,
     }

@@ -47,7 +47,7 @@ pub fn json_of_clients(clients: &[ClientResult<'_>], moment: &Moment, bins: bool
             used.push(on_host(json::disk_members(&disk, moment), client.host));
         }
     }
-    if let Some(clone) = clone_of_all(clients) {
+    if let Some(clone) = entry_of_all(clients) {
         let sum = together(&clone, clients);
         stats.push(Tree::from(json::job(&sum, moment, bins)));
     }
@@ -67,7 +67,7 @@ pub fn normal_of_clients(clients: &[ClientResult<'_>], moment: &Moment) -> Strin
         text.push_str(&format!("<{}> ", client.host));
         text.push_str(&normal(client.measurements, client.prepared, moment));
     }
-    if let Some(clone) = clone_of_all(clients) {
+    if let Some(clone) = entry_of_all(clients) {
         // The processes are on other hosts.
         let moment = Moment {
             pid: 0,
@@ -80,7 +80,7 @@ pub fn normal_of_clients(clients: &[ClientResult<'_>], moment: &Moment) -> Strin
 
 /// What the entry of all clients is called and how it is printed: as the first job is. `None`: there is
 /// one client, or no job.
-fn clone_of_all(clients: &[ClientResult<'_>]) -> Option<CloneFacts> {
+fn entry_of_all(clients: &[ClientResult<'_>]) -> Option<CloneFacts> {
     let first = clients
         .iter()
         .find_map(|client| client.prepared.clones.first())?;

@@ -84,6 +84,7 @@ pub(super) fn report_entries<'a>(
     entries
 }
 
+/// What a clone did; only its facts if its case was not measured.
 fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
     let mut figures = Figures::without_result(clone);
     let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
@@ -96,7 +97,7 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
     let all = result.errors.iter().map(|error| error.count).sum();
     figures.errors = Errors {
         count: all,
-        first: result.errors.first().map_or(0, number),
+        first: result.errors.first().map_or(0, errno_of),
     };
     figures.error = failure(result);
     for (direction, flow) in Direction::ALL.iter().zip(&mut figures.flows) {
@@ -121,7 +122,8 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
     figures.completes = depths.completed;
     if clone.engine == "null" && !clone.is_asynchronous {
         // fio counts no calls where there is nothing to call.
-        (figures.submits, figures.completes) = ([0; 7], [0; 7]);
+        figures.submits = Default::default();
+        figures.completes = Default::default();
     }
     figures.found_depth = result.found_depth;
     figures.ran = true;
@@ -200,13 +202,13 @@ fn failure(result: &JobResult) -> i32 {
         let mut errors = result.errors.iter();
         return errors
             .find(|error| error.kind == ErrorKind::Verify)
-            .map_or(0, number);
+            .map_or(0, errno_of);
     }
-    result.errors.first().map_or(errno::EIO, number)
+    result.errors.first().map_or(errno::EIO, errno_of)
 }
 
 /// The number of the C library for an error.
-fn number(error: &ErrorCount) -> i32 {
+fn errno_of(error: &ErrorCount) -> i32 {
     match error.kind {
         ErrorKind::Errno(number) => number,
         ErrorKind::Verify => errno::EILSEQ,

@@ -56,6 +56,7 @@ pub(super) fn options(given: &[(String, String)]) -> Members {
         .collect()
 }
 
+/// The entry of a job in `jobs`. `bins`: with all buckets of the latencies (`json+`).
 pub(super) fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members {
     let CloneFacts { style, .. } = figures.clone;
     let mut members = members! {

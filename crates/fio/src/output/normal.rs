@@ -113,6 +113,7 @@ pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment
     text
 }
 
+/// The block of a job in the report for people.
 pub(super) fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     let clone = figures.clone;
     let style = &clone.style;
@@ -352,6 +353,7 @@ fn latencies(shares: &[f64; 32]) -> String {
     text
 }
 
+/// The lines of a job from `cpu` to the end of its block.
 fn closing(figures: &Figures<'_>) -> String {
     let style = &figures.clone.style;
     let [user, system] = figures.processor();

@@ -22,6 +22,7 @@ struct Verdict {
     criterion: f64,
 }
 
+/// How steady a job was by its rule; `None` without a rule of fio.
 fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
     let (variable, (rounds, round), limit, is_slope) = match figures.clone.steady? {
         Steady::Slope {

@@ -80,7 +80,7 @@ impl PriorityLatency {
 const MOST_PERCENTILES: usize = 20;
 
 impl Style {
-    /// The units of amounts, and those in parentheses behind them.
+    /// The units of amounts, and those in parentheses after them.
     pub(super) const fn bases(&self) -> [Base; 2] {
         match self.kilo {
             1000 => [Base::Decimal, Base::Binary],

@@ -28,7 +28,7 @@ pub struct CloneFacts {
     pub options: Vec<(String, String)>,
     /// Whether the group is reported as one.
     pub grouped: bool,
-    /// `rw`, as given, without the part behind `:`.
+    /// `rw`, as given, without the part after `:`.
     pub rw: &'static str,
     /// Smallest and largest blocks of reads, writes, trims.
     pub blocks: [(u64, u64); 3],
@@ -100,6 +100,7 @@ impl CloneFacts {
 }
 
 impl PlanBuilder<'_> {
+    /// What the reports say of a clone, besides what is measured. `index`: its section among all.
     pub(super) fn facts(&self, spec: &Spec, rw: ReadWrite, job: &Job, index: usize) -> CloneFacts {
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         let options = &spec.options;

@@ -138,7 +138,7 @@ pub(super) fn is_json(text: &str) -> bool {
     next_document(text, 0).is_some()
 }
 
-/// Where the next document begins: behind the last one, or at the beginning of a line.
+/// Where the next document begins: after the last one, or at the beginning of a line.
 fn next_document(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
     if let Some(found) = begins(rest) {
@@ -272,6 +272,8 @@ impl Entry {
         directions.into_iter().flatten()
     }
 
+    /// The job of an entry, with the figures of its directions. `entries`: how many entries of
+    /// this job the file has.
     fn job(&self, options: &Options, entries: u32, found: &mut Found) -> Result<Job, String> {
         let name = self.jobname.as_deref().unwrap_or("job");
         if self.timed().next().is_none() {
@@ -359,22 +361,22 @@ impl Entry {
 }
 
 /// The figure, unless it is 0: fio prints zeros for what it does not know.
-fn known(value: Option<f64>) -> Option<f64> {
+fn unless_zero(value: Option<f64>) -> Option<f64> {
     value.filter(|value| *value > 0.0)
 }
 
 impl DirectionEntry {
     /// Bytes a second.
     fn bandwidth(&self) -> Option<f64> {
-        known(self.bw_bytes).or(known(self.bw).map(|kib| kib * 1024.0))
+        unless_zero(self.bw_bytes).or(unless_zero(self.bw).map(|kib| kib * 1024.0))
     }
 
     /// Before 3.0, `io_bytes` is in KiB.
     fn bytes(&self) -> Option<f64> {
         let is_new = self.io_kbytes.is_some() || self.bw_bytes.is_some();
         let unit = if is_new { 1.0 } else { 1024.0 };
-        let stated = known(self.io_bytes).map(|bytes| bytes * unit);
-        stated.or(known(self.io_kbytes).map(|kib| kib * 1024.0))
+        let stated = unless_zero(self.io_bytes).map(|bytes| bytes * unit);
+        stated.or(unless_zero(self.io_kbytes).map(|kib| kib * 1024.0))
     }
 
     /// How long it ran: `runtime`, which is in ms, or else an amount divided by its rate.
@@ -386,12 +388,12 @@ impl DirectionEntry {
             (self.bytes(), self.bandwidth()),
         ]
         .into_iter()
-        .find_map(|(amount, rate)| Some(known(amount)? / known(rate)?))
+        .find_map(|(amount, rate)| Some(unless_zero(amount)? / unless_zero(rate)?))
     }
 
     /// The figures of reads, writes or trims. `job_seconds`: the time of an entry that has none.
     fn figures(&self, job_seconds: f64) -> Result<Figures, String> {
-        let (ios, iops) = (known(self.total_ios), known(self.iops));
+        let (ios, iops) = (unless_zero(self.total_ios), unless_zero(self.iops));
         let (bytes, bandwidth) = (self.bytes(), self.bandwidth());
         if ios.or(iops).or(bytes).or(bandwidth).is_none() {
             return Ok(Figures::default());
@@ -403,11 +405,11 @@ impl DirectionEntry {
         let count = count.ok_or("neither `total_ios` nor `iops` tells how many operations")?;
         let moved = moved.ok_or("neither `io_bytes` nor `bw` tells how many bytes")?;
         // Where amount, rate and time are all there, they must fit together.
-        if known(self.runtime).is_some() {
+        if unless_zero(self.runtime).is_some() {
             if let (Some(ios), Some(iops)) = (ios, iops) {
                 check_agreement(["iops", "total_ios", "runtime"], iops, ios, seconds)?;
             }
-            if let (Some(bytes), Some(bandwidth)) = (bytes, known(self.bw_bytes)) {
+            if let (Some(bytes), Some(bandwidth)) = (bytes, unless_zero(self.bw_bytes)) {
                 check_agreement(
                     ["bw_bytes", "io_bytes", "runtime"],
                     bandwidth,
@@ -430,7 +432,7 @@ impl DirectionEntry {
         let latency = self.whole();
         let samples = latency.and_then(|sampled| sampled.latency.samples);
         Figures {
-            ios: known(self.total_ios).or(samples).unwrap_or(0.0) as u64,
+            ios: unless_zero(self.total_ios).or(samples).unwrap_or(0.0) as u64,
             ..latency.map(Sampled::figures).unwrap_or_default()
         }
     }

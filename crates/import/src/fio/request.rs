@@ -10,8 +10,21 @@ use blocklab_workload::Pattern;
 pub(super) type Options = BTreeMap<String, String>;
 
 /// Engines that wait for each operation, whatever depth was requested.
-const WAITING: &str = "sync psync vsync pvsync pvsync2 mmap splice libpmem dev-dax ftruncate \
-                       falloc e4defrag libhdfs";
+const SYNCHRONOUS: [&str; 13] = [
+    "sync",
+    "psync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+    "mmap",
+    "splice",
+    "libpmem",
+    "dev-dax",
+    "ftruncate",
+    "falloc",
+    "e4defrag",
+    "libhdfs",
+];
 
 /// Whether a job with this `rw` reads, writes and trims.
 fn allowed_directions(rw: &str) -> [bool; 3] {
@@ -70,9 +83,10 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
             _ => None,
         },
         threads,
-        depth: if WAITING.split(' ').any(|waiting| waiting == engine) {
+        depth: if SYNCHRONOUS.contains(&engine) {
             1
         } else {
+            // 0: not known.
             options
                 .get("iodepth")
                 .map_or(1, |text| text.trim().parse().unwrap_or(0))

@@ -57,6 +57,8 @@ impl Layout {
     }
 }
 
+/// The runs in a text of terse lines. Lines with the same disks belong to one run, as each line of
+/// a run ends with the disks of all.
 pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut runs = Runs::default();
     let mut disks = None;
@@ -163,6 +165,7 @@ fn job(fields: &[&str], layout: &Layout) -> Result<Job, String> {
     })
 }
 
+/// The figures of a direction from its part of the fields.
 fn figures(fields: &[&str]) -> Result<Figures, String> {
     let seconds = value(fields[RUNTIME_MS])? / 1e3;
     if seconds > 0.0 {

@@ -28,7 +28,7 @@ pub(super) fn is_text(text: &str) -> bool {
     text.lines().any(|line| head(line).is_some())
 }
 
-/// All results of a text: those of several runs behind each other, and the states of one under
+/// All results of a text: those of several runs after each other, and the states of one under
 /// `--status-interval`.
 pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut reader = Reader::default();

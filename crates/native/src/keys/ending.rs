@@ -338,6 +338,7 @@ fn read_when(value: Value<'_>) -> Result<When, Complaint> {
     })
 }
 
+/// The checksum alone if all else is the default, or a table.
 fn shown_verify(verify: &Verify) -> Option<String> {
     let when = match verify.when {
         When::AfterWrites => None,

@@ -89,7 +89,7 @@ pub(super) enum Need {
 
 impl Need {
     /// The key that decides whether this one applies.
-    pub const fn governor(self) -> Option<&'static str> {
+    pub const fn needed_key(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
             Self::With(key, _) | Self::Completes(key, _) | Self::Given(key) => Some(key),
@@ -107,7 +107,7 @@ impl Need {
         }
     }
 
-    /// Whether the governor's value, as shown, lets the key apply.
+    /// Whether the value of that key, as shown, lets the key apply.
     pub fn is_met(self, shown: Option<&str>) -> bool {
         match self {
             Self::Nothing => true,
@@ -272,7 +272,7 @@ pub(super) struct Section<T: 'static> {
     pub keys: &'static [Key<T>],
 }
 
-/// Every key of a job, by section. A key comes behind the one that governs it: values are set in
+/// Every key of a job, by section. A key comes after the one that governs it: values are set in
 /// this order.
 pub(super) static JOB: [Section<Job>; 9] = [
     job::TARGET,

@@ -99,6 +99,7 @@ impl WantedTrace {
     }
 }
 
+/// Reads the key `trace`: the name of a file, or a table with it and more settings.
 pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
     if !value.is_table() {
         return Ok(WantedTrace::new(vec![file(value)?]));

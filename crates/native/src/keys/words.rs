@@ -97,7 +97,7 @@ pub const URING: UringOptions = UringOptions::USUAL;
 
 pub const ENGINES: [Word<Engine>; Engine::ALL.len()] = Engine::ALL;
 
-/// Patterns with their details still open: the keys behind `pattern` fill them in.
+/// Patterns with their details still open: the keys after `pattern` fill them in.
 pub const PATTERNS: [Word<fn() -> Pattern>; 10] = [
     ("sequential", || Pattern::Sequential),
     ("random", || Pattern::RANDOM),

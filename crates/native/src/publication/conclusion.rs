@@ -62,7 +62,8 @@ fn read_check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     })
 }
 
-/// The cells of one system that a check is about: one, or one for each case.
+/// The cells of one system that a check is about: one, or one for each case. `at`: settings with the
+/// values at which a case counts.
 fn cells_of_system(
     entry: Value<'_>,
     pick: &Pick,
@@ -81,7 +82,7 @@ fn cells_of_system(
     let mut cells = Vec::new();
     for case in cases.list_or_one() {
         let name = known.case(case)?;
-        let fitting = known.made(&name).into_iter().filter(|(settings, _)| {
+        let fitting = known.cases_of(&name).into_iter().filter(|(settings, _)| {
             at.iter().all(|(key, values)| {
                 let mut own = settings.iter();
                 own.any(|(known, value)| known == key && values.contains(value))
@@ -115,7 +116,7 @@ fn matching_case(
     let Some(sweep) = pick.than.as_ref().filter(|_| is_of_case) else {
         return Ok(pick.than.clone());
     };
-    let mut made = known.made(sweep).into_iter();
+    let mut made = known.cases_of(sweep).into_iter();
     match made.find(|(own, _)| own == settings) {
         Some((_, case)) => Ok(Some(case)),
         None => Err(entry.complaint(format!("no case of `{sweep}` has the same settings"))),

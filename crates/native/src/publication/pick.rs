@@ -38,7 +38,7 @@ impl Known {
     }
 
     /// All cases of a sweep, or the case itself.
-    pub fn made(&self, name: &str) -> Vec<Made> {
+    pub fn cases_of(&self, name: &str) -> Vec<Made> {
         if let Some(family) = self.families.iter().find(|family| family.name == name) {
             return family.cases.clone();
         }
@@ -131,9 +131,10 @@ impl Pick {
         }))
     }
 
+    /// The only case that the choice fits; `None` if there is none, an error if there are several.
     fn only_case(&self, known: &Known) -> Result<Option<String>, String> {
         let made = match &self.case {
-            Some(name) => known.made(name),
+            Some(name) => known.cases_of(name),
             None => known
                 .families
                 .iter()

@@ -92,6 +92,7 @@ pub(super) fn published(
     Ok((source, found))
 }
 
+/// Reads a line of published figures: `SYSTEM, CASE, FIGURE, VALUE[, BASIS]`.
 fn figure(line: &str, known: &Known) -> Result<Published, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let (system, case, figure, value, basis) = match fields[..] {

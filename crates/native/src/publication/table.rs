@@ -20,8 +20,13 @@ struct Choice {
     figures: Vec<Figure>,
 }
 
-/// An axis: names, and what each settles.
-type Axis = Vec<(String, Pick)>;
+/// A row or a column.
+struct Position {
+    /// Its heading.
+    name: String,
+    /// What it settles about its cells.
+    pick: Pick,
+}
 
 pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complaint> {
     // The last ones hold for all of its cells.
@@ -50,8 +55,11 @@ pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complain
             Some(corner) => corner.name()?,
             None => rows.text().unwrap_or_default().to_owned(),
         },
-        rows: row_axis.into_iter().map(|(name, _)| name).collect(),
-        columns: column_axis.into_iter().map(|(name, _)| name).collect(),
+        rows: row_axis.into_iter().map(|position| position.name).collect(),
+        columns: column_axis
+            .into_iter()
+            .map(|position| position.name)
+            .collect(),
         cells,
         drawn: draw.map_or(Ok(Drawn::No), |value| {
             let drawn = value.word(&DRAWN);
@@ -91,12 +99,12 @@ fn listed<'v, T>(
 }
 
 /// The rows or columns of a table, each with its name.
-fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Complaint> {
+fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Vec<Position>, Complaint> {
     if value.is_list() {
         let entries = value.list()?.into_iter();
         return entries.map(|entry| named(entry, known)).collect();
     }
-    let mut found: Axis = Vec::new();
+    let mut found = Vec::new();
     match value.text()? {
         "system" => {
             for name in &choice.systems {
@@ -104,16 +112,19 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
                     system: Some(name.clone()),
                     ..Pick::default()
                 };
-                found.push((name.clone(), pick));
+                found.push(Position {
+                    name: name.clone(),
+                    pick,
+                });
             }
         }
         "case" => {
-            for (_, name) in choice.cases.iter().flat_map(|case| known.made(case)) {
+            for (_, name) in choice.cases.iter().flat_map(|case| known.cases_of(case)) {
                 let pick = Pick {
                     case: Some(name.clone()),
                     ..Pick::default()
                 };
-                found.push((name, pick));
+                found.push(Position { name, pick });
             }
         }
         "figure" => {
@@ -122,7 +133,10 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
                     figure: Some(*figure),
                     ..Pick::default()
                 };
-                found.push((figure.title(), pick));
+                found.push(Position {
+                    name: figure.title(),
+                    pick,
+                });
             }
         }
         setting => found = values(setting, known, choice),
@@ -137,23 +151,23 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
 }
 
 /// The values of a setting, in the order of the sweep.
-fn values(setting: &str, known: &Known, choice: &Choice) -> Axis {
-    let made = choice.cases.iter().flat_map(|case| known.made(case));
-    let mut found: Axis = Vec::new();
+fn values(setting: &str, known: &Known, choice: &Choice) -> Vec<Position> {
+    let made = choice.cases.iter().flat_map(|case| known.cases_of(case));
+    let mut found = Vec::new();
     for (key, value) in made.flat_map(|(settings, _)| settings) {
-        if key == setting && !found.iter().any(|(known, _)| *known == value) {
+        if key == setting && !found.iter().any(|known: &Position| known.name == value) {
             let pick = Pick {
                 settings: vec![(key, value.clone())],
                 ..Pick::default()
             };
-            found.push((value, pick));
+            found.push(Position { name: value, pick });
         }
     }
     found
 }
 
 /// `{ title = "reads", case = "read", figure = "mb_per_s" }`.
-fn named(entry: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
+fn named(entry: Value<'_>, known: &Known) -> Result<Position, Complaint> {
     fields!(entry; title, system, over, case, figure);
     let title = title.ok_or_else(|| missing(entry, "a title", "title = \"reads\""))?;
     let pick = Pick {
@@ -163,11 +177,14 @@ fn named(entry: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
         figure: figure.map(pick::figure).transpose()?,
         ..Pick::default()
     };
-    Ok((title.name()?, pick))
+    Ok(Position {
+        name: title.name()?,
+        pick,
+    })
 }
 
 /// `ratio = ["i3.xlarge", "i2.xlarge"]`: the first over the second.
-fn quotient(ratio: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
+fn quotient(ratio: Value<'_>, known: &Known) -> Result<Position, Complaint> {
     let [above, below] = ratio.pair()?;
     let (above, below) = (known.system(above)?, known.system(below)?);
     let title = format!("{above} / {below}, %");
@@ -176,24 +193,24 @@ fn quotient(ratio: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint
         over: Some(below),
         ..Pick::default()
     };
-    Ok((title, pick))
+    Ok(Position { name: title, pick })
 }
 
 /// The figures line by line; a row's choice comes before a column's, and that before `fixed`.
 fn cells(
     section: Value<'_>,
-    rows: &Axis,
-    columns: &Axis,
+    rows: &[Position],
+    columns: &[Position],
     fixed: &Pick,
     known: &Known,
 ) -> Result<Vec<Vec<Option<Cell>>>, Complaint> {
     let mut lines = Vec::new();
-    for (row, of_row) in rows {
+    for row in rows {
         let mut line = Vec::new();
-        for (column, of_column) in columns {
-            let pick = of_row.or(of_column).or(fixed);
+        for column in columns {
+            let pick = row.pick.or(&column.pick).or(fixed);
             line.push(pick.cell(known).map_err(|wrong| {
-                section.complaint(format!("row {row}, column {column}: {wrong}"))
+                section.complaint(format!("row {}, column {}: {wrong}", row.name, column.name))
             })?);
         }
         lines.push(line);

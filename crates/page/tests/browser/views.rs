@@ -3,7 +3,7 @@
 use blocklab_compare::history::history;
 use blocklab_findings::assess;
 use blocklab_record::{HostRun, merge};
-use blocklab_report::views::{self, Beside, Passing};
+use blocklab_report::views::{self, LoadAndVolumes, Passing};
 use blocklab_sizing::{Arrivals, Quantity};
 use blocklab_trace::Operation;
 use blocklab_trace::character::{Characterizer, TimeMap};
@@ -40,7 +40,7 @@ fn a_trace_is_looked_at() {
     }
     let character = all.end(&["disk".to_owned()], Vec::new());
     let windows = arrivals.windows();
-    let beside = Beside {
+    let beside = LoadAndVolumes {
         volumes: vec![Passing {
             address: "a volume".to_owned(),
             operations: windows
@@ -94,7 +94,7 @@ fn a_map_says_what_the_figures_say(browser: &Browser, map: &TimeMap) {
     assert!(tip.contains(&map.sizes[0][row].to_string()), "{tip}");
 }
 
-fn the_load_stands_beside_a_volume(browser: &Browser, beside: &Beside) {
+fn the_load_stands_beside_a_volume(browser: &Browser, beside: &LoadAndVolumes) {
     assert_eq!(browser.count("#arrivals .study-chart"), 2);
     assert_eq!(
         browser.count("#arrivals .study-chart:first-of-type .line"),
@@ -103,7 +103,7 @@ fn the_load_stands_beside_a_volume(browser: &Browser, beside: &Beside) {
     let first = &beside.windows[0];
     browser.hover(browser.middle("return document.querySelector('#arrivals .dot')"));
     let tip = browser.text("#arrivals .tooltip:not([hidden])");
-    let load = rate(Beside::load(first, Quantity::Operations));
+    let load = rate(LoadAndVolumes::load(first, Quantity::Operations));
     assert!(
         tip.contains(&load) && tip.contains("within 10.0 ms"),
         "{tip}: {load}"

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Carrier, Cpu, DirectionResult, Environment, FORMAT, FileSystem, JobResult, Latency,
-    Measurement, Origin, PaceKind, Record, Requested, Status, Stopped, TargetFacts,
+    Carrier, DirectionResult, Environment, FORMAT, FileSystem, JobResult, Latency, Measurement,
+    Origin, Record, Requested, Status, Stopped, TargetFacts,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
-use blocklab_workload::{Case, Direction, Durability, EngineKind};
+use blocklab_workload::{Case, Direction, EngineKind};
 
 fn direction(ios: u64, block: u64, mean_ns: f64) -> DirectionResult {
     let mut histogram = Histogram::new();
@@ -40,54 +40,23 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
         .iter()
         .map(|name| (*name, Box::new(direction(share, block, mean_ns))));
     let result = JobResult {
-        host: None,
         name: job.name.clone(),
         engine: Carrier::Engine(EngineKind::IoUring),
-        pattern: None,
-        runs: None,
-        block_sizes: None,
-        mix: None,
-        access: None,
-        durability: Durability::None,
-        pace: PaceKind::Closed,
-        think: false,
         threads: job.threads,
         depth: job.depth,
         effective_depth: job.depth,
         direct: Some(true),
-        requested_iops: None,
-        requested_bytes_per_s: None,
         elapsed_ns: 1_000_000_000,
         stopped: Stopped::Runtime,
         directions: directions.collect::<BTreeMap<_, _>>(),
-        errors: Vec::new(),
-        accounting: Accounting::default(),
-        threads_use: None,
-        depths: None,
-        found_depth: None,
-        pool: None,
-        verified: None,
-        fidelity: None,
-        steady_rounds: Vec::new(),
+        ..JobResult::default()
     };
     Measurement {
-        started_unix_us: None,
         case: case.name.clone(),
-        settings: Vec::new(),
         pass,
-        started_ns: 0,
         elapsed_ns: 1_000_000_000,
-        setup_ns: 0,
         jobs: vec![result],
-        series: Vec::new(),
-        cpu: Cpu::default(),
-        disks: Vec::new(),
-        backing_disks: Vec::new(),
-        uring_workers_max: 0,
-        stood_still_ns: None,
-        throttled_ns: None,
-        model: None,
-        observed: None,
+        ..Measurement::default()
     }
 }
 

@@ -2,12 +2,12 @@
 
 use blocklab_record::{
     Accounting, BlockDevice, Carrier, Cpu, DirectionResult, DiskUse, Environment, FORMAT,
-    FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, PaceKind,
-    Processor, Record, Requested, Status, Stopped, TargetFacts, TargetKind,
+    FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, Processor,
+    Record, Requested, Status, Stopped, TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
-use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern};
+use blocklab_workload::{Access, BlockSizes, Direction, Mix, Pattern};
 
 /// One case; the default is a healthy one: direct 4 KiB random reads at depth 32, 10,000 IOPS,
 /// three passes of ten seconds.
@@ -75,9 +75,7 @@ impl Sketch {
         let reads = self.direction == "read";
         let elapsed = u64::from(self.seconds) * 1_000_000_000;
         Measurement {
-            started_unix_us: None,
             case: self.case.clone(),
-            settings: Vec::new(),
             pass,
             started_ns: u64::from(pass) * 20_000_000_000,
             elapsed_ns: elapsed,
@@ -104,12 +102,7 @@ impl Sketch {
                 write_bytes: if reads { 0 } else { bytes },
                 ..DiskUse::default()
             }],
-            backing_disks: Vec::new(),
-            uring_workers_max: 0,
-            stood_still_ns: None,
-            throttled_ns: None,
-            model: None,
-            observed: None,
+            ..Measurement::default()
         }
     }
 
@@ -147,13 +140,11 @@ impl Sketch {
             detail: None,
         };
         JobResult {
-            host: None,
             name: "load".to_owned(),
             engine: Carrier::named(self.engine),
             pattern: Some(Pattern::Random {
                 every_block_once: false,
             }),
-            runs: None,
             block_sizes: Some(BlockSizes::fixed(Bytes(self.block))),
             mix: Some(match direction(self.direction) {
                 Direction::Read => Mix::READ,
@@ -165,31 +156,19 @@ impl Sketch {
             } else {
                 Access::Buffered
             }),
-            durability: Durability::None,
-            pace: PaceKind::Closed,
-            think: false,
             threads: self.threads,
             depth: self.depth,
             effective_depth,
             direct: Some(self.direct),
-            requested_iops: None,
-            requested_bytes_per_s: None,
             elapsed_ns: u64::from(self.seconds) * 1_000_000_000,
             stopped: Stopped::Runtime,
-            errors: Vec::new(),
             accounting: Accounting {
                 issued: result.ios,
                 completed: result.ios,
                 ..Accounting::default()
             },
-            threads_use: None,
-            depths: None,
-            found_depth: None,
-            pool: None,
-            verified: None,
-            fidelity: None,
-            steady_rounds: Vec::new(),
             directions: [(direction(self.direction), Box::new(result))].into(),
+            ..JobResult::default()
         }
     }
 

@@ -91,7 +91,7 @@ pub fn indented(text: &str, margin: usize) -> String {
     indented
 }
 
-/// A table behind a margin. Titles that are wider than the figures of their column wrap, but no
+/// A table with a margin. Titles that are wider than the figures of their column wrap, but no
 /// column is narrower than `title`. Columns that do not fit next to the others follow in a block
 /// below, where the names of the rows are repeated.
 pub fn blocks(table: &Table, margin: usize, title: usize, style: Style) -> String {

@@ -98,7 +98,7 @@ pub struct Entry {
     pub indent: usize,
     /// What a terminal does with a text that is longer than the line.
     pub fit: Fit,
-    /// The text behind the head.
+    /// The text after the head.
     pub text: String,
     /// The colour of the text, if it has one.
     pub text_ink: Option<Ink>,
@@ -117,7 +117,7 @@ impl Entry {
         }
     }
 
-    /// A faint remark without a head, behind a margin.
+    /// A faint remark without a head, with a margin.
     pub fn aside(margin: usize, text: impl Into<String>) -> Self {
         Self {
             text_ink: Some(Ink::Dim),
@@ -125,7 +125,7 @@ impl Entry {
         }
     }
 
-    /// Names behind a margin, with their texts aligned in a column to the right.
+    /// Names with a margin, with their texts aligned in a column to the right.
     pub fn pairs(pairs: &[(impl AsRef<str>, String)], margin: usize) -> Vec<Self> {
         let names = pairs.iter().map(|(name, _)| width(name.as_ref()));
         let indent = margin + names.max().unwrap_or(0) + 2;
@@ -147,7 +147,7 @@ impl Entry {
         }
     }
 
-    /// An entry whose text begins one blank behind its head: an item of a list behind its sign.
+    /// An entry whose text begins one blank after its head: an item of a list after its sign.
     pub fn item(ink: Ink, head: &str, text: impl Into<String>) -> Self {
         Self::new(ink, head, width(head) + 1, text)
     }
@@ -348,7 +348,7 @@ impl Part {
         Self::wide_table(columns.into(), rows, 0)
     }
 
-    /// The same behind a margin, for a section.
+    /// The same with a margin, for a section.
     pub fn indented_table(
         columns: impl Into<Vec<Column>>,
         rows: impl IntoIterator<Item: Into<Row>>,

@@ -221,7 +221,7 @@ mod tests {
         );
     }
 
-    /// The story: the word stood behind the figures, and 80 columns cut it to "ram".
+    /// The story: the word stood after the figures, and 80 columns cut it to "ram".
     #[test]
     fn the_ramp_is_named_in_80_columns() {
         let mut panel = Panel::default();

@@ -8,7 +8,7 @@ use blocklab_advice::{
 use blocklab_units::{Bytes, Nanos, count, latency, plural, trimmed};
 
 use crate::document::{Column, Document, Part, Row};
-use crate::words::facts::cents;
+use crate::words::facts::{self, cents};
 
 /// The answer in one sentence.
 pub fn advice_verdict(advice: &Advice) -> String {
@@ -67,7 +67,7 @@ pub fn advice(advice: &Advice) -> Document {
     parts.extend(advice.migration.as_ref().map(migration));
     parts.push(neighbours(advice));
     parts.push(refused(advice));
-    parts.push(more(advice));
+    parts.push(cost_of_more(advice));
     parts.push(front(advice));
     let lacking = advice
         .lacking
@@ -88,7 +88,7 @@ pub fn advice(advice: &Advice) -> Document {
 pub fn money(amount: Option<f64>, currency: &str) -> String {
     amount.map_or_else(
         || "no price known".to_owned(),
-        |amount| format!("{} {currency}", cents(amount)),
+        |amount| facts::money(amount, currency),
     )
 }
 
@@ -297,13 +297,13 @@ fn reason(reason: &Reason) -> (String, &'static str) {
 }
 
 /// What a tenth more of each part of the need would cost.
-fn more(advice: &Advice) -> Part {
+fn cost_of_more(advice: &Advice) -> Part {
     let currency = currency(advice);
     let rows = advice.more.iter().map(|more: &More| {
         let costs = match more.added_per_month {
             // Less than half a cent would show as 0.00.
             Some(added) if added < 0.005 => "nothing".to_owned(),
-            Some(added) => format!("{} {currency}", cents(added)),
+            Some(added) => facts::money(added, currency),
             None => "nothing does".to_owned(),
         };
         Row::from([

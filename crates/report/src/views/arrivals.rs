@@ -10,7 +10,7 @@ use crate::document::{Column, Part};
 
 /// The arrivals of a load next to what volumes let pass, window by window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct LoadAndVolumes {
     /// The most that the load brings within each window.
     pub windows: Vec<Window>,
     /// What each volume lets pass, with an entry for each of `windows`.
@@ -28,7 +28,7 @@ pub struct Passing {
     pub bytes: Vec<Option<f64>>,
 }
 
-impl Beside {
+impl LoadAndVolumes {
     /// The quantities with their titles.
     pub const QUANTITIES: [(Quantity, &'static str); 2] =
         [(Quantity::Operations, "IOPS"), (Quantity::Bytes, "MiB/s")];
@@ -65,19 +65,19 @@ pub fn shown(value: f64, quantity: Quantity) -> String {
 }
 
 /// A table for operations and one for bytes.
-pub fn arrivals(arrivals: &Beside) -> Part {
+pub fn arrivals(arrivals: &LoadAndVolumes) -> Part {
     let text = "The most that comes within any window, a second, and what each volume lets pass in it \
                 after a rest: where the load is above a volume, operations wait there. Operations count \
                 as recorded; a volume may merge or split them.";
     let mut parts = vec![Part::Prose(text.to_owned())];
-    for (quantity, title) in Beside::QUANTITIES {
+    for (quantity, title) in LoadAndVolumes::QUANTITIES {
         let mut columns = vec![Column::figure("WINDOW"), Column::figure(title)];
         let volumes = arrivals.volumes.iter();
         columns.extend(volumes.map(|volume| Column::figure(&volume.address)));
         let rows = arrivals.windows.iter().enumerate().map(|(index, window)| {
             let mut row = vec![
                 latency(window.window_ns as f64),
-                shown(Beside::load(window, quantity), quantity),
+                shown(LoadAndVolumes::load(window, quantity), quantity),
             ];
             row.extend(arrivals.volumes.iter().map(|volume| {
                 let passed = volume.rate(window, index, quantity);

@@ -10,7 +10,7 @@ use crate::document::{Column, Document, Entry, Group, Layout, MARGIN, Part, Row,
 use crate::words::answer;
 use crate::words::versus;
 
-/// The terminal column in which the lines about the runs begin, behind a letter or a sign.
+/// The terminal column in which the lines about the runs begin, after a letter or a sign.
 const INDENT: usize = 4;
 
 /// The document of a comparison.

@@ -7,7 +7,7 @@ use crate::words::answer::Answer;
 use crate::words::facts;
 use blocklab_units::Ink;
 
-/// The terminal column in which the texts begin, behind their names.
+/// The terminal column in which the texts begin, after their names.
 const INDENT: usize = 10;
 
 /// What was measured on what, and how the run ended if it did not end as planned.

@@ -10,7 +10,7 @@ use blocklab_units::Ink;
 
 /// The most limits that a brief shows.
 const LIMITS: usize = 6;
-/// The terminal column in which an assumption begins, behind the word.
+/// The terminal column in which an assumption begins, after the word.
 const ASSUMPTION: usize = 12;
 
 /// The limits that can bind, and every assumption cut to a line.

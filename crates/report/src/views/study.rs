@@ -15,7 +15,7 @@ use crate::words::shown::{self, columns};
 
 /// The least width of a column.
 const TITLE: usize = 9;
-/// The terminal columns in which conclusions, notes and warnings begin, behind their words.
+/// The terminal columns in which conclusions, notes and warnings begin, after their words.
 const CONCLUSION: usize = 24;
 const NOTE: usize = 6;
 const WARNING: usize = 12;
@@ -49,7 +49,7 @@ pub fn study(
     parts.extend(outcome.tables.iter().map(table));
     parts.extend(outcome.plots.iter().map(plot));
     parts.push(conclusions(outcome));
-    parts.extend(found(runs));
+    parts.extend(findings_of_all(runs));
     Document {
         name: name.to_owned(),
         parts,
@@ -64,7 +64,7 @@ fn about(description: &str, outcome: &Outcome) -> Part {
     asides(0, [description.to_owned(), source])
 }
 
-/// Remarks behind a margin; empty ones are left out.
+/// Remarks with a margin; empty ones are left out.
 fn asides(margin: usize, texts: impl IntoIterator<Item = String>) -> Part {
     let texts = texts.into_iter().filter(|text| !text.is_empty());
     Part::Entries(texts.map(|text| Entry::aside(margin, text)).collect())
@@ -95,7 +95,7 @@ fn systems(outcome: &Outcome) -> Part {
     Part::Blocks(vec![parts.collect()])
 }
 
-/// A sentence behind a margin.
+/// A sentence with a margin.
 fn indented(text: String) -> Part {
     Part::Entries(vec![Entry::new(Ink::Dim, "", MARGIN, text)])
 }
@@ -164,7 +164,7 @@ fn conclusion(judged: &Judged) -> [Part; 2] {
 }
 
 /// The findings of all runs.
-fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
+fn findings_of_all(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
     if runs.len() <= FEW {
         let sections = runs.iter().map(|(record, assessment)| {
             let findings = findings::brief(record, assessment);

@@ -403,6 +403,11 @@ pub fn cents(amount: f64) -> String {
     format!("{sign}{}.{:02}", count((cents / 100) as f64), cents % 100)
 }
 
+/// An amount with its currency: `1,234.50 USD`.
+pub fn money(amount: f64, currency: &str) -> String {
+    format!("{} {currency}", cents(amount))
+}
+
 /// A number without a unit.
 fn plain(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 {
@@ -491,7 +496,7 @@ pub const fn directions(interval: &Interval) -> [IntervalDirection; 3] {
 
 /// The figures of each direction in which something moved, separated by `gap`: `read 6,012 IOPS
 /// 24.6 MB/s p50 1.31 ms p99 2.07 ms`.
-pub fn moved(interval: &Interval, gap: &str) -> Vec<String> {
+pub fn moved_figures(interval: &Interval, gap: &str) -> Vec<String> {
     let named = DIRECTIONS.into_iter().zip(directions(interval));
     let moved = named.filter(|(_, direction)| direction.ios > 0);
     let figures = moved.map(|(name, direction)| {

@@ -249,7 +249,7 @@ pub fn not_compared(comparison: &Comparison) -> Vec<String> {
     }
     let lines = known.iter().map(|(load, others)| {
         let of = letter(load.run);
-        let why = lone(comparison, load, others);
+        let why = why_not_compared(comparison, load, others);
         format!("{} {}, of {of}: {why}", load.case, load.direction)
     });
     lines.collect()
@@ -257,7 +257,7 @@ pub fn not_compared(comparison: &Comparison) -> Vec<String> {
 
 /// Why a load is not compared. One of the baseline is not compared with all of `others`, and may be
 /// with further runs.
-fn lone(comparison: &Comparison, load: &Unmatched, others: &[usize]) -> String {
+fn why_not_compared(comparison: &Comparison, load: &Unmatched, others: &[usize]) -> String {
     if load.run != comparison.baseline || comparison.against.len() == 1 {
         return load.why.to_string();
     }

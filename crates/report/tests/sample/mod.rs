@@ -15,14 +15,12 @@ use blocklab_findings::{Assessment, Estimate, OnlyJob, ResponseNs, Row, RowDirec
 use blocklab_record::{
     Accounting, BlockDevice, Carrier, ClockFacts, Cpu, DeviceHealth, DirectionResult, DiskUse,
     Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection, JobResult,
-    Latency, Measurement, Note, NoteLevel, Origin, Overhead, PaceKind, Percentiles, Processor,
-    Record, Requested, Status, Stopped, TargetFacts, TargetKind, Unknown,
+    Latency, Measurement, Note, NoteLevel, Origin, Overhead, Percentiles, Processor, Record,
+    Requested, Status, Stopped, TargetFacts, TargetKind, Unknown,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
-use blocklab_workload::{
-    Access, BlockSizes, Direction, Durability, EngineKind, Mix, Pattern, errno,
-};
+use blocklab_workload::{Access, BlockSizes, Direction, EngineKind, Mix, Pattern, errno};
 pub use findings::*;
 pub use history::*;
 pub use modelled::*;
@@ -213,9 +211,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
         detail: None,
     };
     let measurement = Measurement {
-        started_unix_us: None,
         case: shape.name.to_owned(),
-        settings: Vec::new(),
         pass,
         started_ns: u64::from(pass) * 60_000_000_000,
         elapsed_ns: (SECONDS + 1) * 1_000_000_000,
@@ -234,12 +230,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
             name: "nvme0n1".to_owned(),
             ..DiskUse::default()
         }],
-        backing_disks: Vec::new(),
-        uring_workers_max: 0,
-        stood_still_ns: None,
-        throttled_ns: None,
-        model: None,
-        observed: None,
+        ..Measurement::default()
     };
     (measurement, histogram)
 }
@@ -254,7 +245,6 @@ fn way(shape: &Shape) -> Direction {
 fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
     let ios = direction.ios;
     JobResult {
-        host: None,
         name: shape.name.to_owned(),
         engine: Carrier::Engine(EngineKind::IoUring),
         pattern: Some(if shape.name.starts_with("rnd") {
@@ -264,39 +254,26 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         } else {
             Pattern::Sequential
         }),
-        runs: None,
         block_sizes: Some(BlockSizes::fixed(Bytes(shape.block))),
         mix: Some(match way(shape) {
             Direction::Read => Mix::READ,
             _ => Mix::WRITE,
         }),
         access: Some(Access::Direct),
-        durability: Durability::None,
-        pace: PaceKind::Closed,
-        think: false,
         threads: 1,
         depth: shape.depth,
         effective_depth: shape.depth,
         direct: Some(true),
-        requested_iops: None,
-        requested_bytes_per_s: None,
         elapsed_ns: SECONDS * 1_000_000_000,
         stopped: Stopped::Runtime,
         directions: BTreeMap::from([(way(shape), Box::new(direction))]),
-        errors: Vec::new(),
         accounting: Accounting {
             issued: ios + 2_000,
             completed: ios + 2_000,
             completed_in_ramp: 2_000,
             ..Accounting::default()
         },
-        threads_use: None,
-        depths: None,
-        found_depth: None,
-        pool: None,
-        verified: None,
-        fidelity: None,
-        steady_rounds: Vec::new(),
+        ..JobResult::default()
     }
 }
 

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use blocklab_record::{
     Accounting, Carrier, DirectionResult, Environment, ErrorCount, ErrorKind, FORMAT, Interval,
-    IntervalDirection, JobResult, Latency, Measurement, Origin, PaceKind, Record, Requested,
-    Status, Stopped, TargetFacts, TargetKind,
+    IntervalDirection, JobResult, Latency, Measurement, Origin, Record, Requested, Status, Stopped,
+    TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
-use blocklab_workload::{
-    Access, BlockSizes, Direction, Durability, EngineKind, Mix, Pattern, errno,
-};
+use blocklab_workload::{Access, BlockSizes, Direction, EngineKind, Mix, Pattern, errno};
 
 /// Two passes of a case that reads and writes, and a job that failed at once.
 pub fn record(id: &str, started_at: &str) -> Record {
@@ -54,7 +52,6 @@ fn requested() -> Requested {
 
 fn measurement(pass: u32) -> Measurement {
     Measurement {
-        started_unix_us: None,
         case: "mixed".into(),
         settings: vec![("depth".into(), "32".into())],
         pass,
@@ -63,14 +60,7 @@ fn measurement(pass: u32) -> Measurement {
         setup_ns: 5_000,
         jobs: vec![good(), failed()],
         series: vec![interval(1, true), interval(2, false)],
-        cpu: blocklab_record::Cpu::default(),
-        disks: Vec::new(),
-        backing_disks: Vec::new(),
-        uring_workers_max: 0,
-        stood_still_ns: None,
-        throttled_ns: None,
-        model: None,
-        observed: None,
+        ..Measurement::default()
     }
 }
 
@@ -78,7 +68,6 @@ fn good() -> JobResult {
     let both = [(Direction::Read, 1_000), (Direction::Write, 500)];
     let directions = both.map(|(way, ios)| (way, Box::new(direction(ios))));
     JobResult {
-        host: None,
         directions: BTreeMap::from(directions),
         accounting: Accounting {
             issued: 1_500,
@@ -99,7 +88,6 @@ fn failed() -> JobResult {
         first_offset: 4096,
     };
     JobResult {
-        host: None,
         errors: vec![error],
         accounting: Accounting {
             issued: 1,
@@ -112,13 +100,11 @@ fn failed() -> JobResult {
 
 fn job(name: &str, stopped: Stopped) -> JobResult {
     JobResult {
-        host: None,
         name: name.into(),
         engine: Carrier::Engine(EngineKind::IoUring),
         pattern: Some(Pattern::Random {
             every_block_once: false,
         }),
-        runs: None,
         block_sizes: Some(BlockSizes::fixed(Bytes(4096))),
         mix: Some(Mix {
             read: 70,
@@ -126,27 +112,13 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
             trim: 0,
         }),
         access: Some(Access::Direct),
-        durability: Durability::None,
-        pace: PaceKind::Closed,
-        think: false,
         threads: 1,
         depth: 32,
         effective_depth: 32,
         direct: Some(true),
-        requested_iops: None,
-        requested_bytes_per_s: None,
         elapsed_ns: 2_000_000_000,
         stopped,
-        directions: BTreeMap::new(),
-        errors: Vec::new(),
-        accounting: Accounting::default(),
-        threads_use: None,
-        depths: None,
-        found_depth: None,
-        pool: None,
-        verified: None,
-        fidelity: None,
-        steady_rounds: Vec::new(),
+        ..JobResult::default()
     }
 }
 

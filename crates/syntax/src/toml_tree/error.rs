@@ -102,6 +102,8 @@ impl Excerpt {
     const WIDEST: usize = 110;
     const LEAD: usize = 50;
 
+    /// A part of the line around the mistake, short enough for a terminal. `before` and `width` are
+    /// in characters.
     fn new(line: &str, before: usize, width: usize) -> Self {
         // A tab or an escape sequence would move the caret away from what it points at.
         let line: Vec<char> = line

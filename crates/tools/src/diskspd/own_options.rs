@@ -44,6 +44,7 @@ impl OwnOptions {
         Ok(Self { rest, ..own })
     }
 
+    /// Sets an option that takes a value. `value` gives it, and uses up the next argument for that.
     fn set(
         &mut self,
         name: &str,

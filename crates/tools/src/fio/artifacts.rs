@@ -23,7 +23,7 @@ use blocklab_results::output::{self, Over};
 
 /// Writes the files of the clones of a case that has ended. `epochs_ms`: for each clone, the moment
 /// from which its logs count.
-pub fn leave(
+pub fn write_all(
     clones: &[(usize, &CloneFacts)],
     case: &Case,
     outcome: &Outcome,

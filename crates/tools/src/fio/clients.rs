@@ -178,6 +178,7 @@ fn arguments(general: &General, inputs: &[Input]) -> Vec<String> {
     words
 }
 
+/// The load for several hosts: the share of each, and the plan of the first one, for the live view.
 fn load(parts: &[Part], own: &OwnOptions) -> Result<HostsLoad> {
     let mut shares = Vec::new();
     for part in parts {

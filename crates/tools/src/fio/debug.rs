@@ -135,6 +135,7 @@ impl Debug {
         log: Option<&JobLog>,
     ) -> String {
         let mut text = String::new();
+        // 0: the number is missing, and no clone is left out.
         if self.only.is_some_and(|only| only > 0 && only != number) {
             return text;
         }

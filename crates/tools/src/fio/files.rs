@@ -245,6 +245,8 @@ impl Maker<'_> {
                 file.length
             );
         }
+        // As with fio, whoever names a file in a job gives up its content. The guard still refuses
+        // a file in use.
         self.guard.give_up_content(handle);
         self.guard.may_write(handle)?;
         let failed = || format!("cannot make {} longer", file.path);

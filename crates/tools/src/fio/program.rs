@@ -59,13 +59,13 @@ impl Drop for Programs {
 
 /// Runs a program after its delay, and ends it at its time limit or when the case is over.
 fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
-    if !wait_for(program.delay, || over.load(Ordering::Relaxed)) {
+    if !wait_times_out(program.delay, || over.load(Ordering::Relaxed)) {
         return Ok(());
     }
     let mut child = spawn(name, program)
         .with_context(|| format!("cannot start the program {}", program.path))?;
     let mut failure = None;
-    wait_for(program.limit, || match child.try_wait() {
+    wait_times_out(program.limit, || match child.try_wait() {
         Ok(None) => over.load(Ordering::Relaxed),
         Ok(Some(_)) => true,
         Err(error) => {
@@ -80,7 +80,7 @@ fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
 }
 
 /// Waits for a time, or until `is_over`. True, if the whole time has passed.
-fn wait_for(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
+fn wait_times_out(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
     let begun = now();
     while begun.elapsed() < Duration::from_nanos(time.0) {
         if is_over() {
@@ -120,7 +120,7 @@ fn end(child: &mut Child, grace: Nanos) -> io::Result<()> {
     // The child is not reaped yet, so its process id cannot belong to another process. An error means
     // that it has just ended by itself.
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
-    if wait_for(grace, || !matches!(child.try_wait(), Ok(None))) {
+    if wait_times_out(grace, || !matches!(child.try_wait(), Ok(None))) {
         child.kill()?;
     }
     child.wait().map(|_| ())

@@ -53,7 +53,7 @@ pub(crate) fn run(
     if !permitted() || !files::make(&mut prepared, host.interrupted, &guard)? {
         return Ok(None);
     }
-    let mut watcher = Watcher::shown(&prepared, None, false);
+    let mut watcher = Watcher::for_other_report(&prepared, None, false);
     watcher.replan = Some(&prepare);
     let mut both = Joined {
         tool: &mut watcher,

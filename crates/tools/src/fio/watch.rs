@@ -83,15 +83,22 @@ impl<'a> Watcher<'a> {
             out: Some(out),
             eta_every: Nanos(general.eta_interval),
             status: general.status_interval.map(Nanos),
-            ..Self::shown(prepared, store, false)
+            ..Self::for_other_report(prepared, store, false)
         }
     }
 
-    /// The observer of a job file whose results another report shows; with blocklab's own progress, if
-    /// `shown`.
-    pub fn shown(prepared: &'a Prepared, store: Option<&Store>, shown: bool) -> Self {
+    /// The observer of a job file whose results another report shows.
+    pub fn for_other_report(
+        prepared: &'a Prepared,
+        store: Option<&Store>,
+        shows_progress: bool,
+    ) -> Self {
         Self {
-            view: LiveView::new(View::progress(shown), &[(None, &prepared.plan)], store),
+            view: LiveView::new(
+                View::progress(shows_progress),
+                &[(None, &prepared.plan)],
+                store,
+            ),
             prepared,
             current: 0,
             eta: None,
@@ -312,6 +319,7 @@ impl Watcher<'_> {
 
     /// Writes the files and debug lines of the jobs that have ended.
     fn keep_artifacts(&mut self, case: &Case, outcome: &Outcome) {
+        // Ends those that still run.
         self.programs = Programs::default();
         let clones = self.prepared.clones.iter().enumerate();
         let clones: Vec<_> = clones
@@ -325,7 +333,7 @@ impl Watcher<'_> {
                 self.print(&self.debug.job(number + 1, clone, job, log));
             }
         }
-        if let Err(error) = artifacts::leave(&clones, case, outcome, &self.epochs_ms) {
+        if let Err(error) = artifacts::write_all(&clones, case, outcome, &self.epochs_ms) {
             terminal::complain(&error);
         }
     }

@@ -105,10 +105,10 @@ impl<'a> Journals<'a> {
         context(made, "make the directory", directory)?;
         let file = directory.join(sd.name.replace('/', "_"));
         let path = file.to_string_lossy().into_owned();
-        let notes = journal_path(&path);
+        let journal_file = journal_path(&path);
         // Locking creates the file. A missing one must stay missing, so that its recovery fails.
-        if !self.requested.recover || notes.exists() {
-            self.locks.push(lock(sd, &notes)?);
+        if !self.requested.recover || journal_file.exists() {
+            self.locks.push(lock(sd, &journal_file)?);
         }
         Ok(Some(Journal {
             path,
@@ -126,7 +126,7 @@ impl<'a> Journals<'a> {
         journal: &Journal,
     ) -> Result<KeyMap, Mistake> {
         let map = map_path(&journal.path);
-        let notes = journal_path(&journal.path);
+        let journal_file = journal_path(&journal.path);
         let mut saved =
             SavedKeys::from_bytes(&read(sd, &map)?).map_err(|fault| cannot_use(sd, &map, fault))?;
         let blocks = size / plan.block;
@@ -146,8 +146,8 @@ impl<'a> Journals<'a> {
             return Err(cannot_use(sd, &map, fault));
         }
         let mut pending = saved
-            .replay(&read(sd, &notes)?)
-            .map_err(|fault| cannot_use(sd, &notes, fault))?;
+            .replay(&read(sd, &journal_file)?)
+            .map_err(|fault| cannot_use(sd, &journal_file, fault))?;
         if self.requested.ignore_pending {
             // Key 0: what the block contains is unknown, so it is not checked.
             for block in pending.keys() {

@@ -133,6 +133,8 @@ struct Lun {
 }
 
 impl Lun {
+    /// Looks at a lun: its size, and whether it is a file. One that is missing must be possible to
+    /// create.
     fn look_at(sd: &Sd, guard: &Guard) -> Result<Self> {
         if let Some(address) = Target::address_text(&sd.lun) {
             let bytes = capacity(address).map_err(|error| sd.error(error))?;

@@ -423,7 +423,7 @@ impl Reporter<'_> {
     fn enter(&mut self, index: usize, case: &mut Case) -> bool {
         self.run.index = index;
         let run = &self.planned().run;
-        // Not after an error that ends all runs, with no storage left, or behind the end of a curve.
+        // Not after an error that ends all runs, with no storage left, or after the end of a curve.
         if self.trouble.is_some()
             || self.earlier.is_over
             || (self.has_wrong_blocks() && !self.file.general.data_errors.remove)

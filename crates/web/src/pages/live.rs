@@ -124,7 +124,7 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
         .planned_ns
         .map(|planned| format!(" of {}", whole_seconds(Nanos(planned))));
     let slice = last.and_then(|frame| frame.slices.last());
-    let moved = slice.map(|slice| facts::moved(slice, ", ").join("; "));
+    let moved = slice.map(|slice| facts::moved_figures(slice, ", ").join("; "));
     let credits = last
         .map_or(&[][..], |frame| &frame.credits)
         .iter()

@@ -119,15 +119,18 @@ impl Filter {
         let run = &indexed.run;
         let head = indexed.head.as_ref();
         let machine = head.map_or("", |head| &head.machine);
-        has(&run.study, &self.study)
+        contains_ignoring_case(&run.study, &self.study)
             && (self.target.is_empty()
-                || run.targets.iter().any(|target| has(target, &self.target)))
-            && has(machine, &self.machine)
+                || run
+                    .targets
+                    .iter()
+                    .any(|target| contains_ignoring_case(target, &self.target)))
+            && contains_ignoring_case(machine, &self.machine)
             && (self.status.is_empty() || self.status == status(run))
             && ([&run.id, &run.name]
                 .into_iter()
                 .chain(&run.targets)
-                .any(|text| has(text, &self.text)))
+                .any(|text| contains_ignoring_case(text, &self.text)))
     }
 
     /// The URL of another page of the same list.
@@ -148,7 +151,7 @@ impl Filter {
 }
 
 /// Whether `text` contains `part`, ignoring case.
-fn has(text: &str, part: &str) -> bool {
+fn contains_ignoring_case(text: &str, part: &str) -> bool {
     part.is_empty() || text.to_lowercase().contains(&part.to_lowercase())
 }
 

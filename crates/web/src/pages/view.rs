@@ -15,7 +15,7 @@ pub type Query = [(String, String)];
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     /// Its path, without slashes.
-    pub place: &'static str,
+    pub path: &'static str,
     /// Its title.
     pub name: &'static str,
     /// What it shows, in a sentence.
@@ -89,7 +89,7 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
             @for one in &built { section class="view" { (one.body) } }
         }
     };
-    let own = format!("/{}", view.place);
+    let own = format!("/{}", view.path);
     let asked = query
         .iter()
         .filter(|(_, value)| !value.is_empty())
@@ -112,7 +112,7 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
 }
 
 /// The value of the input `number` (from 0) of the name; empty when the query has none.
-fn given<'a>(query: &'a Query, name: &str, number: usize) -> &'a str {
+fn value_given<'a>(query: &'a Query, name: &str, number: usize) -> &'a str {
     let named = query.iter().filter(|(key, _)| key == name);
     named
         .map(|(_, value)| &**value)
@@ -122,14 +122,14 @@ fn given<'a>(query: &'a Query, name: &str, number: usize) -> &'a str {
 
 /// The form of a view, filled in from the query.
 fn form(view: &View, query: &Query) -> Markup {
-    let own = format!("/{}", view.place);
+    let own = format!("/{}", view.path);
     html! {
         form class="filters" method="get" action=(own) {
             @for field in view.fields {
                 @for number in 0..field.times {
                     label {
                         (field.label) @if number > 0 { " " (number + 1) }
-                        input type="text" name=(field.name) value=(given(query, field.name, number)) placeholder=(field.example)
+                        input type="text" name=(field.name) value=(value_given(query, field.name, number)) placeholder=(field.example)
                             maxlength="300" autocomplete="off" spellcheck="false";
                     }
                 }

@@ -118,7 +118,7 @@ fn mistakes_are_pointed_at() {
         "gp2,credits=half\n            ^^^^ `half` is no share of a bucket such as 0%, 50% or full",
     );
     refuse("", "\n^ an address is missing, such as gp3:1TiB@r5d.xlarge");
-    // Fuzzing: keys behind the instance let an `@` into a value.
+    // Fuzzing: keys after the instance let an `@` into a value.
     refuse(
         "gp2@a.b,region=x@y",
         "gp2@a.b,region=x@y\n               ^^^ `x@y` cannot contain `@`",

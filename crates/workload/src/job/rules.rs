@@ -319,6 +319,7 @@ fn percent_of_same(shares: &[PriorityShare], one: &PriorityShare) -> u32 {
         .sum()
 }
 
+/// Rules on the numbers of a pattern.
 fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
     let (holds, field, message) = match pattern {
         Pattern::Sequential | Pattern::Random { .. } => return Ok(()),
@@ -420,7 +421,7 @@ mod tests {
 
     /// The field that a rule is about, the last value that it lets pass, and the first that it does not.
     const LIMITS: [(&str, Change, u64, u64); 14] = [
-        // fio's header of 40 bytes, and the room behind it.
+        // fio's header of 40 bytes, and the room after it.
         (
             "verify_interval",
             |job, value| interval(job, Checksum::Header, value),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::shown::{distinct, money};
 use super::{Candidate, FEW_SIMULATED};
-use crate::answer;
+use crate::answer::{self, JsonFormat};
 use crate::trace::opened;
 use blocklab_args::TraceFitArgs;
 
@@ -78,9 +78,12 @@ pub(super) fn fit(
         assumed_dispersion: DISPERSION,
         remarks: table.remarks.clone(),
     };
-    answer::print(args.form, ("trace_rates_fit_format", 1), &fit, || {
-        document(&fit, table)
-    })
+    answer::print(
+        args.form,
+        JsonFormat("trace_rates_fit_format", 1),
+        &fit,
+        || document(&fit, table),
+    )
 }
 
 /// The answer about a volume, on which the table is played twice: with operations at even distances,

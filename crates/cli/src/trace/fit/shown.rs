@@ -2,7 +2,7 @@
 
 use blocklab_report::document::{Column, Document, Part, Row};
 use blocklab_report::views::moment;
-use blocklab_report::words::facts::cents;
+use blocklab_report::words::facts;
 use blocklab_units::{Bytes, Ink, Nanos, agreeing, latency, plural, trimmed};
 
 use super::{Answer, Fit, Verdict};
@@ -47,10 +47,7 @@ pub(super) fn distinct<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<&'t S
 }
 
 pub(super) fn money(amount: Option<f64>, currency: &str) -> String {
-    amount.map_or_else(
-        || "-".to_owned(),
-        |amount| format!("{} {currency}", cents(amount)),
-    )
+    amount.map_or_else(|| "-".to_owned(), |amount| facts::money(amount, currency))
 }
 
 /// The row of a volume; `-` for figures that only a simulation gives.

@@ -100,6 +100,7 @@ impl Rows {
         Ok(rows)
     }
 
+    /// Adds a line, and sets `last` to it. The times of a log must not go back.
     fn add(&mut self, line: &Line, last: &mut Option<LastLine>) -> Result<(), String> {
         let is_window = line.block == 0;
         match self.averaged {

@@ -84,7 +84,7 @@ pub(super) fn head(line: &str) -> Option<Block> {
     })
 }
 
-/// The figure behind `key=`.
+/// The figure after `key=`.
 fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(key)?;
     let end = rest.find([',', ';', ')']).unwrap_or(rest.len());

@@ -11,7 +11,8 @@ use super::super::times::{self, Moment};
 use super::Reporter;
 
 impl Reporter<'_> {
-    /// Leaves out the jobs whose storage was removed after errors. False, when no job is left.
+    /// Leaves the jobs whose storage was removed after errors out of the case and of the current
+    /// run. False, when no job is left.
     pub(super) fn leave_out_removed(&mut self, case: &mut Case) -> bool {
         let mut planned_jobs = self.planned().planned_jobs.clone();
         let removed = &self.earlier.removed;

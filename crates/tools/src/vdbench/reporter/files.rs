@@ -56,6 +56,8 @@ impl Reporter<'_> {
         self.append_connected()
     }
 
+    /// Creates `summary.html`, with links to all other reports. `runs`: the links to the runs in
+    /// it.
     fn create_summary(&self, runs: &str) -> Result<()> {
         let created = times::created();
         let mut text = format!("{WRITTEN_BY}\nVdbench summary report, created {created}\n\n");
