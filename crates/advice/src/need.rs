@@ -11,6 +11,7 @@ use blocklab_device::{
 };
 use blocklab_units::{Bytes, Nanos, count, did_you_mean, trimmed};
 use blocklab_workload::address::exact;
+use serde::Serialize;
 
 /// What a disk must hold and do.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +36,8 @@ pub struct Need {
 pub const LARGE: Bytes = Bytes::MIB;
 
 /// A quantity that a need asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Wanted {
     /// Bytes that it holds.
     Capacity,
@@ -45,6 +47,28 @@ pub enum Wanted {
     Throughput,
     /// The 99th percentile of the latency.
     P99,
+}
+
+impl Wanted {
+    /// Its name in texts, the same as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::Iops => "iops",
+            Self::Throughput => "throughput",
+            Self::P99 => "p99",
+        }
+    }
+
+    /// The unit of its values.
+    pub(crate) const fn unit(self) -> &'static str {
+        match self {
+            Self::Capacity => "bytes",
+            Self::Iops => "IOPS",
+            Self::Throughput => "bytes/s",
+            Self::P99 => "ns",
+        }
+    }
 }
 
 /// A limit of a device, and what a need asks of it.
@@ -115,6 +139,43 @@ impl Need {
             p99: None,
             lasts: None,
         }
+    }
+
+    /// The quantities that it asks for.
+    pub(crate) fn parts(&self) -> Vec<Wanted> {
+        let mut parts = vec![Wanted::Capacity];
+        if self.iops > 0.0 {
+            parts.push(Wanted::Iops);
+        }
+        if self.bytes_per_s > 0.0 {
+            parts.push(Wanted::Throughput);
+        }
+        if self.p99.is_some() {
+            parts.push(Wanted::P99);
+        }
+        parts
+    }
+
+    /// The value of a part, in its unit.
+    pub(crate) fn value(&self, part: Wanted) -> f64 {
+        match part {
+            Wanted::Capacity => self.capacity.as_f64(),
+            Wanted::Iops => self.iops,
+            Wanted::Throughput => self.bytes_per_s,
+            Wanted::P99 => self.p99.unwrap_or_default().0 as f64,
+        }
+    }
+
+    /// The need with another value of a part, in its unit.
+    pub(crate) fn with_value(&self, part: Wanted, value: f64) -> Self {
+        let mut other = *self;
+        match part {
+            Wanted::Capacity => other.capacity = Bytes((value as u64).max(1)),
+            Wanted::Iops => other.iops = value,
+            Wanted::Throughput => other.bytes_per_s = value,
+            Wanted::P99 => other.p99 = Some(Nanos(value as u64)),
+        }
+        other
     }
 
     /// The random loads that it stands for: without a mix, reads alone and writes alone.
