@@ -5,13 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use blocklab_record::BlockDevice;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, SECTOR};
 use serde::Serialize;
 
 use crate::roots::Roots;
-
-/// sysfs counts sizes and offsets in units of 512 bytes, regardless of the device's block size.
-const SECTOR: u64 = 512;
 
 /// A disk, a partition, or a device made of others, as sysfs shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

@@ -1,12 +1,10 @@
 //! Counters of a device before and after a run, and what was used in between.
 
 use blocklab_record::{DiskUse, Exceeded};
+use blocklab_units::SECTOR;
 
 use crate::ebs;
 use crate::roots::Roots;
-
-/// A sector in `/sys/block/*/stat` is 512 bytes, regardless of the device's block size.
-const SECTOR: u64 = 512;
 
 /// The block layer's counters of a device or partition since it appeared, by kernel name.
 /// Nothing where there is no such device.

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, SECTOR};
 use blocklab_workload::Direction;
 
 use super::{Clock, Moment, Operation, Source, Trace, TraceError};
@@ -23,7 +23,6 @@ use crate::paired::Paired;
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 const RECORD: usize = 48;
-const SECTOR: u64 = 512;
 
 /// The action of a record about a new request; records with other actions follow its progress.
 const QUEUED: u32 = 1;

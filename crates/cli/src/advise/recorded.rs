@@ -6,7 +6,7 @@ use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
 use blocklab_catalog::{Catalog, resolve_text};
 use blocklab_device::Layout;
 use blocklab_sizing::{Envelope, Outcome};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, SECTOR};
 use blocklab_workload::Direction;
 
 use super::measured::Taken;
@@ -18,9 +18,6 @@ pub struct Recorded<'a> {
     pub load: Load<'a>,
     pub tolerated: Nanos,
 }
-
-/// The mean size of an operation is rounded to whole sectors.
-const SECTOR: u64 = 512;
 
 /// Steps of bisection, enough for any precision.
 const STEPS: usize = 50;

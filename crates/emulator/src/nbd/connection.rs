@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use blocklab_device::Direction;
 use blocklab_targets::precise_timers;
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, SECTOR};
 
 use super::entry::handshake_on;
 use super::handshake::Session;
@@ -92,12 +92,9 @@ enum Receiver {
     Refused(u64, Failure),
 }
 
-/// A drive writes a sector of this many bytes as a whole.
-const SECTOR: u64 = 512;
-
 impl Receiver {
     /// How many of the bytes that have arrived can be used, where `left` belong to the request: of a write
-    /// whole sectors, until its last byte is there.
+    /// whole sectors, because a drive writes a sector as a whole, until its last byte is there.
     fn takes(&self, arrived: &[u8], left: u32) -> usize {
         let there = arrived.len().min(left as usize);
         match self {
