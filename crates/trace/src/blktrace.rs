@@ -159,11 +159,18 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
         let since = record.at.saturating_sub(*began.get_or_insert(record.at));
         // Whole microseconds, as fio reads them.
         let at = Nanos(since / 1000 * 1000);
-        let offset = record.sector.saturating_mul(SECTOR);
-        let len = u64::from(record.bytes);
-        trace
-            .add(at, target, direction, offset, len)
-            .map_err(|why| TraceError::Byte(place, why))?;
+        let mut rest = Some(Raw {
+            at,
+            took: None,
+            direction,
+            offset: record.sector.saturating_mul(SECTOR),
+            len: record.bytes.into(),
+            target,
+        });
+        let wrong = |why| TraceError::Byte(place, why);
+        while let Some(operation) = checked(rest.take(), &mut rest).map_err(wrong)? {
+            trace.push(&operation)?;
+        }
     }
     trace.operations.sort_by_key(|operation| operation.at);
     Ok(trace)
