@@ -140,7 +140,7 @@ impl Catalog {
             per_hour: None,
             is_current: true,
             attachments: machine.row.get("attachments"),
-            disks: machine.row.get("disks").zip(machine.row.get("disk_gib").map(gibibytes)),
+            disks: machine.row.get("disks").zip(own_disk_size(&machine.row)),
             class: HostClass {
                 family: String::new(),
                 nitro: false,
