@@ -406,6 +406,7 @@ impl Need {
         let mut given: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {
             let (key, value) = match part.split_once('=') {
+                // Of `p99<=5ms`, the `<` is left at the key.
                 Some((key, value)) => (key.trim_end_matches(['<', ' ']), value.trim()),
                 None => bare(part).map_err(wrong)?,
             };

@@ -99,7 +99,8 @@ impl<'t> Machine<'t> {
         assumed.collect()
     }
 
-    /// What it grants to the first of these groups that it has rows of, through an interface.
+    /// What it grants to the first of these groups that it has rows of, through an interface. `groups`
+    /// are names with `|` between them.
     ///
     /// # Errors
     /// When it has no such interface.

@@ -469,17 +469,17 @@ fn detail(
 fn accounting(members: &[&WorkerStatus]) -> Accounting {
     let mut total = Accounting::default();
     for member in members {
-        let census = member.recorder.accounting();
+        let counted = member.recorder.accounting();
         assert!(
-            member.ended.is_none() || census.balances(),
-            "an operation was lost: {census:?}"
+            member.ended.is_none() || counted.balances(),
+            "an operation was lost: {counted:?}"
         );
-        total.issued += census.issued;
-        total.completed += census.completed;
-        total.completed_in_ramp += census.completed_in_ramp;
-        total.failed += census.failed;
-        total.in_flight += census.in_flight;
-        total.overdue += census.overdue;
+        total.issued += counted.issued;
+        total.completed += counted.completed;
+        total.completed_in_ramp += counted.completed_in_ramp;
+        total.failed += counted.failed;
+        total.in_flight += counted.in_flight;
+        total.overdue += counted.overdue;
     }
     total
 }

@@ -170,6 +170,7 @@ impl Stripes {
     pub(crate) fn wipe(&self, backing: &Backing) -> Result<(), Failure> {
         for (index, stripe) in self.stripes.iter().enumerate() {
             let mut stripe = stripe.write().expect("no panic under this lock");
+            // All generations count as durable, so a power cut brings none of the old data back.
             stripe.log.flushed(u64::MAX);
             stripe.bytes = Bytestore::new(backing, self.size);
             // One file serves all stripes.

@@ -152,8 +152,8 @@ pub(crate) struct Kind {
     pub(crate) instead: String,
     /// The type whose limits hold.
     pub(crate) limits_as: String,
-    /// What its machine calls the disks among which it is counted, the first of several that it
-    /// has.
+    /// What its machine calls the disks among which it is counted; of several names with `|` between
+    /// them, the first of which the machine has limits.
     pub(crate) group: String,
     /// It cannot be read through a cache of the host.
     pub(crate) is_uncached: bool,

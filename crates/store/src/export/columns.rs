@@ -92,13 +92,13 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
 fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     let mut rows = Vec::new();
     for job in &measurement.jobs {
-        let census = Some(job.accounting.known(origin));
+        let known = Some(job.accounting.known(origin));
         for (direction, result) in &job.directions {
             let direction = Some((direction, &**result));
-            rows.push(figure(Some(measurement), Some(job), census, direction));
+            rows.push(figure(Some(measurement), Some(job), known, direction));
         }
         if job.directions.is_empty() {
-            rows.push(figure(Some(measurement), Some(job), census, None));
+            rows.push(figure(Some(measurement), Some(job), known, None));
         }
     }
     rows
@@ -121,7 +121,7 @@ fn figure(
         result.and_then(|r| r.response.as_ref()),
     ));
     row.extend(latency("submit", result.and_then(|r| r.submit.as_ref())));
-    row.extend(census(job, known));
+    row.extend(accounting(job, known));
     row.extend(process(measurement));
     row
 }
@@ -193,19 +193,19 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
 }
 
 /// The count of a job's operations.
-fn census(job: Option<&JobResult>, census: Option<KnownAccounting>) -> Named {
-    let oldest_in_flight_ns = census.and_then(|a| a.oldest_in_flight_ns);
+fn accounting(job: Option<&JobResult>, known: Option<KnownAccounting>) -> Named {
+    let oldest_in_flight_ns = known.and_then(|a| a.oldest_in_flight_ns);
     vec![
-        count("job_issued", census.and_then(|a| a.issued)),
-        count("job_completed", census.map(|a| a.completed)),
+        count("job_issued", known.and_then(|a| a.issued)),
+        count("job_completed", known.map(|a| a.completed)),
         count(
             "job_completed_in_ramp",
-            census.and_then(|a| a.completed_in_ramp),
+            known.and_then(|a| a.completed_in_ramp),
         ),
-        count("job_failed", census.and_then(|a| a.failed)),
-        count("job_in_flight", census.and_then(|a| a.in_flight)),
+        count("job_failed", known.and_then(|a| a.failed)),
+        count("job_in_flight", known.and_then(|a| a.in_flight)),
         count("job_oldest_in_flight_ns", oldest_in_flight_ns),
-        count("job_overdue", census.and_then(|a| a.overdue)),
+        count("job_overdue", known.and_then(|a| a.overdue)),
         text("job_errors", job.map(errors).as_ref()),
     ]
 }
