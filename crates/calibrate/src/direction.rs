@@ -38,7 +38,7 @@ pub(super) const REPEATABILITY: f64 = 0.02;
 const FAR: f64 = 3.0;
 /// What a further constant must save: a cell that was off by three times its error. A constant
 /// that only smooths the small errors of many cells is none of the disk's.
-pub(super) const CONSTANT: f64 = 10.0;
+pub(super) const COST_OF_A_CONSTANT: f64 = 10.0;
 /// Ratio of one number of channels that is tried to the one before, at first.
 const STEP: f64 = 1.25;
 /// A queue that uses every channel of a medium.
@@ -137,7 +137,7 @@ impl<'a> Evidence<'a> {
         let spec = draft::trial_of_one(&fit, caps.accounting);
         let errors = Errors::of_rates(&spec, self.cells(), slower)?;
         Some(Judged {
-            cost: errors.cost(self.noise) + constants as f64 * CONSTANT,
+            cost: errors.cost(self.noise) + constants as f64 * COST_OF_A_CONSTANT,
             typical: errors.typical(),
             fit,
         })
@@ -194,7 +194,8 @@ struct Error {
 }
 
 impl Errors {
-    /// The closed form knows nothing of how much `slower` a lone operation is.
+    /// The errors of the rates that the closed form predicts; `None` if it cannot predict one. It does not
+    /// know that a lone operation takes `slower` times its own time.
     pub(super) fn of_rates<'a>(
         spec: &DeviceSpec,
         cells: impl Iterator<Item = &'a Cell>,

@@ -183,6 +183,7 @@ fn errors(cells: &[Residual], figure: impl Fn(&Residual) -> Option<Compared>) ->
     })
 }
 
+/// The quality by the limits that [`Quality`] states; without any cell nothing can be trusted.
 fn quality(iops: Option<&Errors>) -> Quality {
     let Some(iops) = iops else {
         return Quality::Poor;

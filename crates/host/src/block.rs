@@ -102,7 +102,9 @@ fn backing_file(roots: &Roots, folder: &str) -> Option<PathBuf> {
     (!path.is_empty()).then(|| PathBuf::from(path))
 }
 
-/// A partition has its own size and number, and its disk's queue and identity.
+/// The facts of a disk or a partition by its name. `disk` is the folder of the disk in `/sys/block`, `own`
+/// that of the disk or partition itself: a partition has its own size and number, and its disk's queue
+/// and identity.
 fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
     let queue = format!("{disk}/queue");
     let bytes = |file: &str| roots.number(format!("{queue}/{file}")).map(Bytes);

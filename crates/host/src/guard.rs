@@ -249,7 +249,7 @@ impl Guard {
             reasons: found_reasons.own,
         };
         let mut is_known = false;
-        // What we hold already holds nothing but what we wrote since.
+        // A device that this run has claimed before was looked at then; what it holds now was written by us.
         if own.reasons.is_empty() && !self.claims.borrow().contains_key(&node.facts.name) {
             match Content::found_on(&machine, node, &handle.reopen_path(), self.remains.memory()) {
                 Content::Blank => {}
@@ -417,6 +417,7 @@ fn is_kernel_file_system(kind: &str) -> bool {
 /// Reasons that one name lifts.
 struct Named {
     name: String,
+    /// Whether the user gives up what is there, by this name.
     given_up: bool,
     reasons: Vec<Reason>,
 }
