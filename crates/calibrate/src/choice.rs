@@ -248,6 +248,7 @@ impl Choice {
         draft.device(name, kind.to_owned(), Bytes(capacity.0.max(512)))
     }
 
+    /// The device of this candidate, as a draft with its origins.
     fn draft<'a>(&'a self, runs: &'a str, shares: Shares) -> Draft<'a> {
         let [read, write] = self.fits();
         Draft {

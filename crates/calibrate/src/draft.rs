@@ -96,6 +96,7 @@ impl Draft<'_> {
         self.device(String::new(), "disk".to_owned(), Bytes(1 << 40))
     }
 
+    /// The caps of operations and of bytes that the levels show.
     fn caps(&self) -> Vec<Cap> {
         let (read, write) = (self.read, self.write);
         let operations = self.pair(

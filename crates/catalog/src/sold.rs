@@ -135,6 +135,7 @@ impl Sold<'_> {
         found
     }
 
+    /// As [`Sold::least`], of volumes that are bought with one way of `performance`.
     fn least_in(
         &self,
         volumes: u32,

@@ -339,6 +339,8 @@ struct Counted {
     moved: f64,
 }
 
+/// What one operation of a load is charged: of each part that the layout makes of it, times their
+/// number.
 fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
     let part = part_of(spec, load).as_f64();
     let parts = load.block.as_f64() / part;

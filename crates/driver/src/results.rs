@@ -33,6 +33,7 @@ pub(crate) struct RunSpan {
     pub(crate) after: Usage,
 }
 
+/// All that a run hands back: its measurement, and what is not part of a Record.
 pub(crate) fn outcome(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: Seen) -> Outcome {
     let mut measurement = measurement(run, workers, span, &seen);
     measurement.series = seen.series;
@@ -134,6 +135,7 @@ fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
     (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
 }
 
+/// The result of the job at `index`, added up over its workers.
 fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobResult {
     let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
     let stopped = most_severe(&members);
@@ -298,6 +300,7 @@ fn threads_use(members: &[&WorkerStatus]) -> Option<ThreadUse> {
     })
 }
 
+/// How many operations were in flight, over all workers; `None`: the job does not count them.
 fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
     let counters = members
         .iter()

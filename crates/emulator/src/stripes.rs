@@ -76,6 +76,7 @@ impl Stripes {
         Ok(())
     }
 
+    /// Writes bytes, each group under its own lock, and keeps for a power cut what they replace.
     pub(crate) fn write(&self, offset: u64, from: &[u8]) -> Result<(), Failure> {
         let mut rest = from;
         for (at, len) in pieces(offset, rest.len() as u64, GROUP) {

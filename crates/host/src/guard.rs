@@ -486,6 +486,7 @@ fn is_only_serial(machine: &Machine, entry: &str, node: &Node) -> bool {
     only == Some(&node.facts.name) && with_it.next().is_none()
 }
 
+/// What uses a file: loop devices, and the kernel as swap.
 fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
     let loops = machine.loops_on_file(id).into_iter();
     let mut causes: Vec<Cause> = loops

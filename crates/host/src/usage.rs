@@ -12,6 +12,7 @@ pub fn disk_stats(name: &str) -> Option<DiskUse> {
     stats(&Roots::real(), name)
 }
 
+/// The counters of a device by its kernel name.
 fn stats(roots: &Roots, name: &str) -> Option<DiskUse> {
     if name.is_empty() || name.contains('/') {
         return None;
@@ -70,6 +71,7 @@ pub fn since(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
     }
 }
 
+/// How long limits were exceeded between two readings.
 fn exceeded_since(later: Exceeded, earlier: Exceeded) -> Exceeded {
     Exceeded {
         volume_iops_us: later.volume_iops_us.saturating_sub(earlier.volume_iops_us),

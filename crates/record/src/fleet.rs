@@ -504,6 +504,7 @@ fn skew(moments: impl Iterator<Item = u64> + Clone) -> Option<u64> {
     Some(moments.clone().max()? - moments.min()?)
 }
 
+/// What the machine of a host did during the measurement.
 fn machine(part: &Part<'_>) -> HostMachine {
     let measured = part.measured;
     HostMachine {

@@ -99,6 +99,7 @@ struct Record {
 }
 
 impl Record {
+    /// The fields of a record, by the drawing above.
     fn from_bytes(record: &[u8; RECORD], order: Order) -> Self {
         let category_and_action = order.u32(record, 28);
         Self {

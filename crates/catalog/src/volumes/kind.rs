@@ -350,6 +350,7 @@ fn cell(column: &str, row: &Row<'_>) -> Result<f64, String> {
     number(column, row.text(column))
 }
 
+/// How operations are counted, by the columns `counted` and `unit_kib`.
 fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
     let unit = cell("unit_kib", row).map(|kib| Bytes((kib as u64) << 10));
     match row.text("counted") {
@@ -363,6 +364,7 @@ fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
     }
 }
 
+/// Where a figure comes from, by the columns `evidence`, `why` and `date`.
 fn origin(row: &Row<'_>) -> Result<Origin, String> {
     let why = row.text("why");
     match row.text("evidence") {

@@ -390,6 +390,7 @@ impl Connection<'_, '_> {
         self.after_wait(ready)
     }
 
+    /// Does what the end of a wait calls for: new due times, or bytes to receive.
     fn after_wait(&mut self, ready: Ready) -> io::Result<()> {
         if ready.woken {
             self.recompute_due();

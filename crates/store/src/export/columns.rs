@@ -126,6 +126,7 @@ fn figure(
     row
 }
 
+/// What was requested of a job.
 fn requested(job: Option<&JobResult>) -> Named {
     vec![
         text("job", job.map(|j| &j.name)),
@@ -155,6 +156,7 @@ fn known(count: Option<u32>) -> Option<u64> {
     count.filter(|count| *count > 0).map(u64::from)
 }
 
+/// The operations and bytes of a direction, and their rates.
 fn totals(job: Option<&JobResult>, direction: Option<&DirectionResult>) -> Named {
     let elapsed_ns = job.map(|job| job.elapsed_ns);
     let ios = direction.map(|direction| direction.ios);
@@ -172,6 +174,7 @@ fn per_second(amount: Option<u64>, length_ns: Option<u64>) -> Option<f64> {
     Some(amount? as f64 / (length_ns?.max(1) as f64 / 1e9))
 }
 
+/// The statistics of a latency, in columns that begin with `which`.
 fn latency(which: &str, latency: Option<&Latency>) -> Named {
     let ns = |statistic: &str| format!("{which}_ns_{statistic}");
     let known = |what| latency.filter(|latency| !latency.unknown.has(what));

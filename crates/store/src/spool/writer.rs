@@ -113,6 +113,7 @@ impl Spool {
         })
     }
 
+    /// Appends a line, and shortens the file when it has grown to more than twice what is needed.
     fn try_append(&mut self, line: &str, is_flushed: bool) -> io::Result<()> {
         if let Err(error) = self.file.write_all(line.as_bytes()) {
             // Half a line would hide the next one.

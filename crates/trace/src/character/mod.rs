@@ -138,6 +138,7 @@ struct Counts {
 }
 
 impl Counts {
+    /// Counts an operation of this length.
     #[inline]
     fn add(&mut self, len: u32) {
         self.operations += 1;
