@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use blocklab_device::{
-    Accounting, DeviceSpec, Grant, LimitKind, LimitName, Load, Rate, drains, grants,
+    Accounting, Charge, DeviceSpec, Grant, LimitKind, LimitName, Load, Rate, drains, grants,
     service_quantile,
 };
 use blocklab_units::{Bytes, Nanos, count, did_you_mean, trimmed};
@@ -327,19 +327,22 @@ impl Need {
 
     /// Operations and bytes a second that all volumes together are charged for the need, by the rules of
     /// accounting of their type. Striping cuts large operations, so that more are counted.
-    pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> (f64, f64) {
+    pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> Charge {
         let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
         let large = self.bytes_per_s / LARGE.as_f64();
-        let (mut most_ops, mut most_bytes) = (0.0_f64, 0.0_f64);
+        let mut most = Charge {
+            ops: 0.0,
+            bytes: 0.0,
+        };
         for (block, each_second, in_order) in [(self.block, self.iops, false), (LARGE, large, true)]
         {
             let part = if is_striped { block.min(stripe) } else { block }.as_f64();
-            let (ops, bytes) = accounting.charge(part, in_order);
+            let charge = accounting.charge(part, in_order);
             let parts = block.as_f64() / part * each_second;
-            most_ops = most_ops.max(ops * parts);
-            most_bytes = most_bytes.max(bytes * parts);
+            most.ops = most.ops.max(charge.ops * parts);
+            most.bytes = most.bytes.max(charge.bytes * parts);
         }
-        (most_ops, most_bytes)
+        most
     }
 }
 

@@ -169,8 +169,8 @@ struct Caps {
 impl Caps {
     /// Operations a second that they let pass.
     fn allow(&self, load: Load) -> f64 {
-        let (ops, charged) = load.charged(self.accounting);
-        [(&self.iops, ops), (&self.bytes, charged)]
+        let charge = load.charged(self.accounting);
+        [(&self.iops, charge.ops), (&self.bytes, charge.bytes)]
             .iter()
             .filter_map(|(level, units)| Some(level.as_ref()?.value / units))
             .fold(f64::INFINITY, f64::min)

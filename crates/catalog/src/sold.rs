@@ -26,6 +26,15 @@ pub struct Place {
     pub regions: Vec<(String, String, String)>,
 }
 
+/// All of a type of volume that the limits of a machine depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnMachine {
+    /// The group of disks to which the machine counts it.
+    pub group: String,
+    /// How operations on it are counted.
+    pub accounting: Accounting,
+}
+
 /// A type of volume, where it is bought and attached.
 #[derive(Debug, Clone)]
 pub struct Sold<'c> {
@@ -104,10 +113,12 @@ impl Sold<'_> {
         self.kind.accounting
     }
 
-    /// The group of disks to which its machine counts it, and how operations on it are counted: what a
-    /// machine grants depends on nothing else of a type.
-    pub fn on_machine(&self) -> (String, Accounting) {
-        (self.kind.group.clone(), self.kind.accounting)
+    /// What a machine grants to it depends on.
+    pub fn on_machine(&self) -> OnMachine {
+        OnMachine {
+            group: self.kind.group.clone(),
+            accounting: self.kind.accounting,
+        }
     }
 
     /// Volumes of the type side by side, each of which must do its share: the smallest size, of that the

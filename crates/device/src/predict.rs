@@ -346,10 +346,10 @@ fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
     let parts = load.block.as_f64() / part;
     // Only operations that continue one another in one direction are merged.
     let merged = load.streams > 0 && load.read_percent.is_multiple_of(100);
-    let (ops, charged) = accounting.charge(part, merged);
+    let charge = accounting.charge(part, merged);
     Counted {
-        ops: ops * parts,
-        charged: charged * parts,
+        ops: charge.ops * parts,
+        charged: charge.bytes * parts,
         moved: load.block.as_f64(),
     }
 }
