@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use blocklab_catalog::{Catalog, HostClass, Least, OnMachine, Place, Resolved, Sold};
+use blocklab_catalog::{Catalog, HostClass, Least, OnMachine, Place, PlaceRegion, Resolved, Sold};
 use blocklab_units::Bytes;
 
 use crate::need::Need;
@@ -60,7 +60,7 @@ const TRIED: [u32; 5] = [1, 2, 4, 8, 16];
 /// [`Fitting::address`] with `@MACHINE` and resolve it again.
 pub fn offers(catalog: &Catalog, need: &Need, place: &Place) -> Vec<Offered> {
     let mut found = Vec::new();
-    for (vendor, region, _) in &place.regions {
+    for PlaceRegion { vendor, region, .. } in &place.regions {
         for sold in catalog.sold(vendor, region, None) {
             let mut each = TRIED.iter().map(|volumes| least(&sold, need, *volumes));
             let first = each.next().expect("a number of volumes");

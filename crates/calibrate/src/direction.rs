@@ -226,8 +226,8 @@ impl Errors {
         Self(errors.collect())
     }
 
-    /// Squares in multiples of the noise. Beyond [`FAR`] they grow by a straight line (Huber's loss), so
-    /// that a single cell does not decide.
+    /// The sum over all errors of their squares, as multiples of the noise. Beyond [`FAR`] an error adds in
+    /// proportion to itself (Huber's loss), so that a single cell does not decide.
     pub(super) fn cost(&self, noise: f64) -> f64 {
         let costs = self.0.iter().map(|error| {
             let times = (error.ln / (noise + error.chance)).abs();

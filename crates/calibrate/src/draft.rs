@@ -238,20 +238,15 @@ impl Draft<'_> {
     }
 }
 
-/// `4 KiB to 1 MiB`.
+/// `3 sizes from 4 KiB to 1 MiB`.
 fn sizes(line: Line) -> String {
-    match line.sizes {
-        (one, _, 1) => format!(
-            "{} only, so that nothing is known of what a KiB costs",
-            Bytes(one)
+    let smallest = Bytes(line.sizes.smallest);
+    match line.sizes.count {
+        1 => format!("{smallest} only, so that nothing is known of what a KiB costs"),
+        count => format!(
+            "{count} sizes from {smallest} to {}",
+            Bytes(line.sizes.largest)
         ),
-        (smallest, largest, number) => {
-            format!(
-                "{number} sizes from {} to {}",
-                Bytes(smallest),
-                Bytes(largest)
-            )
-        }
     }
 }
 

@@ -52,6 +52,6 @@ pub use published::PublishedLatency;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::{Resolved, resolve, resolve_text};
 pub use sheet::{AccessPattern, Burst, Figure, Ratio, Reach, Sheet, describe, describe_load};
-pub use sold::{OnMachine, Place, Sold};
+pub use sold::{OnMachine, Place, PlaceRegion, Sold};
 pub use stretch::Stretch;
 pub use volumes::{HostClass, Least};

@@ -22,8 +22,19 @@ use crate::{Catalog, Resolved};
 pub struct Place {
     /// `ireland`.
     pub name: String,
-    /// Vendor, its region, and where that lies.
-    pub regions: Vec<(String, String, String)>,
+    /// The regions there.
+    pub regions: Vec<PlaceRegion>,
+}
+
+/// A region of a vendor at a [`Place`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceRegion {
+    /// `aws`.
+    pub vendor: String,
+    /// `eu-west-1`.
+    pub region: String,
+    /// The vendor's words for where it lies.
+    pub location: String,
 }
 
 /// All of a type of volume that the limits of a machine depend on.
@@ -55,7 +66,11 @@ impl Catalog {
         for row in self.tables(Section::Places).flat_map(Table::rows) {
             let [name, vendor, region, location] =
                 ["place", "vendor", "region", "where"].map(|column| row.text(column).to_owned());
-            let region = (vendor, region, location);
+            let region = PlaceRegion {
+                vendor,
+                region,
+                location,
+            };
             match places.iter_mut().find(|place| place.name == name) {
                 Some(place) => place.regions.push(region),
                 None => places.push(Place {
