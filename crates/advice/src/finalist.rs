@@ -267,6 +267,7 @@ impl Finalist {
 }
 
 impl Bound {
+    /// The limit of a margin, with where the resolved device says it comes from.
     fn new(margin: &Margin, resolved: &Resolved) -> Self {
         let known = margin.limit.as_ref();
         let limit = known.and_then(|name| resolved.limits.iter().find(|limit| limit.name == *name));

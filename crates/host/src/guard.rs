@@ -280,18 +280,19 @@ impl Guard {
         Ok(permission)
     }
 
-    /// One claim serves all paths of a device, and where we have a disk, its partitions too.
+    /// Claims a device. It is held already if this run has it by another path, or has its disk or one of
+    /// its partitions, because of which the kernel reports it as taken.
     fn claim(&self, machine: &Machine, node: &Node, handle: &Handle) -> Claim {
         let held = self.claims.borrow();
         if held.contains_key(&node.facts.name) || !node.has_capacity() {
             return Claim::Held;
         }
-        let holds_kin = held.keys().any(|name| {
+        let holds_disk_or_partition = held.keys().any(|name| {
             let other = machine.node(name).and_then(|other| other.parent.as_ref());
             Some(name) == node.parent.as_ref() || other == Some(&node.facts.name)
         });
         match claim(&handle.reopen_path()) {
-            Claim::Taken if holds_kin => Claim::Held,
+            Claim::Taken if holds_disk_or_partition => Claim::Held,
             other => other,
         }
     }

@@ -99,6 +99,8 @@ pub(crate) enum IssueDecision {
 }
 
 impl IssueRules {
+    /// The rules of one thread of a job; `None`: it issues an operation whenever a slot is free.
+    ///
     /// # Errors
     /// [`Invalid`] when a replay does not fit the targets of these sizes.
     pub(crate) fn new(

@@ -299,6 +299,8 @@ impl Kind {
         }
     }
 
+    /// Checks that the tables have what the rules of the type need.
+    ///
     /// # Errors
     /// A limit that a rule of this type needs and that the tables do not have.
     fn check(&self, catalog: &Catalog) -> Result<(), String> {

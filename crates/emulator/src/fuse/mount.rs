@@ -91,6 +91,8 @@ pub(super) struct MountPoint {
 }
 
 impl MountPoint {
+    /// A mount point at an empty folder, which is held open.
+    ///
     /// # Errors
     /// When it is no empty folder.
     pub(super) fn new(path: &Path) -> Result<Self, MountError> {

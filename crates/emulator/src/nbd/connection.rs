@@ -35,7 +35,8 @@ pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> 
     served
 }
 
-/// Does the handshake, and then serves the export that the client has chosen.
+/// Does the handshake, and then serves the export that the client has chosen. `entered` is called in
+/// between.
 fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io::Result<()> {
     let mut input = Input::new();
     let mut outbox = Outbox::new();
@@ -45,6 +46,7 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
     };
     precise_timers();
     let volume = Arc::clone(&service.volumes[session.export]);
+    // With a model, a reply that is due would wait for the client.
     if volume.model().is_none() {
         wake_in_batches();
     }
