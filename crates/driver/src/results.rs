@@ -334,7 +334,7 @@ fn verified(job: &Job, members: &[&WorkerStatus], window: Window) -> Option<Veri
     Some(verified)
 }
 
-/// The miscompares that are kept one by one, of all jobs.
+/// The miscompares that are kept one by one, each with the name of its job.
 fn kept_miscompares(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscompare)> {
     workers
         .members

@@ -233,7 +233,7 @@ pub fn merge(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFleet> {
     merge_parts(runs, lost)
 }
 
-/// The same of runs whose loads are parts of one, so that each host has jobs of its own.
+/// As [`merge`], but the hosts ran different parts of one load, so that each has jobs of its own.
 ///
 /// # Errors
 /// [`NoFleet`] when the runs cannot have been made together.
