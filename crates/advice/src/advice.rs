@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::candidate::Candidate;
 use crate::finalist::{Finalist, Simulated, Verdict};
 use crate::front::{Point, beside, front};
-use crate::impossible::{Impossible, impossible, named, parts, unit, value, with};
+use crate::impossible::{Impossible, impossible};
 use crate::market::Market;
 use crate::migration::Migration;
 use crate::need::{Need, Wanted};
@@ -57,9 +57,10 @@ pub struct Chosen {
 /// What a tenth more of a part of the need costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct More {
-    /// The part, such as `iops`.
-    pub of: &'static str,
-    /// `bytes`, `IOPS`, `bytes/s`, `ns`.
+    /// The part.
+    #[serde(rename = "of")]
+    pub part: Wanted,
+    /// The unit of `needs`: `bytes`, `IOPS`, `bytes/s`, `ns`.
     pub unit: &'static str,
     /// A tenth more of it; of a p99, a tenth less.
     pub needs: f64,
@@ -368,15 +369,15 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
 
 /// What a tenth more of each part costs, by limits alone.
 fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
-    let parts = parts(&question.need).into_iter();
+    let parts = question.need.parts().into_iter();
     let more = parts.map(|part| {
         let factor = if part == Wanted::P99 { 0.9 } else { 1.1 };
-        let needs = (value(&question.need, part) * factor).round();
-        let need = with(&question.need, part, needs);
+        let needs = (question.need.value(part) * factor).round();
+        let need = question.need.with_value(part, needs);
         let best = market.cheapest(&question.with_need(need));
         More {
-            of: named(part),
-            unit: unit(part),
+            part,
+            unit: part.unit(),
             needs,
             added_per_month: best.as_ref().map(|best| best.candidate.price() - price),
             address: best.map(|best| best.candidate.address()),

@@ -10,7 +10,6 @@ use blocklab_workload::{Address, Offer};
 use serde::Serialize;
 
 use crate::candidate::Candidate;
-use crate::impossible::{named, unit};
 use crate::need::{LARGE, Margin, Need, Wanted};
 use crate::question::Question;
 
@@ -44,13 +43,14 @@ pub struct Premise {
 pub struct Bound {
     /// `gp3: volume IOPS`, `capacity`.
     pub limit: String,
-    /// What is asked for: `iops`, `throughput`, `capacity`, `p99`.
-    pub of: &'static str,
+    /// The part of the need that it limits.
+    #[serde(rename = "of")]
+    pub part: Wanted,
     /// What it allows for ever, in `unit`; `None`: no document gives it.
     pub allows: Option<f64>,
     /// What is needed.
     pub needs: f64,
-    /// `IOPS`, `bytes/s`, `bytes`, `ns`.
+    /// The unit of `allows` and `needs`: `IOPS`, `bytes/s`, `bytes`, `ns`.
     pub unit: &'static str,
     /// Where the limit comes from.
     pub origin: Option<Origin>,
@@ -100,8 +100,9 @@ pub enum Verdict {
 /// How long a device sustains a load of a need, by the closed form of its model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Course {
-    /// `iops` or `throughput`.
-    pub of: &'static str,
+    /// The part of the need that asks for the load: [`Wanted::Iops`] or [`Wanted::Throughput`].
+    #[serde(rename = "of")]
+    pub part: Wanted,
     /// Share of reads in per cent.
     pub read_percent: u8,
     /// What burst buckets hold when it begins.
@@ -130,7 +131,7 @@ fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
         let Ok(device) = resolve(&address, catalog) else {
             continue;
         };
-        for (of, load) in steady(need) {
+        for (part, load) in steady(need) {
             // A load that the closed form does not cover has no course: the simulation decides.
             let phases = match device.endure(&load) {
                 Ok(endured) => endured.phases,
@@ -140,7 +141,7 @@ fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
                 .iter()
                 .find(|phase| phase.iops < load.iops * (1.0 - SAME));
             found.extend(phases.last().map(|last| Course {
-                of,
+                part,
                 read_percent: load.read_percent,
                 start: *start,
                 lasts_s: short.map(|phase| phase.begins_s),
@@ -151,26 +152,26 @@ fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
     found
 }
 
-/// The loads of a need at the rates that it asks for, each with the name of its part.
-fn steady(need: &Need) -> Vec<(&'static str, SteadyLoad)> {
+/// The loads of a need at the rates that it asks for, each with the part that asks for it.
+fn steady(need: &Need) -> Vec<(Wanted, SteadyLoad)> {
     let random = need
         .random()
         .into_iter()
-        .map(|load| ("iops", load, need.iops));
+        .map(|load| (Wanted::Iops, load, need.iops));
     let large = need.bytes_per_s / LARGE.as_f64();
     let large = need
         .streams()
         .into_iter()
-        .map(|load| ("throughput", load, large));
+        .map(|load| (Wanted::Throughput, load, large));
     let asked = random.chain(large).filter(|(.., rate)| *rate > 0.0);
-    let loads = asked.map(|(of, load, iops)| {
+    let loads = asked.map(|(part, load, iops)| {
         let steady = SteadyLoad {
             iops,
             block: load.block,
             read_percent: load.read_percent,
             is_sequential: load.streams > 0,
         };
-        (of, steady)
+        (part, steady)
     });
     loads.collect()
 }
@@ -266,15 +267,16 @@ impl Finalist {
 }
 
 impl Bound {
+    /// The limit of a margin, with where the resolved device says it comes from.
     fn new(margin: &Margin, resolved: &Resolved) -> Self {
         let known = margin.limit.as_ref();
         let limit = known.and_then(|name| resolved.limits.iter().find(|limit| limit.name == *name));
         Self {
-            limit: known.map_or_else(|| named(margin.wanted).to_owned(), ToString::to_string),
-            of: named(margin.wanted),
+            limit: known.map_or_else(|| margin.wanted.name().to_owned(), ToString::to_string),
+            part: margin.wanted,
             allows: margin.has,
             needs: margin.needs,
-            unit: unit(margin.wanted),
+            unit: margin.wanted.unit(),
             origin: limit.map(|limit| limit.origin.clone()),
         }
     }

@@ -1,6 +1,6 @@
 //! A need that nothing meets: which part of it is too much by itself, and how near to it one can come.
 
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Bytes;
 use serde::Serialize;
 
 use crate::market::Market;
@@ -11,7 +11,7 @@ use crate::question::Question;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Impossible {
     /// The parts of which each by itself is too much; empty if only their combination is.
-    pub alone: Vec<&'static str>,
+    pub alone: Vec<Wanted>,
     /// For each part that may give way, the most of it that is possible beside the others.
     pub nearest: Vec<Nearest>,
 }
@@ -20,8 +20,9 @@ pub struct Impossible {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Nearest {
     /// The part that gives way.
-    pub of: &'static str,
-    /// `bytes`, `IOPS`, `bytes/s`, `ns`.
+    #[serde(rename = "of")]
+    pub part: Wanted,
+    /// The unit of `needs` and `possible`: `bytes`, `IOPS`, `bytes/s`, `ns`.
     pub unit: &'static str,
     /// What is asked for.
     pub needs: f64,
@@ -35,77 +36,21 @@ pub struct Nearest {
     pub currency: &'static str,
 }
 
-/// The parts that a need has.
-pub(crate) fn parts(need: &Need) -> Vec<Wanted> {
-    let asked = [
-        (Wanted::Capacity, true),
-        (Wanted::Iops, need.iops > 0.0),
-        (Wanted::Throughput, need.bytes_per_s > 0.0),
-        (Wanted::P99, need.p99.is_some()),
-    ];
-    asked
-        .into_iter()
-        .filter_map(|(wanted, is_asked)| is_asked.then_some(wanted))
-        .collect()
-}
-
-/// The name of a part of a need in JSON and texts.
-pub(crate) const fn named(wanted: Wanted) -> &'static str {
-    match wanted {
-        Wanted::Capacity => "capacity",
-        Wanted::Iops => "iops",
-        Wanted::Throughput => "throughput",
-        Wanted::P99 => "p99",
-    }
-}
-
-/// The unit of its values.
-pub(crate) const fn unit(wanted: Wanted) -> &'static str {
-    match wanted {
-        Wanted::Capacity => "bytes",
-        Wanted::Iops => "IOPS",
-        Wanted::Throughput => "bytes/s",
-        Wanted::P99 => "ns",
-    }
-}
-
-/// The value of a part.
-pub(crate) fn value(need: &Need, wanted: Wanted) -> f64 {
-    match wanted {
-        Wanted::Capacity => need.capacity.as_f64(),
-        Wanted::Iops => need.iops,
-        Wanted::Throughput => need.bytes_per_s,
-        Wanted::P99 => need.p99.unwrap_or_default().0 as f64,
-    }
-}
-
-/// The need with another value of a part.
-pub(crate) fn with(need: &Need, wanted: Wanted, value: f64) -> Need {
-    let mut other = *need;
-    match wanted {
-        Wanted::Capacity => other.capacity = Bytes((value as u64).max(1)),
-        Wanted::Iops => other.iops = value,
-        Wanted::Throughput => other.bytes_per_s = value,
-        Wanted::P99 => other.p99 = Some(Nanos(value as u64)),
-    }
-    other
-}
-
 /// The need with one part, and the least capacity.
-fn only(need: &Need, wanted: Wanted) -> Need {
+fn only(need: &Need, part: Wanted) -> Need {
     let bare = Need {
         block: need.block,
         read_percent: need.read_percent,
         // No volume is smaller than this.
         ..Need::new(Bytes::GIB)
     };
-    with(&bare, wanted, value(need, wanted))
+    bare.with_value(part, need.value(part))
 }
 
 /// Which parts of a need nothing meets even alone, and how near the market comes to each part.
 pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible {
     let need = &question.need;
-    let parts = parts(need);
+    let parts = need.parts();
     let alone = parts.iter().filter(|part| {
         let bare = question.with_need(only(need, **part));
         market.search(&bare).ranked.is_empty()
@@ -114,7 +59,7 @@ pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible
         .iter()
         .filter_map(|part| nearest(market, question, *part));
     Impossible {
-        alone: alone.map(|part| named(*part)).collect(),
+        alone: alone.copied().collect(),
         nearest: nearest.collect(),
     }
 }
@@ -122,9 +67,9 @@ pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible
 /// The most of a part that is possible while all others stay as they are, found by bisection to a
 /// [`step`]; `None`: the others cannot be met even with the least of it.
 fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nearest> {
-    let needs = value(&question.need, part);
+    let needs = question.need.value(part);
     let at = |steps: u64| {
-        let need = with(&question.need, part, steps as f64 * step(part));
+        let need = question.need.with_value(part, steps as f64 * step(part));
         let found = market.search(&question.with_need(need));
         found.ranked.into_iter().next().map(|best| (need, best))
     };
@@ -143,10 +88,10 @@ fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nea
     }
     let (need, candidate) = best;
     Some(Nearest {
-        of: named(part),
-        unit: unit(part),
+        part,
+        unit: part.unit(),
         needs,
-        possible: value(&need, part),
+        possible: need.value(part),
         address: candidate.address(),
         per_month: candidate.per_month,
         currency: candidate.currency,

@@ -33,7 +33,7 @@ pub use finalist::{Bound, Course, Finalist, Premise, Simulated, Start, Verdict};
 pub use front::Point;
 pub use impossible::{Impossible, Nearest};
 pub use market::Market;
-pub use migration::{Change, Migration, Move, migration, promised};
+pub use migration::{Change, Figure, Migration, Move, migration, promised};
 pub use need::{LARGE, Margin, Need, NotANeed, Wanted};
 pub use offer::{Fitting, Offered, offers, offers_side_by_side};
 pub use question::{Contradiction, Question, Seller};

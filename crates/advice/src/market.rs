@@ -23,8 +23,13 @@ pub(crate) struct Asked {
     pub(crate) class: Option<HostClass>,
 }
 
-/// A machine: the index of its seller, and its index in that seller's list.
-type Place = (usize, usize);
+/// A machine of a [`Market`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct HostIndex {
+    pub(crate) seller: usize,
+    /// Its index among the machines of the seller.
+    pub(crate) host: usize,
+}
 
 /// What can be bought of the sellers of a question.
 pub struct Market<'c> {
@@ -34,8 +39,8 @@ pub struct Market<'c> {
     hosts: Vec<Vec<Host>>,
     /// The least configurations that were looked up.
     offered: RefCell<Vec<(Asked, Rc<Vec<Offered>>)>>,
-    /// What a machine grants to a group of disks; `None`: no document says it.
-    granted: RefCell<HashMap<(Place, String), Option<InstanceSpec>>>,
+    /// What a machine grants to a group of disks, by its name; `None`: no document says it.
+    granted: RefCell<HashMap<(HostIndex, String), Option<InstanceSpec>>>,
 }
 
 /// Why a machine does not let its volumes meet a need.
@@ -171,11 +176,16 @@ impl<'c> Market<'c> {
 
     /// The limit of a machine that keeps volumes from meeting the need; `None`: none does. The limits of
     /// the volumes, and how many can be attached, are not looked at.
-    pub(crate) fn holds_back(&self, place: Place, offered: &Offered, need: &Need) -> Option<Held> {
+    pub(crate) fn holds_back(
+        &self,
+        place: HostIndex,
+        offered: &Offered,
+        need: &Need,
+    ) -> Option<Held> {
         let Some(granted) = self.granted(place, offered) else {
             return Some(Held::Undocumented);
         };
-        let spec = alone(granted, offered.on_machine.1, offered.volumes > 1);
+        let spec = alone(granted, offered.on_machine.accounting, offered.volumes > 1);
         let margins = need.rates(&spec).into_iter();
         let tightest = margins
             .filter(|margin| margin.limit.is_some() && !margin.is_met())
@@ -188,10 +198,10 @@ impl<'c> Market<'c> {
     }
 
     /// The limits of a machine for disks of a type.
-    fn granted(&self, place: Place, offered: &Offered) -> Option<InstanceSpec> {
-        let key = (place, offered.on_machine.0.clone());
+    fn granted(&self, place: HostIndex, offered: &Offered) -> Option<InstanceSpec> {
+        let key = (place, offered.on_machine.group.clone());
         let mut granted = self.granted.borrow_mut();
-        let host = &self.hosts[place.0][place.1];
+        let host = &self.hosts[place.seller][place.host];
         let found = granted
             .entry(key)
             .or_insert_with(|| self.catalog.granted(host, &offered.kind));

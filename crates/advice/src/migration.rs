@@ -1,7 +1,7 @@
 //! In: a volume in use. Out: what could replace it, and which figures would get worse or better.
 
 use blocklab_catalog::Resolved;
-use blocklab_device::{Grant, grants};
+use blocklab_device::{Grant, LimitKind, Load, grants};
 use blocklab_units::Bytes;
 use serde::Serialize;
 
@@ -39,12 +39,32 @@ pub struct Move {
 /// A figure of both volumes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
-    /// `IOPS for ever`, `IOPS in bursts`, `MB/s for ever`, `MB/s in bursts`, `p99 in ns`.
-    pub what: &'static str,
+    /// Which figure.
+    pub what: Figure,
     /// The figure of the volume in use.
     pub from: f64,
     /// The figure of the other volume.
     pub to: f64,
+}
+
+/// A figure by which two volumes are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Figure {
+    /// Random operations a second, without end.
+    #[serde(rename = "IOPS for ever")]
+    SteadyIops,
+    /// Random operations a second as long as burst credits last.
+    #[serde(rename = "IOPS in bursts")]
+    BurstIops,
+    /// Throughput in MB/s, without end.
+    #[serde(rename = "MB/s for ever")]
+    SteadyThroughput,
+    /// Throughput in MB/s as long as burst credits last.
+    #[serde(rename = "MB/s in bursts")]
+    BurstThroughput,
+    /// The 99th percentile of the latency, in ns.
+    #[serde(rename = "p99 in ns")]
+    P99,
 }
 
 /// The need that a replacement of a device has to meet: its capacity and, unless `asked` names rates, all
@@ -92,12 +112,17 @@ fn compared(finalist: &Finalist, current: &Resolved, need: &Need) -> Move {
     let (mut worse, mut better) = (Vec::new(), Vec::new());
     let other = &finalist.resolved;
     for (before, after) in figures(current, need).into_iter().zip(figures(other, need)) {
-        let (what, is_time, from) = before;
-        let Some((from, to)) = from.zip(after.2) else {
+        let (what, from) = before;
+        let (_, to) = after;
+        let Some((from, to)) = from.zip(to) else {
             continue;
         };
         let change = Change { what, from, to };
-        let gain = if is_time { from / to } else { to / from };
+        let gain = if what == Figure::P99 {
+            from / to
+        } else {
+            to / from
+        };
         // Less than half a per cent is no change.
         match gain {
             ..0.995 => worse.push(change),
@@ -113,38 +138,31 @@ fn compared(finalist: &Finalist, current: &Resolved, need: &Need) -> Move {
     }
 }
 
-/// The figures that are compared: a name, whether less is better, and the value if one is documented.
-fn figures(resolved: &Resolved, need: &Need) -> [(&'static str, bool, Option<f64>); 5] {
+/// The figures that are compared, each with its value if that is documented.
+fn figures(resolved: &Resolved, need: &Need) -> [(Figure, Option<f64>); 5] {
     let spec = &resolved.spec;
-    let least = |is_random: bool, each: f64, rate: fn(&Grant) -> f64| {
-        let loads = if is_random {
-            need.random()
-        } else {
-            need.streams()
-        };
-        let granted = loads.into_iter().filter_map(|load| grants(spec, load).ok());
+    // The smallest rate over all limits and loads; `each` converts operations to the figure's unit.
+    let least = |loads: &[Load], each: f64, rate: fn(&Grant) -> f64| {
+        let granted = loads.iter().filter_map(|load| grants(spec, *load).ok());
         let rates = granted.flatten().map(|grant| rate(&grant) * each);
         rates.reduce(f64::min).filter(|rate| rate.is_finite())
     };
     let large = LARGE.as_f64() / 1e6;
     // Every cap has a small bucket, emptied within seconds; only burst credits make a burst.
     let in_burst = |grant: &Grant| match grant.burst_name.kind {
-        blocklab_device::LimitKind::Burst { .. } => grant.burst_iops,
+        LimitKind::Burst { .. } => grant.burst_iops,
         _ => grant.iops,
     };
+    let p99 = need.least_p99(spec).map(|p99| p99.0 as f64);
+    let (random, streams) = (need.random(), need.streams());
     [
-        ("IOPS for ever", false, least(true, 1.0, |grant| grant.iops)),
-        ("IOPS in bursts", false, least(true, 1.0, in_burst)),
+        (Figure::SteadyIops, least(&random, 1.0, |grant| grant.iops)),
+        (Figure::BurstIops, least(&random, 1.0, in_burst)),
         (
-            "MB/s for ever",
-            false,
-            least(false, large, |grant| grant.iops),
+            Figure::SteadyThroughput,
+            least(&streams, large, |grant| grant.iops),
         ),
-        ("MB/s in bursts", false, least(false, large, in_burst)),
-        (
-            "p99 in ns",
-            true,
-            need.least_p99(spec).map(|p99| p99.0 as f64),
-        ),
+        (Figure::BurstThroughput, least(&streams, large, in_burst)),
+        (Figure::P99, p99),
     ]
 }

@@ -6,11 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use blocklab_device::{
-    Accounting, DeviceSpec, Grant, LimitKind, LimitName, Load, Rate, drains, grants,
+    Accounting, Charge, DeviceSpec, Grant, LimitKind, LimitName, Load, Rate, drains, grants,
     service_quantile,
 };
 use blocklab_units::{Bytes, Nanos, count, did_you_mean, trimmed};
 use blocklab_workload::address::exact;
+use serde::Serialize;
 
 /// What a disk must hold and do.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +36,8 @@ pub struct Need {
 pub const LARGE: Bytes = Bytes::MIB;
 
 /// A quantity that a need asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Wanted {
     /// Bytes that it holds.
     Capacity,
@@ -45,6 +47,28 @@ pub enum Wanted {
     Throughput,
     /// The 99th percentile of the latency.
     P99,
+}
+
+impl Wanted {
+    /// Its name in texts, the same as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::Iops => "iops",
+            Self::Throughput => "throughput",
+            Self::P99 => "p99",
+        }
+    }
+
+    /// The unit of its values.
+    pub(crate) const fn unit(self) -> &'static str {
+        match self {
+            Self::Capacity => "bytes",
+            Self::Iops => "IOPS",
+            Self::Throughput => "bytes/s",
+            Self::P99 => "ns",
+        }
+    }
 }
 
 /// A limit of a device, and what a need asks of it.
@@ -115,6 +139,43 @@ impl Need {
             p99: None,
             lasts: None,
         }
+    }
+
+    /// The quantities that it asks for.
+    pub(crate) fn parts(&self) -> Vec<Wanted> {
+        let mut parts = vec![Wanted::Capacity];
+        if self.iops > 0.0 {
+            parts.push(Wanted::Iops);
+        }
+        if self.bytes_per_s > 0.0 {
+            parts.push(Wanted::Throughput);
+        }
+        if self.p99.is_some() {
+            parts.push(Wanted::P99);
+        }
+        parts
+    }
+
+    /// The value of a part, in its unit.
+    pub(crate) fn value(&self, part: Wanted) -> f64 {
+        match part {
+            Wanted::Capacity => self.capacity.as_f64(),
+            Wanted::Iops => self.iops,
+            Wanted::Throughput => self.bytes_per_s,
+            Wanted::P99 => self.p99.unwrap_or_default().0 as f64,
+        }
+    }
+
+    /// The need with another value of a part, in its unit.
+    pub(crate) fn with_value(&self, part: Wanted, value: f64) -> Self {
+        let mut other = *self;
+        match part {
+            Wanted::Capacity => other.capacity = Bytes((value as u64).max(1)),
+            Wanted::Iops => other.iops = value,
+            Wanted::Throughput => other.bytes_per_s = value,
+            Wanted::P99 => other.p99 = Some(Nanos(value as u64)),
+        }
+        other
     }
 
     /// The random loads that it stands for: without a mix, reads alone and writes alone.
@@ -266,19 +327,22 @@ impl Need {
 
     /// Operations and bytes a second that all volumes together are charged for the need, by the rules of
     /// accounting of their type. Striping cuts large operations, so that more are counted.
-    pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> (f64, f64) {
+    pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> Charge {
         let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
         let large = self.bytes_per_s / LARGE.as_f64();
-        let (mut most_ops, mut most_bytes) = (0.0_f64, 0.0_f64);
+        let mut most = Charge {
+            ops: 0.0,
+            bytes: 0.0,
+        };
         for (block, each_second, in_order) in [(self.block, self.iops, false), (LARGE, large, true)]
         {
             let part = if is_striped { block.min(stripe) } else { block }.as_f64();
-            let (ops, bytes) = accounting.charge(part, in_order);
+            let charge = accounting.charge(part, in_order);
             let parts = block.as_f64() / part * each_second;
-            most_ops = most_ops.max(ops * parts);
-            most_bytes = most_bytes.max(bytes * parts);
+            most.ops = most.ops.max(charge.ops * parts);
+            most.bytes = most.bytes.max(charge.bytes * parts);
         }
-        (most_ops, most_bytes)
+        most
     }
 }
 
@@ -345,6 +409,7 @@ impl Need {
         let mut given: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {
             let (key, value) = match part.split_once('=') {
+                // Of `p99<=5ms`, the `<` is left at the key.
                 Some((key, value)) => (key.trim_end_matches(['<', ' ']), value.trim()),
                 None => bare(part).map_err(wrong)?,
             };

@@ -6,8 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use blocklab_catalog::{Catalog, HostClass, Least, Place, Resolved, Sold};
-use blocklab_device::Accounting;
+use blocklab_catalog::{Catalog, HostClass, Least, OnMachine, Place, PlaceRegion, Resolved, Sold};
 use blocklab_units::Bytes;
 
 use crate::need::Need;
@@ -25,7 +24,7 @@ pub struct Offered {
     pub volumes: u32,
     /// The group of disks in which a machine counts it, and how operations on it are counted: what a
     /// machine grants depends on nothing else of a type.
-    pub on_machine: (String, Accounting),
+    pub on_machine: OnMachine,
     /// The least configuration, or what the largest one of this type lacks.
     pub found: Result<Fitting, String>,
 }
@@ -61,7 +60,7 @@ const TRIED: [u32; 5] = [1, 2, 4, 8, 16];
 /// [`Fitting::address`] with `@MACHINE` and resolve it again.
 pub fn offers(catalog: &Catalog, need: &Need, place: &Place) -> Vec<Offered> {
     let mut found = Vec::new();
-    for (vendor, region, _) in &place.regions {
+    for PlaceRegion { vendor, region, .. } in &place.regions {
         for sold in catalog.sold(vendor, region, None) {
             let mut each = TRIED.iter().map(|volumes| least(&sold, need, *volumes));
             let first = each.next().expect("a number of volumes");
@@ -118,12 +117,12 @@ fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
 
 /// The least configuration of this many volumes of a type, or what the largest one lacks.
 fn least(sold: &Sold<'_>, need: &Need, volumes: u32) -> Offered {
-    let (ops, bytes) = need.counted(sold.accounting(), volumes > 1);
+    let charge = need.counted(sold.accounting(), volumes > 1);
     let capacity = need.capacity.0.div_ceil(Bytes::GIB.0);
     let each = Least {
         gib: capacity.div_ceil(u64::from(volumes)),
-        iops: ops / f64::from(volumes),
-        bytes_per_s: bytes / f64::from(volumes),
+        iops: charge.ops / f64::from(volumes),
+        bytes_per_s: charge.bytes / f64::from(volumes),
     };
     let found = sold.least(volumes, each, |spec| {
         need.lacks(spec).map(|margin| margin.lack())

@@ -9,13 +9,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use blocklab_catalog::{Host, HostClass, Hosts, resolve};
-use blocklab_device::Accounting;
+use blocklab_catalog::{Host, HostClass, Hosts, OnMachine, resolve};
 use blocklab_workload::Address;
 
 use crate::candidate::{Candidate, per_month};
 use crate::finalist::Finalist;
-use crate::market::{Asked, Held, Market, is_wanted};
+use crate::market::{Asked, Held, HostIndex, Market, is_wanted};
 use crate::offer::Offered;
 use crate::question::Question;
 
@@ -35,9 +34,12 @@ pub(crate) struct Found {
     pub(crate) unpriced: Vec<String>,
 }
 
-/// All of volumes that the limits of a machine depend on: their group and accounting, and whether they
-/// are striped.
-type Counted<'o> = (&'o (String, Accounting), bool);
+/// All of volumes that the limits of a machine depend on.
+#[derive(Clone, Copy, PartialEq)]
+struct Counted<'o> {
+    on_machine: &'o OnMachine,
+    is_striped: bool,
+}
 
 /// What was found out about one machine.
 struct Known<'o> {
@@ -205,13 +207,18 @@ impl Walk<'_> {
             return Some(Held::Attachments);
         }
         // Apart from the number of attachments, the answer depends on the key alone.
-        let key = (&offered.on_machine, offered.volumes > 1);
+        let key = Counted {
+            on_machine: &offered.on_machine,
+            is_striped: offered.volumes > 1,
+        };
         if let Some((_, held)) = known.held.iter().find(|(other, _)| *other == key) {
             return held.clone();
         }
-        let held = self
-            .market
-            .holds_back((self.seller, machine), offered, &self.question.need);
+        let place = HostIndex {
+            seller: self.seller,
+            host: machine,
+        };
+        let held = self.market.holds_back(place, offered, &self.question.need);
         known.held.push((key, held.clone()));
         held
     }

@@ -6,7 +6,9 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use blocklab_advice::{Advice, Finalist, LARGE, Market, Need, Question, Reason, Seller, advise};
+use blocklab_advice::{
+    Advice, Finalist, LARGE, Market, Need, Question, Reason, Seller, Wanted, advise,
+};
 use blocklab_catalog::{Catalog, Hosts, Resolved, resolve, resolve_text};
 use blocklab_device::{DeviceSpec, Load, predict};
 use blocklab_random::Stream;
@@ -240,25 +242,25 @@ fn one_step_beyond_the_nearest_nothing_is_possible() {
         let question = question(need, None);
         let advice = asked(&CATALOG, &question);
         for nearest in advice.impossible.iter().flat_map(|none| &none.nearest) {
-            let with = |value: f64| match nearest.of {
-                "capacity" => Need {
+            let with = |value: f64| match nearest.part {
+                Wanted::Capacity => Need {
                     capacity: Bytes(value as u64),
                     ..need
                 },
-                "iops" => Need {
+                Wanted::Iops => Need {
                     iops: value,
                     ..need
                 },
-                "throughput" => Need {
+                Wanted::Throughput => Need {
                     bytes_per_s: value,
                     ..need
                 },
-                other => panic!("{other}"),
+                Wanted::P99 => panic!("no need of this test has a p99"),
             };
-            let step = match nearest.of {
-                "capacity" => Bytes::GIB.as_f64(),
-                "iops" => 1.0,
-                _ => 1e4,
+            let step = match nearest.part {
+                Wanted::Capacity => Bytes::GIB.as_f64(),
+                Wanted::Iops => 1.0,
+                Wanted::Throughput | Wanted::P99 => 1e4,
             };
             let is_possible = |need: &Need| ALL[0].iter().any(|one| carries(&one.spec, need));
             let more = with(nearest.possible + step);

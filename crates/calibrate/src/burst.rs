@@ -48,8 +48,12 @@ impl Burst {
         let mut peaks = Vec::new();
         for start in starts {
             let is_counted = counts(covers, start.load.direction);
-            let (ops, bytes) = start.load.charged(accounting);
-            let units = if rate.counts_bytes() { bytes } else { ops };
+            let charge = start.load.charged(accounting);
+            let units = if rate.counts_bytes() {
+                charge.bytes
+            } else {
+                charge.ops
+            };
             // How many times its rate the cap let pass on average.
             let times = start.ops * units / rate.per_second() / start.seconds;
             // At the rate, all that was saved up has been spent.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_device::{Accounting, Load as Steady};
+use blocklab_device::{Accounting, Charge, Load as Steady};
 use blocklab_record::{JobResult, Measurement, Origin, PaceKind, Record, Status, TargetKind};
 use blocklab_stats::{Histogram, largest_step, median};
 use blocklab_units::{Bytes, plural};
@@ -52,8 +52,8 @@ impl Load {
         }
     }
 
-    /// The number of operations and bytes that one operation is charged as.
-    pub(super) fn charged(self, accounting: Accounting) -> (f64, f64) {
+    /// What one operation is charged as.
+    pub(super) fn charged(self, accounting: Accounting) -> Charge {
         accounting.charge(self.block as f64, self.sequential)
     }
 

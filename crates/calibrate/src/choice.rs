@@ -5,7 +5,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use super::CannotCalibrate;
 use super::cells::{Cell, LoadDirection, Start, Sweep, pattern};
-use super::direction::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads};
+use super::direction::{COST_OF_A_CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads};
 use super::draft::{DirectionFit, Draft, Provenance};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
@@ -205,7 +205,7 @@ impl Best {
         let more = if self.accounting == Accounting::Plain {
             0.0
         } else {
-            CONSTANT
+            COST_OF_A_CONSTANT
         };
         more + self.fits.iter().flatten().map(|fit| fit.cost).sum::<f64>()
     }
@@ -248,6 +248,7 @@ impl Choice {
         draft.device(name, kind.to_owned(), Bytes(capacity.0.max(512)))
     }
 
+    /// The device of this candidate, as a draft with its origins.
     fn draft<'a>(&'a self, runs: &'a str, shares: Shares) -> Draft<'a> {
         let [read, write] = self.fits();
         Draft {
@@ -315,7 +316,7 @@ impl Choice {
         }
         let (least, programs) = best?;
         // Two constants more: the length of a program and its page.
-        let saves = least + 2.0 * CONSTANT < self.cost(&without, &mixed, &shown);
+        let saves = least + 2.0 * COST_OF_A_CONSTANT < self.cost(&without, &mixed, &shown);
         saves.then_some(programs)
     }
 

@@ -38,7 +38,7 @@ pub(super) const REPEATABILITY: f64 = 0.02;
 const FAR: f64 = 3.0;
 /// What a further constant must save: a cell that was off by three times its error. A constant
 /// that only smooths the small errors of many cells is none of the disk's.
-pub(super) const CONSTANT: f64 = 10.0;
+pub(super) const COST_OF_A_CONSTANT: f64 = 10.0;
 /// Ratio of one number of channels that is tried to the one before, at first.
 const STEP: f64 = 1.25;
 /// A queue that uses every channel of a medium.
@@ -137,7 +137,7 @@ impl<'a> Evidence<'a> {
         let spec = draft::trial_of_one(&fit, caps.accounting);
         let errors = Errors::of_rates(&spec, self.cells(), slower)?;
         Some(Judged {
-            cost: errors.cost(self.noise) + constants as f64 * CONSTANT,
+            cost: errors.cost(self.noise) + constants as f64 * COST_OF_A_CONSTANT,
             typical: errors.typical(),
             fit,
         })
@@ -169,8 +169,8 @@ struct Caps {
 impl Caps {
     /// Operations a second that they let pass.
     fn allow(&self, load: Load) -> f64 {
-        let (ops, charged) = load.charged(self.accounting);
-        [(&self.iops, ops), (&self.bytes, charged)]
+        let charge = load.charged(self.accounting);
+        [(&self.iops, charge.ops), (&self.bytes, charge.bytes)]
             .iter()
             .filter_map(|(level, units)| Some(level.as_ref()?.value / units))
             .fold(f64::INFINITY, f64::min)
@@ -194,7 +194,8 @@ struct Error {
 }
 
 impl Errors {
-    /// The closed form knows nothing of how much `slower` a lone operation is.
+    /// The errors of the rates that the closed form predicts; `None` if it cannot predict one. It does not
+    /// know that a lone operation takes `slower` times its own time.
     pub(super) fn of_rates<'a>(
         spec: &DeviceSpec,
         cells: impl Iterator<Item = &'a Cell>,
@@ -225,8 +226,8 @@ impl Errors {
         Self(errors.collect())
     }
 
-    /// Squares in multiples of the noise. Beyond [`FAR`] they grow by a straight line (Huber's loss), so
-    /// that a single cell does not decide.
+    /// The sum over all errors of their squares, as multiples of the noise. Beyond [`FAR`] an error adds in
+    /// proportion to itself (Huber's loss), so that a single cell does not decide.
     pub(super) fn cost(&self, noise: f64) -> f64 {
         let costs = self.0.iter().map(|error| {
             let times = (error.ln / (noise + error.chance)).abs();

@@ -96,15 +96,25 @@ impl Draft<'_> {
         self.device(String::new(), "disk".to_owned(), Bytes(1 << 40))
     }
 
+    /// The caps of operations and of bytes that the levels show.
     fn caps(&self) -> Vec<Cap> {
         let (read, write) = (self.read, self.write);
-        let operations = self.pair("operations", [&read.iops, &write.iops], self.shares_iops);
-        let bytes = self.pair("throughput", [&read.bytes, &write.bytes], self.shares_bytes);
+        let operations = self.pair(
+            Quantity::Operations,
+            [&read.iops, &write.iops],
+            self.shares_iops,
+        );
+        let bytes = self.pair(
+            Quantity::Bytes,
+            [&read.bytes, &write.bytes],
+            self.shares_bytes,
+        );
         [operations, bytes].concat()
     }
 
-    /// The caps of one quantity: one for both directions, or one for each that has a level.
-    fn pair(&self, name: &str, levels: [&Option<Level>; 2], shared: bool) -> Vec<Cap> {
+    /// The caps of one quantity: one for both directions if `shared`, or one for each that has a level.
+    /// `levels` are those of reads and of writes.
+    fn pair(&self, quantity: Quantity, levels: [&Option<Level>; 2], shared: bool) -> Vec<Cap> {
         let [reads, writes] = self.provenance.measured;
         if let ([Some(read), Some(write)], true) = (levels, shared) {
             let value = f64::midpoint(read.value, write.value);
@@ -114,7 +124,7 @@ impl Draft<'_> {
             } else {
                 read
             };
-            return vec![self.cap(name, Covers::All, value, &shown, true)];
+            return vec![self.cap(quantity, Covers::All, value, &shown, true)];
         }
         let mut caps = Vec::new();
         for (covers, measured, level) in [
@@ -122,25 +132,33 @@ impl Draft<'_> {
             (Covers::Writes, writes, levels[1]),
         ] {
             if let Some(level) = level {
-                caps.push(self.cap(name, covers, level.value, &shown(level), measured));
+                caps.push(self.cap(quantity, covers, level.value, &shown(level), measured));
             }
         }
         caps
     }
 
     /// The cap of one quantity at `value`, with the burst above it that the starts of the runs show.
-    /// `shown` is the level as its origin states it.
-    fn cap(&self, name: &str, covers: Covers, value: f64, shown: &str, measured: bool) -> Cap {
+    /// `shown` is the level as its origin states it; `measured`: runs have shown it in this direction,
+    /// and it is not taken over from the other one.
+    fn cap(
+        &self,
+        quantity: Quantity,
+        covers: Covers,
+        value: f64,
+        shown: &str,
+        measured: bool,
+    ) -> Cap {
         let origin = self.origin(&format!("flat at {shown}"), measured);
-        let limit = rate(name, value);
+        let limit = quantity.rate(value);
         let burst = Burst::seen_in(self.starts, covers, limit, self.accounting, |load| {
             self.medium(load)
         });
         Cap {
             covers,
             bucket: burst.bucket,
-            peak: burst.peak.map(|peak| rate(name, peak)),
-            ..Cap::new(name, limit, origin)
+            peak: burst.peak.map(|peak| quantity.rate(peak)),
+            ..Cap::new(quantity.name(), limit, origin)
         }
     }
 
@@ -154,6 +172,7 @@ impl Draft<'_> {
         predicted.map_or(f64::INFINITY, |predicted| predicted.sustained().iops)
     }
 
+    /// How long the medium takes for an operation, and how many it does at a time.
     fn service(&self) -> Service {
         let [reads, writes] = self.provenance.measured;
         let line = |line: Line, what: &str, measured| Latency {
@@ -209,6 +228,7 @@ impl Draft<'_> {
         })
     }
 
+    /// Where a figure comes from: what the runs have shown, or the other direction.
     fn origin(&self, from: &str, measured: bool) -> Origin {
         if measured {
             Origin::measured(&format!("{}: {from}", self.provenance.runs))
@@ -218,20 +238,15 @@ impl Draft<'_> {
     }
 }
 
-/// `4 KiB to 1 MiB`.
+/// `3 sizes from 4 KiB to 1 MiB`.
 fn sizes(line: Line) -> String {
-    match line.sizes {
-        (one, _, 1) => format!(
-            "{} only, so that nothing is known of what a KiB costs",
-            Bytes(one)
+    let smallest = Bytes(line.sizes.smallest);
+    match line.sizes.count {
+        1 => format!("{smallest} only, so that nothing is known of what a KiB costs"),
+        count => format!(
+            "{count} sizes from {smallest} to {}",
+            Bytes(line.sizes.largest)
         ),
-        (smallest, largest, number) => {
-            format!(
-                "{number} sizes from {} to {}",
-                Bytes(smallest),
-                Bytes(largest)
-            )
-        }
     }
 }
 
@@ -252,10 +267,28 @@ fn shown(level: &Level) -> String {
     texts.join(" and ")
 }
 
-fn rate(name: &str, per_second: f64) -> Rate {
-    match name {
-        "operations" => Rate::Iops(rounded(per_second)),
-        _ => Rate::MibPerS(rounded(per_second / 1_048_576.0)),
+/// What a cap counts.
+#[derive(Debug, Clone, Copy)]
+enum Quantity {
+    Operations,
+    Bytes,
+}
+
+impl Quantity {
+    /// The name of a cap on it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Operations => "operations",
+            Self::Bytes => "throughput",
+        }
+    }
+
+    /// A number of operations or bytes a second, as a rate of the model.
+    fn rate(self, per_second: f64) -> Rate {
+        match self {
+            Self::Operations => Rate::Iops(rounded(per_second)),
+            Self::Bytes => Rate::MibPerS(rounded(per_second / 1_048_576.0)),
+        }
     }
 }
 

@@ -3,10 +3,21 @@
 /// A latency line in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {
+    /// Nanoseconds of an operation without any bytes.
     pub base: f64,
+    /// Nanoseconds for each KiB.
     pub per_kib: f64,
-    /// Sizes that it rests on: the smallest and the largest, and how many.
-    pub sizes: (u64, u64, usize),
+    /// The sizes that it rests on.
+    pub sizes: Sizes,
+}
+
+/// Some sizes of operations, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sizes {
+    pub smallest: u64,
+    pub largest: u64,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// A mean latency at depth 1.
@@ -57,7 +68,11 @@ impl Line {
         Some(Self {
             base,
             per_kib: slope,
-            sizes: (smallest, largest, points.len()),
+            sizes: Sizes {
+                smallest,
+                largest,
+                count: points.len(),
+            },
         })
     }
 
@@ -77,8 +92,8 @@ impl Line {
     /// Whether two lines are the same within a share, over the sizes of both.
     pub(super) fn agrees(self, other: Self, within: f64) -> bool {
         let ends = [
-            self.sizes.0.min(other.sizes.0),
-            self.sizes.1.max(other.sizes.1),
+            self.sizes.smallest.min(other.sizes.smallest),
+            self.sizes.largest.max(other.sizes.largest),
         ];
         ends.into_iter()
             .all(|block| (self.at(block) / other.at(block) - 1.0).abs() <= within)

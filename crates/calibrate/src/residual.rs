@@ -128,6 +128,7 @@ pub fn residuals(
     })
 }
 
+/// The figures of one load on the disk and on the model, and their errors.
 fn residual(disk: &Cell, model: &Cell) -> Residual {
     let [p50_ns, p99_ns] = [0.5, 0.99].map(|q| {
         let [disk, model] = [disk, model].map(|cell| cell.histogram.quantile(q) as f64);
@@ -183,6 +184,7 @@ fn errors(cells: &[Residual], figure: impl Fn(&Residual) -> Option<Compared>) ->
     })
 }
 
+/// The quality by the limits that [`Quality`] states; without any cell nothing can be trusted.
 fn quality(iops: Option<&Errors>) -> Quality {
     let Some(iops) = iops else {
         return Quality::Poor;

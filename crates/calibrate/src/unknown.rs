@@ -15,13 +15,13 @@ const ONE_SCATTER: f64 = 1.5;
 /// What the sweep leaves unknown, one sentence each.
 pub(super) fn sentences(sweep: &Sweep, choice: &Choice) -> Vec<String> {
     let mut found = Vec::new();
-    missing(sweep, choice, &mut found);
-    growing(sweep, choice, &mut found);
-    channels(choice, &mut found);
-    shares(choice, &mut found);
-    units(choice, &mut found);
-    scatter(choice, &mut found);
-    processor(sweep, &mut found);
+    add_unmeasured(sweep, choice, &mut found);
+    add_unfilled(sweep, choice, &mut found);
+    add_channels(choice, &mut found);
+    add_shared_caps(choice, &mut found);
+    add_unit(choice, &mut found);
+    add_scatter(choice, &mut found);
+    add_processor(sweep, &mut found);
     found.push(
         "burst credits and write caches: a bucket that lasts for minutes looks like a cap to \
          cells of seconds; only a long cell shows what remains when it is empty."
@@ -35,8 +35,8 @@ pub(super) fn sentences(sweep: &Sweep, choice: &Choice) -> Vec<String> {
     found
 }
 
-/// Directions, patterns and sizes that were not measured.
-fn missing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
+/// Adds directions, patterns and sizes that were not measured.
+fn add_unmeasured(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     let fits = [
         (LoadDirection::Read, &choice.read, "reads", "writes"),
         (LoadDirection::Write, &choice.write, "writes", "reads"),
@@ -56,8 +56,8 @@ fn missing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
                 "sequential {name} of depth 1 were not measured: they count as random."
             ));
         }
-        if fit.random.sizes.2 == 1 {
-            let size = Bytes(fit.random.sizes.0);
+        if fit.random.sizes.count == 1 {
+            let size = Bytes(fit.random.sizes.smallest);
             found.push(format!(
                 "what a KiB costs a random {name}: only {size} was below every cap at depth 1."
             ));
@@ -65,9 +65,9 @@ fn missing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
-/// Loads that the deepest queue did not fill. Where a direction has a maximum of the medium, the
+/// Adds loads of which the deepest queue showed no maximum. Where a direction has a maximum of the medium, the
 /// way towards it has shown it.
-fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
+fn add_unfilled(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     let fits = [
         (LoadDirection::Read, &choice.read, "reads"),
         (LoadDirection::Write, &choice.write, "writes"),
@@ -100,8 +100,8 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
-/// A maximum of the medium that shows for one direction only.
-fn channels(choice: &Choice, found: &mut Vec<String>) {
+/// Adds a maximum of the medium that shows for one direction only.
+fn add_channels(choice: &Choice, found: &mut Vec<String>) {
     let [reads, writes] =
         [&choice.read, &choice.write].map(|fit| fit.as_ref().map(|fit| fit.channels.is_some()));
     let open = match (reads, writes) {
@@ -115,8 +115,8 @@ fn channels(choice: &Choice, found: &mut Vec<String>) {
     ));
 }
 
-/// Whether both directions share one cap.
-fn shares(choice: &Choice, found: &mut Vec<String>) {
+/// Adds that both directions may share one cap, where no cell shows it.
+fn add_shared_caps(choice: &Choice, found: &mut Vec<String>) {
     let shares = choice.shares;
     if !shares.shown && (shares.iops || shares.bytes) {
         found.push(
@@ -127,8 +127,8 @@ fn shares(choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
-/// The unit by which operations are counted, where only its existence shows.
-fn units(choice: &Choice, found: &mut Vec<String>) {
+/// Adds the unit by which operations are counted, where only its existence shows.
+fn add_unit(choice: &Choice, found: &mut Vec<String>) {
     match choice.accounting {
         Accounting::Plain | Accounting::Split { .. } => (),
         Accounting::Merged { unit } | Accounting::WholeUnits { unit } => found.push(format!(
@@ -138,8 +138,8 @@ fn units(choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
-/// How reads and writes scatter, where they scatter differently.
-fn scatter(choice: &Choice, found: &mut Vec<String>) {
+/// Adds how reads and writes scatter, where they scatter differently.
+fn add_scatter(choice: &Choice, found: &mut Vec<String>) {
     let Some([reads, writes]) = choice.sigmas else {
         return;
     };
@@ -153,8 +153,8 @@ fn scatter(choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
-/// Cells in which the processor may have limited the rate.
-fn processor(sweep: &Sweep, found: &mut Vec<String>) {
+/// Adds cells in which the processor may have limited the rate.
+fn add_processor(sweep: &Sweep, found: &mut Vec<String>) {
     let bound = sweep.cells.iter().filter(|cell| cell.cpu_bound).count();
     if bound > 0 {
         found.push(format!(

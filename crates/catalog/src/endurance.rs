@@ -53,6 +53,8 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Written {
+    /// Takes a part of a load: `5000iops`, `16KiB`, `100MB/s`, `70%reads`.
+    ///
     /// # Errors
     /// What is wrong with a part.
     fn take(&mut self, part: &str) -> Result<(), String> {

@@ -5,18 +5,16 @@
 //! looks for the cheapest pair of them needs the machines once and the volumes once, and not every
 //! pair: only what a type of volume is on a machine depends on the machine, by its class.
 
-use std::collections::HashMap;
-
 use blocklab_device::InstanceSpec;
 use blocklab_units::Bytes;
 use blocklab_workload::Offer;
 
 use crate::Catalog;
-use crate::embedded::{SUCCESSORS, Section};
-use crate::instance::family;
-use crate::machine::Machine;
+use crate::embedded::SUCCESSORS;
+use crate::instance::{family, is_nitro};
+use crate::machine::{Machine, gibibytes, own_disk_size};
 use crate::resolve::granted;
-use crate::table::{Row, Table};
+use crate::table::Table;
 use crate::volumes::HostClass;
 
 /// Which machines.
@@ -62,10 +60,11 @@ impl Catalog {
         let vendor = self.vendor_of(&format!("{vendor}/"));
         let is_own = vendor.machines == self.own_vendor();
         let mut hosts = if is_own {
-            self.instances(&vendor.prefix, wanted)
+            self.instance_hosts(&vendor.prefix)
         } else {
-            self.other_machines(&vendor.name, wanted)
+            self.machine_hosts(&vendor.name)
         };
+        hosts.retain(|host| wanted.has(host));
         if vendor.is_priced {
             let prices = self.hours_in(region);
             for host in &mut hosts {
@@ -91,26 +90,19 @@ impl Catalog {
             .find(|host| host.name.eq_ignore_ascii_case(name))
     }
 
-    /// The instance types of the vendor of the price lists, each by its newest row.
-    fn instances(&self, prefix: &str, wanted: &Hosts) -> Vec<Host> {
-        let mut newest: HashMap<String, (Option<blocklab_workload::Date>, Row<'_>)> =
-            HashMap::new();
-        for row in self.tables(Section::Instances).flat_map(Table::rows) {
-            let date = self.source(row.text("source")).date;
-            let name = row.text("type");
-            if newest.get(name).is_none_or(|(known, _)| date > *known) {
-                newest.insert(name.to_owned(), (date, row));
-            }
-        }
+    /// EC2 instance types, each by its newest row. `prefix` is what a service writes before their names.
+    fn instance_hosts(&self, prefix: &str) -> Vec<Host> {
         let families: Vec<String> = Table::embedded(SUCCESSORS)
             .rows()
             .map(|row| row.text("family").to_owned())
             .collect();
-        let rows = newest.into_values().map(|(_, row)| row);
-        let hosts = rows.map(|row| {
+        let types = self.instance_types();
+        let newest = types
+            .iter()
+            .filter_map(|name| self.instance_rows(name).into_iter().next());
+        let hosts = newest.map(|row| {
             let name = row.text("type");
-            let metal = row.text("metal") == "yes";
-            let nitro = metal || row.text("hypervisor") == "nitro";
+            let nitro = is_nitro(&row);
             let own = family(name).to_owned();
             Host {
                 name: format!("{prefix}{name}"),
@@ -120,7 +112,7 @@ impl Catalog {
                 per_hour: None,
                 is_current: row.text("current") != "no",
                 attachments: row.get("attachments"),
-                disks: row.get("disks").zip(row.get("disk_gb").map(gigabytes)),
+                disks: row.get("disks").zip(own_disk_size(&row)),
                 class: HostClass {
                     // On Nitro all families run a type alike today.
                     family: if nitro || !families.contains(&own) {
@@ -132,39 +124,30 @@ impl Catalog {
                 },
             }
         });
-        hosts.filter(|host| wanted.has(host)).collect()
+        hosts.collect()
     }
 
-    /// The machines of a vendor that lists no instance types.
-    fn other_machines(&self, vendor: &str, wanted: &Hosts) -> Vec<Host> {
-        let tables = self.tables(Section::Machines);
-        let mut known: Vec<String> = Vec::new();
-        let mut hosts = Vec::new();
-        for row in tables.flat_map(Table::rows) {
-            let name = row.text("machine").to_owned();
-            let is_of_vendor = name.split_once('/').is_some_and(|(own, _)| own == vendor);
-            // A user's tables come first, so what follows of the same name is the embedded row.
-            if !is_of_vendor || known.contains(&name) {
-                continue;
-            }
-            known.push(name.clone());
-            hosts.push(Host {
-                name,
-                vcpus: row.get("vcpu"),
-                memory: row.get("memory_gib").map(gibibytes),
-                arch: None,
-                per_hour: None,
-                is_current: true,
-                attachments: row.get("attachments"),
-                disks: row.get("disks").zip(row.get("disk_gib").map(gibibytes)),
-                class: HostClass {
-                    family: String::new(),
-                    nitro: false,
-                },
-            });
-        }
-        hosts.retain(|host| wanted.has(host));
-        hosts
+    /// The machines of a vendor that has no EC2 instance types.
+    fn machine_hosts(&self, vendor: &str) -> Vec<Host> {
+        let names = self.machines().into_iter();
+        let of_vendor =
+            names.filter(|name| name.split_once('/').is_some_and(|(own, _)| own == vendor));
+        let machines = of_vendor.filter_map(|name| Machine::find(self, &name));
+        let hosts = machines.map(|machine| Host {
+            vcpus: machine.vcpus(),
+            memory: machine.row.get("memory_gib").map(gibibytes),
+            arch: None,
+            per_hour: None,
+            is_current: true,
+            attachments: machine.row.get("attachments"),
+            disks: machine.row.get("disks").zip(own_disk_size(&machine.row)),
+            class: HostClass {
+                family: String::new(),
+                nitro: false,
+            },
+            name: machine.name,
+        });
+        hosts.collect()
     }
 
     /// What a machine grants to all its volumes of a type together; `None`: no document gives it.
@@ -179,14 +162,6 @@ impl Catalog {
         let limits = machine.limits(&kind.group, &Offer::default(), &mut Vec::new());
         limits.ok().flatten()
     }
-}
-
-fn gigabytes(number: f64) -> Bytes {
-    Bytes((number * 1e9) as u64)
-}
-
-fn gibibytes(number: f64) -> Bytes {
-    Bytes((number * Bytes::GIB.as_f64()) as u64)
 }
 
 impl Hosts {

@@ -54,19 +54,23 @@ pub(crate) fn family(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
+/// Whether an instance type is built on the vendor's Nitro system, as bare metal always is.
+pub(crate) fn is_nitro(row: &Row<'_>) -> bool {
+    row.text("metal") == "yes" || row.text("hypervisor") == "nitro"
+}
+
 impl Catalog {
     /// What was known of an instance type on a day; `None`: it is in no list.
     pub(crate) fn instance(&self, name: &str, as_of: Option<Date>) -> Option<Instance> {
         let rows = self.instance_rows(name);
         let row = rows.first()?;
-        let metal = row.text("metal") == "yes";
         let history = History::read(self, name, &rows);
         Some(Instance {
             name: name.to_owned(),
             vcpus: row.get("vcpu"),
             memory_mib: row.get("memory_mib"),
             network_gbps: row.get("net_peak_gbps"),
-            nitro: metal || row.text("hypervisor") == "nitro",
+            nitro: is_nitro(row),
             ebs: history.ebs(as_of),
             attachments: self.attachments(row),
             store: self.store(row, &history, as_of),
@@ -90,7 +94,8 @@ impl Catalog {
         rows
     }
 
-    fn attachments(&self, row: &Row<'_>) -> Option<Figure> {
+    /// How many volumes the machine of a row takes, where that is known.
+    pub(crate) fn attachments(&self, row: &Row<'_>) -> Option<Figure> {
         Some(Figure {
             value: row.get("attachments")?,
             unit: LimitUnit::Volumes,
@@ -151,7 +156,8 @@ impl Catalog {
         })
     }
 
-    fn origin(&self, row: &Row<'_>) -> Origin {
+    /// The document that a row cites, with its day.
+    pub(crate) fn origin(&self, row: &Row<'_>) -> Origin {
         let source = self.source(row.text("source"));
         let date = source.date.map_or(String::new(), |date| date.to_string());
         Origin::documented(&source.text, &date)

@@ -52,7 +52,7 @@ pub use price::{DEFAULT_REGION, Evidence, HOURS_PER_MONTH, Per, Price, System, c
 pub use published::PublishedLatency;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::{Resolved, resolve, resolve_text};
-pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, describe, describe_load};
-pub use sold::{Place, Sold};
+pub use sheet::{AccessPattern, Burst, Figure, Ratio, Reach, Sheet, describe, describe_load};
+pub use sold::{OnMachine, Place, PlaceRegion, Sold};
 pub use stretch::Stretch;
 pub use volumes::{HostClass, Least};

@@ -64,51 +64,44 @@ pub struct Listed {
 impl Catalog {
     /// The instance types that pass a filter, by family and then by size.
     pub fn list(&self, filter: &Filter) -> Vec<Listed> {
+        let wanted = filter.family.as_deref();
+        // The first part of a name is its family: of `i3.xlarge`, and of `gcp/n1-standard-8`.
+        let (mut listed, separator) = match &filter.vendor {
+            None => (self.list_instances(wanted), '.'),
+            Some(vendor) => (self.list_machines(vendor, wanted), '-'),
+        };
+        listed.retain(|one| passes(one, filter));
         let prices = self.hours_in(&filter.region);
-        if let Some(vendor) = &filter.vendor {
-            return self.list_machines(vendor, filter, &prices);
+        for one in &mut listed {
+            one.usd_per_hour = prices.get(one.name.as_str()).copied();
         }
-        let types = self.instance_types();
-        let names = types.iter().map(AsRef::as_ref);
-        let of_family =
-            names.filter(|name| filter.family.as_deref().is_none_or(|f| family(name) == f));
-        let listed = of_family.filter_map(|name| {
-            Some(Listed {
-                usd_per_hour: prices.get(name).copied(),
-                ..self.listed(name, None)?
-            })
-        });
-        let mut listed: Vec<_> = listed.filter(|one| passes(one, filter)).collect();
         listed.sort_by_cached_key(|one| {
-            let family = family(&one.name).to_owned();
+            let family = one.name.split(separator).next().map(str::to_owned);
             (family, one.vcpus, one.memory_mib, one.name.clone())
         });
         listed
     }
 
-    /// The machines of another vendor that pass a filter, by series and then by size.
-    fn list_machines(
-        &self,
-        vendor: &str,
-        filter: &Filter,
-        prices: &HashMap<&str, f64>,
-    ) -> Vec<Listed> {
+    /// The EC2 instance types of a family, or all, without their prices.
+    fn list_instances(&self, wanted: Option<&str>) -> Vec<Listed> {
+        let types = self.instance_types();
+        let names = types.iter().map(AsRef::as_ref);
+        let of_family = names.filter(|name| wanted.is_none_or(|wanted| family(name) == wanted));
+        of_family
+            .filter_map(|name| self.listed(name, None))
+            .collect()
+    }
+
+    /// The machines of another vendor whose names begin so, without their prices.
+    fn list_machines(&self, vendor: &str, begin: Option<&str>) -> Vec<Listed> {
         let vendor = self.vendor_of(&format!("{vendor}/"));
         let mut names = self.machines();
-        let family = filter.family.as_deref().unwrap_or_default();
-        let start = format!("{}/{family}", vendor.name);
-        names.retain(|name| name.starts_with(&start));
+        let begin = format!("{}/{}", vendor.name, begin.unwrap_or_default());
+        names.retain(|name| name.starts_with(&begin));
         let machines = names.iter().filter_map(|name| Machine::find(self, name));
-        let listed = machines.map(|machine| Listed {
-            usd_per_hour: prices.get(machine.name.as_str()).copied(),
-            ..machine.listed(&vendor.listed)
-        });
-        let mut listed: Vec<_> = listed.filter(|one| passes(one, filter)).collect();
-        listed.sort_by_cached_key(|one| {
-            let series = one.name.split('-').next().map(str::to_owned);
-            (series, one.vcpus, one.memory_mib, one.name.clone())
-        });
-        listed
+        machines
+            .map(|machine| machine.listed(&vendor.listed))
+            .collect()
     }
 
     /// The families of instance types, sorted.

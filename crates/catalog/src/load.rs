@@ -33,7 +33,8 @@ impl Catalog {
     }
 }
 
-/// The line of a row, counted from 1.
+/// The line of a row, counted from 1, in the section that a line such as `%% volume-types` begins. The
+/// first line if the row is not found.
 fn line_of(text: &str, row: &UnsoundRow) -> usize {
     let section = Section::named(row.section);
     let mut in_section = false;

@@ -4,8 +4,7 @@
 
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Cap, Covers, Credit, DeviceSpec, HostCache, InstanceSpec, Limit, LimitUnit, Origin, Rate,
-    VolumeSpec,
+    Cap, Covers, Credit, DeviceSpec, HostCache, InstanceSpec, Limit, Origin, Rate, VolumeSpec,
 };
 use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::{Offer, address::Part};
@@ -59,17 +58,7 @@ impl<'t> Machine<'t> {
 
     /// How many volumes it takes, where that is known.
     pub(crate) fn attachments(&self) -> Option<Figure> {
-        Some(Figure {
-            value: self.row.get("attachments")?,
-            unit: LimitUnit::Volumes,
-            origin: self.origin(&self.row),
-        })
-    }
-
-    fn origin(&self, row: &Row<'_>) -> Origin {
-        let source = self.catalog.source(row.text("source"));
-        let date = source.date.map_or(String::new(), |date| date.to_string());
-        Origin::documented(&source.text, &date)
+        self.catalog.attachments(&self.row)
     }
 
     /// What it grants to a group of its disks: its own rows, else those of its series that are for
@@ -110,7 +99,8 @@ impl<'t> Machine<'t> {
         assumed.collect()
     }
 
-    /// What it grants to the first of these groups that it has rows of, through an interface.
+    /// What it grants to the first of these groups that it has rows of, through an interface. `groups`
+    /// are names with `|` between them.
     ///
     /// # Errors
     /// When it has no such interface.
@@ -209,7 +199,7 @@ impl<'t> Machine<'t> {
         };
         let limits = self.instance_spec("cached", &rows);
         let gib: Option<f64> = self.row.get("cache_gib");
-        let room = gib.map(|gib| Bytes((gib * Bytes::GIB.as_f64()) as u64));
+        let room = gib.map(gibibytes);
         // A cache that writes back takes writes until it is full, so its size decides for how long.
         if kind == "readwrite" && room.is_none() {
             let message = format!("no document gives the size of the cache of {}", self.name);
@@ -247,7 +237,7 @@ impl<'t> Machine<'t> {
     fn add_limits(&self, group: &str, granted: &Granted<'_>, spec: &mut InstanceSpec) {
         let row = &granted.row;
         let covers = covers(row);
-        let origin = match (granted.is_assumed, self.origin(row)) {
+        let origin = match (granted.is_assumed, self.catalog.origin(row)) {
             (true, Origin::Documented { source, .. }) => Origin::assumed(&format!(
                 "documented for machines of {} vCPUs and more: {source}",
                 row.text("vcpu_from")
@@ -404,15 +394,11 @@ impl<'t> Machine<'t> {
         Ok(of_count.collect())
     }
 
+    /// The size of one of its own disks, or of those that are added to it.
     pub(crate) fn disk_size(&self) -> Bytes {
-        const ATTACHED_GIB: u64 = 375;
-        let gib: Option<f64> = self.row.get("disk_gib");
-        let gb: Option<f64> = self.row.get("disk_gb");
-        match (gib, gb) {
-            (Some(gib), _) => Bytes((gib * Bytes::GIB.as_f64()) as u64),
-            (None, Some(gb)) => Bytes((gb * 1e9) as u64),
-            (None, None) => Bytes(ATTACHED_GIB << 30),
-        }
+        /// A Local SSD that is added to a machine of Google Cloud has 375 GiB.
+        const ATTACHED: Bytes = Bytes(375 << 30);
+        own_disk_size(&self.row).unwrap_or(ATTACHED)
     }
 
     /// Sets what the draft's disks do: the limits that hold for all of them together become those of
@@ -449,6 +435,17 @@ impl<'t> Machine<'t> {
         }
         draft.instance = Some(spec);
     }
+}
+
+/// The size of each of the disks that come with the machine of a row, which documents count in GiB or
+/// in GB; `None`: it has none.
+pub(crate) fn own_disk_size(row: &Row<'_>) -> Option<Bytes> {
+    let gb = row.get("disk_gb").map(|gb: f64| Bytes((gb * 1e9) as u64));
+    row.get("disk_gib").map(gibibytes).or(gb)
+}
+
+pub(crate) fn gibibytes(number: f64) -> Bytes {
+    Bytes((number * Bytes::GIB.as_f64()) as u64)
 }
 
 fn vendor(name: &str) -> &str {

@@ -102,6 +102,7 @@ fn changed(spec: &DeviceSpec, change: impl Fn(&mut Latency)) -> DeviceSpec {
     spec
 }
 
+/// The latencies of a service, of each kind of operation that it knows.
 fn latencies(service: &mut Service) -> impl Iterator<Item = &mut Latency> {
     let always = [&mut service.read, &mut service.write];
     let streams = [

@@ -5,7 +5,7 @@ use blocklab_device::{
     predict,
 };
 use blocklab_units::{Bytes, count};
-use blocklab_workload::{Address, Offer};
+use blocklab_workload::{Address, Direction, Offer};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -73,16 +73,36 @@ pub struct Figure {
 /// What one kind of load reaches with many operations in flight.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reach {
-    /// `read` or `write`.
-    pub direction: &'static str,
-    /// `random` or `sequential`.
-    pub pattern: &'static str,
+    /// [`Direction::Read`] or [`Direction::Write`].
+    pub direction: Direction,
+    /// Where its operations go.
+    pub pattern: AccessPattern,
     /// Size of an operation.
     pub block_bytes: u64,
     /// Operations in flight, on all volumes together.
     pub in_flight: u32,
     /// From the start on; the last one goes on for ever.
     pub phases: Vec<Stretch>,
+}
+
+/// Where the operations of a load go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessPattern {
+    /// Anywhere.
+    Random,
+    /// One after the other.
+    Sequential,
+}
+
+impl AccessPattern {
+    /// Its name in texts, the same as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Sequential => "sequential",
+        }
+    }
 }
 
 /// A bucket.
@@ -365,18 +385,21 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
         .volumes
         .iter()
         .any(|volume| matches!(volume.accounting, Accounting::WholeUnits { .. }));
-    let patterns: &[(&'static str, u32)] = if counts_whole_units {
-        &[("random", 0), ("sequential", 1)]
+    let patterns: &[AccessPattern] = if counts_whole_units {
+        &[AccessPattern::Random, AccessPattern::Sequential]
     } else {
-        &[("random", 0)]
+        &[AccessPattern::Random]
     };
     let mut found = Vec::new();
-    for (pattern, streams) in patterns {
-        for (direction, read_percent) in [("read", 100), ("write", 0)] {
+    for pattern in patterns {
+        for (direction, read_percent) in [(Direction::Read, 100), (Direction::Write, 0)] {
             for kib in BLOCKS {
                 let block = Bytes(kib << 10);
                 // As many sequential streams as there are volumes.
-                let streams = streams * volumes;
+                let streams = match pattern {
+                    AccessPattern::Random => 0,
+                    AccessPattern::Sequential => volumes,
+                };
                 let load = Load {
                     read_percent,
                     block,
@@ -387,7 +410,7 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
                 let phases = stretches(&prediction, &resolved.limits);
                 found.push(Reach {
                     direction,
-                    pattern,
+                    pattern: *pattern,
                     block_bytes: block.0,
                     in_flight,
                     phases,
@@ -426,7 +449,7 @@ const SHORT_S: f64 = 30.0;
 
 /// What random reads of `kib` KiB reach for as long as the load lasts.
 pub(crate) fn sustained_random_reads(reaches: &[Reach], kib: u64) -> Option<&Stretch> {
-    let wanted = ("read", "random", kib << 10);
+    let wanted = (Direction::Read, AccessPattern::Random, kib << 10);
     reaches
         .iter()
         .find(|reach| (reach.direction, reach.pattern, reach.block_bytes) == wanted)?

@@ -22,8 +22,28 @@ use crate::{Catalog, Resolved};
 pub struct Place {
     /// `ireland`.
     pub name: String,
-    /// Vendor, its region, and where that lies.
-    pub regions: Vec<(String, String, String)>,
+    /// The regions there.
+    pub regions: Vec<PlaceRegion>,
+}
+
+/// A region of a vendor at a [`Place`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceRegion {
+    /// `aws`.
+    pub vendor: String,
+    /// `eu-west-1`.
+    pub region: String,
+    /// The vendor's words for where it lies.
+    pub location: String,
+}
+
+/// All of a type of volume that the limits of a machine depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnMachine {
+    /// The group of disks to which the machine counts it.
+    pub group: String,
+    /// How operations on it are counted.
+    pub accounting: Accounting,
 }
 
 /// A type of volume, where it is bought and attached.
@@ -46,7 +66,11 @@ impl Catalog {
         for row in self.tables(Section::Places).flat_map(Table::rows) {
             let [name, vendor, region, location] =
                 ["place", "vendor", "region", "where"].map(|column| row.text(column).to_owned());
-            let region = (vendor, region, location);
+            let region = PlaceRegion {
+                vendor,
+                region,
+                location,
+            };
             match places.iter_mut().find(|place| place.name == name) {
                 Some(place) => place.regions.push(region),
                 None => places.push(Place {
@@ -104,10 +128,12 @@ impl Sold<'_> {
         self.kind.accounting
     }
 
-    /// The group of disks to which its machine counts it, and how operations on it are counted: what a
-    /// machine grants depends on nothing else of a type.
-    pub fn on_machine(&self) -> (String, Accounting) {
-        (self.kind.group.clone(), self.kind.accounting)
+    /// What a machine grants to it depends on.
+    pub fn on_machine(&self) -> OnMachine {
+        OnMachine {
+            group: self.kind.group.clone(),
+            accounting: self.kind.accounting,
+        }
     }
 
     /// Volumes of the type side by side, each of which must do its share: the smallest size, of that the
@@ -135,6 +161,7 @@ impl Sold<'_> {
         found
     }
 
+    /// As [`Sold::least`], of volumes that are bought with one way of `performance`.
     fn least_in(
         &self,
         volumes: u32,

@@ -83,6 +83,45 @@ impl Unit {
             Self::MillionIopsHour => "1,000,000 IOPS and hour",
         }
     }
+
+    /// The time for which a price of it is paid.
+    const fn paid_for(self) -> PaidFor {
+        match self {
+            Self::Iops | Self::MbPerS | Self::Gb => PaidFor::Month,
+            Self::MillionIo | Self::MillionIopsHour => PaidFor::Hour,
+        }
+    }
+
+    /// What is counted of what is delivered in that time.
+    const fn delivered_unit(self) -> &'static str {
+        match self {
+            Self::Iops => "IOPS",
+            Self::MbPerS => "MB/s",
+            Self::Gb => "GB",
+            Self::MillionIo => "million I/Os",
+            Self::MillionIopsHour => "million IOPS",
+        }
+    }
+}
+
+/// The time for which a price is paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PaidFor {
+    /// A month of 730 hours.
+    Month,
+    /// An hour.
+    Hour,
+}
+
+impl PaidFor {
+    /// `a month`, `an hour`.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::Month => "a month",
+            Self::Hour => "an hour",
+        }
+    }
 }
 
 /// A quotient: `usd` = `paid_usd` / `delivered`, and what the use itself costs.
@@ -92,10 +131,10 @@ pub struct UnitPrice {
     pub unit: Unit,
     /// US dollars for one.
     pub usd: f64,
-    /// US dollars for a `paid_for`.
+    /// US dollars for the time `paid_for`.
     pub paid_usd: f64,
-    /// `month` or `hour`.
-    pub paid_for: &'static str,
+    /// For how long.
+    pub paid_for: PaidFor,
     /// What is delivered for that.
     pub delivered: f64,
     /// In what: `IOPS`, `MB/s`, `GB`, `million I/Os`, `million IOPS`.
@@ -310,46 +349,45 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
 
 /// The price of each unit that a bill can be divided by.
 fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
-    let hour = month / HOURS_PER_MONTH;
     let prices = bought.iter().flat_map(|one| &one.sheet.prices);
     let by_use: f64 = prices
         .filter(|price| price.per == Per::MillionIo)
         .map(|price| price.usd)
         .sum();
-    // A bill by use depends on the number of operations, so only the price of operations can hold it.
-    let unit = |unit, paid_for: &'static str, delivered: f64, delivered_unit, by: &str| {
-        let paid_usd = if paid_for == "month" { month } else { hour };
+    let unit = |unit: Unit, delivered: f64, by: &str| {
+        let paid_usd = match unit.paid_for() {
+            PaidFor::Month => month,
+            PaidFor::Hour => month / HOURS_PER_MONTH,
+        };
+        // A bill by use depends on the number of operations, so only their price can hold it.
         let by_use_usd = if unit == Unit::MillionIo { by_use } else { 0.0 };
         UnitPrice {
             unit,
             usd: paid_usd / delivered + by_use_usd,
             paid_usd,
-            paid_for,
+            paid_for: unit.paid_for(),
             delivered,
-            delivered_unit,
+            delivered_unit: unit.delivered_unit(),
             delivered_by: by.to_owned(),
             by_use_usd,
         }
     };
     let mut found = Vec::new();
     if let Some(iops) = &output.iops {
-        found.push(unit(Unit::Iops, "month", iops.value, "IOPS", &iops.by));
+        found.push(unit(Unit::Iops, iops.value, &iops.by));
     }
     if let Some(bytes) = &output.bytes_per_s {
-        let value = bytes.value / 1e6;
-        found.push(unit(Unit::MbPerS, "month", value, "MB/s", &bytes.by));
+        found.push(unit(Unit::MbPerS, bytes.value / 1e6, &bytes.by));
     }
     let sizes: Option<Vec<f64>> = bought.iter().map(|one| one.capacity_bytes).collect();
     let bytes: f64 = sizes.map_or(0.0, |sizes| sizes.iter().sum());
     if bytes > 0.0 {
-        found.push(unit(Unit::Gb, "month", bytes / 1e9, "GB", "capacity"));
+        found.push(unit(Unit::Gb, bytes / 1e9, "capacity"));
     }
     if let Some(iops) = &output.iops {
         let an_hour = iops.value * 3600.0 / 1e6;
-        let (io, millions) = (Unit::MillionIo, iops.value / 1e6);
-        found.push(unit(io, "hour", an_hour, "million I/Os", &iops.by));
-        let speed = Unit::MillionIopsHour;
-        found.push(unit(speed, "hour", millions, "million IOPS", &iops.by));
+        found.push(unit(Unit::MillionIo, an_hour, &iops.by));
+        found.push(unit(Unit::MillionIopsHour, iops.value / 1e6, &iops.by));
     }
     found
 }

@@ -52,6 +52,8 @@ pub(crate) fn own_file(folder: &Path) -> PathBuf {
 }
 
 impl User {
+    /// Reads the file of a user.
+    ///
     /// # Errors
     /// The line, counted from 1, and what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, (usize, String)> {

@@ -29,6 +29,7 @@ pub(crate) struct Vendor {
 }
 
 impl Vendor {
+    /// The vendor of a row of `vendors.csv`.
     fn from_row(row: &Row<'_>) -> Self {
         let text = |column| row.text(column).to_owned();
         Self {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use blocklab_catalog::{Catalog, Resolved, Sheet, describe, resolve};
+use blocklab_catalog::{Catalog, Hosts, Resolved, Sheet, describe, resolve};
 use blocklab_device::{Covers, Load, Origin, Rate, predict};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
@@ -252,6 +252,29 @@ fn google_counts_all_disks_of_a_type_once() {
         "gcp/hyperdisk-ml:100GiB,throughput=160001",
         "at most 160,000 MiB/s",
     );
+}
+
+/// The story: of 388 machines of Azure with disks of their own, 270 had none for an advice, because
+/// their page counts in GB and not in GiB.
+#[test]
+fn machines_have_their_disks_in_either_unit() {
+    let catalog = Catalog::embedded();
+    let all = Hosts {
+        previous: true,
+        ..Hosts::default()
+    };
+    let hosts = catalog.hosts("azure", "westeurope", &all);
+    let disks = |name: &str| {
+        let host = hosts.iter().find(|host| host.name == name);
+        host.expect(name).disks
+    };
+    let gb = |size: u64| Bytes(size * 1_000_000_000);
+    assert_eq!(disks("azure/Standard_L8s_v3"), Some((1, gb(1920))));
+    assert_eq!(
+        disks("azure/Standard_D16ads_v5"),
+        Some((1, Bytes(600 << 30)))
+    );
+    assert_eq!(disks("azure/Standard_D4s_v5"), None);
 }
 
 #[test]

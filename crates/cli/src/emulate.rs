@@ -29,7 +29,7 @@ use blocklab_report::views;
 use blocklab_results::keeping::{self, Keeping};
 use blocklab_store::Store;
 use blocklab_targets::Clock;
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, SECTOR};
 use blocklab_workload::Address;
 use jiff::Timestamp;
 
@@ -284,9 +284,6 @@ fn in_seconds(moment: Timestamp) -> String {
     let seconds = moment.round(jiff::Unit::Second);
     seconds.unwrap_or(moment).to_string()
 }
-
-/// The smallest unit in which clients address a volume.
-const SECTOR: u64 = 512;
 
 /// Divides burst buckets, and the time in which they are full again, by a factor.
 fn divide_buckets(spec: &mut DeviceSpec, factor: f64) -> Result<()> {

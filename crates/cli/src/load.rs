@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use anyhow::{Result, anyhow, bail};
 use blocklab_native as native;
 use blocklab_record::{Note, NoteLevel};
-use blocklab_units::{Bytes, Nanos, count};
+use blocklab_units::{Bytes, Nanos, SECTOR, count};
 use blocklab_workload::{
     Access, BlockSizes, Case, Flush, Invalid, Job, Mix, Order, Pace, Pattern, Plan, Rate, Stop,
     Workload,
@@ -278,7 +278,6 @@ fn flag_error(invalid: &Invalid) -> anyhow::Error {
 /// A note on a size such as `4KB`: a multiple of 1,000 that is not whole sectors was probably meant in
 /// units of 1,024.
 pub fn binary_hint(size: Bytes) -> Option<Note> {
-    const SECTOR: u64 = 512;
     let is_odd = size.0.is_multiple_of(1000) && !size.0.is_multiple_of(SECTOR);
     let text = format!(
         "{} bytes are measured, as written (KB is 1,000 bytes); {}KiB is {} bytes",

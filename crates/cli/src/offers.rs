@@ -75,7 +75,7 @@ fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
         Some(format!("{}: {why}", one.kind))
     });
     let all_regions = place.regions.iter();
-    let regions = all_regions.map(|(vendor, region, at)| format!("{vendor}: {region} ({at})"));
+    let regions = all_regions.map(|at| format!("{}: {} ({})", at.vendor, at.region, at.location));
     let prices =
         "A month has 730 hours. A machine is not part of it; what is billed by use neither.";
     let sustained = "Rates are those that the limits allow for ever, at random and in large operations; \

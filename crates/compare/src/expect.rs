@@ -140,6 +140,7 @@ pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagn
         let groups = by_case(&record.measurements).into_iter().zip(rows);
         let cases = Cases {
             record,
+            // The rules of an expectation say nothing of damaged histograms: the assessment has.
             list: groups.map(|(g, row)| CaseView::new(g, row, 0)).collect(),
         };
         let run = ExplainedRun::new(&cases, *expectation);

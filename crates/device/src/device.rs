@@ -223,6 +223,7 @@ impl Device {
         Answer { at, result: Ok(()) }
     }
 
+    /// When an operation on the volume at `index` is done, without faults.
     #[inline(always)]
     fn admitted(
         &mut self,
@@ -238,6 +239,7 @@ impl Device {
         }
     }
 
+    /// The answer of the volume at `index`, with the faults that hold at this moment.
     #[cold]
     fn part_with_faults(
         &mut self,
@@ -298,6 +300,7 @@ impl Device {
         of_volume.chain(self.balances_of_instance(now)).collect()
     }
 
+    /// What the burst buckets of the instance and of its host cache hold.
     fn balances_of_instance(&self, now: Nanos) -> impl Iterator<Item = CreditBalance> {
         let spec = self.spec.instance.iter();
         spec.flat_map(move |instance| {

@@ -27,9 +27,9 @@ pub use predict::{
     service_quantile,
 };
 pub use spec::{
-    Accounting, Cap, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind, FaultSpec,
-    HostCache, InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread,
-    Tail, VolumeSpec,
+    Accounting, Cap, Charge, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind,
+    FaultSpec, HostCache, InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation,
+    Service, Spread, Tail, VolumeSpec,
 };
 pub use stage::accounting::Charges;
 pub use stage::instance::SharedInstance;

@@ -280,6 +280,7 @@ impl Owner<'_> {
         }
     }
 
+    /// A limit of this owner.
     pub(crate) fn limit(
         self,
         kind: LimitKind,

@@ -339,15 +339,17 @@ struct Counted {
     moved: f64,
 }
 
+/// What one operation of a load is charged: of each part that the layout makes of it, times their
+/// number.
 fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
     let part = part_of(spec, load).as_f64();
     let parts = load.block.as_f64() / part;
     // Only operations that continue one another in one direction are merged.
     let merged = load.streams > 0 && load.read_percent.is_multiple_of(100);
-    let (ops, charged) = accounting.charge(part, merged);
+    let charge = accounting.charge(part, merged);
     Counted {
-        ops: ops * parts,
-        charged: charged * parts,
+        ops: charge.ops * parts,
+        charged: charge.bytes * parts,
         moved: load.block.as_f64(),
     }
 }

@@ -193,21 +193,31 @@ impl Accounting {
     /// sequential reads of 4 KiB, four in flight, none merged by the guest (2017).
     pub const MERGED_FROM: Bytes = Bytes(32 << 10);
 
-    /// What operations of a size count as in the mean: operations, and bytes of credit. `in_order`:
-    /// each continues the one before in the same direction.
-    pub fn charge(self, size: f64, in_order: bool) -> (f64, f64) {
+    /// What an operation of `size` bytes counts as in the mean. `in_order`: each continues the one before
+    /// in the same direction.
+    pub fn charge(self, size: f64, in_order: bool) -> Charge {
         let merges = in_order && size >= Self::MERGED_FROM.as_f64();
         let units = |unit: Bytes| {
             let units = size / unit.as_f64();
             if merges { units } else { units.ceil() }
         };
-        match self {
+        let (ops, bytes) = match self {
             Self::Plain => (1.0, size),
             Self::Merged { unit } => (units(unit), size),
             Self::Split { unit } => ((size / unit.as_f64()).ceil(), size),
             Self::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
-        }
+        };
+        Charge { ops, bytes }
     }
+}
+
+/// What limiters count of an operation or of a load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Charge {
+    /// Operations.
+    pub ops: f64,
+    /// Bytes.
+    pub bytes: f64,
 }
 
 /// So much a second, in the unit in which it is sold.

@@ -81,6 +81,7 @@ impl DeviceUse {
 }
 
 impl LimitUse {
+    /// What was used after `earlier`; everything without it.
     fn since(&self, earlier: Option<&Self>) -> Self {
         let (units, waited_ns, known) = earlier.map_or((0, 0, 0), |earlier| {
             (earlier.units, earlier.waited_ns, earlier.emptied.len())

@@ -18,6 +18,7 @@ pub(super) fn errors(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     merged.iter().map(error_count).collect()
 }
 
+/// A failure as the Record has it.
 fn error_count(failure: &Failure) -> ErrorCount {
     let (kind, message) = match failure.errno {
         0 => (
@@ -63,6 +64,7 @@ pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     by_headers.into_iter().chain(by_keys).collect()
 }
 
+/// A miscompare as the Record has it; `count` is that of all miscompares of the job.
 fn miscompare(kept: &KeptMiscompare, count: u64) -> ErrorCount {
     let (kind, offset) = (&kept.miscompare.kind, kept.miscompare.offset);
     ErrorCount {

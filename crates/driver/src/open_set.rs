@@ -95,7 +95,7 @@ impl OpenSet {
         (used.in_flight, used.used) = (used.in_flight + 1, self.moment);
         self.went_to[io.slot.index()] = place;
         self.in_flight += 1;
-        // A slot is not `Clone`; the completion gives one for the same buffer.
+        // A slot is not `Clone`; a completion gives one for the same buffer, and its result is not used.
         let Completion { slot, .. } = io.returned(0);
         self.inner.submit(&Io {
             slot,

@@ -33,6 +33,7 @@ pub(crate) struct RunSpan {
     pub(crate) after: Usage,
 }
 
+/// All that a run hands back: its measurement, and what is not part of a Record.
 pub(crate) fn outcome(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: Seen) -> Outcome {
     let mut measurement = measurement(run, workers, span, &seen);
     measurement.series = seen.series;
@@ -134,6 +135,7 @@ fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
     (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
 }
 
+/// The result of the job at `index`, added up over its workers.
 fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobResult {
     let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
     let stopped = most_severe(&members);
@@ -298,6 +300,7 @@ fn threads_use(members: &[&WorkerStatus]) -> Option<ThreadUse> {
     })
 }
 
+/// How many operations were in flight, over all workers; `None`: the job does not count them.
 fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
     let counters = members
         .iter()
@@ -331,7 +334,7 @@ fn verified(job: &Job, members: &[&WorkerStatus], window: Window) -> Option<Veri
     Some(verified)
 }
 
-/// The miscompares that are kept one by one, of all jobs.
+/// The miscompares that are kept one by one, each with the name of its job.
 fn kept_miscompares(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscompare)> {
     workers
         .members
@@ -469,17 +472,17 @@ fn detail(
 fn accounting(members: &[&WorkerStatus]) -> Accounting {
     let mut total = Accounting::default();
     for member in members {
-        let census = member.recorder.accounting();
+        let counted = member.recorder.accounting();
         assert!(
-            member.ended.is_none() || census.balances(),
-            "an operation was lost: {census:?}"
+            member.ended.is_none() || counted.balances(),
+            "an operation was lost: {counted:?}"
         );
-        total.issued += census.issued;
-        total.completed += census.completed;
-        total.completed_in_ramp += census.completed_in_ramp;
-        total.failed += census.failed;
-        total.in_flight += census.in_flight;
-        total.overdue += census.overdue;
+        total.issued += counted.issued;
+        total.completed += counted.completed;
+        total.completed_in_ramp += counted.completed_in_ramp;
+        total.failed += counted.failed;
+        total.in_flight += counted.in_flight;
+        total.overdue += counted.overdue;
     }
     total
 }

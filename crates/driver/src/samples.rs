@@ -66,6 +66,7 @@ impl Sampler {
             .collect()
     }
 
+    /// The samples of a job by its index in the run; `None`: it takes none.
     fn for_job(job: usize, spec: &Job, window: &Window) -> Option<Self> {
         let [bandwidth, iops] = [spec.measure.bandwidth_every, spec.measure.iops_every]
             .map(|every| every.map(|every| Quantity::new(every, window.measure_from)));

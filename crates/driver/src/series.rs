@@ -52,15 +52,19 @@ pub(crate) struct IntervalSeries {
     ramp_end: Nanos,
     /// When the last job should end.
     deadline: Nanos,
+    /// When the current slice began.
     pub(crate) begun: Nanos,
+    /// The counters of reads, writes and trims at that moment.
     before: [Counted; 3],
     /// Whether `before` was counted in the ramp.
     before_in_ramp: bool,
+    /// Processor time in ns at that moment.
     cpu_before: u64,
 }
 
 impl IntervalSeries {
-    pub(crate) fn new(start: Nanos, windows: &[Window], cpu: u64) -> Self {
+    /// `cpu_ns`: processor time that was used before `start`.
+    pub(crate) fn new(start: Nanos, windows: &[Window], cpu_ns: u64) -> Self {
         let mut series = Self {
             start,
             ramp_end: start,
@@ -68,7 +72,7 @@ impl IntervalSeries {
             begun: start,
             before: Default::default(),
             before_in_ramp: false,
-            cpu_before: cpu,
+            cpu_before: cpu_ns,
         };
         series.set_bounds(windows);
         series

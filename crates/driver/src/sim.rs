@@ -90,11 +90,13 @@ struct Simulation {
     sim_workers: Vec<SimWorker>,
     workers: Workers,
     queue: Queue,
+    /// Workers that have not ended.
     working: usize,
     now: Nanos,
 }
 
 impl Simulation {
+    /// Makes the workers of all jobs, and the devices that each thread group has.
     fn new(run: Run<'_>, models: &[Model], start: Nanos) -> Result<Self, Error> {
         let jobs = &run.workload.jobs;
         let mut workers = Workers::new(jobs);
@@ -123,6 +125,7 @@ impl Simulation {
                         thread,
                         seed: run.workload.seed,
                         sizes: &group.files.iter().map(|file| file.size).collect::<Vec<_>>(),
+                        // The last one is taken first: slots are used from 0 on.
                         slots: (0..job.effective_depth())
                             .rev()
                             .map(Slot::returned)

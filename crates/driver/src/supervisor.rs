@@ -156,6 +156,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Reports the figures so far, when the interval is over or the observer asks for them.
     fn report_status(&mut self, threads: &Threads, observer: &mut dyn Observer, now: Nanos) {
         let is_requested = observer.is_requested();
         match &mut self.next_status {

@@ -43,6 +43,7 @@ impl Usage {
     }
 }
 
+/// The processor time and the events between two readings.
 fn difference(now: &Cpu, then: &Cpu) -> Cpu {
     Cpu {
         user_ns: now.user_ns - then.user_ns,

@@ -108,9 +108,10 @@ impl<'a> Watch<'a> {
         let next = match self.clock_kind {
             // Operations that end at the boundary itself belong to the interval before it.
             ClockKind::Virtual => {
+                // A tenth of a second of virtual time lets a stop be noticed soon.
                 let soon = now.saturating_add(Nanos::from_millis(100));
-                let looks = [boundary.saturating_add(Nanos(1)), soon];
-                ahead.chain(looks).min()
+                let after_boundary = boundary.saturating_add(Nanos(1));
+                ahead.chain([after_boundary, soon]).min()
             }
             ClockKind::Real => {
                 let windows = self.seen.windows.iter();

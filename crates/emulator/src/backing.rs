@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, SECTOR};
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, fgetxattr, fsetxattr, seek};
 
 use crate::Failure;
@@ -76,9 +76,6 @@ fn as_it_is(found: Bytes, wanted: Bytes) -> String {
         _ => ", or serve this one as it is with --read-only".to_owned(),
     }
 }
-
-/// Clients address no less.
-const SECTOR: u64 = 512;
 
 /// Extended attribute of our files: the size of the volume, in bytes.
 const MARK: &std::ffi::CStr = c"user.blocklab.volume";

@@ -167,6 +167,7 @@ fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
         .collect()
 }
 
+/// A failure as the Record has it; `began` is the start of the measurement.
 fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
     let (_, of_job) = DIRECTIONS[failed.direction as usize];
     let number = failed.failure.errno();
@@ -245,6 +246,7 @@ fn load(
     }
 }
 
+/// The sizes and the order of operations of one direction.
 fn observed_direction(counter: &OperationCounter) -> ObservedDirection {
     let sizes = counter
         .sizes

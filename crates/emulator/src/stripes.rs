@@ -76,6 +76,7 @@ impl Stripes {
         Ok(())
     }
 
+    /// Writes bytes, each group under its own lock, and keeps for a power cut what they replace.
     pub(crate) fn write(&self, offset: u64, from: &[u8]) -> Result<(), Failure> {
         let mut rest = from;
         for (at, len) in pieces(offset, rest.len() as u64, GROUP) {
@@ -170,6 +171,7 @@ impl Stripes {
     pub(crate) fn wipe(&self, backing: &Backing) -> Result<(), Failure> {
         for (index, stripe) in self.stripes.iter().enumerate() {
             let mut stripe = stripe.write().expect("no panic under this lock");
+            // All generations count as durable, so a power cut brings none of the old data back.
             stripe.log.flushed(u64::MAX);
             stripe.bytes = Bytestore::new(backing, self.size);
             // One file serves all stripes.

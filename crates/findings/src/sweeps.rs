@@ -37,7 +37,16 @@ pub struct Sweep<'a> {
 /// A case as a point of a sweep.
 struct Point<'a> {
     row: &'a Row,
+    /// Names and values, in the order of the axes.
     settings: Vec<(String, String)>,
+}
+
+impl Point<'_> {
+    /// Its value on the axis at `place`.
+    fn value(&self, place: usize) -> &str {
+        let (_, value) = &self.settings[place];
+        value
+    }
 }
 
 /// The job of a case that no matrix made, as if a matrix had set its numbers.
@@ -188,8 +197,8 @@ fn laid_out<'a>(
     let placed: Vec<_> = points
         .iter()
         .map(|point| {
-            let line = by.map(|by| shown(&point.settings[by].1));
-            (shown(&point.settings[across].1), line, point.row)
+            let line = by.map(|by| shown(point.value(by)));
+            (shown(point.value(across)), line, point.row)
         })
         .collect();
     directions
@@ -218,11 +227,11 @@ fn laid_out<'a>(
         .collect()
 }
 
-/// The values of a setting, each once.
+/// The axis of the setting at `place`: its values, each once.
 fn axis(points: &[Point<'_>], place: usize) -> Axis {
     let mut values: Vec<&str> = Vec::new();
     for point in points {
-        let value = point.settings[place].1.as_str();
+        let value = point.value(place);
         if !values.contains(&value) {
             values.push(value);
         }
@@ -232,8 +241,9 @@ fn axis(points: &[Point<'_>], place: usize) -> Axis {
     if let Some(numbers) = &numbers {
         order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
     }
+    let (setting, _) = &points[0].settings[place];
     Axis {
-        setting: points[0].settings[place].0.clone(),
+        setting: setting.clone(),
         values: order.iter().map(|index| shown(values[*index])).collect(),
         places: numbers.map(|numbers| order.iter().map(|index| numbers[*index]).collect()),
     }

@@ -133,7 +133,7 @@ pub struct CaseView<'a> {
 }
 
 impl<'a> CaseView<'a> {
-    /// `passes` are at least one.
+    /// `passes` are at least one; `damaged`: histograms of them that could not be read.
     pub fn new(passes: Vec<&'a Measurement>, row: &'a Row, damaged: u32) -> Self {
         let (pass_numbers, pass_iops) = passes
             .iter()

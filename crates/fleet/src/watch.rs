@@ -63,6 +63,7 @@ impl Watch {
                 self.ends.insert(host, HostEnd::Run(record));
             }
             Line::NoRun { host, why } => {
+                // An end that is known already is the cause of it.
                 self.ends.entry(host).or_insert(HostEnd::Nothing(why));
             }
             Line::Refused { host, why } => {

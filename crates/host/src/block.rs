@@ -5,13 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use blocklab_record::BlockDevice;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, SECTOR};
 use serde::Serialize;
 
 use crate::roots::Roots;
-
-/// sysfs counts sizes and offsets in units of 512 bytes, regardless of the device's block size.
-const SECTOR: u64 = 512;
 
 /// A disk, a partition, or a device made of others, as sysfs shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -105,7 +102,9 @@ fn backing_file(roots: &Roots, folder: &str) -> Option<PathBuf> {
     (!path.is_empty()).then(|| PathBuf::from(path))
 }
 
-/// A partition has its own size and number, and its disk's queue and identity.
+/// The facts of a disk or a partition by its name. `disk` is the folder of the disk in `/sys/block`, `own`
+/// that of the disk or partition itself: a partition has its own size and number, and its disk's queue
+/// and identity.
 fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
     let queue = format!("{disk}/queue");
     let bytes = |file: &str| roots.number(format!("{queue}/{file}")).map(Bytes);

@@ -51,6 +51,7 @@ fn is_there(node: &Node) -> bool {
     !in_stock || node.has_capacity() || node.backing_file.is_some()
 }
 
+/// A device with what speaks against writing to it.
 fn device(machine: &Machine, node: &Node, memory: Option<&Memory>) -> Device {
     let name = &node.facts.name;
     let path = machine.open_path(name);

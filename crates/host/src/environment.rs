@@ -50,6 +50,7 @@ fn read(roots: &Roots) -> Environment {
     }
 }
 
+/// The processors that this process may use.
 fn processor(roots: &Roots) -> Processor {
     let cpuinfo = roots.whole("/proc/cpuinfo").unwrap_or_default();
     Processor {

@@ -249,7 +249,7 @@ impl Guard {
             reasons: found_reasons.own,
         };
         let mut is_known = false;
-        // What we hold already holds nothing but what we wrote since.
+        // A device that this run has claimed before was looked at then; what it holds now was written by us.
         if own.reasons.is_empty() && !self.claims.borrow().contains_key(&node.facts.name) {
             match Content::found_on(&machine, node, &handle.reopen_path(), self.remains.memory()) {
                 Content::Blank => {}
@@ -280,18 +280,19 @@ impl Guard {
         Ok(permission)
     }
 
-    /// One claim serves all paths of a device, and where we have a disk, its partitions too.
+    /// Claims a device. It is held already if this run has it by another path, or has its disk or one of
+    /// its partitions, because of which the kernel reports it as taken.
     fn claim(&self, machine: &Machine, node: &Node, handle: &Handle) -> Claim {
         let held = self.claims.borrow();
         if held.contains_key(&node.facts.name) || !node.has_capacity() {
             return Claim::Held;
         }
-        let holds_kin = held.keys().any(|name| {
+        let holds_disk_or_partition = held.keys().any(|name| {
             let other = machine.node(name).and_then(|other| other.parent.as_ref());
             Some(name) == node.parent.as_ref() || other == Some(&node.facts.name)
         });
         match claim(&handle.reopen_path()) {
-            Claim::Taken if holds_kin => Claim::Held,
+            Claim::Taken if holds_disk_or_partition => Claim::Held,
             other => other,
         }
     }
@@ -417,6 +418,7 @@ fn is_kernel_file_system(kind: &str) -> bool {
 /// Reasons that one name lifts.
 struct Named {
     name: String,
+    /// Whether the user gives up what is there, by this name.
     given_up: bool,
     reasons: Vec<Reason>,
 }
@@ -485,6 +487,7 @@ fn is_only_serial(machine: &Machine, entry: &str, node: &Node) -> bool {
     only == Some(&node.facts.name) && with_it.next().is_none()
 }
 
+/// What uses a file: loop devices, and the kernel as swap.
 fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
     let loops = machine.loops_on_file(id).into_iter();
     let mut causes: Vec<Cause> = loops

@@ -101,6 +101,7 @@ impl Machine {
         &self.roots
     }
 
+    /// Notes which devices and files the kernel swaps to.
     fn look_for_swaps(&mut self) {
         let swaps = self.roots.whole("/proc/swaps").unwrap_or_default();
         for path in parse_swaps(&swaps) {

@@ -37,6 +37,7 @@ pub(crate) fn extra_of(file: &File) -> io::Result<Extra> {
     statx(file, Path::new(""), AtFlags::EMPTY_PATH)
 }
 
+/// Asks for what `stat` does not have. A kernel that does not know the call gives nothing.
 fn statx(directory: impl AsFd, path: &Path, flags: AtFlags) -> io::Result<Extra> {
     let mask = StatxFlags::SIZE | StatxFlags::MNT_ID | StatxFlags::DIOALIGN;
     let found = match rustix::fs::statx(directory, path, flags, mask) {

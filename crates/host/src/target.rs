@@ -149,6 +149,7 @@ fn devices_below(machine: &Machine, path: &Path) -> Vec<BlockDevice> {
     found
 }
 
+/// The file system of a mount, and how much room is on it.
 fn file_system(path: &Path, mount: &Mount) -> io::Result<FileSystem> {
     let (size_bytes, free_bytes) = syscall::space(path)?;
     Ok(FileSystem {

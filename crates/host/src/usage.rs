@@ -1,12 +1,10 @@
 //! Counters of a device before and after a run, and what was used in between.
 
 use blocklab_record::{DiskUse, Exceeded};
+use blocklab_units::SECTOR;
 
 use crate::ebs;
 use crate::roots::Roots;
-
-/// A sector in `/sys/block/*/stat` is 512 bytes, regardless of the device's block size.
-const SECTOR: u64 = 512;
 
 /// The block layer's counters of a device or partition since it appeared, by kernel name.
 /// Nothing where there is no such device.
@@ -14,6 +12,7 @@ pub fn disk_stats(name: &str) -> Option<DiskUse> {
     stats(&Roots::real(), name)
 }
 
+/// The counters of a device by its kernel name.
 fn stats(roots: &Roots, name: &str) -> Option<DiskUse> {
     if name.is_empty() || name.contains('/') {
         return None;
@@ -72,6 +71,7 @@ pub fn since(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
     }
 }
 
+/// How long limits were exceeded between two readings.
 fn exceeded_since(later: Exceeded, earlier: Exceeded) -> Exceeded {
     Exceeded {
         volume_iops_us: later.volume_iops_us.saturating_sub(earlier.volume_iops_us),

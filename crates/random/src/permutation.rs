@@ -57,6 +57,7 @@ impl Permutation {
         self.counter >= self.len && self.clone().next().is_none()
     }
 
+    /// Permutes the numbers below a power of two: each step can be undone, so no two counters meet.
     #[inline]
     const fn scramble(&self, counter: u64) -> u64 {
         let mut value = counter;

@@ -189,6 +189,7 @@ struct Names {
 }
 
 impl Names {
+    /// The stand-in of a name, such as `host2`; `kind` is the word before its number.
     fn call(&mut self, name: &str, kind: &'static str) -> String {
         if let Some(known) = self.known.get(name) {
             return known.clone();
@@ -209,6 +210,7 @@ impl Names {
         }
     }
 
+    /// Replaces what is in the fields of an object.
     fn replace_in_fields(&self, fields: &mut Map<String, Value>) {
         for (name, value) in fields {
             match value {

@@ -233,7 +233,7 @@ pub fn merge(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFleet> {
     merge_parts(runs, lost)
 }
 
-/// The same of runs whose loads are parts of one, so that each host has jobs of its own.
+/// As [`merge`], but the hosts ran different parts of one load, so that each has jobs of its own.
 ///
 /// # Errors
 /// [`NoFleet`] when the runs cannot have been made together.
@@ -504,6 +504,7 @@ fn skew(moments: impl Iterator<Item = u64> + Clone) -> Option<u64> {
     Some(moments.clone().max()? - moments.min()?)
 }
 
+/// What the machine of a host did during the measurement.
 fn machine(part: &Part<'_>) -> HostMachine {
     let measured = part.measured;
     HostMachine {

@@ -19,6 +19,7 @@ pub struct Percentile {
     kept: Option<Statistic>,
 }
 
+/// A percentile by the values of its fields.
 const fn row(
     title: &'static str,
     name: &'static str,

@@ -247,12 +247,11 @@ fn quotient(price: &UnitPrice, money: Money<'_>) -> String {
         String::new()
     };
     format!(
-        "{} per {} = {} {} {} / {} {}{by_use} ({})",
+        "{} per {} = {} {} / {} {}{by_use} ({})",
         money.amount(price.usd),
         price.unit.text(),
         money.amount(price.paid_usd),
-        if price.paid_for == "hour" { "an" } else { "a" },
-        price.paid_for,
+        price.paid_for.with_article(),
         significant(price.delivered, 6),
         price.delivered_unit,
         price.delivered_by

@@ -96,6 +96,7 @@ impl<'a> Keeping<'a> {
         false
     }
 
+    /// Writes the page into the replacement store, and says where it is.
     fn write_page_in_temp(&mut self, page: &str) {
         let written = self.other_store().and_then(|other| {
             let path = Store::page(other.root());

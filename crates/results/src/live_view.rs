@@ -109,6 +109,7 @@ impl LiveView {
         self.screen.progress(done.0, total.0);
     }
 
+    /// Shows the case that begins, with its number and pass.
     fn begins(&mut self, case: &Case, pass: u32) {
         self.before = self.before + self.now;
         self.now = planned(case);

@@ -179,6 +179,7 @@ impl Spooling {
         (writer.waiting.load(Ordering::Relaxed) == 0).then_some(cost)
     }
 
+    /// Orders the figures so far to be written; drops them while the writer is behind.
     fn frame(&mut self, so_far: &Measurement, elapsed_ns: u64, credits: Vec<Credit>) {
         self.pending.extend(&so_far.series);
         // Without a writer no spool was begun, and a frame would have no place.
@@ -202,6 +203,7 @@ impl Spooling {
         self.order(Order::Frame(frame));
     }
 
+    /// Orders the measurements to be written that have come since the last call.
     fn ended(&mut self, record: &Record) {
         let Some(written) = self.runs.get_mut(&record.id) else {
             return;
@@ -233,6 +235,7 @@ impl Spooling {
         }
     }
 
+    /// Hands an order to the writer, which is started by the first one.
     fn order(&mut self, order: Order) {
         let Some(store) = &self.store else { return };
         if self.writer.is_none() {
@@ -266,6 +269,7 @@ impl Drop for Spooling {
 }
 
 impl Writer {
+    /// Starts the thread that writes.
     fn start(store: Store) -> io::Result<Self> {
         let (orders, received) = channel();
         let (at_end, end) = channel();
@@ -348,6 +352,7 @@ impl Spools {
         }
     }
 
+    /// Carries out an order for the run `id`.
     fn carry_out(&mut self, id: &str, order: Order) -> anyhow::Result<()> {
         if let Order::Begin(record) = order {
             // Closes the old spool, which holds a lock on its file.

@@ -178,12 +178,12 @@ impl Envelope {
 fn joined(earlier: Run, later: Run) -> Run {
     let across = across(&earlier.lower, &later.upper);
     let mut pairs = merged(merged(earlier.pairs, later.pairs), across);
-    hull(&mut pairs, |pair| (pair.apart, pair.work), 1);
+    hull(&mut pairs, |pair| (pair.apart, pair.work), Side::Upper);
     let (mut upper, mut lower) = (earlier.upper, earlier.lower);
     upper.extend(later.upper);
-    hull(&mut upper, |point| (point.at, point.before), 1);
+    hull(&mut upper, |point| (point.at, point.before), Side::Upper);
     lower.extend(later.lower);
-    hull(&mut lower, |point| (point.at, point.before), -1);
+    hull(&mut lower, |point| (point.at, point.before), Side::Lower);
     Run {
         upper,
         lower,
@@ -216,8 +216,15 @@ fn turn(a: (u64, u64), b: (u64, u64), c: (u64, u64)) -> i128 {
     bx * cy - by * cx
 }
 
-/// Leaves the upper (`side` 1) or lower (-1) hull of points in order of their first number.
-fn hull<T: Copy>(points: &mut Vec<T>, place: impl Fn(&T) -> (u64, u64), side: i128) {
+/// A side of a hull.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Upper,
+    Lower,
+}
+
+/// Leaves one side of the hull of points, which must be in order of their first number.
+fn hull<T: Copy>(points: &mut Vec<T>, place: impl Fn(&T) -> (u64, u64), side: Side) {
     let mut kept = 0;
     for index in 0..points.len() {
         let next = points[index];
@@ -226,12 +233,17 @@ fn hull<T: Copy>(points: &mut Vec<T>, place: impl Fn(&T) -> (u64, u64), side: i1
             let last = place(&points[kept - 1]);
             // At one moment, the most work counts for the upper hull and the least for the lower.
             let is_same = last.0 == here.0;
-            let is_worse = if side > 0 {
-                last.1 <= here.1
-            } else {
-                last.1 >= here.1
+            let is_worse = match side {
+                Side::Upper => last.1 <= here.1,
+                Side::Lower => last.1 >= here.1,
             };
-            let is_inside = kept > 1 && turn(place(&points[kept - 2]), last, here) * side >= 0;
+            let is_inside = kept > 1 && {
+                let turn = turn(place(&points[kept - 2]), last, here);
+                match side {
+                    Side::Upper => turn >= 0,
+                    Side::Lower => turn <= 0,
+                }
+            };
             if (is_same && is_worse) || (!is_same && is_inside) {
                 kept -= 1;
             } else {

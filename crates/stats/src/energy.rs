@@ -10,7 +10,9 @@ pub(crate) const SHORTEST: usize = 3;
 ///  table[i][j] = sum of |x_a - x_b| for a < i, b < j
 /// ```
 pub(crate) struct Distances {
+    /// Row by row.
     table: Vec<f64>,
+    /// Columns of a row.
     width: usize,
 }
 
@@ -22,7 +24,7 @@ pub(crate) struct Split {
 }
 
 impl Distances {
-    /// Takes the square of their number in time and memory.
+    /// The distances within a series. Time and memory grow with the square of its length.
     pub(crate) fn new(values: &[f64]) -> Self {
         let width = values.len() + 1;
         let mut table = vec![0.0; width * width];

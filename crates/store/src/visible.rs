@@ -60,6 +60,7 @@ fn mend(value: &mut Value, has_lines: bool) {
     }
 }
 
+/// Makes the names and values of an object visible; some texts may have several lines.
 fn mend_fields(fields: &mut Map<String, Value>) {
     let all = std::mem::take(fields);
     for (name, mut value) in all {

@@ -104,6 +104,7 @@ fn counter_is_stable() -> bool {
         && fs::read_to_string(path).is_ok_and(|source| source.trim() == "tsc")
 }
 
+/// Compares the counter with the kernel's clock for a moment; `None`: the counter stood still.
 fn calibrate() -> Option<Scale> {
     let (ticks_before, before) = bracketed();
     std::thread::sleep(CALIBRATION);

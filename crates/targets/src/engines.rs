@@ -119,6 +119,7 @@ fn vectored(own: CallFlags, flags: OperationFlags) -> [libc::c_int; 2] {
     [own | read, own | write]
 }
 
+/// The RWF flags of a call.
 fn bits(flags: CallFlags) -> libc::c_int {
     /// From Linux 6.14 on.
     const RWF_DONTCACHE: libc::c_int = 0x80;

@@ -10,7 +10,8 @@ use crate::clock::{Clock, sleep_until};
 
 /// Something that carries out an operation at once.
 pub trait CarryOut {
-    /// Bytes moved, or a negated errno; `len` of a trim or a sync that worked.
+    /// Carries out an operation. Returns the bytes moved, the length of the operation for a trim or a sync
+    /// that worked, or a negated errno.
     fn carry_out(&self, io: &Io) -> i32;
 
     /// As [`Target::exchange`].

@@ -147,6 +147,7 @@ thread_local! {
     static GUARD: Cell<Guard> = const { Cell::new(Guard::NONE) };
 }
 
+/// Installs [`on_bus_error`] for the process, once.
 fn install_handler() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -160,6 +161,8 @@ fn install_handler() {
     });
 }
 
+/// Handles SIGBUS, which a mapping raises where its file cannot be read: puts a page of zeros there
+/// and notes it, so that the operation fails and not the process.
 extern "C" fn on_bus_error(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     const PAGE: usize = 4096;
     // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers; mmap over one page of our

@@ -47,6 +47,7 @@ impl SpliceCall {
         Ok(moved)
     }
 
+    /// Writes through the pipe; returns how many bytes were moved.
     fn write_some(&self, file: &File, from: &[u8], at: u64) -> Result<usize, Errno> {
         let (piece, flags) = (IoSliceRaw::from_slice(from), SpliceFlags::empty());
         // SAFETY: the pages stay untouched until the pipe is empty again, below.
@@ -77,6 +78,7 @@ impl SpliceCall {
         }
     }
 
+    /// Carries out a read or write in as many pieces as the pipe needs.
     fn transfer(&self, file: &File, io: &Io) -> Result<u32, Errno> {
         let buffer = self.buffers.start_of(io.slot.index());
         // SAFETY: it holds at least `len` bytes, which only this thread uses during the call.

@@ -73,6 +73,7 @@ fn transfer(call: Call, fd: i32, io: &Io, buffer: *mut u8) -> i32 {
     }
 }
 
+/// Makes one system call; returns the bytes that it moved, or a negated errno.
 #[inline]
 fn attempt(call: Call, fd: i32, io: &Io, buffer: *mut u8) -> i32 {
     let (len, offset) = (io.len as usize, io.offset as libc::off_t);

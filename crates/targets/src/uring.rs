@@ -388,14 +388,24 @@ fn build(depth: u32, options: UringOptions) -> io::Result<IoUring> {
     } else {
         depth
     };
-    // NO_SQARRAY came with 6.6, DEFER_TASKRUN with 6.1, io_uring itself with 5.1.
-    build_at(2, entries, options)
-        .or_else(|_| build_at(1, entries, options))
-        .or_else(|_| build_at(0, entries, options))
+    build_with(KernelFlags::From6_6, entries, options)
+        .or_else(|_| build_with(KernelFlags::From6_1, entries, options))
+        .or_else(|_| build_with(KernelFlags::All, entries, options))
 }
 
-/// `level`: 0 for the flags of every kernel, 1 with those of 6.1, 2 with those of 6.6.
-fn build_at(level: u8, entries: u32, options: UringOptions) -> io::Result<IoUring> {
+/// The flags of a ring that a kernel knows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum KernelFlags {
+    /// Those of every kernel with io_uring, from 5.1 on.
+    All,
+    /// With DEFER_TASKRUN.
+    From6_1,
+    /// With NO_SQARRAY as well.
+    From6_6,
+}
+
+/// A ring with these flags.
+fn build_with(flags: KernelFlags, entries: u32, options: UringOptions) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     // More entries than the kernel allows become as many as it allows, instead of an error.
     builder.setup_clamp();
@@ -405,13 +415,13 @@ fn build_at(level: u8, entries: u32, options: UringOptions) -> io::Result<IoUrin
     if options.sqpoll {
         // The kernel's thread sleeps after a second without work; the next call wakes it.
         builder.setup_sqpoll(1000);
-    } else if level >= 1 {
+    } else if flags >= KernelFlags::From6_1 {
         builder
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_taskrun_flag();
     }
-    if level >= 2 {
+    if flags >= KernelFlags::From6_6 {
         builder.setup_no_sqarray();
     }
     builder.build(entries.next_power_of_two())

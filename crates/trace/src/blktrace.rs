@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, SECTOR};
 use blocklab_workload::Direction;
 
 use super::{Clock, Moment, Operation, Source, Trace, TraceError};
@@ -23,7 +23,6 @@ use crate::paired::Paired;
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 const RECORD: usize = 48;
-const SECTOR: u64 = 512;
 
 /// The action of a record about a new request; records with other actions follow its progress.
 const QUEUED: u32 = 1;
@@ -100,6 +99,7 @@ struct Record {
 }
 
 impl Record {
+    /// The fields of a record, by the drawing above.
     fn from_bytes(record: &[u8; RECORD], order: Order) -> Self {
         let category_and_action = order.u32(record, 28);
         Self {
@@ -160,11 +160,18 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
         let since = record.at.saturating_sub(*began.get_or_insert(record.at));
         // Whole microseconds, as fio reads them.
         let at = Nanos(since / 1000 * 1000);
-        let offset = record.sector.saturating_mul(SECTOR);
-        let len = u64::from(record.bytes);
-        trace
-            .add(at, target, direction, offset, len)
-            .map_err(|why| TraceError::Byte(place, why))?;
+        let mut rest = Some(Raw {
+            at,
+            took: None,
+            direction,
+            offset: record.sector.saturating_mul(SECTOR),
+            len: record.bytes.into(),
+            target,
+        });
+        let wrong = |why| TraceError::Byte(place, why);
+        while let Some(operation) = checked(rest.take(), &mut rest).map_err(wrong)? {
+            trace.push(&operation)?;
+        }
     }
     trace.operations.sort_by_key(|operation| operation.at);
     Ok(trace)

@@ -9,7 +9,7 @@
 
 use std::io::BufRead;
 
-use blocklab_units::{Nanos, agreeing, did_you_mean, plural};
+use blocklab_units::{Nanos, SECTOR, agreeing, did_you_mean, plural};
 use blocklab_workload::Direction;
 
 use crate::decimal::{time, whole};
@@ -87,7 +87,6 @@ pub use presets::{PRESETS, Preset};
 use Column::Number;
 
 const SECOND: u64 = 1_000_000_000;
-const SECTOR: u64 = 512;
 
 /// Columns with the values that most tables have: commas, times since 1970, offset and length in bytes.
 const fn plain(time: (Column, u64), operation: Column, offset: Column, len: Column) -> Columns {

@@ -21,6 +21,7 @@ use blocklab_workload::Direction;
 
 use super::{Clock, Operation, Source, Trace, TraceError};
 use crate::lines::Lines;
+use crate::operation::{Raw, checked};
 
 /// Reads a whole trace for a replay.
 ///
@@ -28,10 +29,12 @@ use crate::lines::Lines;
 /// When a line is invalid; the error has its number.
 pub fn parse(text: &str) -> Result<Trace, TraceError> {
     let mut iolog = Iolog::new(text.as_bytes());
-    while iolog.read_line()? {}
+    let mut trace = Trace::from_source(&mut iolog)?;
     // A text without a single line is no trace either.
     is_timed(&iolog.head)?;
-    Ok(iolog.reading.trace)
+    trace.is_untimed = !iolog.reading.timed;
+    trace.passed_over = iolog.reading.passed_over;
+    Ok(trace)
 }
 
 /// Reads a trace as a stream of operations.
@@ -40,8 +43,8 @@ pub struct Iolog<R> {
     /// The first line, which may be repeated.
     head: String,
     reading: Reading,
-    /// The operations of the last line in reverse order; a long trim becomes several.
-    ready: Vec<Operation>,
+    /// The rest of an operation that is longer than one can be.
+    rest: Option<Raw>,
 }
 
 impl<R: BufRead> Iolog<R> {
@@ -51,54 +54,43 @@ impl<R: BufRead> Iolog<R> {
             lines: Lines::new(input),
             head: String::new(),
             reading: Reading::default(),
-            ready: Vec::new(),
+            rest: None,
         }
     }
 
-    /// Reads a line; false, at the end of the text.
-    fn read_line(&mut self) -> Result<bool, TraceError> {
-        if self.lines.next()?.is_none() {
-            return Ok(false);
+    /// The next operation, as its line has it; `None` at the end of the text.
+    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        while self.lines.next()?.is_some() {
+            let text = std::str::from_utf8(self.lines.line()).map_err(|_| TraceError::NoText)?;
+            let text = text.trim();
+            if self.lines.number() == 1 {
+                self.head = text.to_owned();
+                self.reading.timed = is_timed(text)?;
+            } else if !text.is_empty() && text != self.head {
+                // fio writes the head again for each job that appends to a trace.
+                let words: Vec<&str> = text.split_whitespace().collect();
+                let read = self.reading.line(&words);
+                let raw = read.map_err(|why| self.lines.wrong(why))?;
+                if raw.is_some() {
+                    return Ok(raw);
+                }
+            }
         }
-        let text = std::str::from_utf8(self.lines.line()).map_err(|_| TraceError::NoText)?;
-        let number = self.lines.number();
-        let text = text.trim();
-        if number == 1 {
-            self.head = text.to_owned();
-            self.reading.timed = is_timed(text)?;
-            self.reading.trace.is_untimed = !self.reading.timed;
-        } else if !text.is_empty() && text != self.head {
-            // fio writes the head again for each job that appends to a trace.
-            let words: Vec<&str> = text.split_whitespace().collect();
-            let read = self.reading.line(&words);
-            read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
-        }
-        Ok(true)
+        Ok(None)
     }
 }
 
 impl<R: BufRead> Source for Iolog<R> {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        while self.ready.is_empty() {
-            if !self.read_line()? {
-                return Ok(None);
-            }
-            // Reversed, because operations are taken from the end.
-            let parts = self.reading.trace.operations.drain(..).rev();
-            self.ready.extend(parts.map(|part| Operation {
-                at: part.at,
-                took: None,
-                offset: part.offset,
-                len: part.len,
-                target: part.target,
-                direction: part.direction,
-            }));
-        }
-        Ok(self.ready.pop())
+        let raw = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.raw()?,
+        };
+        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
     }
 
     fn targets(&self) -> &[String] {
-        &self.reading.trace.files
+        &self.reading.files
     }
 
     fn clock(&self) -> Clock {
@@ -114,8 +106,8 @@ impl<R: BufRead> Source for Iolog<R> {
                     .to_owned(),
             );
         }
-        if self.reading.trace.passed_over > 0 {
-            let waits = self.reading.trace.passed_over as usize;
+        if self.reading.passed_over > 0 {
+            let waits = self.reading.passed_over as usize;
             remarks.push(format!(
                 "{} without {} fourth word {} skipped, as fio does",
                 plural(waits, "wait"),
@@ -149,12 +141,15 @@ struct Reading {
     now: Nanos,
     /// The index of each file.
     index: HashMap<String, u32>,
-    trace: Trace,
+    /// The files, in the order in which they were added.
+    files: Vec<String>,
+    /// Number of `wait` lines of version 2 without their fourth word.
+    passed_over: u32,
 }
 
 impl Reading {
-    /// Reads the words of a line, and adds its operation to the trace.
-    fn line(&mut self, words: &[&str]) -> Result<(), String> {
+    /// Reads the words of a line; `None`: it has no operation.
+    fn line(&mut self, words: &[&str]) -> Result<Option<Raw>, String> {
         let words = if self.timed {
             self.now = Nanos(number(words[0], "time")?.saturating_mul(1000));
             &words[1..]
@@ -167,21 +162,21 @@ impl Reading {
         let direction = match *action {
             "add" => {
                 self.add(name);
-                return Ok(());
+                return Ok(None);
             }
-            "open" | "close" => return self.target(name).map(|_| ()),
+            "open" | "close" => return self.target(name).map(|_| None),
             "wait" if self.timed => {
                 return Err("version 3 has a time on every line and no wait".to_owned());
             }
             "wait" if rest.len() < 2 => {
-                self.trace.passed_over += 1;
-                return Ok(());
+                self.passed_over += 1;
+                return Ok(None);
             }
             "wait" => {
                 let until = argument(action, rest.first(), "time")?;
                 // Waits are until a moment, not for a time; one in the past changes nothing.
                 self.now = self.now.max(Nanos(until.saturating_mul(1_000_000)));
-                return Ok(());
+                return Ok(None);
             }
             "read" => Direction::Read,
             "write" => Direction::Write,
@@ -201,16 +196,21 @@ impl Reading {
                 argument(action, rest.get(1), "length")?,
             ),
         };
-        let target = self.target(name)?;
-        self.trace.add(self.now, target, direction, offset, len)
+        Ok(Some(Raw {
+            at: self.now,
+            took: None,
+            direction,
+            offset,
+            len,
+            target: self.target(name)?,
+        }))
     }
 
     /// Adds a file; a repeated one is ignored, as each job that appends to a trace adds its files.
     fn add(&mut self, name: &str) {
         if !self.index.contains_key(name) {
-            self.index
-                .insert(name.to_owned(), self.trace.files.len() as u32);
-            self.trace.files.push(name.to_owned());
+            self.index.insert(name.to_owned(), self.files.len() as u32);
+            self.files.push(name.to_owned());
         }
     }
 
@@ -335,7 +335,7 @@ mod tests {
         refused(
             &format!("{two}a read {} 4096\n", u64::MAX),
             3,
-            "is beyond the end of any file",
+            "is beyond the end of any device",
         );
     }
 

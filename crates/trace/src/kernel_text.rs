@@ -11,7 +11,7 @@
 
 use std::io::BufRead;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, SECTOR};
 use blocklab_workload::Direction;
 
 use crate::csv::letters;
@@ -21,7 +21,6 @@ use crate::operation::{Names, Raw, checked};
 use crate::paired::{Paired, remark_on_lost};
 use crate::{Clock, Operation, Source, TraceError};
 
-const SECTOR: u64 = 512;
 const SECOND: u64 = 1_000_000_000;
 
 /// The program that wrote a text.

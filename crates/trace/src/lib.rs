@@ -49,7 +49,6 @@ pub use sorted::Sorted;
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Adapted, Direction, Replayed, TraceChanges, TraceFile};
-use operation::{LONGEST_TRIM, MAX_OFFSET};
 
 /// A trace that is in memory as a whole, for a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -127,28 +126,10 @@ pub fn read(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace,
         return blktrace::parse(bytes, name_of);
     }
     if bytes.starts_with(&stored::MAGIC) {
-        return read_stored(bytes);
+        return Trace::from_source(&mut stored::Reader::new(bytes)?);
     }
     // An iolog has no magic number, so any other text is taken for one.
     iolog::parse(std::str::from_utf8(bytes).map_err(|_| TraceError::NoText)?)
-}
-
-/// Reads a trace in blocklab's own format.
-fn read_stored(bytes: &[u8]) -> Result<Trace, TraceError> {
-    let mut reader = stored::Reader::new(bytes)?;
-    let mut trace = Trace::default();
-    while let Some(operation) = reader.next()? {
-        let added = trace.add(
-            operation.at,
-            operation.target,
-            operation.direction,
-            operation.offset,
-            operation.len.into(),
-        );
-        added.map_err(TraceError::Ask)?;
-    }
-    trace.files = reader.targets().to_vec();
-    Ok(trace)
 }
 
 /// Reads a trace again that was read and changed before, and changes it in the same way. The names of
@@ -190,49 +171,29 @@ impl Trace {
         }
     }
 
-    /// Adds an operation; offset and length are in bytes.
-    ///
-    /// # Errors
-    /// When its length or end is impossible, or the trace has too many operations.
-    fn add(
-        &mut self,
-        at: Nanos,
-        target: u32,
-        direction: Direction,
-        offset: u64,
-        len: u64,
-    ) -> Result<(), String> {
-        // A flush is of the whole device, whatever numbers the trace has for it.
-        let (offset, len) = match direction {
-            Direction::Sync => (0, 0),
-            _ => (offset, len),
-        };
-        let end = offset.checked_add(len);
-        if end.is_none_or(|end| end > MAX_OFFSET) {
-            return Err(format!("offset {offset} is beyond the end of any file"));
+    /// All operations of a source, and the names of its devices.
+    fn from_source(source: &mut dyn Source) -> Result<Self, TraceError> {
+        let mut trace = Self::default();
+        while let Some(operation) = source.next()? {
+            trace.push(&operation)?;
         }
-        // A trim transfers no bytes, so no buffer limits its length.
-        let (most, part) = match direction {
-            Direction::Trim => (u64::MAX, LONGEST_TRIM),
-            _ => (1 << 30, 1 << 30),
-        };
-        if direction != Direction::Sync && !(1..=most).contains(&len) {
-            let why = "a read or write moves from 1 byte to 1 GiB, a trim at least 1 byte";
-            return Err(why.to_owned());
+        trace.files = source.targets().to_vec();
+        Ok(trace)
+    }
+
+    /// Adds an operation behind the others.
+    fn push(&mut self, operation: &Operation) -> Result<(), TraceError> {
+        if self.operations.len() == MAX_OPERATIONS {
+            let why = format!("the trace has more than {MAX_OPERATIONS} operations");
+            return Err(TraceError::Ask(why));
         }
-        let parts = len.div_ceil(part).max(1);
-        if parts > (MAX_OPERATIONS - self.operations.len()) as u64 {
-            return Err(format!(
-                "the trace has more than {MAX_OPERATIONS} operations"
-            ));
-        }
-        self.operations.extend((0..parts).map(|index| Replayed {
-            at,
-            target,
-            direction,
-            len: (len - index * part).min(part) as u32,
-            offset: offset + index * part,
-        }));
+        self.operations.push(Replayed {
+            at: operation.at,
+            target: operation.target,
+            direction: operation.direction,
+            len: operation.len,
+            offset: operation.offset,
+        });
         Ok(())
     }
 

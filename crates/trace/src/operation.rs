@@ -31,6 +31,16 @@ impl Operation {
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
+
+    /// Whether its length is one that [`checked`] lets pass.
+    pub(crate) fn has_possible_len(&self) -> bool {
+        let len = u64::from(self.len);
+        match self.direction {
+            Direction::Sync => len == 0,
+            Direction::Trim => (1..=LONGEST_TRIM).contains(&len),
+            Direction::Read | Direction::Write => (1..=LONGEST_TRANSFER).contains(&len),
+        }
+    }
 }
 
 /// The moment from which the times of a trace are counted.
@@ -112,8 +122,10 @@ impl Names {
     }
 }
 
+/// Most bytes of one read or write, because a replay has a buffer for each operation in flight.
+const LONGEST_TRANSFER: u64 = 1 << 30;
 /// Most bytes of one trim, because a length has 32 bits; a longer one is split.
-pub(crate) const LONGEST_TRIM: u64 = 3 << 30;
+const LONGEST_TRIM: u64 = 3 << 30;
 /// No file or device has a larger offset.
 pub(crate) const MAX_OFFSET: u64 = 1 << 62;
 /// Most parts of one trim; a longer one is an error in the trace.
@@ -143,6 +155,7 @@ pub(crate) fn checked(
         return Ok(None);
     };
     let Raw { direction, .. } = raw;
+    // A flush is of the whole device, whatever numbers the trace has for it.
     let (offset, len) = match direction {
         Direction::Sync => (0, 0),
         _ => (raw.offset, raw.len),
@@ -150,9 +163,10 @@ pub(crate) fn checked(
     if offset.checked_add(len).is_none_or(|end| end > MAX_OFFSET) {
         return Err(format!("offset {offset} is beyond the end of any device"));
     }
+    // A trim transfers no bytes, so no buffer limits its length.
     let most = match direction {
         Direction::Trim => LONGEST_TRIM * MAX_PARTS,
-        _ => 1 << 30,
+        _ => LONGEST_TRANSFER,
     };
     if direction != Direction::Sync && !(1..=most).contains(&len) {
         return Err(format!(

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use blocklab_units::{Bytes, Nanos, count};
+use blocklab_units::{Bytes, Nanos, SECTOR, count};
 use blocklab_workload::{Adapted, Direction, Replay, ReplayPace, ReplayPlace, Replayed};
 
 use crate::Operation;
@@ -168,8 +168,6 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
     }
     Ok(moved)
 }
-
-const SECTOR: u64 = 512;
 
 /// Extends operations to whole blocks of the target. One that would reach beyond the target or the
 /// largest length stays as it is.

@@ -14,6 +14,7 @@ pub const WINDOW: usize = 1 << 17;
 /// A source in order of time.
 pub struct Sorted<S> {
     source: S,
+    /// Operations that are held back, at most.
     window: usize,
     /// The operations that are held back, in order.
     held: VecDeque<Operation>,
@@ -23,6 +24,7 @@ pub struct Sorted<S> {
     came: u64,
     /// Number of those that were out of order.
     out_of_order: u64,
+    /// Whether the source has ended.
     is_over: bool,
 }
 
@@ -32,6 +34,7 @@ impl<S: Source> Sorted<S> {
         Self::with_window(source, WINDOW)
     }
 
+    /// Sorts with a window of this number of operations.
     pub(crate) const fn with_window(source: S, window: usize) -> Self {
         Self {
             source,

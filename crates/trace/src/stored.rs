@@ -385,7 +385,7 @@ fn decode(
         };
         operation.len = length;
         operation.target = target;
-        if operation.offset > MAX_OFFSET {
+        if operation.offset > MAX_OFFSET || !operation.has_possible_len() {
             return Err(DAMAGED);
         }
         *end = operation.end();
@@ -636,7 +636,7 @@ mod tests {
             0_u64..1 << 40,
             took,
             0_u64..1 << 61,
-            1_u32..,
+            1_u32..=1 << 30,
             0_u32..3,
             direction,
         )
@@ -684,6 +684,21 @@ mod tests {
             remarks[1].contains("cut off, and the 50 operations"),
             "{remarks:?}"
         );
+    }
+
+    /// A damaged file could ask a replay for a buffer of 4 GiB.
+    #[test]
+    fn a_read_that_no_recording_has_is_damage() {
+        for len in [0, 1 << 31] {
+            let read = Operation {
+                len,
+                ..crate::testing::at(0)
+            };
+            let bytes = written(&[read]);
+            let mut reader = Reader::new(bytes.as_slice()).expect("own file");
+            let error = fault(&mut reader);
+            assert!(error.contains("the file is damaged"), "{error}");
+        }
     }
 
     #[test]

@@ -45,6 +45,10 @@ impl Bytes {
     }
 }
 
+/// Bytes of a sector: the unit in which Linux and most formats of traces count sizes and offsets,
+/// whatever the block size of the device is, and the least that a drive reads or writes as a whole.
+pub const SECTOR: u64 = 512;
+
 /// Binary suffixes are powers of 1024. A bare letter (`4k`, `1M`) is binary too, as in fio and
 /// elsewhere in the field, and so is `Gi`, as Kubernetes writes it; `KB`, `MB`, `GB`, `TB` are
 /// decimal.

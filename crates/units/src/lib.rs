@@ -13,7 +13,7 @@ mod nearest;
 mod paper;
 mod visible;
 
-pub use bytes::Bytes;
+pub use bytes::{Bytes, SECTOR};
 pub use format::{
     agreeing, count, latency, latency_and_unit, plural, rate, significant, stated, trimmed,
 };

@@ -179,6 +179,7 @@ impl BlockHeaders {
         }
     }
 
+    /// Writes the header and the checksum of a piece, whose data is there already.
     fn put_header(&self, piece: &mut [u8], target: u32, offset: u64, generation: u64) {
         let (at, head) = (self.header_at, self.head_len());
         // fio swaps a header that is not at the front with the data at the front. The header is written

@@ -316,6 +316,7 @@ fn seal(record: &mut [u8]) {
     record[CHECK..RECORD].copy_from_slice(&check.to_be_bytes());
 }
 
+/// Checks the magic number and the checksum of the record at byte `at`.
 fn check(record: &[u8], magic: &[u8; 8], at: usize) -> Result<(), JournalFault> {
     if record[..8] != *magic {
         return Err(damaged(at, "not a record of this program"));

@@ -118,6 +118,7 @@ impl Sectors {
         self.wrong_one(sector, offset, key).is_none()
     }
 
+    /// What is wrong with a sector; `None`: it is as it was written.
     fn wrong_one(&self, sector: &[u8], offset: u64, key: u8) -> Option<WrongSector> {
         let kind = self.verdict(sector, offset, key)?;
         let mut found_name = [0; 8];
@@ -132,6 +133,7 @@ impl Sectors {
         })
     }
 
+    /// The first kind of damage that a sector shows; `None`: none.
     fn verdict(&self, sector: &[u8], offset: u64, key: u8) -> Option<WrongKind> {
         // A head that is no head of ours says nothing else; behind this its fields can be believed.
         if sector[17] != check(sector)
@@ -158,6 +160,7 @@ impl Sectors {
             .map(|at| WrongKind::Data(HEAD + at))
     }
 
+    /// The first byte of the data that is not as it was written.
     fn first_change(&self, data: &[u8], offset: u64, key: u8) -> Option<usize> {
         let mut noise = self.noise_of(offset, key);
         let (noisy, quiet) = data.split_at(self.noise);

@@ -51,6 +51,7 @@ impl Stopper {
 /// The moments that bound a job, on the run's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
+    /// When the job begins to issue operations.
     pub(crate) start: Nanos,
     /// End of the ramp; [`Nanos::MAX`] as long as a ramp by bytes lasts.
     pub measure_from: Nanos,
@@ -66,6 +67,7 @@ impl Window {
     /// The moments of a job that starts at `start`.
     pub fn for_job(job: &Job, start: Nanos) -> Self {
         let start = start.saturating_add(job.start_delay);
+        // `measured_from` replaces the three moments behind `start`.
         let window = Self {
             start,
             measure_from: start,
@@ -75,6 +77,7 @@ impl Window {
             cool_down: job.cool_down,
         };
         window.measured_from(match job.sized_ramp {
+            // A ramp by bytes ends at a moment that is not known yet.
             Some(_) => Nanos::MAX,
             None => start.saturating_add(job.ramp),
         })

@@ -19,6 +19,7 @@ pub(crate) struct IoPriorityDraw {
 }
 
 impl IoPriorityDraw {
+    /// The draw of a thread of a job; `None`: all its operations have the priority of the thread.
     pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Box<Self>> {
         if job.priority_shares.is_empty() {
             return None;

@@ -99,6 +99,8 @@ pub(crate) enum IssueDecision {
 }
 
 impl IssueRules {
+    /// The rules of one thread of a job; `None`: it issues an operation whenever a slot is free.
+    ///
     /// # Errors
     /// [`Invalid`] when a replay does not fit the targets of these sizes.
     pub(crate) fn new(
@@ -145,6 +147,7 @@ impl IssueRules {
         }))
     }
 
+    /// Sets the start of all pacers and replays.
     pub(crate) fn begin(&mut self, start: Nanos, measure_from: Nanos) {
         self.begin = start;
         if let Some(pacers) = &mut self.pacers {
@@ -290,6 +293,8 @@ struct Pieces {
 }
 
 impl Pieces {
+    /// The pieces of a thread; `None`: the job is not divided into pieces, or does not end by
+    /// loops.
     fn for_job(job: &Job, thread: u32, sizes: &[u64]) -> Result<Option<Self>, Invalid> {
         let (Some(piece), Some(loops)) = (job.piece(), job.stop.loops) else {
             return Ok(None);

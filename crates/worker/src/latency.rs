@@ -45,6 +45,7 @@ impl LatencyHistogram {
         self.sum.get() as f64
     }
 
+    /// Adds a latency. Only the worker's own thread writes, so no update is lost.
     #[inline]
     pub(crate) fn record(&self, nanos: u64) {
         self.sum.add(nanos);

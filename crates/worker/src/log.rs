@@ -94,6 +94,7 @@ impl LogBook {
         }
     }
 
+    /// Adds an operation to every log that the job keeps.
     pub(crate) fn write(&mut self, entry: LogEntry) {
         if self.rule.entries {
             self.log.entries.push(entry);

@@ -426,15 +426,15 @@ const TRIES: usize = 10;
 /// The first count that equals the one before it, because a running worker changes one counter after
 /// the other. The last count if the worker is too fast for any two to agree.
 fn settled<T: PartialEq>(mut count: impl FnMut() -> T) -> T {
-    let mut census = count();
+    let mut counted = count();
     for _ in 0..TRIES {
         let again = count();
-        if census == again {
+        if counted == again {
             break;
         }
-        census = again;
+        counted = again;
     }
-    census
+    counted
 }
 
 #[cfg(test)]

@@ -83,6 +83,9 @@ impl Followers {
 }
 
 impl ReplayCursor {
+    /// The cursor of the trace that a job replays; `None`: it replays none. `sizes` are those of the targets
+    /// in bytes.
+    ///
     /// # Errors
     /// [`Invalid`] when an operation lies outside its target or is larger than the job's blocks.
     pub(crate) fn for_job(job: &Job, sizes: &[u64]) -> Result<Option<Self>, Invalid> {

@@ -16,14 +16,17 @@ pub(crate) struct Trimmer {
     chosen: VecDeque<u64>,
     /// Writes that have not been read back yet.
     waiting: u64,
+    /// Trims that the batch under way may still have.
     batch_left: u64,
 }
 
 impl Trimmer {
+    /// The trimmer of a thread of a job; `None`: the job trims nothing that it verifies.
     pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let rule = job.verify.as_ref()?.trims?;
         Some(Self {
             rule,
+            // A random part of a trim, so that threads with few writes do not all choose none.
             credit: job.chance(seed, "trims", u64::from(thread)).below(100),
             chosen: VecDeque::new(),
             waiting: 0,

@@ -84,9 +84,11 @@ pub(crate) struct Verifier {
     tags: Vec<Tag>,
     /// In the order of completion; sorted by place for the last pass.
     written: Vec<Written>,
-    /// Writes read back so far, writes since the last batch, and reads left of the current batch.
+    /// Writes read back so far.
     next: usize,
+    /// Writes since the last batch of reads.
     since_batch: u64,
+    /// Reads that are left of the current batch.
     batch_left: u64,
     pass_ends: Option<Nanos>,
     /// The pass that is under way; `None`: the job is read back at its end only.
@@ -104,11 +106,13 @@ struct BytePass {
 /// The offsets of the last completed writes of each target, newest last.
 #[derive(Debug)]
 struct Recent {
+    /// Offsets that are kept of each target.
     kept: usize,
     offsets: Vec<VecDeque<u64>>,
 }
 
 impl Recent {
+    /// Adds a write, and forgets the oldest one of its target beyond `kept`.
     fn add(&mut self, target: u32, offset: u64) {
         let target = target as usize;
         if self.offsets.len() <= target {

@@ -156,6 +156,7 @@ impl Worker {
             worker.issue_rules =
                 IssueRules::new(&lead, seed, thread, parts.sizes, &parts.shared.flows)?;
             worker.io_priority = IoPriorityDraw::for_job(&lead, seed, thread);
+            // Decided once, so that no operation has to look at each of them.
             worker.is_unruled = worker.counts_bytes
                 && worker.verifier.is_none()
                 && worker.issue_rules.is_none()

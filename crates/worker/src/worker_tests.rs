@@ -136,10 +136,10 @@ fn an_operation_that_never_comes_back_is_in_flight() {
     let mut model = Model::new(ms(1));
     model.loses = Some(7);
     let issued = play(&mut worker, &mut model).len() as u64;
-    let census = recorder.accounting();
-    assert_eq!((census.issued, census.completed), (issued, issued - 1));
-    assert_eq!(census.in_flight, 1);
-    assert!(census.balances(), "{census:?}");
+    let counted = recorder.accounting();
+    assert_eq!((counted.issued, counted.completed), (issued, issued - 1));
+    assert_eq!(counted.in_flight, 1);
+    assert!(counted.balances(), "{counted:?}");
 }
 
 /// A direction that nobody expected had no counter, and what came back of it was in no sum.
@@ -148,10 +148,10 @@ fn a_completion_that_no_counter_takes_breaks_the_balance() {
     let nothing = Recorder::new(RecorderSpec::default());
     let (mut worker, recorder, _) = employ_with(&job(), nothing);
     let issued = play(&mut worker, &mut Model::new(ms(1))).len() as u64;
-    let census = recorder.accounting();
-    assert_eq!((census.issued, census.completed), (issued, 0));
-    assert_eq!(census.in_flight, 0, "all of them came back");
-    assert!(!census.balances(), "{census:?}");
+    let counted = recorder.accounting();
+    assert_eq!((counted.issued, counted.completed), (issued, 0));
+    assert_eq!(counted.in_flight, 0, "all of them came back");
+    assert!(!counted.balances(), "{counted:?}");
 }
 
 #[test]

@@ -192,6 +192,7 @@ fn layout_text(layout: &Layout) -> String {
     })
 }
 
+/// An accounting from its text: `plain`, `merged 256KiB`.
 fn accounting(text: &str) -> Result<Accounting, String> {
     if let Some(unit) = text.strip_prefix("merged ") {
         return size(unit.trim()).map(|unit| Accounting::Merged { unit });
@@ -242,6 +243,7 @@ fn origin(value: Value<'_>) -> Read<Origin> {
     }
 }
 
+/// The value of the key `origin` in TOML.
 fn origin_text(origin: &Origin) -> String {
     match origin {
         Origin::Given => quoted("given"),

@@ -170,6 +170,7 @@ fn put_rows(catalog: &mut Catalog, section: Section, rows: &[Vec<String>], named
     *table = format!("{}\n{body}", section.head());
 }
 
+/// Puts instance types into the table of the user; `key` is that of their source.
 fn put_instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
     if rows.is_empty() {
         return;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{Found, Hour, InstanceRow, counted, is_region, is_type, number, text, words};
 use crate::price::System;
 
+/// The instance types of the list, and their prices by the hour.
 pub(super) fn read(list: &[Value]) -> Found {
     let mut found = Found {
         kind: "instances.json of ec2instances.info",
@@ -27,6 +28,7 @@ pub(super) fn read(list: &[Value]) -> Found {
     found
 }
 
+/// The row of an instance type.
 fn row(name: String, item: &Value) -> InstanceRow {
     let store = &item["storage"];
     let memory: Option<f64> = number(&item["memory"]).parse().ok();

@@ -152,8 +152,8 @@ pub(crate) struct Kind {
     pub(crate) instead: String,
     /// The type whose limits hold.
     pub(crate) limits_as: String,
-    /// What its machine calls the disks among which it is counted, the first of several that it
-    /// has.
+    /// What its machine calls the disks among which it is counted; of several names with `|` between
+    /// them, the first of which the machine has limits.
     pub(crate) group: String,
     /// It cannot be read through a cache of the host.
     pub(crate) is_uncached: bool,
@@ -299,6 +299,8 @@ impl Kind {
         }
     }
 
+    /// Checks that the tables have what the rules of the type need.
+    ///
     /// # Errors
     /// A limit that a rule of this type needs and that the tables do not have.
     fn check(&self, catalog: &Catalog) -> Result<(), String> {
@@ -350,6 +352,7 @@ fn cell(column: &str, row: &Row<'_>) -> Result<f64, String> {
     number(column, row.text(column))
 }
 
+/// How operations are counted, by the columns `counted` and `unit_kib`.
 fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
     let unit = cell("unit_kib", row).map(|kib| Bytes((kib as u64) << 10));
     match row.text("counted") {
@@ -363,6 +366,7 @@ fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
     }
 }
 
+/// Where a figure comes from, by the columns `evidence`, `why` and `date`.
 fn origin(row: &Row<'_>) -> Result<Origin, String> {
     let why = row.text("why");
     match row.text("evidence") {

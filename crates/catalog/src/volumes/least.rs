@@ -149,7 +149,7 @@ impl Kind {
         if let Some(per) = value("mibps_per_iops") {
             return (mibps / per).ceil();
         }
-        let kib = value("max_kib_per_iops").unwrap_or(256.0);
+        let kib = limits.need("max_kib_per_iops").value;
         let below = limits.numbered("throughput_to_", "_iops");
         let below = below.first().and_then(|(_, name)| value(name));
         let above = limits.numbered("max_kib_per_iops_above_", "");

@@ -48,6 +48,8 @@ pub(crate) struct Tier {
 }
 
 impl<'k> Limits<'k> {
+    /// The limits of a type on a day; of a database engine if the type has several.
+    ///
     /// # Errors
     /// When the type was not yet sold on that day.
     pub(super) fn find(

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use blocklab_advice::Need;
 use blocklab_findings::{Row, assess};
 use blocklab_record::{PaceKind, Record};
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, SECTOR};
 use blocklab_workload::{Direction, Pattern};
 
 /// A need that was derived from a run, a trace or a volume.
@@ -15,8 +15,6 @@ pub struct Taken {
     /// How it was derived, one sentence each.
     pub remarks: Vec<String>,
 }
-
-const SECTOR: u64 = 512;
 
 /// The need of a run: the rate of its fastest random load, and its highest throughput.
 pub fn need(record: &Record) -> Result<Taken> {

@@ -79,13 +79,14 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
 fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
     if let Some(name) = &args.place {
         let place = offers::place(catalog, name)?;
-        let wanted = place.regions.into_iter().filter(|(vendor, ..)| {
-            args.vendor.is_empty() || args.vendor.iter().any(|wanted| wanted == vendor)
-        });
+        let wanted = place
+            .regions
+            .into_iter()
+            .filter(|at| args.vendor.is_empty() || args.vendor.contains(&at.vendor));
         let sellers: Vec<Seller> = wanted
-            .map(|(vendor, region, _)| Seller {
-                vendor,
-                region,
+            .map(|at| Seller {
+                vendor: at.vendor,
+                region: at.region,
                 is_named: true,
             })
             .collect();

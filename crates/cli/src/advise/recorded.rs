@@ -6,7 +6,7 @@ use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
 use blocklab_catalog::{Catalog, cap, resolve_text};
 use blocklab_device::{DeviceSpec, Origin, Rate};
 use blocklab_sizing::{Demand, Outcome};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, SECTOR};
 
 use super::measured::Taken;
 use crate::catalog::unusable;
@@ -17,9 +17,6 @@ pub struct Recorded<'a> {
     pub load: Load<'a>,
     pub tolerated: Nanos,
 }
-
-/// The mean size of an operation is rounded to whole sectors.
-const SECTOR: u64 = 512;
 
 /// How often a trace is played to find its least rates: two limits a step, in some ten steps.
 const PLAYED: u64 = 20;
@@ -48,7 +45,7 @@ impl Recorded<'_> {
         need.iops = rates.iops.ceil();
         need.bytes_per_s = rates.bytes_per_s.ceil();
         // Operations may come most densely where they are small: their rate asks for no more bytes a
-        // second than the load does.
+        // second than the load does. A size is one of whole sectors.
         let mean = demand.moved / demand.count;
         let block = mean.min((need.bytes_per_s / need.iops) as u64);
         need.block = Bytes((block / SECTOR).max(1) * SECTOR);

@@ -3,6 +3,7 @@
 use blocklab_catalog::{Burst, Cost, Endurance, Figure, Price, Ratio, Reach, Sheet, Stretch};
 use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
+use blocklab_workload::Direction;
 
 use super::trimmed;
 use blocklab_report::document::{Column, Document, Entry, Part, cited};
@@ -40,8 +41,9 @@ fn reaches(reaches: &[Reach]) -> Part {
     let Some(first) = reaches.first() else {
         return Part::Entries(Vec::new());
     };
-    let (reads, writes): (Vec<&Reach>, Vec<&Reach>) =
-        reaches.iter().partition(|reach| reach.direction == "read");
+    let (reads, writes): (Vec<&Reach>, Vec<&Reach>) = reaches
+        .iter()
+        .partition(|reach| reach.direction == Direction::Read);
     let patterns = reaches.iter().any(|reach| reach.pattern != first.pattern);
     // Reads and writes share a row if they do not differ in anything.
     let same = reads
@@ -54,9 +56,13 @@ fn reaches(reaches: &[Reach]) -> Part {
         reads.into_iter().chain(writes).collect()
     };
     let rows = shown.into_iter().map(|reach| {
-        let direction = if same { "read, write" } else { reach.direction };
+        let direction = if same {
+            "read, write"
+        } else {
+            reach.direction.name()
+        };
         let name = if patterns {
-            format!("{} {direction}", reach.pattern)
+            format!("{} {direction}", reach.pattern.name())
         } else {
             direction.to_owned()
         };

@@ -13,7 +13,7 @@ use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_trace::format::Format;
 use blocklab_trace::prepared::{Room, Wanted, prepared};
 use blocklab_trace::{Operation, Source};
-use blocklab_units::{Bytes, agreeing, count, plural};
+use blocklab_units::{Bytes, SECTOR, agreeing, count, plural};
 use blocklab_workload::{
     BlockSizes, Case, Direction, Job, Plan, Region, Replay, ReplayPace, ReplayPlace, SizeMix, Stop,
     Target, TraceChanges, TraceFile, Workload,
@@ -35,7 +35,6 @@ const MOST_REAL: u32 = 32_768;
 const BUFFERS: u64 = 256 << 20;
 /// The most operations of a replay. All are in memory, in 32 bytes each.
 const MOST_OPERATIONS: usize = 50_000_000;
-const SECTOR: u64 = 512;
 /// A scratch file consists of whole pages.
 const PAGE: u64 = 4096;
 

@@ -482,6 +482,7 @@ impl<'a> ExplainedCase<'a> {
         self.binding().is_some_and(of_medium)
     }
 
+    /// What the report says of a case; `target` where the run has several.
     pub(super) fn check(&self, target: Option<String>) -> CaseCheck {
         CaseCheck {
             case: self.view.name.to_owned(),

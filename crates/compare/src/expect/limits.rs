@@ -235,8 +235,9 @@ fn how_to_test(run: &ExplainedRun<'_>, limit: &Limit) -> HowToTest {
     let is_of_operations = limit.unit == LimitUnit::Iops;
     let own_kib = if is_of_operations { 4 } else { 1024 };
     let mut binds_first = None;
-    for (streams, pattern) in [(0, "random"), (volumes, "sequential")] {
-        for (read_percent, direction) in [(100, "reads"), (0, "writes")] {
+    // Random operations, and as many sequential streams as there are volumes.
+    for streams in [0, volumes] {
+        for read_percent in [100, 0] {
             for (kib, depth) in KIB.iter().flat_map(|kib| IN_FLIGHT.map(|n| (*kib, n))) {
                 let load = Load {
                     read_percent,
@@ -250,7 +251,7 @@ fn how_to_test(run: &ExplainedRun<'_>, limit: &Limit) -> HowToTest {
                 };
                 let found = lasting(&predicted).find(|phase| phase.binding.is(&limit.name));
                 if let Some(phase) = found {
-                    return HowToTest::By(described(pattern, direction, load, phase));
+                    return HowToTest::By(described(load, phase));
                 }
                 let binding = &predicted.sustained().binding;
                 if binds_first.is_none() && kib == own_kib && *binding != Binding::Latency {
@@ -265,8 +266,16 @@ fn how_to_test(run: &ExplainedRun<'_>, limit: &Limit) -> HowToTest {
     })
 }
 
-/// `random reads of 4 KiB, 64 in flight, for longer than 33 min`.
-fn described(pattern: &str, direction: &str, load: Load, phase: &Phase) -> String {
+/// `random reads of 4 KiB, 64 in flight, for longer than 33 min`; the load is of one direction.
+fn described(load: Load, phase: &Phase) -> String {
+    let pattern = match load.streams {
+        0 => "random",
+        _ => "sequential",
+    };
+    let direction = match load.read_percent {
+        0 => "writes",
+        _ => "reads",
+    };
     let long = if phase.begins > SOON {
         format!(", for longer than {}", phase.begins)
     } else {

@@ -48,6 +48,7 @@ pub(super) fn judge(conclusion: &Conclusion, sources: &Sources<'_>) -> Judged {
         // One figure outside is enough, whatever else is missing.
         all if all.iter().any(|check| check.ours == Some(false)) => Verdict::Contradicted,
         all if all.iter().all(|check| check.ours == Some(true)) => {
+            // A model is made from what documents promise, so it cannot fail to keep the promise.
             if conclusion.promised && !sources.any_measured(conclusion) {
                 Verdict::TrueByConstruction
             } else {

@@ -104,6 +104,8 @@ fn divide(io: Io, volume: usize, offset: u64, room: u64) -> Cut {
     }
 }
 
+/// The size of the device: a stripe takes as much of each volume as the smallest has, in whole
+/// blocks.
 pub(crate) fn capacity(spec: &DeviceSpec) -> Bytes {
     let sizes = spec.volumes.iter().map(|volume| volume.capacity.0);
     match spec.layout {

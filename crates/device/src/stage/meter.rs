@@ -121,6 +121,7 @@ impl Meter {
         self.admit(now, units)
     }
 
+    /// Lets the savings pay what is owed, or take a part of what the bucket has no room for.
     #[cold]
     fn settle(&mut self, now: Nanos, savings: &mut Savings) {
         let arrival = moment(now);

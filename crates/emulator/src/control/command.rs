@@ -294,6 +294,7 @@ fn add_words(command: &clap::Command, matches: &ArgMatches, words: &mut Vec<Stri
 type Meaning = (Option<ControlAction>, Selection, Order);
 
 impl Verb {
+    /// What the command does.
     fn meaning(self) -> Meaning {
         match self {
             Self::Status(volumes) => (None, volumes, Order::Status),
@@ -309,6 +310,7 @@ impl Verb {
 }
 
 impl FaultVerb {
+    /// What the command does.
     fn meaning(self) -> Meaning {
         use ControlAction as Action;
         let (action, volumes, order) = match self {
@@ -374,6 +376,7 @@ impl Scope {
     }
 }
 
+/// A range of bytes; either end may be missing.
 fn range(text: &str) -> Result<Range<u64>, String> {
     let wrong = "it is no range such as 1GiB..2GiB, ..4KiB or 1GiB..";
     let (first, end) = text.split_once("..").ok_or(wrong)?;

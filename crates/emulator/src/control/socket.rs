@@ -52,6 +52,7 @@ impl Drop for ClientSlot {
     }
 }
 
+/// Serves a client in a thread of its own, or refuses it where too many are connected.
 fn admit(socket: OwnedFd, controller: &Arc<Controller>, clients: &Arc<AtomicUsize>) {
     let slot = ClientSlot(Arc::clone(clients));
     if clients.fetch_add(1, Ordering::AcqRel) >= MOST_CLIENTS {
@@ -70,6 +71,7 @@ fn admit(socket: OwnedFd, controller: &Arc<Controller>, clients: &Arc<AtomicUsiz
     });
 }
 
+/// Answers a client line by line, until it leaves or is silent for too long.
 fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;

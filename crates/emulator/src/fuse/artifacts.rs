@@ -229,6 +229,8 @@ fn clean(folder: &Path) -> Vec<Leftover> {
     found
 }
 
+/// Undoes what the server of a note has left behind, unless it still runs. `found` gets what was undone
+/// and what still holds the rest.
 fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     let mut options = OpenOptions::new();
     options
@@ -309,6 +311,7 @@ fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
 /// The kernel lets a device go a moment after it is closed.
 const MOMENTS: usize = 50;
 
+/// Releases a block device, and adds to `holders` what still uses it.
 fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
     if !device.is_there() {
         return;
@@ -333,6 +336,7 @@ fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
     }
 }
 
+/// The file systems that are mounted from a device.
 fn file_systems(device: &BlockDevice) -> Vec<Holder> {
     let number = device.numbers();
     blocklab_host::mounts()

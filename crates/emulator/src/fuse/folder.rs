@@ -141,6 +141,7 @@ impl Folder {
         Ok(())
     }
 
+    /// Writes the entries from position `offset` on that fit into `len` bytes.
     fn list(&self, offset: u64, len: u32, out: &mut Vec<u8>) {
         let own = [(ROOT, "."), (ROOT, "..")].into_iter();
         let files = self.names().zip(FIRST..).map(|(name, node)| (node, name));

@@ -91,6 +91,8 @@ pub(super) struct MountPoint {
 }
 
 impl MountPoint {
+    /// A mount point at an empty folder, which is held open.
+    ///
     /// # Errors
     /// When it is no empty folder.
     pub(super) fn new(path: &Path) -> Result<Self, MountError> {
@@ -136,6 +138,7 @@ impl MountPoint {
         }
     }
 
+    /// Mounts by the system call, which needs root, and gives the connection to the kernel.
     fn mount_as_root(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
         let device = open_device().map_err(|error| match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => MountError::NoFuse,
@@ -250,6 +253,7 @@ pub(super) fn unmount(at: &Path, source: &str, how: Unmount) -> bool {
     }
 }
 
+/// Unmounts by the system call; whether it worked.
 fn unmount_as_root(at: &Path, how: Unmount) -> bool {
     let attempts = match how {
         Unmount::Idle => vec![UnmountFlags::empty()],
@@ -261,6 +265,7 @@ fn unmount_as_root(at: &Path, how: Unmount) -> bool {
         .any(|flags| rustix::mount::unmount(at, flags | UnmountFlags::NOFOLLOW).is_ok())
 }
 
+/// Unmounts by `fusermount3`, which any user may call; whether it worked.
 fn unmount_by_helper(at: &Path, how: Unmount) -> bool {
     let mut command = Command::new(HELPER);
     command.args(["-u", "-q"]);

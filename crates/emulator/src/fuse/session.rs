@@ -82,6 +82,8 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// A session that answers the requests of the kernel on `device`.
+    ///
     /// # Errors
     /// When no more descriptors are allowed.
     pub(super) fn new(device: OwnedFd, folder: &Arc<Folder>, spin: Spin) -> io::Result<Self> {

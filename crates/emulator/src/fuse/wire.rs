@@ -250,6 +250,7 @@ fn parse_body(opcode: u32, node: u64, bytes: &[u8]) -> Option<Request<'_>> {
     })
 }
 
+/// What a SETATTR request changes; `valid` has a bit for each attribute.
 const fn change(valid: u32, size: u64) -> Change {
     if valid & (set::MODE | set::UID | set::GID) != 0 {
         return Change::Rights;

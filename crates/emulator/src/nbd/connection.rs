@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use blocklab_device::Direction;
 use blocklab_targets::precise_timers;
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, SECTOR};
 
 use super::entry::handshake_on;
 use super::handshake::Session;
@@ -35,7 +35,8 @@ pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> 
     served
 }
 
-/// Does the handshake, and then serves the export that the client has chosen.
+/// Does the handshake, and then serves the export that the client has chosen. `entered` is called in
+/// between.
 fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io::Result<()> {
     let mut input = Input::new();
     let mut outbox = Outbox::new();
@@ -45,6 +46,7 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
     };
     precise_timers();
     let volume = Arc::clone(&service.volumes[session.export]);
+    // With a model, a reply that is due would wait for the client.
     if volume.model().is_none() {
         wake_in_batches();
     }
@@ -92,12 +94,9 @@ enum Receiver {
     Refused(u64, Failure),
 }
 
-/// A drive writes a sector of this many bytes as a whole.
-const SECTOR: u64 = 512;
-
 impl Receiver {
     /// How many of the bytes that have arrived can be used, where `left` belong to the request: of a write
-    /// whole sectors, until its last byte is there.
+    /// whole sectors, because a drive writes a sector as a whole, until its last byte is there.
     fn takes(&self, arrived: &[u8], left: u32) -> usize {
         let there = arrived.len().min(left as usize);
         match self {
@@ -393,6 +392,7 @@ impl Connection<'_, '_> {
         self.after_wait(ready)
     }
 
+    /// Does what the end of a wait calls for: new due times, or bytes to receive.
     fn after_wait(&mut self, ready: Ready) -> io::Result<()> {
         if ready.woken {
             self.recompute_due();

@@ -207,6 +207,7 @@ impl<'a> Handshake<'a> {
         self.option(number, data, OPTION_HEADER + data.len(), out)
     }
 
+    /// Reads the flags of the client; unknown ones end the connection, as the protocol demands.
     fn client_flags(&mut self, input: &[u8]) -> Step {
         let Some(flags) = Fields(input).u32() else {
             return Step::More;
@@ -284,6 +285,7 @@ impl<'a> Handshake<'a> {
         }
     }
 
+    /// The transmission flags of an export: what a client may send.
     fn flags(&self, export: usize) -> u16 {
         let Export {
             read_only,

@@ -182,6 +182,7 @@ impl Drop for Accepting {
     }
 }
 
+/// Listens on a host and port; with [`Access::Local`] only on addresses of this machine.
 fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
     let system = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => ListenError::InUse(text.to_owned()),
@@ -200,6 +201,7 @@ fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
     })
 }
 
+/// Listens on a socket in the file system, in place of one that no server uses any more.
 fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let address = format!("unix:{}", path.display());
     let system = |error| ListenError::System(address.clone(), error);

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use blocklab_random::Stream;
+use blocklab_units::SECTOR;
 use proptest::prelude::*;
 
 use super::numbers::{command, command_flag as flag};
 use super::tests::Client;
 use crate::Loss;
 
-const SECTOR: u64 = 512;
 /// Two groups of pages and so two locks, in the middle of which requests begin.
 const FIRST: u64 = (1 << 20) - 16 * SECTOR;
 const SECTORS: u64 = 32;

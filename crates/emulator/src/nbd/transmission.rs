@@ -87,6 +87,8 @@ impl Command {
 pub struct BadMagic;
 
 impl Request {
+    /// Reads the head of a request.
+    ///
     /// # Errors
     /// [`BadMagic`].
     pub fn parse(bytes: &[u8; REQUEST]) -> Result<Self, BadMagic> {

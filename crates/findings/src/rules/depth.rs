@@ -286,6 +286,7 @@ fn single(case: &CaseView<'_>) -> Hit {
     let hit = match case.slots() {
         1 => info(
             "latency is the limit: one operation in flight at {} each allows no more than {} IOPS{}",
+            // Without the queue depth, which is in the text.
             &figures[1..],
         )
         .confidence(Confidence::Medium),

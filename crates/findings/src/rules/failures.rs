@@ -144,7 +144,7 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// What helps against failures of this kind; `served`: blocklab itself serves the volume.
+/// What helps against failures of this kind; `is_emulated`: blocklab itself serves the volume.
 const fn failure_advice(kind: ErrorKind, is_emulated: bool) -> &'static str {
     match kind {
         ErrorKind::Errno(errno::ENOSPC) if is_emulated => {
@@ -255,7 +255,7 @@ mod tests {
     use crate::testing::{Sketch, record, silent, the};
 
     #[test]
-    fn a_census_that_does_not_balance_is_our_fault() {
+    fn an_accounting_that_does_not_balance_is_our_fault() {
         let mut record = record(&[Sketch::named("a"), Sketch::named("b")]);
         silent(&record, "accounting");
         record.measurements[1].jobs[0].accounting.in_flight = 3;

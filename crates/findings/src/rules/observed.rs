@@ -150,8 +150,8 @@ fn used(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f64> {
     Some(rate / (limit.value * unit))
 }
 
-/// Operations or bytes a second over the active time.
-fn rate(pass: &Measurement, covers: Covers, bytes: bool) -> f64 {
+/// Operations a second over the active time, or bytes if `counts_bytes`.
+fn rate(pass: &Measurement, covers: Covers, counts_bytes: bool) -> f64 {
     let Some(job) = pass.jobs.first() else {
         return 0.0;
     };
@@ -164,7 +164,13 @@ fn rate(pass: &Measurement, covers: Covers, bytes: bool) -> f64 {
             _ => false,
         });
     let sum: u64 = done
-        .map(|(_, result)| if bytes { result.bytes } else { result.ios })
+        .map(|(_, result)| {
+            if counts_bytes {
+                result.bytes
+            } else {
+                result.ios
+            }
+        })
         .sum();
     sum as f64 * 1e9 / job.elapsed_ns.max(1) as f64
 }

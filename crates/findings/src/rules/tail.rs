@@ -14,8 +14,26 @@ use crate::statement::{Slot, delay, word};
 use crate::view::{CaseView, Cases};
 use crate::{Finding, RowDirection};
 
-/// Quantiles, and how many times the median each must be for a heavy tail; the first that the operations support decides.
-const HEAVY: [(&str, f64, f64); 2] = [("p99", 0.99, 10.0), ("p999", 0.999, 30.0)];
+/// A quantile by which a tail is judged.
+struct TailQuantile {
+    name: &'static str,
+    quantile: f64,
+    /// How many times the median it must be for a heavy tail.
+    times_median: f64,
+}
+
+/// One operation in a hundred.
+const P99: TailQuantile = TailQuantile {
+    name: "p99",
+    quantile: 0.99,
+    times_median: 10.0,
+};
+/// One operation in a thousand.
+const P999: TailQuantile = TailQuantile {
+    name: "p999",
+    quantile: 0.999,
+    times_median: 30.0,
+};
 /// On a real machine a thread may wait that long for its processor.
 const SCHEDULED_NS: f64 = 1e6;
 /// A slice needs this many operations for its own 99th percentile.
@@ -90,10 +108,11 @@ fn tail(cases: &Cases<'_>, direction: &RowDirection) -> Option<(f64, f64)> {
         Origin::Simulated => 0.0,
         _ => SCHEDULED_NS,
     };
-    let mut heavy = HEAVY.into_iter().filter_map(|(name, quantile, times)| {
-        let ns = direction.service_ns.at(name) as f64;
-        let far = ns >= usual * times && ns >= least;
-        (direction.supports(quantile) && far).then_some((quantile, ns))
+    // The first that the operations support decides.
+    let mut heavy = [P99, P999].into_iter().filter_map(|tail| {
+        let ns = direction.service_ns.at(tail.name) as f64;
+        let far = ns >= usual * tail.times_median && ns >= least;
+        (direction.supports(tail.quantile) && far).then_some((tail.quantile, ns))
     });
     // Only reads and writes: `lasts` looks for the tail of one of these in the slices.
     heavy.next().filter(|_| moves && usual > 0.0)
@@ -112,7 +131,6 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
             _ => slice.write,
         })
         .collect();
-    let [(_, _, least), _] = HEAVY;
     let ratios: Vec<f64> = slices
         .iter()
         .filter(|moved| moved.ios >= IN_SLICE && moved.p50_ns > 0)
@@ -120,7 +138,10 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
         .collect();
     if ratios.len() >= SLICES {
         // A tail of one in a thousand shows in the longest of a slice, not in its p99.
-        let heavy = ratios.iter().filter(|ratio| **ratio >= least / 2.0).count();
+        let heavy = ratios
+            .iter()
+            .filter(|ratio| **ratio >= P99.times_median / 2.0)
+            .count();
         heavy * 2 > ratios.len() || is_in_most(&slices, direction)
     } else {
         episode::undisturbed(case).is_none() && case.passes.iter().all(|pass| is_level(pass))
@@ -130,7 +151,7 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
 /// Whether most slices have an operation as slow as the tail of all.
 fn is_in_most(slices: &[IntervalDirection], direction: &RowDirection) -> bool {
     let longest: Vec<f64> = slices.iter().map(|moved| moved.max_ns as f64).collect();
-    median(&longest) >= HEAVY[1].2 * direction.service_ns.at("p50") as f64
+    median(&longest) >= P999.times_median * direction.service_ns.at("p50") as f64
 }
 
 /// Whether the rate of a pass has one level, as far as its slices show.
@@ -156,12 +177,12 @@ fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
         return false;
     };
     let each = slices.iter().map(|slice| ios(slice) as f64).sum::<f64>() / slices.len() as f64;
-    let chance = one_scatters(case) / each.max(1.0).sqrt();
+    let chance = latency_variation(case) / each.max(1.0).sqrt();
     rate.cv() < PACED * chance
 }
 
 /// Coefficient of variation of a single latency, over all directions.
-fn one_scatters(case: &CaseView<'_>) -> f64 {
+fn latency_variation(case: &CaseView<'_>) -> f64 {
     let bins: Vec<(f64, f64)> = case
         .row
         .directions

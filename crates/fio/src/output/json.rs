@@ -1,6 +1,7 @@
 //! JSON of fio 3.33.
 
 use blocklab_record::Measurement;
+use blocklab_units::SECTOR;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
@@ -235,9 +236,6 @@ fn spread(figures: &Spread, style: &Style, with_percentiles: bool, bins: bool) -
     }
     members
 }
-
-/// The kernel counts in these, whatever the device has.
-const SECTOR: u64 = 512;
 
 pub(super) fn disk_members(Disk { used, util }: &Disk, moment: &Moment) -> Members {
     let mut members = members! {

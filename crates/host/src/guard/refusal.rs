@@ -17,6 +17,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// The reasons, one a line if there are several, and then what would work.
     fn text(&self) -> String {
         let mut text = match self.reasons.as_slice() {
             [reason] => format!("{reason}; blocklab does not write to it."),

@@ -2,8 +2,8 @@
 //! terms, what was refused although cheaper, and what more capacity or speed would cost.
 
 use blocklab_advice::{
-    Advice, Bound, Change, Choice, Chosen, Finalist, Impossible, Migration, More, Move, Nearest,
-    Point, Premise, Reason, Refused, Simulated, Start, Verdict,
+    Advice, Bound, Change, Choice, Chosen, Figure, Finalist, Impossible, Migration, More, Move,
+    Nearest, Point, Premise, Reason, Refused, Simulated, Start, Verdict, Wanted,
 };
 use blocklab_units::{Bytes, Nanos, count, latency, plural, trimmed};
 
@@ -185,25 +185,26 @@ fn lasts(finalist: &Finalist) -> Option<String> {
 
 /// A limit with what is needed and what it allows: `gp3: volume IOPS, 6,000 of 16,000`.
 fn bound(bound: &Bound) -> String {
-    let needs = quantity(bound.of, bound.needs);
+    let needs = quantity(bound.part, bound.needs);
     let allows = match bound.allows {
-        Some(value) => quantity(bound.of, value),
+        Some(value) => quantity(bound.part, value),
         None => "?".to_owned(),
     };
-    match bound.of {
-        "p99" => format!("p99, {allows} of {needs} at best"),
-        _ => format!("{}, {needs} of {allows}", bound.limit),
+    if bound.part == Wanted::P99 {
+        format!("p99, {allows} of {needs} at best")
+    } else {
+        format!("{}, {needs} of {allows}", bound.limit)
     }
 }
 
 /// A value of one part of a need, in its unit. Rounded down, so that a limit never looks higher
 /// than it is.
-fn quantity(part: &str, value: f64) -> String {
+fn quantity(part: Wanted, value: f64) -> String {
     match part {
-        "capacity" => format!("{} GiB", rounded_down(value / Bytes::GIB.as_f64())),
-        "iops" => format!("{} IOPS", rounded_down(value)),
-        "throughput" => format!("{} MB/s", trimmed(value / 1e6, 1)),
-        _ => Nanos(value as u64).to_string(),
+        Wanted::Capacity => format!("{} GiB", rounded_down(value / Bytes::GIB.as_f64())),
+        Wanted::Iops => format!("{} IOPS", rounded_down(value)),
+        Wanted::Throughput => format!("{} MB/s", trimmed(value / 1e6, 1)),
+        Wanted::P99 => Nanos(value as u64).to_string(),
     }
 }
 
@@ -307,8 +308,8 @@ fn cost_of_more(advice: &Advice) -> Part {
             None => "nothing does".to_owned(),
         };
         Row::from([
-            more.of.to_owned(),
-            quantity(more.of, more.needs),
+            more.part.name().to_owned(),
+            quantity(more.part, more.needs),
             costs,
             more.address.clone().unwrap_or_default(),
         ])
@@ -344,13 +345,16 @@ fn front(advice: &Advice) -> Part {
 fn impossible(impossible: &Impossible) -> Part {
     let alone = match impossible.alone.as_slice() {
         [] => "No part of it alone is too much: together they are.".to_owned(),
-        parts => format!("Too much by itself: {}.", parts.join(", ")),
+        parts => {
+            let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
+            format!("Too much by itself: {}.", names.join(", "))
+        }
     };
     let rows = impossible.nearest.iter().map(|nearest: &Nearest| {
         Row::from([
-            nearest.of.to_owned(),
-            quantity(nearest.of, nearest.needs),
-            quantity(nearest.of, nearest.possible),
+            nearest.part.name().to_owned(),
+            quantity(nearest.part, nearest.needs),
+            quantity(nearest.part, nearest.possible),
             money(nearest.per_month, nearest.currency),
             nearest.address.clone(),
         ])
@@ -397,12 +401,15 @@ fn changed(name: &str, changes: &[Change]) -> String {
 }
 
 fn change(change: &Change) -> String {
-    let shown = |value: f64| match change.what {
-        "p99 in ns" => latency(value),
-        _ => count(value.floor()),
+    let (from, to) = (change.from, change.to);
+    let name = match change.what {
+        Figure::SteadyIops => "IOPS for ever",
+        Figure::BurstIops => "IOPS in bursts",
+        Figure::SteadyThroughput => "MB/s for ever",
+        Figure::BurstThroughput => "MB/s in bursts",
+        Figure::P99 => return format!("p99 {} to {}", latency(from), latency(to)),
     };
-    let what = change.what.strip_suffix(" in ns").unwrap_or(change.what);
-    format!("{what} {} to {}", shown(change.from), shown(change.to))
+    format!("{name} {} to {}", count(from.floor()), count(to.floor()))
 }
 
 /// Configurations that could not be ranked, by the first of their names.
@@ -513,9 +520,9 @@ mod tests {
     #[test]
     fn ten_per_cent_more_of_little_is_more() {
         let gib = (1.1 * Bytes::GIB.as_f64()).floor();
-        assert_eq!(quantity("capacity", gib), "1.1 GiB");
-        assert_eq!(quantity("iops", 1.1), "1.1 IOPS");
-        assert_eq!(quantity("iops", 5_500.9), "5,500 IOPS");
+        assert_eq!(quantity(Wanted::Capacity, gib), "1.1 GiB");
+        assert_eq!(quantity(Wanted::Iops, 1.1), "1.1 IOPS");
+        assert_eq!(quantity(Wanted::Iops, 5_500.9), "5,500 IOPS");
     }
 
     /// The story: a figure was called deduced if its text had that word, so an assumption about a

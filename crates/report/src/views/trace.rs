@@ -132,7 +132,7 @@ fn mix(character: &Character) -> Part {
     let mut rows = Vec::new();
     for mix in &character.directions {
         let mut row = vec![
-            mix.direction.to_owned(),
+            mix.direction.name().to_owned(),
             count(mix.operations as f64),
             format!("{} %", fixed(mix.operations_percent, 0)),
             size(mix.bytes),

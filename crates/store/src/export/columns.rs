@@ -92,13 +92,13 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
 fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     let mut rows = Vec::new();
     for job in &measurement.jobs {
-        let census = Some(job.accounting.known(origin));
+        let known = Some(job.accounting.known(origin));
         for (direction, result) in &job.directions {
             let direction = Some((direction, &**result));
-            rows.push(figure(Some(measurement), Some(job), census, direction));
+            rows.push(figure(Some(measurement), Some(job), known, direction));
         }
         if job.directions.is_empty() {
-            rows.push(figure(Some(measurement), Some(job), census, None));
+            rows.push(figure(Some(measurement), Some(job), known, None));
         }
     }
     rows
@@ -121,11 +121,12 @@ fn figure(
         result.and_then(|r| r.response.as_ref()),
     ));
     row.extend(latency("submit", result.and_then(|r| r.submit.as_ref())));
-    row.extend(census(job, known));
+    row.extend(accounting(job, known));
     row.extend(process(measurement));
     row
 }
 
+/// What was requested of a job.
 fn requested(job: Option<&JobResult>) -> Named {
     vec![
         text("job", job.map(|j| &j.name)),
@@ -155,6 +156,7 @@ fn known(count: Option<u32>) -> Option<u64> {
     count.filter(|count| *count > 0).map(u64::from)
 }
 
+/// The operations and bytes of a direction, and their rates.
 fn totals(job: Option<&JobResult>, direction: Option<&DirectionResult>) -> Named {
     let elapsed_ns = job.map(|job| job.elapsed_ns);
     let ios = direction.map(|direction| direction.ios);
@@ -172,6 +174,7 @@ fn per_second(amount: Option<u64>, length_ns: Option<u64>) -> Option<f64> {
     Some(amount? as f64 / (length_ns?.max(1) as f64 / 1e9))
 }
 
+/// The statistics of a latency, in columns that begin with `which`.
 fn latency(which: &str, latency: Option<&Latency>) -> Named {
     let ns = |statistic: &str| format!("{which}_ns_{statistic}");
     let known = |what| latency.filter(|latency| !latency.unknown.has(what));
@@ -193,19 +196,19 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
 }
 
 /// The count of a job's operations.
-fn census(job: Option<&JobResult>, census: Option<KnownAccounting>) -> Named {
-    let oldest_in_flight_ns = census.and_then(|a| a.oldest_in_flight_ns);
+fn accounting(job: Option<&JobResult>, known: Option<KnownAccounting>) -> Named {
+    let oldest_in_flight_ns = known.and_then(|a| a.oldest_in_flight_ns);
     vec![
-        count("job_issued", census.and_then(|a| a.issued)),
-        count("job_completed", census.map(|a| a.completed)),
+        count("job_issued", known.and_then(|a| a.issued)),
+        count("job_completed", known.map(|a| a.completed)),
         count(
             "job_completed_in_ramp",
-            census.and_then(|a| a.completed_in_ramp),
+            known.and_then(|a| a.completed_in_ramp),
         ),
-        count("job_failed", census.and_then(|a| a.failed)),
-        count("job_in_flight", census.and_then(|a| a.in_flight)),
+        count("job_failed", known.and_then(|a| a.failed)),
+        count("job_in_flight", known.and_then(|a| a.in_flight)),
         count("job_oldest_in_flight_ns", oldest_in_flight_ns),
-        count("job_overdue", census.and_then(|a| a.overdue)),
+        count("job_overdue", known.and_then(|a| a.overdue)),
         text("job_errors", job.map(errors).as_ref()),
     ]
 }

@@ -60,6 +60,7 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(field.build()?))
 }
 
+/// Writes the cells of the column at `index`, which all have the type of its `like`.
 fn write(
     column: &mut SerializedColumnWriter<'_>,
     table: &Table,

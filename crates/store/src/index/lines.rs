@@ -164,6 +164,7 @@ impl Lines {
         }
     }
 
+    /// Writes the lines that are kept to the file `fresh`, and puts it in place of the old one.
     fn written_anew(&self, fresh: &Path, kept: &[&mut Kept]) -> io::Result<File> {
         let old = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let mut file = created(&self.root, fresh)?;

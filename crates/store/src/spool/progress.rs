@@ -189,6 +189,7 @@ impl Current {
         self.frames.last()?.so_far.as_deref()
     }
 
+    /// The measurement as far as it came; `None`: no figures were written.
     fn into_measurement(self) -> Option<Measurement> {
         let mut frames = self.frames;
         let so_far = frames.last_mut()?.so_far.take()?;

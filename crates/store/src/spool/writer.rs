@@ -21,7 +21,10 @@ use crate::removal::Removal;
 pub struct Spool {
     folder: PathBuf,
     file: File,
+    /// The first line of the file.
     head: String,
+    /// Whether this file system has locks, which the head states.
+    is_locked: bool,
     /// Bytes of whole lines.
     bytes: u64,
     /// Bytes of it that were needed when it was last made shorter.
@@ -43,18 +46,20 @@ impl Spool {
         let lines: String = lines.collect();
         if !folder.exists() {
             // Whoever sees the folder can read it.
-            let text = head(record, false) + &lines;
+            let is_locked = false;
+            let text = head(record, is_locked) + &lines;
             flush(folder::make(folder, |hidden| {
                 fs::write(hidden.join(SPOOL), &text)
             })?)?;
         }
-        let (file, head, bytes) = replace(folder, |is_locked| head(record, is_locked), &lines)?;
+        let fresh = replace(folder, |is_locked| head(record, is_locked), &lines)?;
         Ok(Self {
             folder: folder.to_owned(),
-            file,
-            head,
-            bytes,
-            needed: bytes,
+            file: fresh.file,
+            head: fresh.head,
+            is_locked: fresh.is_locked,
+            bytes: fresh.bytes,
+            needed: fresh.bytes,
             flushes_each: true,
         })
     }
@@ -64,7 +69,7 @@ impl Spool {
     /// # Errors
     /// When the line cannot be written. It is then not there at all, as with all others.
     pub fn head(&mut self, record: &Record) -> io::Result<()> {
-        self.head = head(record, self.head.contains(LOCKED));
+        self.head = head(record, self.is_locked);
         let line = self.head.clone();
         self.append(&line, true)
     }
@@ -113,6 +118,7 @@ impl Spool {
         })
     }
 
+    /// Appends a line, and shortens the file when it has grown to more than twice what is needed.
     fn try_append(&mut self, line: &str, is_flushed: bool) -> io::Result<()> {
         if let Err(error) = self.file.write_all(line.as_bytes()) {
             // Half a line would hide the next one.
@@ -140,23 +146,13 @@ impl Spool {
             other => io::Error::other(other),
         })?;
         let lines: String = progress.needed_lines().map(|line| line.text()).collect();
-        // The head stays as it is: it says whether this file system has locks.
-        let head = self.head.clone();
-        let (file, head, bytes) = replace(&self.folder, |_| head.clone(), &lines)?;
-        *self = Self {
-            file,
-            head,
-            bytes,
-            needed: bytes,
-            folder: std::mem::take(&mut self.folder),
-            flushes_each: self.flushes_each,
-        };
+        // The head stays as it is, whether the new file is locked or not.
+        let fresh = replace(&self.folder, |_| self.head.clone(), &lines)?;
+        self.file = fresh.file;
+        (self.bytes, self.needed) = (fresh.bytes, fresh.bytes);
         Ok(())
     }
 }
-
-/// What the line of a head holds where its run has locked the file.
-const LOCKED: &str = "\"is_locked\":true";
 
 /// The line of a head: the Record without its measurements.
 fn head(record: &Record, is_locked: bool) -> String {
@@ -175,13 +171,8 @@ fn head(record: &Record, is_locked: bool) -> String {
 }
 
 /// Puts a file with these lines in the place of the one that is there. A reader sees one or the other.
-/// `head` makes the first line, by whether the file could be locked. Returns the same as
-/// [`write_fresh`].
-fn replace(
-    folder: &Path,
-    head: impl Fn(bool) -> String,
-    lines: &str,
-) -> io::Result<(File, String, u64)> {
+/// `head` makes the first line, by whether the file could be locked.
+fn replace(folder: &Path, head: impl Fn(bool) -> String, lines: &str) -> io::Result<Fresh> {
     let fresh = folder.join(FRESH_SPOOL);
     let written = write_fresh(&fresh, head, lines).and_then(|written| {
         fs::rename(&fresh, folder.join(SPOOL))?;
@@ -195,23 +186,34 @@ fn replace(
     Ok(written)
 }
 
-/// Writes a new spool, locks it if the file system can, and leaves it open. Returns it, the line of
-/// its head and its length in bytes.
-fn write_fresh(
-    path: &Path,
-    head: impl Fn(bool) -> String,
-    lines: &str,
-) -> io::Result<(File, String, u64)> {
+/// A spool that was just written.
+struct Fresh {
+    file: File,
+    /// Its first line.
+    head: String,
+    is_locked: bool,
+    /// Its length.
+    bytes: u64,
+}
+
+/// Writes a new spool, locks it if the file system can, and leaves it open.
+fn write_fresh(path: &Path, head: impl Fn(bool) -> String, lines: &str) -> io::Result<Fresh> {
     remove_if_there(path)?;
     let mut file = OpenOptions::new()
         .append(true)
         .create_new(true)
         .open(path)?;
     // Some file systems have no locks.
-    let head = head(file.try_lock().is_ok());
+    let is_locked = file.try_lock().is_ok();
+    let head = head(is_locked);
     file.write_all(head.as_bytes())?;
     file.write_all(lines.as_bytes())?;
     file.sync_data()?;
-    let bytes = head.len() + lines.len();
-    Ok((file, head, bytes as u64))
+    let bytes = (head.len() + lines.len()) as u64;
+    Ok(Fresh {
+        file,
+        head,
+        is_locked,
+        bytes,
+    })
 }

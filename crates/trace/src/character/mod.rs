@@ -103,8 +103,8 @@ pub struct Device {
 /// One direction of a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mix {
-    /// `read`, `write`, `trim` or `sync`.
-    pub direction: &'static str,
+    /// The direction; a sync is a flush.
+    pub direction: Direction,
     /// Number of operations.
     pub operations: u64,
     /// Share of all operations.
@@ -138,6 +138,7 @@ struct Counts {
 }
 
 impl Counts {
+    /// Counts an operation of this length.
     #[inline]
     fn add(&mut self, len: u32) {
         self.operations += 1;
@@ -179,13 +180,6 @@ fn sizes(counts: &BTreeMap<u32, u64>) -> Option<Sizes> {
         max_bytes: (*max).into(),
     })
 }
-
-const DIRECTIONS: [Direction; 4] = [
-    Direction::Read,
-    Direction::Write,
-    Direction::Trim,
-    Direction::Sync,
-];
 
 /// Collects the statistics of operations that are added in order of time.
 #[derive(Default)]
@@ -285,11 +279,11 @@ impl Characterizer {
 
 /// The directions that occur, each with its share of the operations.
 fn mixes(counts: &[Counts; 4], operations: u64) -> Vec<Mix> {
-    let known = DIRECTIONS.into_iter().zip(counts);
+    let known = Direction::ALL.into_iter().zip(counts);
     let present = known.filter(|(_, counts)| counts.operations > 0);
     present
         .map(|(direction, counts)| Mix {
-            direction: direction.name(),
+            direction,
             operations: counts.operations,
             operations_percent: 100.0 * counts.operations as f64 / operations as f64,
             bytes: counts.bytes,
@@ -355,7 +349,14 @@ mod tests {
             .iter()
             .map(|mix| (mix.direction, mix.operations))
             .collect();
-        assert_eq!(named, [("read", 1), ("write", 3), ("sync", 1)]);
+        assert_eq!(
+            named,
+            [
+                (Direction::Read, 1),
+                (Direction::Write, 3),
+                (Direction::Sync, 1)
+            ]
+        );
         let sizes = found.sizes.expect("some");
         assert_eq!((sizes.p50_bytes, sizes.max_bytes), (4096, 8192));
         // The write at 4096 follows the read, and nothing ended at 8192 or 100.

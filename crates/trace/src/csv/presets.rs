@@ -1,9 +1,9 @@
 //! In: the name of a public trace collection. Out: what its columns mean.
 
-use blocklab_units::did_you_mean;
+use blocklab_units::{SECTOR, did_you_mean};
 
 use super::Column::Number;
-use super::{Columns, SECOND, SECTOR, Separator, Words, plain};
+use super::{Columns, SECOND, Separator, Words, plain};
 use crate::Clock;
 
 /// A public trace collection whose columns are known.

@@ -1,5 +1,6 @@
 //! In: the statistics of a trace and of its model. Out: a table with the figures of both.
 
+use blocklab_workload::Direction;
 use serde::Serialize;
 
 use crate::character::{Character, Mix};
@@ -33,10 +34,10 @@ pub fn compared(trace: &Character, model: &Character) -> Vec<Compared> {
     add("mean MiB/s", |of| {
         of.bytes_per_s_mean.map(|bytes| bytes / MIB)
     });
-    add("reads, %", |of| share(of, "read"));
-    add("writes, %", |of| share(of, "write"));
-    add("trims, %", |of| share(of, "trim"));
-    add("flushes, %", |of| share(of, "sync"));
+    add("reads, %", |of| share(of, Direction::Read));
+    add("writes, %", |of| share(of, Direction::Write));
+    add("trims, %", |of| share(of, Direction::Trim));
+    add("flushes, %", |of| share(of, Direction::Sync));
     add("size p50, KiB", |of| {
         of.sizes.map(|sizes| sizes.p50_bytes as f64 / KIB)
     });
@@ -82,7 +83,7 @@ pub fn compared(trace: &Character, model: &Character) -> Vec<Compared> {
 }
 
 /// Share of a direction in per cent of the operations; 0 if it does not occur.
-fn share(character: &Character, direction: &str) -> Option<f64> {
+fn share(character: &Character, direction: Direction) -> Option<f64> {
     let mut mixes = character.directions.iter();
     let found = mixes.find(|mix| mix.direction == direction);
     Some(found.map_or(0.0, |mix: &Mix| mix.operations_percent))

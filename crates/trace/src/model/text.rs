@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use blocklab_units::SECTOR;
+
 use super::{Compared, Model, ModelBurst, ModelJob};
 
 /// Sizes with at least this share of the operations are kept as they are.
 const OWN_ROW: f64 = 0.02;
 /// Number of groups for all other sizes.
 const JOINT_ROWS: usize = 4;
-const SECTOR: u64 = 512;
 /// Most operations in flight of a job whose operations come at random times.
 const DEPTH: u64 = 64;
 /// Most bytes of the buffers of all jobs.

@@ -10,24 +10,49 @@ use serde_json::Value;
 
 use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, gap};
 
-/// The known metrics, and whether each is a sum over its period.
-const METRICS: [(&str, Metric, bool); 16] = [
-    ("VolumeReadOps", Metric::Reads, true),
-    ("VolumeWriteOps", Metric::Writes, true),
-    ("VolumeReadBytes", Metric::ReadBytes, true),
-    ("VolumeWriteBytes", Metric::WriteBytes, true),
-    ("VolumeQueueLength", Metric::QueueLength, false),
-    ("EBSReadOps", Metric::Reads, true),
-    ("EBSWriteOps", Metric::Writes, true),
-    ("EBSReadBytes", Metric::ReadBytes, true),
-    ("EBSWriteBytes", Metric::WriteBytes, true),
-    ("EBSIOBalance%", Metric::Balance, false),
-    ("EBSByteBalance%", Metric::Balance, false),
-    ("BurstBalance", Metric::Balance, false),
-    ("ReadIOPS", Metric::Reads, false),
-    ("WriteIOPS", Metric::Writes, false),
-    ("ReadThroughput", Metric::ReadBytes, false),
-    ("WriteThroughput", Metric::WriteBytes, false),
+/// A metric that CloudWatch has.
+#[derive(Clone, Copy)]
+struct Known {
+    name: &'static str,
+    metric: Metric,
+    /// Whether its values are sums over their period, and not means.
+    is_sum: bool,
+}
+
+const fn summed(name: &'static str, metric: Metric) -> Known {
+    Known {
+        name,
+        metric,
+        is_sum: true,
+    }
+}
+
+const fn averaged(name: &'static str, metric: Metric) -> Known {
+    Known {
+        name,
+        metric,
+        is_sum: false,
+    }
+}
+
+/// The known metrics.
+const METRICS: [Known; 16] = [
+    summed("VolumeReadOps", Metric::Reads),
+    summed("VolumeWriteOps", Metric::Writes),
+    summed("VolumeReadBytes", Metric::ReadBytes),
+    summed("VolumeWriteBytes", Metric::WriteBytes),
+    averaged("VolumeQueueLength", Metric::QueueLength),
+    summed("EBSReadOps", Metric::Reads),
+    summed("EBSWriteOps", Metric::Writes),
+    summed("EBSReadBytes", Metric::ReadBytes),
+    summed("EBSWriteBytes", Metric::WriteBytes),
+    averaged("EBSIOBalance%", Metric::Balance),
+    averaged("EBSByteBalance%", Metric::Balance),
+    averaged("BurstBalance", Metric::Balance),
+    averaged("ReadIOPS", Metric::Reads),
+    averaged("WriteIOPS", Metric::Writes),
+    averaged("ReadThroughput", Metric::ReadBytes),
+    averaged("WriteThroughput", Metric::WriteBytes),
 ];
 
 pub(super) fn is_known(text: &str) -> bool {
@@ -35,9 +60,18 @@ pub(super) fn is_known(text: &str) -> bool {
         && (text.contains("\"MetricDataResults\"") || text.contains("\"Datapoints\""))
 }
 
-/// A metric, whether it is a sum over its period, and its values with the beginnings of their periods
-/// in ns since 1970.
-type Series = (Metric, bool, Vec<(u64, f64)>);
+/// The values of a metric.
+struct Series {
+    known: Known,
+    points: Vec<Point>,
+}
+
+/// A value of a metric.
+struct Point {
+    /// The beginning of its period, in ns since 1970.
+    from_ns: u64,
+    value: f64,
+}
 
 /// Reads the JSON of `get-metric-data` or `get-metric-statistics`.
 pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
@@ -47,18 +81,22 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         Some(results) => data(results, &mut remarks)?,
         None => statistics(&json)?,
     };
-    let moments = series.iter().flat_map(|(_, _, points)| points);
-    let length_ns = gap(moments.map(|(at, _)| *at).collect()).or(wanted.every_ns);
+    let points = series.iter().flat_map(|one| &one.points);
+    let length_ns = gap(points.map(|point| point.from_ns).collect()).or(wanted.every_ns);
     let Some(period) = length_ns else {
         return Err("a single period: how long it is, is not in it: add --every 60s".to_owned());
     };
     let seconds = period as f64 / SECOND as f64;
     let mut all = Vec::new();
-    for (metric, is_sum, points) in series {
-        all.extend(points.into_iter().map(|(from_ns, value)| Sample {
-            from_ns,
-            metric,
-            value: if is_sum { value / seconds } else { value },
+    for Series { known, points } in series {
+        all.extend(points.into_iter().map(|point| Sample {
+            from_ns: point.from_ns,
+            metric: known.metric,
+            value: if known.is_sum {
+                point.value / seconds
+            } else {
+                point.value
+            },
         }));
     }
     Ok(Samples {
@@ -70,10 +108,9 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
 }
 
 /// The metric that a label contains: users may have added to it.
-fn metric(label: &str) -> Option<(Metric, bool)> {
-    let mut known = METRICS.iter();
-    let found = known.find(|(name, ..)| label.contains(name));
-    found.map(|(_, metric, is_sum)| (*metric, *is_sum))
+fn metric(label: &str) -> Option<Known> {
+    let mut metrics = METRICS.into_iter();
+    metrics.find(|known| label.contains(known.name))
 }
 
 /// Reads the output of `get-metric-data`: for each metric an array of times and one of values.
@@ -82,7 +119,7 @@ fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, Str
     for result in results {
         let word = |name: &str| result.get(name).and_then(Value::as_str).unwrap_or_default();
         let label = word("Label");
-        let Some((metric, is_sum)) = metric(label).or_else(|| metric(word("Id"))) else {
+        let Some(known) = metric(label).or_else(|| metric(word("Id"))) else {
             remarks.push(format!("`{label}` is no metric of rates and is left out"));
             continue;
         };
@@ -98,8 +135,11 @@ fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, Str
             .iter()
             .zip(values)
             .map(|(at, value)| point(at, value));
-        series.push((metric, is_sum, points.collect::<Result<_, _>>()?));
-        if is_sum {
+        series.push(Series {
+            known,
+            points: points.collect::<Result<_, _>>()?,
+        });
+        if known.is_sum {
             let remark =
                 "counts are taken as sums of their period (--stat Sum), as EBS reports them";
             if !remarks.iter().any(|known| known == remark) {
@@ -116,14 +156,14 @@ fn statistics(json: &Value) -> Result<Vec<Series>, String> {
         .get("Label")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let (metric, is_sum) = metric(label).ok_or_else(|| {
-        let names: Vec<&str> = METRICS.iter().map(|(name, ..)| *name).collect();
+    let known = metric(label).ok_or_else(|| {
+        let names: Vec<&str> = METRICS.iter().map(|known| known.name).collect();
         format!(
             "`{label}` is no metric of rates; there are {}",
             names.join(", ")
         )
     })?;
-    let statistic = if is_sum { "Sum" } else { "Average" };
+    let statistic = if known.is_sum { "Sum" } else { "Average" };
     let found = json.get("Datapoints").and_then(Value::as_array);
     let mut points = Vec::new();
     for found in found.ok_or("no Datapoints in it")? {
@@ -135,13 +175,13 @@ fn statistics(json: &Value) -> Result<Vec<Series>, String> {
             value,
         )?);
     }
-    Ok(vec![(metric, is_sum, points)])
+    Ok(vec![Series { known, points }])
 }
 
-/// A time in ns since 1970, and its value.
-fn point(at: &Value, value: &Value) -> Result<(u64, f64), String> {
+/// The point of a time and a value.
+fn point(at: &Value, value: &Value) -> Result<Point, String> {
     // Older versions of the command print times as seconds since 1970.
-    let nanos = match at {
+    let from_ns = match at {
         Value::String(text) => {
             let moment: Timestamp = text.parse().map_err(|_| {
                 format!("the Timestamp `{text}` is not such as 2026-11-27T10:00:00Z")
@@ -154,12 +194,12 @@ fn point(at: &Value, value: &Value) -> Result<(u64, f64), String> {
             .map(|seconds| (seconds * 1e9) as u64),
         _ => None,
     };
-    let nanos = nanos.ok_or_else(|| format!("the Timestamp {at} is no moment since 1970"))?;
+    let from_ns = from_ns.ok_or_else(|| format!("the Timestamp {at} is no moment since 1970"))?;
     let value = value.as_f64().and_then(figure);
-    Ok((
-        nanos,
-        value.ok_or("a value is not a number that a rate can have")?,
-    ))
+    Ok(Point {
+        from_ns,
+        value: value.ok_or("a value is not a number that a rate can have")?,
+    })
 }
 
 #[cfg(test)]

@@ -138,6 +138,7 @@ impl WorkerJob {
         self.pacer.due(now)
     }
 
+    /// The next operation of the job, with its target as the slots of the pool number it.
     #[inline]
     pub(super) fn draw(&mut self) -> Request {
         let mut request = self.requests.next_request();
