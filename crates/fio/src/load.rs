@@ -16,7 +16,7 @@ use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
 use super::value::{Share, Sizes, nonzero};
-use super::{ending, engine, priority};
+use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
 
 /// The load of clone `number`.
@@ -61,10 +61,12 @@ pub(super) fn load(
             control_group: control_group(options, context).map(|group| group.path),
         },
         window: window(spec, block, working_set, context)?,
-        verify: super::verify::verify(spec, rw, context.bytes_of)?.map(|verify| Verify {
-            pass: again,
-            ..verify
-        }),
+        verify: verify::verify(spec, rw, is_asynchronous(engine, depth), context.bytes_of)?.map(
+            |verify| Verify {
+                pass: again,
+                ..verify
+            },
+        ),
         fill: fill(spec, context)?,
         pace: ending::pace(spec, rw, block)?,
         think_style: think.map_or_else(Default::default, |_| ending::think_style(options)),
