@@ -173,6 +173,12 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         // A `directory` that is given later does not apply to these names.
         *names = files::named(names, &spec.typed_options());
     }
+    if let Value::Text(name) = &mut read
+        && option.name == "ioengine"
+        && engine::is_alias_of_libaio(name)
+    {
+        "libaio".clone_into(name);
+    }
     let value = match spec.value(option.name) {
         Some(old) => joined(option.name, read, old),
         None => read,
