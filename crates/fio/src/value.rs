@@ -208,6 +208,41 @@ impl Value {
     }
 }
 
+/// Options whose text begins with a word that fio knows.
+const WITH_WORDS: &str = "rw ioengine verify random_distribution file_service_type steadystate \
+    continue_on_error sync_file_range mem buffer_pattern verify_pattern";
+
+/// The value of an option without the blanks in front of it.
+///
+/// # Errors
+/// If fio takes the value for another one because of them: it then knows no word and no unit.
+pub(super) fn behind_blanks<'a>(option: &Opt, text: &'a str) -> Result<&'a str, String> {
+    let value = text.trim_start();
+    if value.len() == text.len() || value.is_empty() {
+        return Ok(value);
+    }
+    let is_word = match option.value.kind {
+        Kind::Word(_) => true,
+        Kind::Text => WITH_WORDS
+            .split_whitespace()
+            .any(|name| name == option.name),
+        _ => false,
+    };
+    if is_word {
+        return Err(format!("behind `=`, fio takes no blank before `{value}`"));
+    }
+    let is_number = !matches!(option.value.kind, Kind::Text | Kind::Name | Kind::Names);
+    let behind_digits = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    if is_number && behind_digits.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let digits = &value[..value.len() - behind_digits.len()];
+        return Err(format!(
+            "of `{value}` behind a blank, fio reads {digits} alone; {}={value} is the whole number",
+            option.name
+        ));
+    }
+    Ok(value)
+}
+
 /// A message about a number of which fio reads only the beginning; `None` if it reads all of it.
 fn dropped_of(text: &str) -> Option<String> {
     let number = text.trim();
@@ -388,5 +423,27 @@ mod tests {
         assert_eq!(jobs.len(), 1);
         assert_eq!(jobs[0].stop.bytes.unwrap().0, 128 << 10);
         assert_eq!(jobs[0].mix.read, 30);
+    }
+
+    /// Files that some program wrote have `rw = read` and `bs = 8k`. All of them were read as if the
+    /// blanks were not there; fio refuses the first and takes blocks of 8 bytes for the second.
+    #[test]
+    fn a_blank_in_front_of_a_value_is_no_part_of_a_word_or_of_a_unit() {
+        #[track_caller]
+        fn refused(setting: &str, words: &str) {
+            let text = format!("[a]\nioengine=null\nsize=64k\n{setting}\n");
+            let mistake = planned(&text).map(|_| ()).unwrap_err().to_string();
+            assert!(mistake.contains(words), "{mistake}");
+        }
+        refused("rw = read", "no blank before `read`");
+        refused("ioengine= psync", "no blank before `psync`");
+        refused("verify =\tmd5", "no blank before `md5`");
+        refused("bs = 8k", "fio reads 8 alone");
+        refused("rate= 1m,2m", "rate=1m,2m is the whole number");
+        // Numbers without a unit and free text mean the same.
+        let settings = "iodepth = 4\nrwmixread= 70\nfilename = f\nbssplit= 4k/50:8k/50\nrw =read\n";
+        let prepared = planned(&format!("[a]\nsize=64k\nioengine=libaio\n{settings}")).unwrap();
+        let job = &prepared.plan.cases[0].workload.jobs[0];
+        assert_eq!((job.depth, &*job.targets[0]), (4, "f"));
     }
 }
