@@ -275,7 +275,15 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
                 return Err(spec.mistake("size", wrong).into());
             }
             let whole = there / count;
-            Some(part(spec, whole, percent)?.min(whole.saturating_sub(offset)))
+            let part = part(spec, whole, percent)?;
+            if part == 0 && whole > 0 && percent > 0.0 {
+                let wrong = format!(
+                    "blocksize is larger than data set range: {percent}% of {whole} bytes holds no \
+                     whole block"
+                );
+                return Err(Fault::one_job(0, spec.mistake("size", wrong)));
+            }
+            Some(part.min(whole.saturating_sub(offset)))
         }
         Some(Share::Zones(_)) | None => None,
     })
