@@ -5,8 +5,8 @@ use std::sync::Arc;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Credentials, Direction, Durability, EndsOthers, Engine,
-    ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Region, Runs,
-    SizeDraw, Spread, Target, TargetOrder, Verify, errno,
+    ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Pattern,
+    Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify, errno,
 };
 
 use super::context::{PlanContext, control_group};
@@ -45,6 +45,7 @@ pub(super) fn load(
             // No device is opened.
             vec![Target::Null.to_string()]
         },
+        random_percent: pattern::random_percent(spec, rw)?,
         center: center(spec, "random_distribution", &options.random_distribution)?,
         target_order,
         target_turn,
@@ -116,7 +117,11 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
             same: options.rw_sequencer == "identical",
             ..Runs::default()
         }),
-        per_direction_position: !rw.random && rw.reads && rw.writes,
+        // A direction that goes on where its last operation ended knows nothing of the others.
+        per_direction_position: (!rw.random
+            || matches!(outline.pattern, Pattern::PercentRandom(_)))
+            && rw.reads
+            && rw.writes,
         no_overlap: options.serialize_overlap,
         content: content(spec),
         content_unit: match options.buffer_compress_chunk.filter(|unit| *unit >= 512) {

@@ -307,7 +307,7 @@ fn range(text: &str, scale: Scale) -> Result<(u64, u64), String> {
 /// behind the last colon at each hyphen. `4k-8k` is two numbers, and of `4k-8k,16k` the first is
 /// `4k-8k`, of which `4k` counts. Arithmetic in parentheses may contain a hyphen, so it is separated
 /// at commas only.
-fn numbers(text: &str) -> Vec<&str> {
+pub(super) fn numbers(text: &str) -> Vec<&str> {
     // A hyphen in front is a sign.
     let separators: &[char] = if text.contains('(') || text.starts_with('-') {
         &[',']

@@ -146,7 +146,7 @@ options! {
         later "spr_op", Floats, "0.15", Documented, "sprandom: the over-provisioning of the device, as a share of what it reports.", "see `sprandom`", spr_op: Vec<f64>;
         later "spr_num_regions", Int(2, 4294967295), "100", Documented, "sprandom: in how many parts the flash is seen.", "see `sprandom`", spr_num_regions: u32;
         later "spr_cs", Size, "0", Nearly, "sprandom: size of the device's cache, which must not absorb what is written again.", "a region must be larger; blocks are written again anywhere in the next one", spr_cs: u64;
-        "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random.", "one share for all directions", percentage_random: String;
+        "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random, by direction.", "below 100 in any direction, places are drawn without a map of those that were hit", percentage_random: String;
         "rw_sequencer", OneOf("sequential identical"), "sequential", Exact, "What `rw=…:N` does between random offsets.", "", rw_sequencer: Word;
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
         "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
