@@ -147,6 +147,11 @@ pub(super) fn is_of_absent(option: &str) -> bool {
     ABSENT.iter().any(|absent| absent.has(option))
 }
 
+/// Whether fio opens libaio by this name: `aio` and `linuxaio`, whatever follows.
+pub(super) fn is_alias_of_libaio(name: &str) -> bool {
+    name.starts_with("aio") || name.starts_with("linuxaio")
+}
+
 /// Why an engine of fio is not available here, and which one would do; `None` for any other name.
 pub(super) fn absent(name: &str) -> Option<String> {
     if Engine::named(name).is_some() {
@@ -272,4 +277,24 @@ fn load(options: &Options) -> Option<u64> {
 /// How long cpuio burns between two pauses, at least a microsecond.
 fn chunk(options: &Options) -> Nanos {
     options.cpuchunks.max(Nanos(1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::Engine;
+
+    use crate::tests::planned;
+
+    /// `ioengine=aio` was refused, although fio opens libaio by that name.
+    #[test]
+    fn libaio_has_further_names() {
+        for name in ["aio", "linuxaio", "libaio"] {
+            let text = format!("[a]\nsize=1m\niodepth=4\nioengine={name}\ncmdprio_percentage=50\n");
+            let prepared = planned(&text).unwrap();
+            assert_eq!(
+                prepared.plan.cases[0].workload.jobs[0].engine,
+                Engine::Libaio
+            );
+        }
+    }
 }

@@ -280,7 +280,15 @@ fn size_of_each(
                 return Err(spec.mistake("size", wrong).into());
             }
             let whole = there / count;
-            Some(percentage_of(spec, whole, percent)?.min(whole.saturating_sub(offset)))
+            let part = percentage_of(spec, whole, percent)?;
+            if part == 0 && whole > 0 && percent > 0.0 {
+                let wrong = format!(
+                    "blocksize is larger than data set range: {percent}% of {whole} bytes holds no \
+                     whole block"
+                );
+                return Err(Fault::one_job(0, spec.mistake("size", wrong)));
+            }
+            Some(part.min(whole.saturating_sub(offset)))
         }
         Some(Share::Zones(_)) | None => None,
     })

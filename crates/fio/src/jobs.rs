@@ -7,7 +7,7 @@ use super::options::{Options, find, hint, is_of_engines};
 use super::priority;
 use super::source::{Section, Setting};
 use super::spec::{Given, Spec};
-use super::value::{Share, Value, dropped, nonzero};
+use super::value::{Share, Value, behind_blanks, dropped, nonzero};
 use blocklab_syntax::{Mistake, Place};
 
 /// All jobs of a command line, and what was given for all of them.
@@ -165,13 +165,20 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     };
     // `kb_base`, which says what `k` means, applies to the options after it.
     let scale = spec.typed_options().scale();
-    let mut read = Value::read(option, value.as_deref(), scale)
-        .map_err(|why| Mistake::here(at, format!("failed parsing {key}={text}: {why}")))?;
+    let unreadable = |why: String| Mistake::here(at, format!("failed parsing {key}={text}: {why}"));
+    let text = behind_blanks(option, text).map_err(unreadable)?;
+    let mut read = Value::read(option, value.as_ref().map(|_| text), scale).map_err(unreadable)?;
     if let Value::Names(names) = &mut read
         && option.name == "filename"
     {
         // A `directory` that is given later does not apply to these names.
         *names = files::named(names, &spec.typed_options());
+    }
+    if let Value::Text(name) = &mut read
+        && option.name == "ioengine"
+        && engine::is_alias_of_libaio(name)
+    {
+        "libaio".clone_into(name);
     }
     let value = match spec.value(option.name) {
         Some(old) => joined(option.name, read, old),

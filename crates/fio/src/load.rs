@@ -5,8 +5,8 @@ use std::sync::Arc;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Credentials, Direction, Durability, EndsOthers, Engine,
-    ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Region, Runs,
-    SizeDraw, Spread, Target, TargetOrder, Verify, errno,
+    ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Pattern,
+    Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify, errno,
 };
 
 use super::context::{PlanContext, control_group};
@@ -16,7 +16,7 @@ use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
 use super::value::{Share, Sizes, nonzero};
-use super::{ending, engine, priority};
+use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
 
 /// The load of clone `number`.
@@ -45,6 +45,7 @@ pub(super) fn load(
             // No device is opened.
             vec![Target::Null.to_string()]
         },
+        random_percent: pattern::random_percent(spec, rw)?,
         center: center(spec, "random_distribution", &options.random_distribution)?,
         target_order,
         target_turn,
@@ -61,10 +62,12 @@ pub(super) fn load(
             control_group: control_group(options, context).map(|group| group.path),
         },
         window: window(spec, block, working_set, context)?,
-        verify: super::verify::verify(spec, rw, context.bytes_of)?.map(|verify| Verify {
-            pass: again,
-            ..verify
-        }),
+        verify: verify::verify(spec, rw, is_asynchronous(engine, depth), context.bytes_of)?.map(
+            |verify| Verify {
+                pass: again,
+                ..verify
+            },
+        ),
         fill: fill(spec, context)?,
         pace: ending::pace(spec, rw, block)?,
         think_style: think.map_or_else(Default::default, |_| ending::think_style(options)),
@@ -114,7 +117,11 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
             same: options.rw_sequencer == "identical",
             ..Runs::default()
         }),
-        per_direction_position: !rw.random && rw.reads && rw.writes,
+        // A direction that goes on where its last operation ended knows nothing of the others.
+        per_direction_position: (!rw.random
+            || matches!(outline.pattern, Pattern::PercentRandom(_)))
+            && rw.reads
+            && rw.writes,
         no_overlap: options.serialize_overlap,
         content: content(spec),
         content_unit: match options.buffer_compress_chunk.filter(|unit| *unit >= 512) {

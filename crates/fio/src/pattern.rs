@@ -7,7 +7,7 @@ use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 use super::number::{Scale, amount};
 use super::options::Options;
 use super::spec::Spec;
-use super::value::Sizes;
+use super::value::{Sizes, numbers};
 use blocklab_syntax::Mistake;
 
 /// The kinds of operations that `rw` requests.
@@ -155,7 +155,7 @@ fn occurring(sizes: &BlockSizes, rw: ReadWrite) -> impl Iterator<Item = &SizeMix
 fn takes_second_size(spec: &Spec) -> Result<bool, Mistake> {
     let is_random = read_write(spec)?.random;
     match (is_random, percent_random(&spec.options.percentage_random)) {
-        (true, Ok(percent)) if percent < 100 => {
+        (true, Ok(percent)) if percent.iter().any(|percent| *percent < 100) => {
             let wrong =
                 "two sizes in one mix are not done: give the jobs of the two patterns separately";
             Err(spec.mistake("bs_is_seq_rand", wrong))
@@ -224,12 +224,30 @@ pub(super) fn pattern(
         None => distribution(&options.random_distribution, once, space, options.scale()),
     }
     .map_err(|why| spec.mistake("random_distribution", why))?;
-    Ok(match percent {
+    let percent = occurring_shares(rw, percent);
+    let highest = percent.iter().max().copied().unwrap_or(100);
+    Ok(match percent.iter().min() {
         _ if !rw.random => sequential(rw, largest_block(sizes, rw)),
-        0 => Pattern::Sequential,
-        1..100 => Pattern::PercentRandom(percent),
-        _ => distribution,
+        Some(100) | None => distribution,
+        Some(0) if highest == 0 => Pattern::Sequential,
+        _ => Pattern::PercentRandom(highest),
     })
+}
+
+/// The random shares of reads, writes and trims, where they differ in a random job.
+pub(super) fn random_percent(spec: &Spec, rw: ReadWrite) -> Result<Option<[u8; 3]>, Mistake> {
+    let percent = percent_random(&spec.options.percentage_random)
+        .map_err(|why| spec.mistake("percentage_random", why))?;
+    let shares = occurring_shares(rw, percent);
+    let differ = rw.random && shares.windows(2).any(|pair| pair[0] != pair[1]);
+    Ok(differ.then_some(percent))
+}
+
+/// The shares of the directions that occur.
+fn occurring_shares(rw: ReadWrite, percent: [u8; 3]) -> Vec<u8> {
+    let occurs = [rw.reads, rw.writes, rw.trims].into_iter();
+    let shares = occurs.zip(percent).filter(|(occurs, _)| *occurs);
+    shares.map(|(_, percent)| percent).collect()
 }
 
 /// `sprandom`, with the conditions of later fio. What it does of blocks of several sizes is not
@@ -298,15 +316,23 @@ const fn sequential(rw: ReadWrite, block: u64) -> Pattern {
     }
 }
 
-fn percent_random(text: &str) -> Result<u8, String> {
-    let first = text
-        .split(',')
-        .find(|part| !part.is_empty())
-        .unwrap_or(text);
-    match amount(first, Scale::default())? {
-        percent @ 0..=100 => Ok(percent as u8),
-        other => Err(format!("{other} is out of range: 0 to 100")),
+/// Shares of reads, writes and trims. What is left out is random.
+fn percent_random(text: &str) -> Result<[u8; 3], String> {
+    let parts = numbers(text);
+    let mut shares = [100; 3];
+    for (index, share) in shares.iter_mut().enumerate() {
+        let Some(part) = parts.get(index).or(parts.last()) else {
+            continue;
+        };
+        if part.is_empty() {
+            continue;
+        }
+        *share = match amount(part, Scale::default())? {
+            percent @ 0..=100 => percent as u8,
+            other => return Err(format!("{other} is out of range: 0 to 100")),
+        };
     }
+    Ok(shares)
 }
 
 /// Blocks that a `sequence` names at most, as in fio.
@@ -441,4 +467,44 @@ fn fill_open(zones: &mut [Zone]) {
     let taken: f64 = sized.iter().map(|zone| zone.space_percent).sum();
     let rest = (100.0 - taken).max(0.0) / open.len().max(1) as f64;
     open.into_iter().for_each(|zone| zone.space_percent = rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::Pattern;
+
+    use crate::tests::planned;
+
+    /// The test of disks that TiDB's manual gives has `percentage_random=100,0`: reads at random and
+    /// writes in order. The first share held for all directions, so its writes were random, too.
+    #[test]
+    fn each_direction_has_its_random_share() {
+        #[track_caller]
+        fn check(options: &str, pattern: Pattern, shares: Option<[u8; 3]>) {
+            let text = format!("[a]\nsize=1m\nioengine=null\n{options}\n");
+            let prepared = planned(&text).unwrap();
+            let job = &prepared.plan.cases[0].workload.jobs[0];
+            assert_eq!(
+                (&job.pattern, job.random_percent),
+                (&pattern, shares),
+                "{options}"
+            );
+        }
+        let mixed = "rw=randrw\npercentage_random";
+        let random = Pattern::PercentRandom;
+        check(&format!("{mixed}=100,0"), random(100), Some([100, 0, 0]));
+        check(&format!("{mixed}=100:0"), random(100), Some([100, 0, 0]));
+        check(&format!("{mixed}=,30"), random(100), Some([100, 30, 30]));
+        check(&format!("{mixed}=50"), random(50), None);
+        check(&format!("{mixed}=0"), Pattern::Sequential, None);
+        check(
+            "rw=randwrite\npercentage_random=100,0",
+            Pattern::Sequential,
+            None,
+        );
+        let once = Pattern::Random {
+            every_block_once: true,
+        };
+        check("rw=randread\npercentage_random=100,0", once, None);
+    }
 }

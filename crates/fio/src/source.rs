@@ -146,7 +146,8 @@ fn setting(line: &str, at: Place, reader: &dyn Reader) -> Result<Setting, Mistak
         None => (line, None),
     };
     let value = value
-        .map(|value| expand(value.trim(), reader))
+        // What a blank in front of it means depends on the option.
+        .map(|value| expand(value.trim_end(), reader))
         .transpose()
         .map_err(|message| Mistake::here(&at, message))?;
     Ok(Setting {

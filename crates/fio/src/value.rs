@@ -135,6 +135,7 @@ impl Value {
             None if option.value.kind == Kind::Flag => return Ok(Self::Number(1)),
             _ => return Err(format!("option {} requires an argument", option.name)),
         };
+        let text = effective(option, text);
         let between = |low: i64, high: i64| match amount(text, scale)? {
             value if (low..=high).contains(&value) => Ok(Self::Number(value)),
             value if high == i64::MAX => Err(format!("{value} is out of range: at least {low}")),
@@ -156,7 +157,7 @@ impl Value {
             Kind::Int(low, high) => between(low, high),
             Kind::Size => Ok(Self::Number(bytes(text, scale)? as i64)),
             Kind::Share => share(text, scale).map(Self::Share),
-            Kind::Sizes => by_direction(text, |part| bytes(part, scale)).map(Self::Sizes),
+            Kind::Sizes => in_order(&numbers(text), |part| bytes(part, scale)).map(Self::Sizes),
             Kind::Ranges if option.name == "bsrange" && is_single(text) => {
                 Err(format!("`{text}` is no range such as 4k-16k"))
             }
@@ -207,6 +208,41 @@ impl Value {
     }
 }
 
+/// Options whose text begins with a word that fio knows.
+const WITH_WORDS: &str = "rw ioengine verify random_distribution file_service_type steadystate \
+    continue_on_error sync_file_range mem buffer_pattern verify_pattern";
+
+/// The value of an option without the blanks in front of it.
+///
+/// # Errors
+/// If fio takes the value for another one because of them: it then knows no word and no unit.
+pub(super) fn behind_blanks<'a>(option: &Opt, text: &'a str) -> Result<&'a str, String> {
+    let value = text.trim_start();
+    if value.len() == text.len() || value.is_empty() {
+        return Ok(value);
+    }
+    let is_word = match option.value.kind {
+        Kind::Word(_) => true,
+        Kind::Text => WITH_WORDS
+            .split_whitespace()
+            .any(|name| name == option.name),
+        _ => false,
+    };
+    if is_word {
+        return Err(format!("behind `=`, fio takes no blank before `{value}`"));
+    }
+    let is_number = !matches!(option.value.kind, Kind::Text | Kind::Name | Kind::Names);
+    let behind_digits = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    if is_number && behind_digits.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let digits = &value[..value.len() - behind_digits.len()];
+        return Err(format!(
+            "of `{value}` behind a blank, fio reads {digits} alone; {}={value} is the whole number",
+            option.name
+        ));
+    }
+    Ok(value)
+}
+
 /// A message about a number of which fio reads only the beginning; `None` if it reads all of it.
 fn dropped_of(text: &str) -> Option<String> {
     let number = text.trim();
@@ -216,9 +252,10 @@ fn dropped_of(text: &str) -> Option<String> {
 /// The same about the first such number in the value of an option.
 pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
     let mut parts = text.split(',');
+    let text = effective(option, text);
     match option.value.kind {
         Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => dropped_of(text),
-        Kind::Sizes => parts.find_map(dropped_of),
+        Kind::Sizes => numbers(text).into_iter().find_map(dropped_of),
         Kind::Ranges => parts.find_map(|part| match part.split_once(['-', ':']) {
             Some((low, high)) => dropped_of(low).or_else(|| dropped_of(high)),
             None => dropped_of(part),
@@ -266,13 +303,60 @@ fn range(text: &str, scale: Scale) -> Result<(u64, u64), String> {
     Ok((low.min(high), low.max(high)))
 }
 
-/// Values for reads, writes and trims from a list such as `4k`, `4k,8k` or `,8k`. The last value
-/// applies to the directions after it, too; an empty part gives the type's default.
-pub(super) fn by_direction<T: Copy + Default>(
+/// The numbers of a list, as fio separates them: at each comma; behind the last comma at each colon; and
+/// behind the last colon at each hyphen. `4k-8k` is two numbers, and of `4k-8k,16k` the first is
+/// `4k-8k`, of which `4k` counts. Arithmetic in parentheses may contain a hyphen, so it is separated
+/// at commas only.
+pub(super) fn numbers(text: &str) -> Vec<&str> {
+    // A hyphen in front is a sign.
+    let separators: &[char] = if text.contains('(') || text.starts_with('-') {
+        &[',']
+    } else {
+        &[',', ':', '-']
+    };
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((part, behind)) = separators
+        .iter()
+        .find_map(|separator| rest.split_once(*separator))
+    // A hyphen in front of everything is a sign.
+    {
+        parts.push(part.trim());
+        rest = behind;
+    }
+    // What ends in a colon or a hyphen has no number behind it.
+    if !rest.is_empty() || text.ends_with(',') || parts.is_empty() {
+        parts.push(rest.trim());
+    }
+    parts
+}
+
+/// The number of a list that counts for an option with one value. For most it is the first, and
+/// [`amount`] drops the rest; shares of a file and of a mix are set anew by each number.
+fn effective<'a>(option: &Opt, text: &'a str) -> &'a str {
+    let sets_anew =
+        option.value.kind == Kind::Share || matches!(option.name, "rwmixread" | "rwmixwrite");
+    if sets_anew {
+        numbers(text).last().copied().unwrap_or(text)
+    } else {
+        text
+    }
+}
+
+/// Values for reads, writes and trims from a list such as `4k`, `4k,8k` or `,8k`.
+fn by_direction<T: Copy + Default>(
     text: &str,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<[T; 3], String> {
-    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    in_order(&text.split(',').map(str::trim).collect::<Vec<_>>(), read)
+}
+
+/// Values for reads, writes and trims from these parts. The last value applies to the directions after
+/// it, too; an empty part gives the type's default.
+fn in_order<T: Copy + Default>(
+    parts: &[&str],
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<[T; 3], String> {
     let mut values = [T::default(); 3];
     for (index, value) in values.iter_mut().enumerate() {
         match parts.get(index).or(parts.last()) {
@@ -299,4 +383,67 @@ fn word(text: &str, choices: &'static str) -> Result<Value, String> {
         let choices = choices.replace(' ', ", ");
         format!("`{text}` is none of {choices}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// Scripts give a range to `bs`, as in `bs=4k-64k`: it was taken for its first size in all
+    /// directions, with a note that this was as with fio, which takes it for sizes of reads and writes.
+    /// `rate=1m:2m` limited writes to the rate of the reads.
+    #[test]
+    fn colons_and_hyphens_separate_the_directions_as_commas_do() {
+        #[track_caller]
+        fn check(given: &str, sizes: [u64; 3]) {
+            let text = format!("[a]\nrw=randrw\nsize=1m\nioengine=null\n{given}\n");
+            let prepared = planned(&text).unwrap();
+            let found = prepared.clones[0].blocks.map(|(smallest, _)| smallest);
+            assert_eq!(found, sizes.map(|kib| kib << 10), "{given}");
+        }
+        check("bs=4k-64k", [4, 64, 64]);
+        check("bs=4k:64k", [4, 64, 64]);
+        check("bs=4k:8k-16k", [4, 8, 16]);
+        check("bs=4k,8k-16k", [4, 8, 16]);
+        // Behind the last comma alone.
+        check("bs=4k-64k,8k", [4, 8, 8]);
+        check("bs=4k-8k,16k-32k", [4, 16, 32]);
+        check("bs=8k-", [8, 8, 8]);
+        check("bs=8k:", [8, 8, 8]);
+        check("bs=(16k-8k)", [8, 8, 8]);
+    }
+
+    /// Of `size=64k:128k`, 64 KiB were moved, and of `rwmixread=70:30` 70 per cent were reads; fio
+    /// takes the last number of both, and the first one of `numjobs=1:2`.
+    #[test]
+    fn the_last_of_several_shares_counts() {
+        let text = "[a]\nrw=randrw\nioengine=null\nsize=64k:128k\nrwmixread=70:30\nnumjobs=1:2\n";
+        let prepared = planned(text).unwrap();
+        let jobs = &prepared.plan.cases[0].workload.jobs;
+        assert_eq!(jobs.len(), 1);
+        assert_eq!(jobs[0].stop.bytes.unwrap().0, 128 << 10);
+        assert_eq!(jobs[0].mix.read, 30);
+    }
+
+    /// Files that some program wrote have `rw = read` and `bs = 8k`. All of them were read as if the
+    /// blanks were not there; fio refuses the first and takes blocks of 8 bytes for the second.
+    #[test]
+    fn a_blank_in_front_of_a_value_is_no_part_of_a_word_or_of_a_unit() {
+        #[track_caller]
+        fn refused(setting: &str, words: &str) {
+            let text = format!("[a]\nioengine=null\nsize=64k\n{setting}\n");
+            let mistake = planned(&text).map(|_| ()).unwrap_err().to_string();
+            assert!(mistake.contains(words), "{mistake}");
+        }
+        refused("rw = read", "no blank before `read`");
+        refused("ioengine= psync", "no blank before `psync`");
+        refused("verify =\tmd5", "no blank before `md5`");
+        refused("bs = 8k", "fio reads 8 alone");
+        refused("rate= 1m,2m", "rate=1m,2m is the whole number");
+        // Numbers without a unit and free text mean the same.
+        let settings = "iodepth = 4\nrwmixread= 70\nfilename = f\nbssplit= 4k/50:8k/50\nrw =read\n";
+        let prepared = planned(&format!("[a]\nsize=64k\nioengine=libaio\n{settings}")).unwrap();
+        let job = &prepared.plan.cases[0].workload.jobs[0];
+        assert_eq!((job.depth, &*job.targets[0]), (4, "f"));
+    }
 }

@@ -36,6 +36,7 @@ const ROWS: &[Row] = rows! {
     "open_targets" "open_targets" "how many targets are open at a time" "fio" "openfiles"
     "target_center" "target_center" "which target a skewed order prefers" "fio" "file_service_type"
     "align" "align" "alignments by direction" "fio" "blockalign"
+    "random_percent" "random_percent" "random shares by direction" "fio" "percentage_random"
     "pattern.listed" "pattern.listed" "blocks in the order of a list" "fio" "random_distribution"
     "content.window" "content.window" "parts of one buffer as content" "DiskSpd" "-Z"
     "content.repeat" "content.repeating" "writes that repeat as a whole" "fio" "dedupe_percentage"

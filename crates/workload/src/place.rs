@@ -331,6 +331,14 @@ impl Places {
         self.cursor
     }
 
+    /// Changes how many of the next operations, in per cent, are at a random offset, for a pattern that
+    /// has such a share.
+    pub(crate) const fn set_random_percent(&mut self, percent: u8) {
+        if let Law::PercentRandom(threshold) = &mut self.law {
+            *threshold = random_threshold(percent);
+        }
+    }
+
     pub(crate) const fn go_to(&mut self, position: u64) {
         self.cursor = position;
     }
@@ -401,10 +409,7 @@ impl Law {
             Pattern::Random {
                 every_block_once: true,
             } => Self::Once(Permutation::new(grains, chance)),
-            Pattern::PercentRandom(100) => Self::PercentRandom(u64::MAX),
-            Pattern::PercentRandom(percent) => {
-                Self::PercentRandom(u64::MAX / 100 * u64::from(*percent))
-            }
+            Pattern::PercentRandom(percent) => Self::PercentRandom(random_threshold(*percent)),
             Pattern::Zipf { theta } => {
                 let zipf = Zipf::new(grains, *theta);
                 Self::ranked(Skew::Zipf(zipf), grains, chance)
@@ -458,6 +463,14 @@ impl Law {
             }
             _ => chance.below(grains),
         }
+    }
+}
+
+/// Random numbers of 64 bits are below this in `percent` per cent of the draws.
+const fn random_threshold(percent: u8) -> u64 {
+    match percent {
+        100.. => u64::MAX,
+        _ => u64::MAX / 100 * percent as u64,
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Route {
     window: Option<Walk>,
     /// Sequential position of each direction, if each has its own.
     positions: Option<[u64; 3]>,
+    /// Random share of each direction in per cent, if each has its own.
+    random_percent: Option<[u8; 3]>,
 }
 
 /// Position of a moving window.
@@ -42,12 +44,14 @@ impl Route {
             || job.runs.is_some()
             || job.window.is_some()
             || job.per_direction_position
+            || job.random_percent.is_some()
     }
 
     /// Refines `places`, which were made for the extent that [`Route::inner`] gives.
     pub(crate) fn new(job: &Job, places: &Places, extent: Extent) -> Self {
         Self {
             positions: job.per_direction_position.then(|| [places.position(); 3]),
+            random_percent: job.random_percent,
             extent,
             units: job.sizes.all().map(|mix| mix.smallest().0),
             align: job.align.map(|align| align.map(|bytes| bytes.0)),
@@ -138,6 +142,9 @@ impl Route {
     ) -> (u64, u64) {
         let which = direction as usize;
         self.go_to(places, direction);
+        if let Some(percent) = self.random_percent {
+            places.set_random_percent(percent[which]);
+        }
         let (offset, len) = places.fit(len, self.units[which], chance);
         if let Some(positions) = &mut self.positions {
             positions[which] = places.position();
@@ -348,6 +355,34 @@ mod tests {
             assert_eq!(request.offset, next[which]);
             next[which] += 4096;
         }
+    }
+
+    /// Of `percentage_random=100,0`, writes went to random places as the reads did: one share held for
+    /// all directions.
+    #[test]
+    fn reads_may_be_random_and_writes_sequential() {
+        let mut job = random();
+        job.pattern = Pattern::PercentRandom(100);
+        job.random_percent = Some([100, 0, 0]);
+        job.per_direction_position = true;
+        job.mix = Mix {
+            read: 50,
+            write: 50,
+            trim: 0,
+        };
+        let mut requests = Requests::new(&job, 7, 0, &[1 << 30]).unwrap();
+        let (mut next_write, mut last_read, mut following) = (0, 0, 0);
+        for _ in 0..10_000 {
+            let request = requests.next_request();
+            if request.direction == Direction::Write {
+                assert_eq!(request.offset, next_write);
+                next_write += 4096;
+            } else {
+                following += u32::from(request.offset == last_read + 4096);
+                last_read = request.offset;
+            }
+        }
+        assert!(following < 5, "{following} reads follow another");
     }
 
     #[test]

@@ -94,7 +94,7 @@ options! {
     "Files" {
         "filename", Names, "-", Exact, "Files, devices or models, with `:` between them; `\\:` is a colon.", "", filename: Vec<String>;
         "directory", Text, "-", Exact, "Where files are made; several with `:` between them are given out to the clones in turn.", "", directory: Option<String>;
-        "filename_format", Text, "$jobname.$jobnum.$filenum", Exact, "How files are called.", "", filename_format: String;
+        "filename_format", Text, "$jobname.$jobnum.$filenum", Mostly, "How files are called.", "clones that have the same files by it all work on them; in fio 3.33 all clones but the first move nothing", filename_format: String;
         "unique_filename", Bool, "1", Nearly, "Add the client's address to the name.", "with `--client` the host as it is named there begins the names that are made up; fio has the address from which the client connects", unique_filename: bool;
         "opendir", Names, "-", Exact, "All files below this directory.", "", opendir: Vec<String>;
         "lockfile", OneOf("none exclusive readwrite"), "none", Nearly, "Lock the file for each operation.", "operations are not locked against each other: where jobs share a file they may be under way at once";
@@ -146,7 +146,7 @@ options! {
         later "spr_op", Floats, "0.15", Documented, "sprandom: the over-provisioning of the device, as a share of what it reports.", "see `sprandom`", spr_op: Vec<f64>;
         later "spr_num_regions", Int(2, 4294967295), "100", Documented, "sprandom: in how many parts the flash is seen.", "see `sprandom`", spr_num_regions: u32;
         later "spr_cs", Size, "0", Nearly, "sprandom: size of the device's cache, which must not absorb what is written again.", "a region must be larger; blocks are written again anywhere in the next one", spr_cs: u64;
-        "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random.", "one share for all directions", percentage_random: String;
+        "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random, by direction.", "below 100 in any direction, places are drawn without a map of those that were hit", percentage_random: String;
         "rw_sequencer", OneOf("sequential identical"), "sequential", Exact, "What `rw=…:N` does between random offsets.", "", rw_sequencer: Word;
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
         "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
@@ -246,7 +246,7 @@ options! {
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "it moves a pause by the few operations in flight, which no moment shows apart from the device's, so it is not compared", thinktime_blocks_type: Word;
         "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
         "max_latency", Micros, "0", Mostly, "An operation that takes longer ends the job.", "the operation that was too slow is not counted among those that were moved; by fio it is", max_latency: Nanos;
-        "latency_target", Micros, "-", Documented, "Find the depth that keeps this latency.", "the depth that is found is the machine's and is not compared", latency_target: Nanos;
+        "latency_target", Micros, "-", Nearly, "Find the depth that keeps this latency.", "the results are those of the whole search, at all of its depths; without `latency_run`, fio's are those of one more window, at the depth that it found", latency_target: Nanos;
         "latency_window", Micros, "-", Documented, "For how long it must be kept.", "the depth that is found is the machine's and is not compared", latency_window: Nanos;
         "latency_percentile", Percents, "100", Documented, "Which share must keep it.", "the depth that is found is the machine's and is not compared", latency_percentile: Vec<f64>;
         "latency_run", Bool, "0", Documented, "Go on when it is found.", "the depth that is found is the machine's and is not compared", latency_run: bool;

@@ -28,8 +28,12 @@ pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> 
                 entry.errors.first.to_string(),
             ]);
         }
-        fields.extend(entry.clone.style.description.clone());
         text.push_str(&fields.join(";"));
+        if let Some(description) = &entry.clone.style.description {
+            // In version 2 it has a line of its own.
+            text.push_str(if version == 2 { "\n;" } else { ";" });
+            text.push_str(description);
+        }
         text.push('\n');
     }
     text

@@ -4,6 +4,7 @@ use blocklab_record::NoteLevel;
 use blocklab_units::Nanos;
 
 use super::PlanBuilder;
+use crate::engine::is_diskless;
 use crate::options::Support;
 use crate::pattern;
 use crate::priority;
@@ -82,6 +83,15 @@ impl PlanBuilder<'_> {
         if options.ioengine == "mmap" && stores && !smallest.is_multiple_of(PAGE) {
             let wrong = format!("mmap options dictate a minimum block size of {PAGE} bytes");
             return Err(spec.mistake("bs", wrong));
+        }
+        if let Some(Share::Bytes(bytes @ 1..)) = options.size
+            && bytes < smallest
+            && !is_diskless(options)
+        {
+            let wrong = format!(
+                "size too small, must not be less than minimum block size: {bytes} < {smallest}"
+            );
+            return Err(spec.mistake("size", wrong));
         }
         let shifts = pattern::shifts_blocks(options, &sizes);
         if shifts && pattern::read_write(spec)?.random && !options.norandommap {

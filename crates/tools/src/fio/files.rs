@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -427,59 +427,56 @@ pub enum Around {
     After,
 }
 
-/// Runs the commands (`exec_prerun` or `exec_postrun`) of these clones, once for each job. Returns the
-/// lines to print about them, and the numbers of the jobs whose commands failed.
+/// Runs the commands (`exec_prerun` or `exec_postrun`) of these clones: those of the clones of a job at
+/// the same time, and one job after the other. Returns the lines to print about them, and the names
+/// in the plan of the clones whose commands failed.
 pub fn commands<'a>(
     clones: impl Iterator<Item = &'a CloneFacts>,
     around: Around,
-) -> (Vec<String>, Vec<usize>) {
-    let (mut lines, mut failed, mut latest) = (Vec::new(), Vec::new(), None);
-    for clone in clones {
-        // The clones of a job follow each other, and its command runs once for all of them.
-        if latest == Some(clone.spec) {
-            continue;
+) -> (Vec<String>, Vec<&'a str>) {
+    let (mut lines, mut failed) = (Vec::new(), Vec::new());
+    let suffix = match around {
+        Around::Before => "prerun",
+        Around::After => "postrun",
+    };
+    let clones: Vec<&CloneFacts> = clones.collect();
+    for of_job in clones.chunk_by(|one, next| one.spec == next.spec) {
+        let mut running = Vec::new();
+        for clone in of_job {
+            let Some(text) = &clone.commands[around as usize] else {
+                continue;
+            };
+            let path = format!("{}.{suffix}.txt", clone.name.replace('/', "_"));
+            lines.push(format!(
+                "{} : Saving output of {suffix} in {path}\n",
+                clone.name
+            ));
+            running.push((clone, text, start(text, &path)));
         }
-        let Some(text) = &clone.commands[around as usize] else {
-            continue;
-        };
-        latest = Some(clone.spec);
-        let suffix = match around {
-            Around::Before => "prerun",
-            Around::After => "postrun",
-        };
-        let path = format!("{}.{suffix}.txt", clone.name.replace('/', "_"));
-        lines.push(format!(
-            "{} : Saving output of {suffix} in {path}\n",
-            clone.name
-        ));
-        if !command(text, &path, suffix) {
-            failed.push(clone.spec);
+        for (clone, text, started) in running {
+            let ended = started.and_then(|mut command| Ok(command.wait()?));
+            if let Err(error) = &ended {
+                terminal::warn(&format!("exec_{suffix}={text}: {error:#}"));
+            }
+            if !ended.is_ok_and(|status| status.success()) {
+                failed.push(&*clone.job);
+            }
         }
     }
     (lines, failed)
 }
 
-/// Runs a command with its output in the file `path`; false, when it fails.
+/// Starts a command with its output in the file `path`.
 ///
 /// As in fio, the redirection is appended to the command's text. So a redirection in the text itself
 /// wins, and of several commands only the output of the last one goes to the file.
-fn command(text: &str, path: &str, suffix: &str) -> bool {
-    let ran = output::create(Path::new(path), Over::Files).and_then(|_| {
-        // The path is passed as an argument, so that no character of a job's name means something to
-        // the shell.
-        let redirected = format!("{text} >\"$0\" 2>&1");
-        let status = Command::new("sh")
-            .args(["-c", &redirected, path])
-            .status()?;
-        Ok(status)
-    });
-    match ran {
-        Ok(status) => status.success(),
-        Err(error) => {
-            terminal::warn(&format!("exec_{suffix}={text}: {error:#}"));
-            false
-        }
-    }
+fn start(text: &str, path: &str) -> Result<Child> {
+    output::create(Path::new(path), Over::Files)?;
+    // The path is passed as an argument, so that no character of a job's name means something to the
+    // shell.
+    let redirected = format!("{text} >\"$0\" 2>&1");
+    let started = Command::new("sh").args(["-c", &redirected, path]).spawn()?;
+    Ok(started)
 }
 
 /// Cuts a file that jobs were to fill back to the end of what they have written.

@@ -184,9 +184,9 @@ impl<'a> Watcher<'a> {
         let _ = write!(out, "{line}{end}").and_then(|()| out.flush());
     }
 
-    /// Runs the commands around the jobs of a case and gives the numbers of the jobs whose commands
+    /// Runs the commands around the jobs of a case and gives the names of the clones whose commands
     /// failed.
-    fn commands(&self, step: usize, around: Around) -> Vec<usize> {
+    fn commands(&self, step: usize, around: Around) -> Vec<&str> {
         let (lines, failed) = files::commands(self.prepared.clones_of(step), around);
         lines.iter().for_each(|line| self.print(line));
         failed
@@ -245,7 +245,7 @@ impl Questions for Watcher<'_> {
         let without: Vec<&str> = clones
             .filter(|clone| {
                 let is_out = clone.create_only || clone.failed.is_some();
-                is_out || failed.contains(&clone.spec)
+                is_out || failed.contains(&&*clone.job)
             })
             .map(|clone| &*clone.job)
             .collect();

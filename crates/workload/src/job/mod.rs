@@ -108,6 +108,10 @@ with_defaults! {
         pub window: Option<MovingWindow> = None,
         /// Reads, writes and trims each have a sequential position of their own.
         pub per_direction_position: bool = false,
+        /// In place of the share of [`Pattern::PercentRandom`], a share for reads, writes and trims,
+        /// in per cent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub random_percent: Option<[u8; 3]> = None,
         /// Each write follows a trim of the same range.
         pub trim_first: bool = false,
         /// An operation waits if it overlaps one in flight of the same thread.

@@ -46,6 +46,8 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
     refinement_rules(job)?;
     issue_rules(job)?;
     rules! {
+        "random_percent": job.random_percent.is_none_or(|shares| shares.iter().all(|share| *share <= 100)),
+            "random shares must be 0 to 100";
         "drop_cache_every": job.drop_cache_every != Some(Bytes::ZERO),
             "the page cache can be dropped after a number of bytes above 0 only";
         "cool_down":
