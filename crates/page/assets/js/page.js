@@ -11,11 +11,23 @@ function seriesColor(index) {
   return `var(--s${(index % 8) + 1})`;
 }
 
-/** Passes share the colour of their case: the first is darkest, the last palest. */
+/** A tone of a colour: 0 is the colour itself, 1 the nearest to that of the text. None is mixed with
+ * the surface, on which several colours would fall below a contrast of 3. */
+function toneOf(color, tone) {
+  return `color-mix(in oklab, ${color} ${Math.round(100 - 60 * tone)}%, var(--ink))`;
+}
+
+/** Passes share the colour of their case: the last has it, the first is nearest to that of the text. */
 function shade(color, step, steps) {
-  const tone = steps > 1 ? step / (steps - 1) : 0.5;
-  const [other, share] = tone < 0.5 ? ["var(--ink)", 0.5 - tone] : ["var(--surface)", tone - 0.5];
-  return `color-mix(in oklab, ${color} ${Math.round(100 - 100 * share)}%, ${other})`;
+  return toneOf(color, steps > 1 ? 1 - step / (steps - 1) : 0);
+}
+
+/** A case of a sweep of several lines has the colour of its line, in a tone of its own; of a single
+ * line, the colour of its place on it; of more lines than can be told apart, none. */
+function placeColor(place) {
+  if (!place) return null;
+  if (place.step !== undefined) return toneOf(seriesColor(place.color), place.step);
+  return place.rank === undefined ? null : lineColor(place);
 }
 
 /** With more records than this, all charts together draw those that are picked. */
@@ -24,7 +36,7 @@ const systems = data.records.length > FEW
   ? new Picks(data.records.map(({ label }, key) => ({ key, name: label }))) : null;
 const labels = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ label }) => label)))];
 const placeOf = new Map(data.records.flatMap(({ rows }) => rows.map(({ label, place }) => [label, place])));
-const caseEntries = labels.map((label) => ({ key: label, name: label, color: placeOf.get(label) && lineColor(placeOf.get(label)) }));
+const caseEntries = labels.map((label) => ({ key: label, name: label, color: placeColor(placeOf.get(label)) }));
 /** Of a sweep its corners and knees first: the others lie between them. */
 const telling = caseEntries.filter(({ key }) => (placeOf.get(key) || {}).is_telling);
 const cases = labels.length > MOST_SERIES ? new Picks(caseEntries, [...telling, ...caseEntries.filter((entry) => !telling.includes(entry))], telling.length > 0) : null;
@@ -35,7 +47,8 @@ function recordColor(record) {
 
 function rowColor(record, row) {
   if (several) return recordColor(record);
-  if (row.place) return lineColor(row.place);
+  const own = placeColor(row.place);
+  if (own) return own;
   return cases ? cases.color(row.label) : seriesColor(families.indexOf(row.family));
 }
 

@@ -29,11 +29,12 @@ function givenRange(places, { logarithmic }) {
   return [logarithmic ? low - air : low, high + air];
 }
 
-/** Numbers have the lightness of one hue, the least the lightest; words have a hue each. */
+/** Few lines, and lines of words, have a hue each. Many lines of numbers have the lightness of one hue,
+ * the least the lightest, and that still in a contrast of 3 with the surface. */
 function lineColor({ rank, color }) {
   if (rank === null || rank === undefined) return seriesColor(color);
-  const [other, share] = rank < 0.5 ? ["var(--surface)", 1 - 2 * rank] : ["var(--ink)", 2 * rank - 1];
-  return `color-mix(in oklab, var(--s1) ${Math.round(100 - 52 * share)}%, ${other})`;
+  const [other, share] = rank < 0.5 ? ["var(--surface)", 0.28 * (1 - 2 * rank)] : ["var(--ink)", 0.62 * (2 * rank - 1)];
+  return `color-mix(in oklab, var(--s1) ${Math.round(100 - 100 * share)}%, ${other})`;
 }
 
 /** A given line as it is drawn, and its overload, which begins at its last point. */
