@@ -30,6 +30,8 @@ pub struct Sweep<'a> {
     pub across: Axis,
     /// Each of its values is a line; `None`: there is but one line.
     pub by: Option<Axis>,
+    /// Whether its cases have other directions, too.
+    pub is_mixed: bool,
     /// By line and by place across; `None`: not measured.
     pub cells: Vec<Vec<Option<&'a RowDirection>>>,
 }
@@ -192,11 +194,13 @@ fn laid_out<'a>(
             (shown(&point.settings[across].1), line, point.row)
         })
         .collect();
+    let is_mixed = directions.len() > 1;
     directions
         .into_iter()
         .map(|direction| Sweep {
             name: name.to_owned(),
             direction,
+            is_mixed,
             cases: points.iter().map(|point| point.row.case.as_str()).collect(),
             across: axes[across].clone(),
             by: by.map(|by| axes[by].clone()),

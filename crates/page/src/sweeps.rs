@@ -191,6 +191,10 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
                 p class="lead" {
                     "Points are the figure of all passes. Axes are logarithmic where their values "
                     "span a factor of 16 or more."
+                    @if sides.iter().flat_map(|side| &side.sweeps).any(|sweep| sweep.is_mixed) {
+                        " Limits hold for reads and writes together, so charts of one direction of "
+                        "a mixed load show none."
+                    }
                 }
                 @for side in sides {
                     @if !side.sweeps.is_empty() { (side.title()) }
@@ -280,7 +284,8 @@ fn chart<'a>(
             ..charts::Axis::fitting(&*sweep.across.setting, places)
         },
         y: charts::Axis {
-            quantity: figure.quantity,
+            // A limit holds for the sum of the directions, and the chart shows one of them.
+            quantity: figure.quantity.filter(|_| !sweep.is_mixed),
             is_time: figure.is_time,
             ..charts::Axis::fitting(figure.title, &up)
         },

@@ -10,6 +10,7 @@ use blocklab_record::Origin;
 use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_units::Style;
+use blocklab_workload::Direction;
 
 #[test]
 fn the_same_records_give_the_same_bytes() {
@@ -533,4 +534,25 @@ fn a_history_is_a_table_without_a_script() {
         !page.contains("<img") && page.contains("&lt;img src=x"),
         "{page}"
     );
+}
+
+/// The story: the reads of a mixed load stood at two thirds of a limit that holds for reads and writes
+/// together, as if the volume had not reached it.
+#[test]
+fn the_limits_of_all_directions_are_not_drawn_beside_one() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::model(&mut record, Origin::Simulated);
+    sample::sweep(&mut assessment);
+    let words = "a mixed load show none";
+    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    assert!(!page.contains(words) && page.contains("\"quantity\":\"iops\""));
+    for row in &mut assessment.rows {
+        let mut write = row.directions[0].clone();
+        write.direction = Direction::Write;
+        row.directions.push(write);
+    }
+    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let sweeps = page.split_once("id=\"sweeps\"").expect("sweeps").1;
+    let sweeps = &sweeps[..sweeps.find("</section>").expect("its end")];
+    assert!(sweeps.contains(words) && !sweeps.contains("\"quantity\":\"iops\""));
 }

@@ -172,7 +172,7 @@ function suite(card) {
     const visible = () => barred.filter((item) => isPicked(item) && (!isMany || isPickedCase(item)) && (panels.length < 2 || panel.has(item)))
       .filter(({ record, row }) => !hidden.has(several ? record : row.direction));
     const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(state.kind.of(row).value, state.kind.of(row).high || 0, ...state.kind.of(row).each)));
-    const allLimits = () => limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction), once(visible().map(({ record }) => record)));
+    const allLimits = () => limitsOfParts(limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction), once(visible().map(({ record }) => record))), visible());
     const limits = () => limitsNear(allLimits(), most());
     const title = el("span", {}, panels.length > 1 ? panel.part : panel.title);
     head(host, title, ...(panels.length > 1 ? [] : [choice("Quantity", KINDS.map(({ unit }) => unit), (index) => {
@@ -281,7 +281,7 @@ const QUANTITIES = [
 function passLine(quantity, { record, run, pass, color, dash, direction, series, end, mixed, size }) {
   return {
     name: [several ? run : null, `pass ${pass}`, mixed ? direction : null].filter(Boolean).join(", "),
-    color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction, points: [{ size }],
+    color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction, points: mixed ? [] : [{ size }],
   };
 }
 
@@ -390,7 +390,7 @@ function wholeRun(card) {
     return lineChart(frame, {
       name: `run-${of}`, view: "whole-run", kind: "Lines", title: `${title} over the whole run`, stairs: true, say,
       x: { axis: clockAxis, title: "time since the run began", full: () => full, say: secondsText },
-      side: { axis: logAxis(axis), title }, limits: () => limitsOf(of, directions), lines: () => lines(kind), height: () => 250,
+      side: { axis: logAxis(axis), title }, limits: () => limitsOfParts(limitsOf(of, directions), rows), lines: () => lines(kind), height: () => 250,
     });
   });
   for (const chart of charts) chart.peers = charts;
@@ -402,6 +402,13 @@ function waysOf(name) {
   return rows.filter(({ row }) => row.case === name).map(({ row }) => row.direction);
 }
 
+/** A limit of all directions holds for their sum: where a case has several, beside the figures of one of
+ * them, only the limits of that direction are drawn. */
+function limitsOfParts(limits, items) {
+  const areParts = items.every(({ row }) => new Set(waysOf(row.case)).size > 1);
+  return areParts ? limits.filter(({ only }) => only) : limits;
+}
+
 function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
   const passes = () => data.records.flatMap((record) => record.passes).filter((pass) => pass.case === name());
   const host = el("div", {});
@@ -411,7 +418,7 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
     name: `time-${quantity.name}`, view: "over-time", kind: "Lines", title: `${quantity.title} over time`, about: name,
     x: { axis: clockAxis, title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
-    limits: () => limitsOf(quantity.name, waysOf(name()), once(lines().map(({ record }) => record))), caps: quantity.name === "iops" ? () => waysOf(name()) : null,
+    limits: () => limitsOfParts(limitsOf(quantity.name, waysOf(name()), once(lines().map(({ record }) => record))), rows.filter(({ row }) => row.case === name())), caps: quantity.name === "iops" ? () => waysOf(name()) : null,
     stairs: true, lines,
     shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
   });
