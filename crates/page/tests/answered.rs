@@ -33,6 +33,7 @@ fn a_page_answers_and_draws_limits() {
     the_answer_and_a_chart_fit_a_telephone(&browser, &verdict);
     lines_stand_out_from_the_surface(&browser);
     a_comparison_answers_first(&browser, &folder);
+    long_addresses_wrap_on_a_telephone(&browser, &folder);
     let page = blocklab_page::study(&[(&record, &assessment)], &sample::outcome());
     browser.open(&written(&folder, "study.html", &page));
     let verdict = verdict_of(&json::study("i3-metal", "", &sample::outcome(), None));
@@ -280,4 +281,27 @@ fn a_comparison_answers_first(browser: &Browser, folder: &tempfile::TempDir) -> 
     let dots = dots.map(|kind| browser.count(&format!("[data-chart=forest] {kind}")));
     assert_eq!(dots, [8, 8]);
     address
+}
+
+/// The story: the note on two targets that differ was wider than a telephone, and so was the page.
+fn long_addresses_wrap_on_a_telephone(browser: &Browser, folder: &tempfile::TempDir) {
+    let ((mut record, assessment), (mut other, better)) =
+        (sample::run("7f3a2c", 1.0), sample::run("91be04c", 1.31));
+    for (run, iops) in [(&mut record, 6_000), (&mut other, 16_000)] {
+        let address = format!("sim:gp3:1TiB,iops={iops},throughput=125@r5d.xlarge");
+        run.targets[0].devices.clear();
+        run.targets[0].file_system = None;
+        run.targets[0].path = address;
+    }
+    let compared = compare(&[&record, &other], 0, Margins::default());
+    let page = blocklab_page::comparison(&[(&record, &assessment), (&other, &better)], &compared);
+    assert!(
+        page.contains(" | sim:gp3:1TiB,iops=16000"),
+        "the note is on the page"
+    );
+    browser.open(&written(folder, "long.html", &page));
+    browser.set_width(390);
+    let width = browser.run("return document.documentElement.scrollWidth", json!([]));
+    assert_eq!(width, 390);
+    browser.set_width(1280);
 }

@@ -62,7 +62,7 @@ const THIN_BAR = 13;
 function barChart(host, options) {
   const thickness = (items) => (items === 1 ? barHeight() : items * THIN_BAR + (items - 1) * 3);
   const texts = () => options.rows().flatMap(({ items }) => items.map(({ row }) => `${figureText(options.figure(row))} ${options.unit()}`));
-  const margin = () => 7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16;
+  const margin = (width) => Math.min(7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16, width / 2);
   const content = rowContent({ ...options, margin }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed, options.limits ? 13 * options.limits().length : 0));
   content.paint = (chart) => paintBars(chart, content);
   content.probe = (chart, px, py) => probeBars(chart, content, py);
@@ -113,8 +113,10 @@ function paintBar(chart, item, figure, { top, height }, unit) {
   const reach = Math.max(paintSpread(chart, figure, middle, height), paintPublished(chart, figure, top, height));
   const x = Math.min(Math.max(end, reach), chart.box.right) + 8;
   if (Math.max(end, reach) < chart.box.left) return;
+  // A unit that does not fit stands below the axis alone.
+  const hasUnit = 7.5 * (figureText(figure).length + unit.length + 1) <= chart.width - x + 8;
   chart.labels.append(svg("text", { x, y: middle + 4, class: "value" },
-    figureText(figure), svg("tspan", { class: "value-unit", dx: 4 }, unit)));
+    figureText(figure), ...(hasUnit ? [svg("tspan", { class: "value-unit", dx: 4 }, unit)] : [])));
 }
 
 /** In the words that came with it, where there are any. */
