@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use blocklab_compare::expect::Compared;
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_record::Record;
-use blocklab_units::stated;
+use blocklab_units::{count, stated};
 use serde::Serialize;
 
 use super::side::{Side, by_key};
@@ -154,8 +154,14 @@ fn in_chart_units(
     } else {
         String::new()
     };
+    // Part of an operation is no figure of a source, but left over from a conversion.
+    let figure = if is_bytes || value < 100.0 {
+        stated(value)
+    } else {
+        count(value)
+    };
     Some(Drawn {
-        label: format!("{name} {}{sold}", stated(value)),
+        label: format!("{name} {figure}{sold}"),
         value: value * unit.per_second()? * scale,
         is_bytes,
         is_burst,
@@ -163,4 +169,20 @@ fn in_chart_units(
         whose: String::new(),
         runs: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_has_no_part_of_an_operation() {
+        let label = |value, unit| {
+            let drawn = in_chart_units("disk", value, unit, false, None);
+            drawn.expect("a rate").label
+        };
+        assert_eq!(label(360_937.5, LimitUnit::Iops), "disk 360,938");
+        assert_eq!(label(42.95, LimitUnit::Iops), "disk 42.95");
+        assert_eq!(label(143.75, LimitUnit::MbPerS), "disk 143.75 MB/s");
+    }
 }

@@ -174,7 +174,7 @@ pub fn rank_of(side: &Side<'_>, name: &str) -> Option<f64> {
         let by = sweep.by.as_ref().filter(|by| by.places.is_some())?;
         let values = by.values.iter().enumerate();
         let named = values.filter(|(_, value)| {
-            name.contains(&format!("{}{}", by.setting, value.replace(' ', "")))
+            name.contains(&format!("{}{}", by.setting, value.replace([' ', ','], "")))
         });
         // A name with depth16 contains depth1, too: the longest match is the setting.
         let (at, _) = named.max_by_key(|(_, value)| value.len())?;
@@ -231,9 +231,13 @@ fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
     }
 }
 
-/// The name of an axis as words: `block size`.
+/// The name of an axis as words, with the unit that its values lack: `block size`.
 fn words(axis: &Axis) -> String {
-    axis.setting.replace('_', " ")
+    match &*axis.setting {
+        "rate_iops" => "requested IOPS".to_owned(),
+        "rate_percent" => "requested % of the maximum rate".to_owned(),
+        setting => setting.replace('_', " "),
+    }
 }
 
 /// The line chart of a figure, with a line for each value of the second axis.
@@ -281,7 +285,7 @@ fn chart<'a>(
     LineChart {
         x: charts::Axis {
             ticks: places.iter().copied().zip(names).collect(),
-            ..charts::Axis::fitting(&*sweep.across.setting, places)
+            ..charts::Axis::fitting(words(&sweep.across), places)
         },
         y: charts::Axis {
             // A limit holds for the sum of the directions, and the chart shows one of them.

@@ -98,7 +98,6 @@ fn a_size_has_one_hue_and_a_case_one_tone(browser: &Browser) {
     assert_eq!(browser.run(ends, json!([])), json!(["4 KiB", "64 KiB"]));
 }
 
-/// The sentence that a form for programs gives.
 /// The story: of a sweep, the line of the smallest block and the last pass were so pale that they
 /// could hardly be seen, in the dark even less. A mark needs a contrast of 3 with what is behind it.
 fn lines_stand_out_from_the_surface(browser: &Browser) {
@@ -127,6 +126,7 @@ fn lines_stand_out_from_the_surface(browser: &Browser) {
     }
 }
 
+/// The sentence that a form for programs gives.
 fn verdict_of(json: &str) -> String {
     let value: Value = serde_json::from_str(json).expect("JSON");
     value["verdict"].as_str().expect("a sentence").to_owned()

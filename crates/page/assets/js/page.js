@@ -290,7 +290,7 @@ function passesOf(name, quantity) {
   return data.records.flatMap(({ label, passes, rows: own }, record) => {
     const mine = passes.filter((pass) => pass.case === name);
     const row = own.find((one) => one.case === name);
-    const base = several || !row ? recordColor(record) : rowColor(record, row);
+    const base = several || !row ? recordColor(record) : row.place ? seriesColor(row.place.step === undefined ? 0 : row.place.color) : rowColor(record, row);
     return mine.flatMap((pass, k) => {
       const all = quantity.name === "cpu" ? [["all", { cpu: pass.cpu }]] : Object.entries(pass.directions);
       return all.map(([direction, series]) => passLine(quantity, {
@@ -402,8 +402,8 @@ function waysOf(name) {
   return rows.filter(({ row }) => row.case === name).map(({ row }) => row.direction);
 }
 
-/** A limit of all directions holds for their sum: where a case has several, beside the figures of one of
- * them, only the limits of that direction are drawn. */
+/** A limit of all directions holds for their sum: where all cases have several, only the limits of one
+ * direction are drawn beside figures of one. */
 function limitsOfParts(limits, items) {
   const areParts = items.every(({ row }) => new Set(waysOf(row.case)).size > 1);
   return areParts ? limits.filter(({ only }) => only) : limits;

@@ -55,9 +55,12 @@ function drawnLines({ x, lines }) {
   });
 }
 
-/** What the dotted lines say, where there are any. */
-function lineKeys(lines) {
+/** What the dotted lines, the bound and the ticks say, where there are any. */
+function lineKeys(lines, { y, ways = WAYS }) {
   const keys = [];
+  if (hasBound(y)) keys.push(el("span", { class: "key-bound" }), y.is_time ? shortLatency(y.bound) : shortText(y.bound));
+  const hasCap = ({ points, record }) => points.some(({ size }) => byteCaps(size, ways, record).length);
+  if (y.quantity === "iops" && lines.some(hasCap)) keys.push(el("span", { class: "key-cap" }), "a limit of bytes, as operations of that size");
   if (lines.some(({ mark }) => mark !== null)) keys.push(el("span", { class: "key-line dotted" }), "saturation point or knee");
   if (lines.some(({ path }) => path)) keys.push(el("span", { class: "key-dots" }), "overload: more requested, no more delivered");
   return keys.length ? [el("div", { class: "key" }, ...keys)] : [];
@@ -85,7 +88,7 @@ function lineFrame(host, { x, y, ways = WAYS }, options) {
 
 function studyLines(host, given) {
   const all = drawnLines(given);
-  host.append(...lineKeys(all));
+  host.append(...lineKeys(all, given));
   if (given.lines.length > MOST_SERIES) {
     smallMultiples(host, given, all);
     return;
@@ -126,6 +129,8 @@ function sweepCharts(host, { title, direction, record, across, by, figures, is_m
   head(host, title, ...(by ? [el("span", { class: "key" }, `a line for each ${by}`)] : []));
   const grid = el("div", { class: "grid-2" });
   const drawn = [];
+  const operations = figures.find(({ name }) => name === "IOPS");
+  if (operations) host.append(...lineKeys(drawnLines(operations.chart), operations.chart));
   const shown = shownBy(host, lines, "Lines", () => drawn.forEach((chart) => chart.render()));
   host.append(grid);
   for (const { name, chart } of figures) {
