@@ -556,3 +556,39 @@ fn the_limits_of_all_directions_are_not_drawn_beside_one() {
     let sweeps = &sweeps[..sweeps.find("</section>").expect("its end")];
     assert!(sweeps.contains(words) && !sweeps.contains("\"quantity\":\"iops\""));
 }
+
+/// The story: the title of a run of three volumes named the first of them alone.
+#[test]
+fn the_title_says_that_there_are_more_targets() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    let one = record.targets[0].clone();
+    record.targets.extend([one.clone(), one]);
+    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let title = page.split_once("<h1").expect("a title").1;
+    let title = &title[..title.find("</h1>").expect("its end")];
+    assert!(title.ends_with(" and 2 more"), "{title}");
+}
+
+/// The story: a tile of two systems took the case that was the best of the first one by a fraction of
+/// a per cent, and showed a third of what the second one reached elsewhere.
+#[test]
+fn a_tile_shows_the_case_that_is_good_for_both_runs() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let (other, mut better) = sample::run("91be04c", 1.0);
+    let reads = |assessment: &mut Assessment, figures: [f64; 2]| {
+        sample::sweep(assessment);
+        assessment.rows.truncate(2);
+        for (row, iops) in assessment.rows.iter_mut().zip(figures) {
+            row.directions[0].iops = sample::estimate(&[iops]);
+        }
+    };
+    reads(&mut assessment, [64_000.0, 63_900.0]);
+    reads(&mut better, [950_000.0, 2_800_000.0]);
+    let page = blocklab_page::runs(&[(&record, &assessment), (&other, &better)]);
+    let tile = page.split_once("Read rate").expect("a tile").1;
+    let tile = &tile[..tile.find("Read latency").expect("the next one")];
+    assert!(
+        tile.contains("63,900") && tile.contains("2,800,000"),
+        "{tile}"
+    );
+}
