@@ -253,7 +253,7 @@ fn quotient(price: &UnitPrice, money: Money<'_>) -> String {
         money.amount(price.paid_usd),
         if price.paid_for == "hour" { "an" } else { "a" },
         price.paid_for,
-        significant(price.delivered, 6),
+        significant(price.delivered, 4),
         price.delivered_unit,
         price.delivered_by
     )
