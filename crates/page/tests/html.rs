@@ -536,6 +536,20 @@ fn a_history_is_a_table_without_a_script() {
     );
 }
 
+/// The story: of runs too few for a chart, the page explained how to read one and how to zoom it.
+#[test]
+fn a_history_without_a_chart_explains_none() {
+    let words = "double-click to return";
+    let runs = sample::history_runs();
+    let page = |runs: &[_]| blocklab_page::history(&blocklab_compare::history::history(runs));
+    assert!(page(&runs).contains(words));
+    let few = page(&runs[..2]);
+    assert!(
+        !few.contains(words) && few.contains("not comparable"),
+        "{few}"
+    );
+}
+
 /// The story: the reads of a mixed load stood at two thirds of a limit that holds for reads and writes
 /// together, as if the volume had not reached it.
 #[test]

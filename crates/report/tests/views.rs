@@ -3,7 +3,7 @@
 mod sample;
 
 use blocklab_compare::expect::Diagnosis;
-use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection};
+use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Percentiles, Record, Status};
 use blocklab_report::document::{Column, Document, Form, Part};
 use blocklab_report::views;
@@ -572,4 +572,26 @@ fn tables_below_several_headings_have_names_of_their_own() {
         let name = format!("aria-label=\"Limits, {address}\"");
         assert_eq!(page.matches(&name).count(), 1, "{name}");
     }
+}
+
+/// The story: a finding on every case was summed up as one on "8 of 8 cases".
+#[test]
+fn a_finding_on_all_cases_says_all() {
+    let (record, mut assessment) = quick();
+    let said =
+        |assessment: &Assessment| blocklab_report::words::answer::run(&record, assessment).text;
+    let finding = &mut assessment.findings[0];
+    finding.severity = Severity::Warning;
+    finding.subject = assessment.rows.iter().map(|row| row.case.clone()).collect();
+    assert!(
+        said(&assessment).contains(" in all 8 cases"),
+        "{}",
+        said(&assessment)
+    );
+    assessment.findings[0].subject.pop();
+    assert!(
+        said(&assessment).contains(" in 7 of 8 cases"),
+        "{}",
+        said(&assessment)
+    );
 }

@@ -176,7 +176,7 @@ function sweepMap(host, { title, direction, record, across, by, figures }) {
 function givenMap(host, { map, by, columns, rows: given }) {
   const rows = given.map(({ label, cells }) => ({ label, cells: cells.map((value) => (value > 0 ? { value, text: countText(value), brief: "" } : null)) }));
   heatChart(host, {
-    name: `map-${map.toLowerCase()}`, kind: "Heat map", title: host.dataset.label, how: "Arrows choose a cell.", about: () => "operations", across: "from", by,
+    name: `map-${map.toLowerCase()}`, kind: "Heat map", title: host.dataset.label, how: "Arrows choose a cell.", about: () => "operations", across: "time", by,
     hint: "Stronger colour: more operations.", none: "0", cell: 18, columns, rows: () => rows,
   });
 }
