@@ -176,7 +176,7 @@ function sweepMap(host, { title, direction, record, across, by, figures }) {
 function givenMap(host, { map, by, columns, rows: given }) {
   const rows = given.map(({ label, cells }) => ({ label, cells: cells.map((value) => (value > 0 ? { value, text: countText(value), brief: "" } : null)) }));
   heatChart(host, {
-    name: `map-${map.toLowerCase()}`, kind: "Heat map", title: host.dataset.label, how: "Arrows choose a cell.", about: () => "operations", across: "time", by,
+    name: `map-${map.toLowerCase()}`, kind: "Heat map", title: host.dataset.label, how: "Arrows choose a cell.", about: () => "operations", across: "from", by,
     hint: "Stronger colour: more operations.", none: "0", cell: 18, columns, rows: () => rows,
   });
 }
@@ -191,6 +191,8 @@ function studyBars(host, { unit, quantity, ways = WAYS, rows: given }) {
   const most = () => Math.max(1e-9, ...bars().map(({ row }) => Math.max(row.value, row.high, row.published)));
   const allLimits = () => limitsOf(quantity, ways, once(bars().map(({ record }) => record)));
   const limits = () => limitsNear(allLimits(), most());
+  const hasPublished = given.some((row) => row.bars.some(({ published }) => published !== null));
+  if (hasPublished) host.append(el("div", { class: "key" }, el("span", { class: "key-line" }), "published"));
   const shown = shownBy(host, entries, "Bars", () => chart.render());
   const chart = barChart(host, {
     name: "study", kind: "Bars", title: host.dataset.label, how: "Up and down choose a row.", hint: BAR_HINT,
