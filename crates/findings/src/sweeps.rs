@@ -1,7 +1,7 @@
 //! The sweeps of a run: cases that one `matrix` made, laid out by their settings, and cases written
 //! one by one that differ in their depth or threads alone.
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, count};
 use blocklab_workload::Direction;
 
 use crate::{OnlyJob, Row, RowDirection};
@@ -30,6 +30,8 @@ pub struct Sweep<'a> {
     pub across: Axis,
     /// Each of its values is a line; `None`: there is but one line.
     pub by: Option<Axis>,
+    /// Whether its cases have other directions, too.
+    pub is_mixed: bool,
     /// By line and by place across; `None`: not measured.
     pub cells: Vec<Vec<Option<&'a RowDirection>>>,
 }
@@ -201,11 +203,13 @@ fn laid_out<'a>(
             (shown(point.value(across)), line, point.row)
         })
         .collect();
+    let is_mixed = directions.len() > 1;
     directions
         .into_iter()
         .map(|direction| Sweep {
             name: name.to_owned(),
             direction,
+            is_mixed,
             cases: points.iter().map(|point| point.row.case.as_str()).collect(),
             across: axes[across].clone(),
             by: by.map(|by| axes[by].clone()),
@@ -249,11 +253,15 @@ fn axis(points: &[Point<'_>], place: usize) -> Axis {
     }
 }
 
-/// `4 KiB` of `4KiB`; whatever is no size as it is.
+/// `4 KiB` of `4KiB`, `2,000` of `2000`; anything else as it is.
 fn shown(value: &str) -> String {
     let is_size = value.parse::<f64>().is_err();
     let size = value.parse::<Bytes>().ok().filter(|_| is_size);
-    size.map_or_else(|| value.to_owned(), |size| size.to_string())
+    match (size, value.parse::<u64>()) {
+        (Some(size), _) => size.to_string(),
+        (None, Ok(number)) if number >= 1_000 => count(number as f64),
+        _ => value.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -364,6 +372,18 @@ mod tests {
         assert_eq!(number("50%"), Some(50.0));
         assert_eq!(number("64KiB"), Some(65_536.0));
         assert_eq!(number("psync"), None);
+    }
+
+    #[test]
+    fn values_are_shown_as_figures() {
+        for (value, expected) in [
+            ("64KiB", "64 KiB"),
+            ("2000", "2,000"),
+            ("50%", "50%"),
+            ("psync", "psync"),
+        ] {
+            assert_eq!(shown(value), expected);
+        }
     }
 
     #[test]

@@ -132,10 +132,14 @@ fn target(side: &Side<'_>) -> Option<String> {
     let target = side.record.targets.first()?;
     let named = target.address.as_deref().unwrap_or(&target.path);
     let system = target.file_system.as_ref();
-    match system.filter(|_| [".", "./"].contains(&named)) {
-        Some(system) => Some(format!("{} at {}", system.kind, system.mount_point)),
-        None => Some(named.to_owned()),
-    }
+    let first = match system.filter(|_| [".", "./"].contains(&named)) {
+        Some(system) => format!("{} at {}", system.kind, system.mount_point),
+        None => named.to_owned(),
+    };
+    Some(match side.record.targets.len() - 1 {
+        0 => first,
+        others => format!("{first} and {others} more"),
+    })
 }
 
 /// What was measured and with what.
@@ -304,21 +308,44 @@ fn figures<'a>(
         return own;
     }
     // The best cases of two runs may be different ones, which would look like a difference between
-    // the runs: all show the best case of the first one, if they have it.
-    let case = own.first().map(|(_, (row, _))| row.case.clone());
+    // the runs: all show the same case, if they have it.
+    let cases = own.iter().map(|(_, (row, _))| &row.case);
+    let shared = cases.max_by(|a, b| {
+        let [a, b] = [a, b].map(|case| closeness(&own, case, direction, tile));
+        a.total_cmp(&b)
+    });
+    let Some(case) = shared.cloned() else {
+        return own;
+    };
     for (side, found) in &mut own {
-        let mut rows = side.assessment.rows.iter();
-        let row = rows.find(|row| Some(&row.case) == case.as_ref());
-        let same = row.and_then(|row| {
-            let mut all = row.directions.iter();
-            let moved = all.find(|moved| moved.direction.name() == direction)?;
-            Some((row, moved))
-        });
-        *found = same
-            .filter(|(_, direction)| (tile.rank)(direction).is_some())
-            .unwrap_or(*found);
+        *found = in_case(side, &case, direction, tile).unwrap_or(*found);
     }
     own
+}
+
+/// How close a case comes to the best figure of each run: the smallest ratio of its figure to the
+/// best one, at most 1. A case that is the best of one run by less than the noise may lie far below
+/// the best of another run. 0 if a run does not have the case.
+fn closeness(own: &[(&Side<'_>, Found<'_>)], case: &str, direction: &str, tile: &Tile) -> f64 {
+    let ratios = own.iter().map(|(side, best)| {
+        let figure = in_case(side, case, direction, tile).and_then(|(_, moved)| (tile.rank)(moved));
+        let most = (tile.rank)(best.1);
+        match (figure, most) {
+            // A latency ranks by its negative, so that its ratio is the inverse one.
+            (Some(figure), Some(most)) if most < 0.0 => most / figure,
+            (Some(figure), Some(most)) if most > 0.0 => figure / most,
+            _ => 0.0,
+        }
+    });
+    ratios.fold(1.0, f64::min)
+}
+
+/// The direction of a run's case, if it has a figure of this kind.
+fn in_case<'a>(side: &'a Side<'_>, case: &str, direction: &str, tile: &Tile) -> Option<Found<'a>> {
+    let row = side.assessment.rows.iter().find(|row| row.case == case)?;
+    let mut all = row.directions.iter();
+    let moved = all.find(|moved| moved.direction.name() == direction)?;
+    (tile.rank)(moved).map(|_| (row, moved))
 }
 
 /// The row of a run with the best figure of this kind and direction.

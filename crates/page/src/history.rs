@@ -47,15 +47,19 @@ pub fn section(history: &History) -> Markup {
     let answer = answer::history(history);
     html! {
         p class={ "answer " (answer.tone.class()) } { (answer.text) "." }
-        noscript {
-            p class="card hint" { "The charts need JavaScript. Every figure is in the tables." }
+        @if !shown.loads.is_empty() {
+            noscript {
+                p class="card hint" { "The charts need JavaScript. Every figure is in the tables." }
+            }
         }
         @for load in &shown.loads { (load_section(load)) }
         @for text in &shown.left { p class="hint" { (prose(text)) } }
-        p class="hint" { (words::legend(SIGNS)) }
-        p class="hint needs-script no-print" {
-            "Drag across a chart to zoom, double-click to return. With the keyboard: Tab to a chart, "
-            "arrows read runs, " kbd { "+" } " " kbd { "−" } " zoom, " kbd { "Esc" } " returns."
+        @if !shown.loads.is_empty() {
+            p class="hint" { (words::legend(SIGNS)) }
+            p class="hint needs-script no-print" {
+                "Drag across a chart to zoom, double-click to return. With the keyboard: Tab to a chart, "
+                "arrows read runs, " kbd { "+" } " " kbd { "−" } " zoom, " kbd { "Esc" } " returns."
+            }
         }
     }
 }

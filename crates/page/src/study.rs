@@ -7,6 +7,7 @@ use super::side::{self, Side};
 use super::study_runs::StudyRuns;
 use super::{charts, headline, systems};
 use blocklab_report::document::Column;
+use blocklab_report::document::html::prose;
 use blocklab_report::document::tables::{card, card_of_class, head};
 use blocklab_report::words::facts;
 use blocklab_report::words::shown::{self, columns, fixed};
@@ -34,7 +35,7 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
             @if let Some(near) = &outcome.nearness {
                 p class="verdict plain" { (shown::nearness(near)) }
             }
-            @if many { (folded("What stood for each system, and its price", &parties(outcome))) }
+            @if many { (folded("Where the figures of each system come from, and its price", &parties(outcome))) }
             @if !outcome.remarks.is_empty() {
                 @let remarks = html! { @for remark in &outcome.remarks { p class="hint" { (remark) } } };
                 (folded("Notes of the study", &remarks))
@@ -78,9 +79,9 @@ fn first_chart(runs: &StudyRuns<'_>) -> Markup {
 
 /// The table of systems: what stood for each, and its price.
 fn parties(outcome: &Outcome) -> Markup {
-    let columns = ["system", "played by", "run", "price"].map(Column::words);
+    let columns = ["system", "figures from", "run", "price"].map(Column::words);
     let rows = html! { @for party in &outcome.systems { (system(party)) } };
-    card("What played each system", &columns, rows)
+    card("Where the figures of each system come from", &columns, rows)
 }
 
 /// A row of that table.
@@ -151,7 +152,7 @@ fn table(table: &Table, is_drawn: bool, runs: &StudyRuns<'_>) -> Markup {
         @for column in 0..table.columns.len() {
             @if let Some(text) = shown::saturation(table, column) { p class="hint" { (text) } }
         }
-        @if !table.note.is_empty() { p class="hint" { (table.note) } }
+        @if !table.note.is_empty() { p class="hint" { (prose(&table.note)) } }
     }
 }
 

@@ -103,12 +103,14 @@ pub fn has(side: &Side<'_>, case: &str) -> bool {
 /// Where a direction of a case is in a sweep; decides its colour in other charts.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Place {
-    /// The rank of its line, 0 to 1, if lines are numbers; in a sweep of a single line, its own
-    /// rank on it.
+    /// Its rank on the line, 0 to 1, in a sweep of a single line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<f64>,
-    /// Index of its line, which has this colour if lines are words.
+    /// Index of its line, which has this colour if lines are few or words.
     pub color: usize,
+    /// Its rank on its line, 0 to 1, in a sweep of at most [`FEW_LINES`] lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
     /// Whether it is worth a look: a corner of the sweep, or the first point of a line near its
     /// maximum.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -130,16 +132,24 @@ pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
         let across = sweep.across.values.len();
         let lines = sweep.cells.len();
         let corner = is_end(at, across) && is_end(line, lines);
+        let rank = share(at, across);
         Some(Place {
-            // A single line has no other line to be ranked among.
-            rank: match &sweep.by {
-                Some(by) => by.places.as_ref().map(|_| share(line, lines)),
-                None => Some(share(at, across)),
-            },
+            rank: sweep.by.is_none().then_some(rank),
             color: line,
+            step: (sweep.by.is_some() && lines <= FEW_LINES).then_some(rank),
             is_telling: corner || near_most(&sweep.cells[line]) == Some(at),
         })
     })
+}
+
+/// Up to this many lines have a hue each. The points of a line have its hue in charts of all cases,
+/// where each needs a tone of its own.
+const FEW_LINES: usize = 4;
+
+/// The rank of a line, 0 to 1, if lines are many and numbers; few lines and words have a hue each.
+fn line_rank(by: &Axis, line: usize) -> Option<f64> {
+    let lines = by.values.len();
+    (by.places.is_some() && lines > FEW_LINES).then(|| share(line, lines))
 }
 
 /// An index among some as a number from 0 to 1; a single one is at 0.
@@ -164,11 +174,11 @@ pub fn rank_of(side: &Side<'_>, name: &str) -> Option<f64> {
         let by = sweep.by.as_ref().filter(|by| by.places.is_some())?;
         let values = by.values.iter().enumerate();
         let named = values.filter(|(_, value)| {
-            name.contains(&format!("{}{}", by.setting, value.replace(' ', "")))
+            name.contains(&format!("{}{}", by.setting, value.replace([' ', ','], "")))
         });
         // A name with depth16 contains depth1, too: the longest match is the setting.
         let (at, _) = named.max_by_key(|(_, value)| value.len())?;
-        Some(share(at, by.values.len()))
+        line_rank(by, at)
     })
 }
 
@@ -181,6 +191,10 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
                 p class="lead" {
                     "Points are the figure of all passes. Axes are logarithmic where their values "
                     "span a factor of 16 or more."
+                    @if sides.iter().flat_map(|side| &side.sweeps).any(|sweep| sweep.is_mixed) {
+                        " Limits hold for reads and writes together, so charts of one direction of "
+                        "a mixed load show none."
+                    }
                 }
                 @for side in sides {
                     @if !side.sweeps.is_empty() { (side.title()) }
@@ -217,9 +231,13 @@ fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
     }
 }
 
-/// The name of an axis as words: `block size`.
+/// The name of an axis as words, with the unit that its values lack: `block size`.
 fn words(axis: &Axis) -> String {
-    axis.setting.replace('_', " ")
+    match &*axis.setting {
+        "rate_iops" => "requested IOPS".to_owned(),
+        "rate_percent" => "requested % of the maximum rate".to_owned(),
+        setting => setting.replace('_', " "),
+    }
 }
 
 /// The line chart of a figure, with a line for each value of the second axis.
@@ -251,10 +269,7 @@ fn chart<'a>(
         DrawnLine {
             name: by.map_or_else(|| sweep.name.clone(), |by| by.values[index].clone()),
             color: index,
-            // Numbers have an order, and so have their colours.
-            rank: by
-                .filter(|by| by.places.is_some())
-                .map(|by| share(index, by.values.len())),
+            rank: by.and_then(|by| line_rank(by, index)),
             points: points.collect(),
             record: Some(record),
             ..DrawnLine::default()
@@ -270,10 +285,11 @@ fn chart<'a>(
     LineChart {
         x: charts::Axis {
             ticks: places.iter().copied().zip(names).collect(),
-            ..charts::Axis::fitting(&*sweep.across.setting, places)
+            ..charts::Axis::fitting(words(&sweep.across), places)
         },
         y: charts::Axis {
-            quantity: figure.quantity,
+            // A limit holds for the sum of the directions, and the chart shows one of them.
+            quantity: figure.quantity.filter(|_| !sweep.is_mixed),
             is_time: figure.is_time,
             ..charts::Axis::fitting(figure.title, &up)
         },

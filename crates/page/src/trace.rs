@@ -111,7 +111,7 @@ fn line_card(
             ticks: ticks
                 .map(|(slot, name)| (slot.from_ns as f64 / 1e9, name.as_str()))
                 .collect(),
-            ..Axis::linear("from")
+            ..Axis::linear("time")
         },
         y: Axis::linear(unit),
         lines: lines.collect(),

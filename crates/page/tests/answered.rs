@@ -31,7 +31,9 @@ fn a_page_answers_and_draws_limits() {
     ));
     let verdict = verdict_of(&json::summary(&record, &assessment, None));
     the_answer_and_a_chart_fit_a_telephone(&browser, &verdict);
+    lines_stand_out_from_the_surface(&browser);
     a_comparison_answers_first(&browser, &folder);
+    long_addresses_wrap_on_a_telephone(&browser, &folder);
     let page = blocklab_page::study(&[(&record, &assessment)], &sample::outcome());
     browser.open(&written(&folder, "study.html", &page));
     let verdict = verdict_of(&json::study("i3-metal", "", &sample::outcome(), None));
@@ -73,22 +75,55 @@ fn a_sweep_meets_its_limits(browser: &Browser, folder: &tempfile::TempDir) {
         2,
         "of the large blocks"
     );
-    numbers_have_one_hue(browser);
+    a_size_has_one_hue_and_a_case_one_tone(browser);
+    lines_stand_out_from_the_surface(browser);
 }
 
-/// The story: 16 KiB was violet in the sweeps, orange over the rate and two colours in the latencies.
-fn numbers_have_one_hue(browser: &Browser) {
+/// The story: 16 KiB was violet in the sweeps, orange over the rate and two colours in the latencies;
+/// later all depths of a size had one colour in the latencies, so that eight lines had two.
+fn a_size_has_one_hue_and_a_case_one_tone(browser: &Browser) {
     let script = "const colours = (chart, mark) => [...new Set([...document.querySelectorAll(`[data-chart='${chart}'] ${mark}`)]
           .map((line) => line.style.stroke))].sort();
         return [colours('sweep-IOPS', '.line'), colours('percentiles', '.line')]";
-    let colours = browser.run(script, json!([]));
-    assert_eq!(
-        colours[0], colours[1],
-        "both sizes have one colour on all of the page"
-    );
-    assert_eq!(colours[0].as_array().map(Vec::len), Some(2));
+    let colours: (Vec<String>, Vec<String>) =
+        serde_json::from_value(browser.run(script, json!([]))).expect("two lists of colours");
+    assert_eq!(colours.0, ["var(--s1)", "var(--s2)"], "one for each size");
+    let cases = browser.count("[data-chart='percentiles'] .line");
+    assert_eq!(colours.1.len() as u64, cases, "one for each case");
+    for color in &colours.1 {
+        let hues = colours.0.iter().filter(|hue| color.contains(*hue));
+        assert_eq!(hues.count(), 1, "{color} is a tone of a size");
+    }
     let ends = "return [...document.querySelectorAll(\"[data-chart='sweep-IOPS'] .end-label\")].map((t) => t.textContent).sort()";
     assert_eq!(browser.run(ends, json!([])), json!(["4 KiB", "64 KiB"]));
+}
+
+/// The story: of a sweep, the line of the smallest block and the last pass were so pale that they
+/// could hardly be seen, in the dark even less. A mark needs a contrast of 3 with what is behind it.
+fn lines_stand_out_from_the_surface(browser: &Browser) {
+    let script = "const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+        const lightness = (color) => {
+          canvas.fillStyle = color;
+          canvas.fillRect(0, 0, 1, 1);
+          const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => part / 255)
+            .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const surface = lightness(getComputedStyle(document.querySelector('.card')).backgroundColor);
+        return [...document.querySelectorAll('.line')].map((line) => {
+          const own = lightness(getComputedStyle(line).stroke);
+          const [low, high] = [Math.min(own, surface), Math.max(own, surface)];
+          return [`${line.closest('.chart').dataset.chart} ${line.style.stroke}`, (high + 0.05) / (low + 0.05)];
+        })";
+    for _theme in ["light", "dark"] {
+        let lines = browser.run(script, json!([]));
+        let lines: Vec<(String, f64)> = serde_json::from_value(lines).expect("names and contrasts");
+        assert!(!lines.is_empty());
+        for (name, contrast) in lines {
+            assert!(contrast >= 3.0, "{name} has a contrast of {contrast:.2}");
+        }
+        browser.run("document.getElementById('theme').click()", json!([]));
+    }
 }
 
 /// The sentence that a form for programs gives.
@@ -246,4 +281,27 @@ fn a_comparison_answers_first(browser: &Browser, folder: &tempfile::TempDir) -> 
     let dots = dots.map(|kind| browser.count(&format!("[data-chart=forest] {kind}")));
     assert_eq!(dots, [8, 8]);
     address
+}
+
+/// The story: the note on two targets that differ was wider than a telephone, and so was the page.
+fn long_addresses_wrap_on_a_telephone(browser: &Browser, folder: &tempfile::TempDir) {
+    let ((mut record, assessment), (mut other, better)) =
+        (sample::run("7f3a2c", 1.0), sample::run("91be04c", 1.31));
+    for (run, iops) in [(&mut record, 6_000), (&mut other, 16_000)] {
+        let address = format!("sim:gp3:1TiB,iops={iops},throughput=125@r5d.xlarge");
+        run.targets[0].devices.clear();
+        run.targets[0].file_system = None;
+        run.targets[0].path = address;
+    }
+    let compared = compare(&[&record, &other], 0, Margins::default());
+    let page = blocklab_page::comparison(&[(&record, &assessment), (&other, &better)], &compared);
+    assert!(
+        page.contains(" | sim:gp3:1TiB,iops=16000"),
+        "the note is on the page"
+    );
+    browser.open(&written(folder, "long.html", &page));
+    browser.set_width(390);
+    let width = browser.run("return document.documentElement.scrollWidth", json!([]));
+    assert_eq!(width, 390);
+    browser.set_width(1280);
 }

@@ -10,6 +10,7 @@ use blocklab_record::{Origin, Record};
 use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_units::Style;
+use blocklab_workload::Direction;
 
 /// The page of one run.
 fn page_of(record: &Record, assessment: &Assessment) -> String {
@@ -519,5 +520,76 @@ fn a_history_is_a_table_without_a_script() {
     assert!(
         !page.contains("<img") && page.contains("&lt;img src=x"),
         "{page}"
+    );
+}
+
+/// The story: of runs too few for a chart, the page explained how to read one and how to zoom it.
+#[test]
+fn a_history_without_a_chart_explains_none() {
+    let words = "double-click to return";
+    let runs = sample::history_runs();
+    let page = |runs: &[_]| blocklab_page::history(&blocklab_compare::history::history(runs));
+    assert!(page(&runs).contains(words));
+    let few = page(&runs[..2]);
+    assert!(
+        !few.contains(words) && few.contains("not comparable"),
+        "{few}"
+    );
+}
+
+/// The story: the reads of a mixed load stood at two thirds of a limit that holds for reads and writes
+/// together, as if the volume had not reached it.
+#[test]
+fn the_limits_of_all_directions_are_not_drawn_beside_one() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::model(&mut record, Origin::Simulated);
+    sample::sweep(&mut assessment);
+    let words = "a mixed load show none";
+    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    assert!(!page.contains(words) && page.contains("\"quantity\":\"iops\""));
+    for row in &mut assessment.rows {
+        let mut write = row.directions[0].clone();
+        write.direction = Direction::Write;
+        row.directions.push(write);
+    }
+    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let sweeps = page.split_once("id=\"sweeps\"").expect("sweeps").1;
+    let sweeps = &sweeps[..sweeps.find("</section>").expect("its end")];
+    assert!(sweeps.contains(words) && !sweeps.contains("\"quantity\":\"iops\""));
+}
+
+/// The story: the title of a run of three volumes named the first of them alone.
+#[test]
+fn the_title_says_that_there_are_more_targets() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    let one = record.targets[0].clone();
+    record.targets.extend([one.clone(), one]);
+    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    let title = page.split_once("<h1").expect("a title").1;
+    let title = &title[..title.find("</h1>").expect("its end")];
+    assert!(title.ends_with(" and 2 more"), "{title}");
+}
+
+/// The story: a tile of two systems took the case that was the best of the first one by a fraction of
+/// a per cent, and showed a third of what the second one reached elsewhere.
+#[test]
+fn a_tile_shows_the_case_that_is_good_for_both_runs() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let (other, mut better) = sample::run("91be04c", 1.0);
+    let reads = |assessment: &mut Assessment, figures: [f64; 2]| {
+        sample::sweep(assessment);
+        assessment.rows.truncate(2);
+        for (row, iops) in assessment.rows.iter_mut().zip(figures) {
+            row.directions[0].iops = sample::estimate(&[iops]);
+        }
+    };
+    reads(&mut assessment, [64_000.0, 63_900.0]);
+    reads(&mut better, [950_000.0, 2_800_000.0]);
+    let page = blocklab_page::runs(&[(&record, &assessment), (&other, &better)]);
+    let tile = page.split_once("Read rate").expect("a tile").1;
+    let tile = &tile[..tile.find("Read latency").expect("the next one")];
+    assert!(
+        tile.contains("63,900") && tile.contains("2,800,000"),
+        "{tile}"
     );
 }

@@ -252,7 +252,7 @@ fn quotient(price: &UnitPrice, money: Money<'_>) -> String {
         price.unit.text(),
         money.amount(price.paid_usd),
         price.paid_for.with_article(),
-        significant(price.delivered, 6),
+        significant(price.delivered, 4),
         price.delivered_unit,
         price.delivered_by
     )

@@ -3,9 +3,9 @@
 mod sample;
 
 use blocklab_compare::expect::Diagnosis;
-use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection};
+use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Percentiles, Record, Status};
-use blocklab_report::document::{Document, Form, Part};
+use blocklab_report::document::{Column, Document, Form, Part};
 use blocklab_report::views;
 use blocklab_stats::Histogram;
 use blocklab_units::Style;
@@ -551,4 +551,47 @@ fn an_old_run_says_assumed_once() {
     let shown = words.join(" ");
     assert!(shown.contains("6000 IOPS: as gp3"), "{shown}");
     assert!(!shown.contains(": assumed: as gp3"), "{shown}");
+}
+
+/// The story: of three addresses on a page, all tables of one kind had one name for screen readers.
+#[test]
+fn tables_below_several_headings_have_names_of_their_own() {
+    let sheet = |address: &str| {
+        let limits = Part::table_section("Limits", [Column::words("")], [["volume IOPS"]]);
+        [Part::Heading(address.to_owned()), limits]
+    };
+    let document = Document {
+        name: "Catalog".to_owned(),
+        parts: [sheet("gp3:1TiB"), sheet("gp2:1TiB")]
+            .into_iter()
+            .flatten()
+            .collect(),
+    };
+    let page = document.print(Form::Html);
+    for address in ["gp3:1TiB", "gp2:1TiB"] {
+        let name = format!("aria-label=\"Limits, {address}\"");
+        assert_eq!(page.matches(&name).count(), 1, "{name}");
+    }
+}
+
+/// The story: a finding on every case was summed up as one on "8 of 8 cases".
+#[test]
+fn a_finding_on_all_cases_says_all() {
+    let (record, mut assessment) = quick();
+    let said =
+        |assessment: &Assessment| blocklab_report::words::answer::run(&record, assessment).text;
+    let finding = &mut assessment.findings[0];
+    finding.severity = Severity::Warning;
+    finding.subject = assessment.rows.iter().map(|row| row.case.clone()).collect();
+    assert!(
+        said(&assessment).contains(" in all 8 cases"),
+        "{}",
+        said(&assessment)
+    );
+    assessment.findings[0].subject.pop();
+    assert!(
+        said(&assessment).contains(" in 7 of 8 cases"),
+        "{}",
+        said(&assessment)
+    );
 }

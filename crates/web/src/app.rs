@@ -203,9 +203,12 @@ async fn runs(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     render(is_json, move || {
         let filter = pages::runs::Filter::new(&query);
         let runs = &state.runs;
-        Ok(pages::runs::runs(&runs.index(), &filter, &|id| {
-            runs.is_running(id)
-        }))
+        Ok(pages::runs::runs(
+            runs.store().root(),
+            &runs.index(),
+            &filter,
+            &|id| runs.is_running(id),
+        ))
     })
     .await
 }

@@ -153,6 +153,19 @@ fn the_runs_are_listed_with_their_pictures() {
     assert!(page.contains(&shown), "{shown}");
 }
 
+/// The story: a store was moved away, and the page said that there were no runs yet.
+#[test]
+fn a_page_without_runs_names_the_store() {
+    let lab = Lab::new();
+    fs::remove_dir_all(lab.store.root()).expect("removed");
+    let page = lab.page("/");
+    let words = format!(
+        "There are no runs in {} yet: <code>blocklab run</code> makes one.",
+        lab.store.root().display()
+    );
+    assert!(page.contains(&words), "{page}");
+}
+
 #[test]
 fn filters_leave_what_fits() {
     let lab = Lab::new();
@@ -226,6 +239,10 @@ fn a_run_that_lasts_is_followed() {
     let json = lab.json(&format!("/live/{GOES_ON}.json"));
     assert_eq!(json["frames"].as_array().map(Vec::len), Some(3));
     assert_eq!(json["is_running"], true);
+    let words = json["words"].as_object().expect("texts");
+    for (place, text) in words {
+        assert_ne!(text, "", "{place} has an empty tile");
+    }
     assert!(lab.page("/metrics").contains("blocklab_"));
     assert!(lab.page("/").contains(&format!("/live/{GOES_ON}")));
     drop(spool);

@@ -2,7 +2,7 @@
 
 use blocklab_catalog::{Burst, Cost, Endurance, Figure, Price, Ratio, Reach, Sheet, Stretch};
 use blocklab_device::Origin;
-use blocklab_units::{Bytes, Nanos, count, rate};
+use blocklab_units::{Bytes, Nanos, count, rate, significant};
 use blocklab_workload::Direction;
 
 use super::trimmed;
@@ -265,7 +265,7 @@ fn ratios(ratios: &[Ratio], currency: &str) -> Part {
             trimmed(ratio.delivered),
             ratio.unit
         );
-        [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
+        [ratio.name.clone(), significant(ratio.value, 4), inputs]
     });
     let columns = [Column::words(""), Column::figure(""), Column::words("")];
     Part::table_section("What a delivered unit costs", columns, rows)

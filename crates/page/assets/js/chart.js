@@ -94,7 +94,9 @@ class Chart {
       free = inside + half;
       this.labels.append(svg("text", { x: inside, y: bottom + 18, class: "tick tick-x" }, label));
     }
-    this.labels.append(svg("text", { x: right, y: bottom + 36, class: "title title-x" }, title));
+    // A title that is longer than the axis goes on to the right of it.
+    const end = Math.min(this.width, Math.max(right, 6.8 * title.length));
+    this.labels.append(svg("text", { x: end, y: bottom + 36, class: "title title-x" }, title));
   }
 
   /** Rules and labels of a vertical axis over the places from `low` to `high`. */

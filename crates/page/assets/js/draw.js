@@ -73,6 +73,7 @@ function shortText(value) {
 
 /** For an axis: a latency without the zeros that only alignment needs. */
 function shortLatency(ns) {
+  if (ns === 0) return "0";
   const [divisor, unit] = ns < 1e3 ? [1, "ns"] : ns < 1e6 ? [1e3, "µs"]
     : ns < 1e9 ? [1e6, "ms"] : [1e9, "s"];
   return `${Number((ns / divisor).toPrecision(4))} ${unit}`;
@@ -109,7 +110,9 @@ function clockStep(span, wanted) {
 }
 
 function linearTicks(low, high, wanted, say, stepOf = niceStep) {
-  const step = stepOf(high - low, wanted);
+  const wide = stepOf(high - low, wanted);
+  // With fewer than two steps, a figure near the end would have no rule to be read by.
+  const step = high - low < 2 * wide ? stepOf(high - low, 2 * wanted) : wide;
   const ticks = [];
   for (let k = Math.ceil(low / step - 1e-6); k * step <= high + step * 1e-6; k += 1) {
     ticks.push({ at: k * step, label: say(Number((k * step).toPrecision(12))) });

@@ -34,7 +34,7 @@ function merged(limits) {
     const place = `${limit.value} ${limit.is_burst}`;
     places.set(place, [...(places.get(place) || []), limit]);
   }
-  return [...places.values()].map(([first, ...others]) => ({ ...first, label: others.length ? `${first.label}, and ${others.length} more` : first.label }));
+  return [...places.values()].map(([first, ...others]) => ({ ...first, name: first.label, count: 1 + others.length, label: others.length ? `${first.label}, and ${others.length} more` : first.label }));
 }
 
 /** What is drawn beside figures up to `most`: what lies near them, and the least one beyond. Others
@@ -68,10 +68,11 @@ function undrawn(limits, drawn) {
 function paintUndrawn(chart, limits, drawn) {
   const left = undrawn(limits, drawn);
   if (!left.length) return;
-  const more = left.length > 1 ? ` and ${left.length - 1} more` : "";
+  const all = left.reduce((sum, { count }) => sum + count, 0);
+  const more = all > 1 ? ` and ${all - 1} more` : "";
   const room = chart.box.right - 6.5 * chart.content.x.title.length - 16;
-  const long = `not drawn: ${limitText(left[0].label, room - 6.5 * (11 + more.length))}${more}`;
-  const brief = left.length > 1 ? `${left.length} limits not drawn` : "a limit is not drawn";
+  const long = `not drawn: ${limitText(left[0].name, room - 6.5 * (11 + more.length))}${more}`;
+  const brief = all > 1 ? `${all} limits not drawn` : "a limit is not drawn";
   chart.labels.append(svg("text", { x: 0, y: chart.box.bottom + 36, class: "title undrawn" }, svg("title", {}, left.map(({ label }) => label).join("; ")),
     long.length * 6.5 <= room ? long : brief));
 }

@@ -155,7 +155,7 @@ function paintShade(chart, end) {
   chart.plot.append(svg("rect", {
     x: from, y: top, width: Math.max(0, to - from), height: bottom - top, class: "shade",
   }));
-  if (to - from > 32) chart.plot.append(svg("text", { x: to - 5, y: top + 14, class: "shade-text" }, "ramp"));
+  if (to - from > 32) chart.plot.append(svg("text", { x: to - 5, y: bottom - 6, class: "shade-text" }, "ramp"));
 }
 
 function linePath(chart, { x, y }) {

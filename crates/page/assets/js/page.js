@@ -11,11 +11,23 @@ function seriesColor(index) {
   return `var(--s${(index % 8) + 1})`;
 }
 
-/** Passes share the colour of their case: the first is darkest, the last palest. */
+/** A tone of a colour: 0 is the colour itself, 1 the nearest to that of the text. None is mixed with
+ * the surface, on which several colours would fall below a contrast of 3. */
+function toneOf(color, tone) {
+  return `color-mix(in oklab, ${color} ${Math.round(100 - 60 * tone)}%, var(--ink))`;
+}
+
+/** Passes share the colour of their case: the last has it, the first is nearest to that of the text. */
 function shade(color, step, steps) {
-  const tone = steps > 1 ? step / (steps - 1) : 0.5;
-  const [other, share] = tone < 0.5 ? ["var(--ink)", 0.5 - tone] : ["var(--surface)", tone - 0.5];
-  return `color-mix(in oklab, ${color} ${Math.round(100 - 100 * share)}%, ${other})`;
+  return toneOf(color, steps > 1 ? 1 - step / (steps - 1) : 0);
+}
+
+/** A case of a sweep of several lines has the colour of its line, in a tone of its own; of a single
+ * line, the colour of its place on it; of more lines than can be told apart, none. */
+function placeColor(place) {
+  if (!place) return null;
+  if (place.step !== undefined) return toneOf(seriesColor(place.color), place.step);
+  return place.rank === undefined ? null : lineColor(place);
 }
 
 /** With more records than this, all charts together draw those that are picked. */
@@ -24,7 +36,7 @@ const systems = data.records.length > FEW
   ? new Picks(data.records.map(({ label }, key) => ({ key, name: label }))) : null;
 const labels = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ label }) => label)))];
 const placeOf = new Map(data.records.flatMap(({ rows }) => rows.map(({ label, place }) => [label, place])));
-const caseEntries = labels.map((label) => ({ key: label, name: label, color: placeOf.get(label) && lineColor(placeOf.get(label)) }));
+const caseEntries = labels.map((label) => ({ key: label, name: label, color: placeColor(placeOf.get(label)) }));
 /** Of a sweep its corners and knees first: the others lie between them. */
 const telling = caseEntries.filter(({ key }) => (placeOf.get(key) || {}).is_telling);
 const cases = labels.length > MOST_SERIES ? new Picks(caseEntries, [...telling, ...caseEntries.filter((entry) => !telling.includes(entry))], telling.length > 0) : null;
@@ -35,7 +47,8 @@ function recordColor(record) {
 
 function rowColor(record, row) {
   if (several) return recordColor(record);
-  if (row.place) return lineColor(row.place);
+  const own = placeColor(row.place);
+  if (own) return own;
   return cases ? cases.color(row.label) : seriesColor(families.indexOf(row.family));
 }
 
@@ -159,7 +172,7 @@ function suite(card) {
     const visible = () => barred.filter((item) => isPicked(item) && (!isMany || isPickedCase(item)) && (panels.length < 2 || panel.has(item)))
       .filter(({ record, row }) => !hidden.has(several ? record : row.direction));
     const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(state.kind.of(row).value, state.kind.of(row).high || 0, ...state.kind.of(row).each)));
-    const allLimits = () => limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction), once(visible().map(({ record }) => record)));
+    const allLimits = () => limitsOfParts(limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction), once(visible().map(({ record }) => record))), visible());
     const limits = () => limitsNear(allLimits(), most());
     const title = el("span", {}, panels.length > 1 ? panel.part : panel.title);
     head(host, title, ...(panels.length > 1 ? [] : [choice("Quantity", KINDS.map(({ unit }) => unit), (index) => {
@@ -268,7 +281,7 @@ const QUANTITIES = [
 function passLine(quantity, { record, run, pass, color, dash, direction, series, end, mixed, size }) {
   return {
     name: [several ? run : null, `pass ${pass}`, mixed ? direction : null].filter(Boolean).join(", "),
-    color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction, points: [{ size }],
+    color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction, points: mixed ? [] : [{ size }],
   };
 }
 
@@ -277,7 +290,7 @@ function passesOf(name, quantity) {
   return data.records.flatMap(({ label, passes, rows: own }, record) => {
     const mine = passes.filter((pass) => pass.case === name);
     const row = own.find((one) => one.case === name);
-    const base = several || !row ? recordColor(record) : rowColor(record, row);
+    const base = several || !row ? recordColor(record) : row.place ? seriesColor(row.place.step === undefined ? 0 : row.place.color) : rowColor(record, row);
     return mine.flatMap((pass, k) => {
       const all = quantity.name === "cpu" ? [["all", { cpu: pass.cpu }]] : Object.entries(pass.directions);
       return all.map(([direction, series]) => passLine(quantity, {
@@ -377,7 +390,7 @@ function wholeRun(card) {
     return lineChart(frame, {
       name: `run-${of}`, view: "whole-run", kind: "Lines", title: `${title} over the whole run`, stairs: true, say,
       x: { axis: clockAxis, title: "time since the run began", full: () => full, say: secondsText },
-      side: { axis: logAxis(axis), title }, limits: () => limitsOf(of, directions), lines: () => lines(kind), height: () => 250,
+      side: { axis: logAxis(axis), title }, limits: () => limitsOfParts(limitsOf(of, directions), rows), lines: () => lines(kind), height: () => 250,
     });
   });
   for (const chart of charts) chart.peers = charts;
@@ -389,6 +402,13 @@ function waysOf(name) {
   return rows.filter(({ row }) => row.case === name).map(({ row }) => row.direction);
 }
 
+/** A limit of all directions holds for their sum: where all cases have several, only the limits of one
+ * direction are drawn beside figures of one. */
+function limitsOfParts(limits, items) {
+  const areParts = items.every(({ row }) => new Set(waysOf(row.case)).size > 1);
+  return areParts ? limits.filter(({ only }) => only) : limits;
+}
+
 function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
   const passes = () => data.records.flatMap((record) => record.passes).filter((pass) => pass.case === name());
   const host = el("div", {});
@@ -398,7 +418,7 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
     name: `time-${quantity.name}`, view: "over-time", kind: "Lines", title: `${quantity.title} over time`, about: name,
     x: { axis: clockAxis, title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
-    limits: () => limitsOf(quantity.name, waysOf(name()), once(lines().map(({ record }) => record))), caps: quantity.name === "iops" ? () => waysOf(name()) : null,
+    limits: () => limitsOfParts(limitsOf(quantity.name, waysOf(name()), once(lines().map(({ record }) => record))), rows.filter(({ row }) => row.case === name())), caps: quantity.name === "iops" ? () => waysOf(name()) : null,
     stairs: true, lines,
     shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
   });

@@ -62,8 +62,11 @@ const THIN_BAR = 13;
 function barChart(host, options) {
   const thickness = (items) => (items === 1 ? barHeight() : items * THIN_BAR + (items - 1) * 3);
   const texts = () => options.rows().flatMap(({ items }) => items.map(({ row }) => `${figureText(options.figure(row))} ${options.unit()}`));
-  const margin = () => 7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16;
-  const content = rowContent({ ...options, margin }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed, options.limits ? 13 * options.limits().length : 0));
+  const room = () => 7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16;
+  const margin = (width) => Math.min(room(), width / 2);
+  // A unit that does not fit beside all bars stands below the axis alone.
+  const besideBars = (width) => (room() <= width / 2 ? options.unit() : "");
+  const content = rowContent({ ...options, margin, besideBars }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed, options.limits ? 13 * options.limits().length : 0));
   content.paint = (chart) => paintBars(chart, content);
   content.probe = (chart, px, py) => probeBars(chart, content, py);
   content.stops = (chart, here) => barStops(chart, content, here);
@@ -87,7 +90,7 @@ function paintBars(chart, content) {
     paintRowLabel(chart, layout, place, label);
     items.forEach((item, k) => {
       const box = { top: barTop(place, k, items.length), height: items.length === 1 ? barHeight() : THIN_BAR };
-      paintBar(chart, item, content.figure(item.row), box, content.unit());
+      paintBar(chart, item, content.figure(item.row), box, content.besideBars(chart.width));
       if (content.caps) paintBarCaps(chart, item, box, content.ways);
     });
   });
@@ -114,7 +117,7 @@ function paintBar(chart, item, figure, { top, height }, unit) {
   const x = Math.min(Math.max(end, reach), chart.box.right) + 8;
   if (Math.max(end, reach) < chart.box.left) return;
   chart.labels.append(svg("text", { x, y: middle + 4, class: "value" },
-    figureText(figure), svg("tspan", { class: "value-unit", dx: 4 }, unit)));
+    figureText(figure), ...(unit ? [svg("tspan", { class: "value-unit", dx: 4 }, unit)] : [])));
 }
 
 /** In the words that came with it, where there are any. */

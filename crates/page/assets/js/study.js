@@ -29,11 +29,12 @@ function givenRange(places, { logarithmic }) {
   return [logarithmic ? low - air : low, high + air];
 }
 
-/** Numbers have the lightness of one hue, the least the lightest; words have a hue each. */
+/** Few lines, and lines of words, have a hue each. Many lines of numbers have the lightness of one hue,
+ * the least the lightest, and that still in a contrast of 3 with the surface. */
 function lineColor({ rank, color }) {
   if (rank === null || rank === undefined) return seriesColor(color);
-  const [other, share] = rank < 0.5 ? ["var(--surface)", 1 - 2 * rank] : ["var(--ink)", 2 * rank - 1];
-  return `color-mix(in oklab, var(--s1) ${Math.round(100 - 52 * share)}%, ${other})`;
+  const [other, share] = rank < 0.5 ? ["var(--surface)", 0.28 * (1 - 2 * rank)] : ["var(--ink)", 0.62 * (2 * rank - 1)];
+  return `color-mix(in oklab, var(--s1) ${Math.round(100 - 100 * share)}%, ${other})`;
 }
 
 /** A given line as it is drawn, and its overload, which begins at its last point. */
@@ -54,9 +55,12 @@ function drawnLines({ x, lines }) {
   });
 }
 
-/** What the dotted lines say, where there are any. */
-function lineKeys(lines) {
+/** What the dotted lines, the bound and the ticks say, where there are any. */
+function lineKeys(lines, { y, ways = WAYS }) {
   const keys = [];
+  if (hasBound(y)) keys.push(el("span", { class: "key-bound" }), y.is_time ? shortLatency(y.bound) : shortText(y.bound));
+  const hasCap = ({ points, record }) => points.some(({ size }) => byteCaps(size, ways, record).length);
+  if (y.quantity === "iops" && lines.some(hasCap)) keys.push(el("span", { class: "key-cap" }), "a limit of bytes, as operations of that size");
   if (lines.some(({ mark }) => mark !== null)) keys.push(el("span", { class: "key-line dotted" }), "saturation point or knee");
   if (lines.some(({ path }) => path)) keys.push(el("span", { class: "key-dots" }), "overload: more requested, no more delivered");
   return keys.length ? [el("div", { class: "key" }, ...keys)] : [];
@@ -84,7 +88,7 @@ function lineFrame(host, { x, y, ways = WAYS }, options) {
 
 function studyLines(host, given) {
   const all = drawnLines(given);
-  host.append(...lineKeys(all));
+  host.append(...lineKeys(all, given));
   if (given.lines.length > MOST_SERIES) {
     smallMultiples(host, given, all);
     return;
@@ -125,6 +129,8 @@ function sweepCharts(host, { title, direction, record, across, by, figures, is_m
   head(host, title, ...(by ? [el("span", { class: "key" }, `a line for each ${by}`)] : []));
   const grid = el("div", { class: "grid-2" });
   const drawn = [];
+  const operations = figures.find(({ name }) => name === "IOPS");
+  if (operations) host.append(...lineKeys(drawnLines(operations.chart), operations.chart));
   const shown = shownBy(host, lines, "Lines", () => drawn.forEach((chart) => chart.render()));
   host.append(grid);
   for (const { name, chart } of figures) {
@@ -185,6 +191,8 @@ function studyBars(host, { unit, quantity, ways = WAYS, rows: given }) {
   const most = () => Math.max(1e-9, ...bars().map(({ row }) => Math.max(row.value, row.high, row.published)));
   const allLimits = () => limitsOf(quantity, ways, once(bars().map(({ record }) => record)));
   const limits = () => limitsNear(allLimits(), most());
+  const hasPublished = given.some((row) => row.bars.some(({ published }) => published !== null));
+  if (hasPublished) host.append(el("div", { class: "key" }, el("span", { class: "key-line" }), "published"));
   const shown = shownBy(host, entries, "Bars", () => chart.render());
   const chart = barChart(host, {
     name: "study", kind: "Bars", title: host.dataset.label, how: "Up and down choose a row.", hint: BAR_HINT,

@@ -20,7 +20,8 @@ pub(super) fn print(document: &Document) -> String {
 }
 
 /// Parts of a document. `title` is that of the section they belong to. Every table is a landmark
-/// for screen readers; several of one section are numbered, so that no two have the same name.
+/// for screen readers; several of one section are numbered, and those below one of several headings
+/// have its name, so that no two have the same name.
 pub fn parts(all: &[Part], title: &str) -> Markup {
     html! {
         @for (place, part) in all.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
@@ -30,7 +31,7 @@ pub fn parts(all: &[Part], title: &str) -> Markup {
                 Part::Section { title: own, parts: inner } => section {
                     // A section with the name of its page would repeat the heading.
                     @if own != title { h2 { (own) } }
-                    (parts(inner, own))
+                    (parts(inner, &below(own, all, place)))
                 },
                 Part::Entries(entries) => ul class="entries" {
                     @for entry in entries { (item(entry)) }
@@ -50,6 +51,21 @@ pub fn parts(all: &[Part], title: &str) -> Markup {
                 },
             }
         }
+    }
+}
+
+/// The name of a section at a place among parts: with its heading if there are several of them.
+fn below(section: &str, all: &[Part], place: usize) -> String {
+    let headings = |parts: &[Part]| {
+        let texts = parts.iter().filter_map(|part| match part {
+            Part::Heading(text) => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>()
+    };
+    match headings(&all[..place]).last() {
+        Some(heading) if headings(all).len() > 1 => format!("{section}, {heading}"),
+        _ => section.to_owned(),
     }
 }
 

@@ -168,6 +168,7 @@ fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<Stri
     let place = match &known[..] {
         [] => String::new(),
         [one] if cases > 1 => format!(" in {one}"),
+        all if cases > 1 && all.len() == cases => format!(" in all {cases} cases"),
         _ if cases > 1 => format!(" in {} of {cases} cases", known.len()),
         _ => String::new(),
     };

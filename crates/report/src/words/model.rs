@@ -1,6 +1,6 @@
 //! The words for the limits and assumptions of a modelled device.
 
-use blocklab_device::{Limit, LimitKind, LimitName, Origin as Evidence};
+use blocklab_device::{Limit, LimitKind, LimitName, LimitUnit, Origin as Evidence};
 use blocklab_record::{Origin, Record, TargetFacts, TargetKind};
 use blocklab_units::stated;
 
@@ -28,9 +28,12 @@ pub const fn meaning(origin: Origin) -> &'static str {
     }
 }
 
-/// The value of a limit with its unit: `125 MiB/s`.
+/// The value of a limit with its unit: `125 MiB/s`; bytes of a bucket as `810 GB`.
 pub fn value(limit: &Limit) -> String {
-    format!("{} {}", stated(limit.value), limit.unit)
+    match limit.unit {
+        LimitUnit::Bytes if limit.value >= 1e9 => format!("{} GB", stated(limit.value / 1e9)),
+        unit => format!("{} {unit}", stated(limit.value)),
+    }
 }
 
 /// Where the value of a limit comes from: the document, the measurement or the reason, which is
@@ -91,7 +94,7 @@ fn burst<'a>(target: &'a TargetFacts, name: &LimitName, limiter: &str) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blocklab_device::{Covers, LimitUnit, Operation};
+    use blocklab_device::{Covers, Operation};
 
     fn limit(owner: &str, kind: LimitKind, value: f64, unit: LimitUnit) -> Limit {
         Limit {
@@ -104,6 +107,19 @@ mod tests {
             unit,
             origin: Evidence::Given,
         }
+    }
+
+    /// The story: "810,000,000,000 bytes" was cut off on a telephone.
+    #[test]
+    fn a_bucket_of_bytes_is_in_gigabytes() {
+        let bytes = |number| {
+            let kind = LimitKind::Bucket {
+                limiter: "EBS throughput".to_owned(),
+            };
+            value(&limit("r5d.xlarge", kind, number, LimitUnit::Bytes))
+        };
+        assert_eq!(bytes(810_000_000_000.0), "810 GB");
+        assert_eq!(bytes(4_096.0), "4,096 bytes");
     }
 
     #[test]

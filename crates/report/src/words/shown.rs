@@ -232,8 +232,8 @@ pub fn line(plot: &Plot, line: &Line) -> String {
 /// How far our figures are from the published ones.
 pub fn nearness(nearness: &Nearness) -> String {
     format!(
-        "Of {} published figures on which no constant of the model rests, half lie within {} of ours, nine tenths within {}; the farthest \
-         is {} off.",
+        "Of {} published figures that no constant of the model was fitted to, half differ from the \
+         figures here by at most {}, nine tenths by at most {}; the largest difference is {}.",
         nearness.figures,
         facts::percent(nearness.median_percent),
         facts::percent(nearness.p90_percent),
@@ -267,8 +267,8 @@ pub fn is_modelled(outcome: &Outcome) -> bool {
 /// How to read verdicts on figures of a model.
 pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"contradicted\" are what \
                             the model gives: documented limits and published latencies are in it. \
-                            \"True by construction\" is what a model made of the promises cannot but \
-                            say. A run on the real thing decides.";
+                            \"True by construction\" is what follows from a documented limit alone, \
+                            so the model cannot contradict it. Only a run on the real system decides.";
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The page of a running run: what its spool holds, in words and as frames for the page's script.
 
 use blocklab_findings::assess;
-use blocklab_record::{LimitUse, Measurement, Record};
+use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_report::prometheus::prometheus;
 use blocklab_report::words::facts;
 use blocklab_store::spool::{Current, Follower, Frame, Progress, SpoolError};
@@ -125,10 +125,6 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
         .map(|planned| format!(" of {}", whole_seconds(Nanos(planned))));
     let slice = last.and_then(|frame| frame.slices.last());
     let moved = slice.map(|slice| facts::moved_figures(slice, ", ").join("; "));
-    let credits = last
-        .map_or(&[][..], |frame| &frame.credits)
-        .iter()
-        .map(|credit| format!("{}: {} left", credit.name, count(credit.left)));
     Words {
         state: format!(
             "{}, pass {}: {}{}; measurement {} of {}",
@@ -143,7 +139,7 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
             .filter(|text| !text.is_empty())
             .unwrap_or_else(|| "no operation completed".to_owned()),
         in_flight: last.map_or_else(String::new, |frame| count(frame.in_flight as f64)),
-        credits: credits.collect::<Vec<_>>().join("; "),
+        credits: credits(current),
         limit: binding_limit(current),
     }
 }
@@ -158,10 +154,34 @@ fn whole_seconds(time: Nanos) -> String {
     }
 }
 
+/// What stands in place of a figure that only a model knows.
+const NO_MODEL: &str = "unknown: the target is no model";
+
+/// What is left of each burst bucket.
+fn credits(current: &Current) -> String {
+    let last = current.frames.last();
+    let all = last.map_or(&[][..], |frame| &frame.credits);
+    if all.is_empty() {
+        return match model(current) {
+            Some(_) => "none: the volume has no burst".to_owned(),
+            None => NO_MODEL.to_owned(),
+        };
+    }
+    let left = all
+        .iter()
+        .map(|credit| format!("{}: {} left", credit.name, count(credit.left)));
+    left.collect::<Vec<_>>().join("; ")
+}
+
+/// What the model of the target says of the measurement so far; `None`: it is no model.
+fn model(current: &Current) -> Option<&ModelUse> {
+    current.so_far().and_then(|so_far| so_far.model.as_deref())
+}
+
 /// The limit of the simulated device for which operations waited longest in the last second.
 fn binding_limit(current: &Current) -> String {
-    let Some(model) = current.so_far().and_then(|so_far| so_far.model.as_ref()) else {
-        return "unknown: the target is no model".to_owned();
+    let Some(model) = model(current) else {
+        return NO_MODEL.to_owned();
     };
     // The waits are totals since the measurement began: the last second is the difference of two.
     let before = current.before.as_deref();

@@ -1,7 +1,10 @@
 //! The list of all runs, the newest first, with filters and a choice of runs to compare.
 
+use std::path::Path;
+
 use blocklab_compare::history::{Course, Fastest, RunHead};
 use blocklab_record::{Origin, Status};
+use blocklab_report::document::html::prose;
 use blocklab_report::fields;
 use blocklab_report::words::facts;
 use blocklab_store::{Damaged, Index, Indexed, Listed};
@@ -169,7 +172,12 @@ fn status(run: &Listed) -> &'static str {
 
 /// The list of the runs that match the filter. `is_running` tells of the id of an unfinished run
 /// whether it is going on; it reads a file, so it is asked only for runs that are shown.
-pub fn runs(index: &Index<RunHead>, filter: &Filter, is_running: &dyn Fn(&str) -> bool) -> Page {
+pub fn runs(
+    store: &Path,
+    index: &Index<RunHead>,
+    filter: &Filter,
+    is_running: &dyn Fn(&str) -> bool,
+) -> Page {
     let fitting: Vec<_> = index
         .runs
         .iter()
@@ -194,7 +202,7 @@ pub fn runs(index: &Index<RunHead>, filter: &Filter, is_running: &dyn Fn(&str) -
     let main = html! {
         h1 { "Runs" }
         (filters(filter))
-        p class="hint" { (summary(fitting.len(), index.runs.len())) }
+        p class="hint" { (prose(&summary(store, fitting.len(), index.runs.len()))) }
         @if !shown.is_empty() { (table(&shown, is_running)) }
         @if pages > 1 {
             nav class="turn" aria-label="Pages of runs" {
@@ -211,10 +219,14 @@ pub fn runs(index: &Index<RunHead>, filter: &Filter, is_running: &dyn Fn(&str) -
     }
 }
 
-/// How many runs are listed, in a sentence.
-fn summary(fitting: usize, all: usize) -> String {
+/// How many runs are listed, in a sentence. Without any it names the store, which may be another one
+/// than the reader thinks, or have been moved away.
+fn summary(store: &Path, fitting: usize, all: usize) -> String {
     match (fitting, all) {
-        (_, 0) => "There are no runs yet: `blocklab run` makes one.".to_owned(),
+        (_, 0) => format!(
+            "There are no runs in {} yet: `blocklab run` makes one.",
+            store.display()
+        ),
         (fitting, all) if fitting == all => plural(all, "run"),
         (fitting, all) => {
             let verb = agreeing(fitting, "fits", "fit");
@@ -260,11 +272,11 @@ fn table(shown: &[Line<'_>], is_running: &dyn Fn(&str) -> bool) -> Markup {
                         thead { tr {
                             th scope="col" class="check" { span class="unseen" { "Compare" } }
                             th scope="col" { "Run" }
-                            th scope="col" { "Started (UTC)" }
+                            th scope="col" { "Name" }
+                            th scope="col" { "Started" }
                             th scope="col" { "Status" }
                             th scope="col" class="number" { "Most IOPS" }
                             th scope="col" { "As it went" }
-                            th scope="col" { "Name" }
                             th scope="col" { "Target" }
                         } }
                         tbody { @for line in shown { (row(line, is_running)) } }
@@ -296,11 +308,11 @@ fn row(line: &Line<'_>, is_running: &dyn Fn(&str) -> bool) -> Markup {
                 input type="checkbox" name="run" value=(run.id) aria-label={ "Compare " (run.id) };
             }
             th scope="row" { a href={ "/" (place) "/" (run.id) } { (run.id) } }
+            td class="name" { (run.name) }
             td { (facts::moment(&run.started_at)) }
             td { span class=(tone) { (state) } }
             td class="number" { (fastest.map_or_else(|| "–".to_owned(), |shown| count(shown.load.iops))) }
             td { @if let Some(shown) = fastest { (spark(shown)) } }
-            td { (run.name) }
             td class="target" title=(run.targets.join(" ")) { (targets(&run.targets)) }
         }
     }

@@ -66,7 +66,7 @@ pub fn form(simulator: &Simulator, asked: Option<&Asked>, why: Option<&str>) -> 
             }
             button class="act" type="submit" { "Simulate" }
         }
-        @if let Some(why) = why { pre class="card bad" role="alert" { (why) } }
+        @if let Some(why) = why { pre class="card bad" role="alert" { (prose(why)) } }
         dl class="facts" {
             @for (name, description) in &studies {
                 div { dt { (name) } dd { (prose(description)) } }

@@ -84,7 +84,7 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
         h1 { (view.name) }
         p class="lead" { (view.lead) }
         (form(view, query))
-        @if let Some(why) = why { pre class="card bad" role="alert" { (why) } }
+        @if let Some(why) = why { pre class="card bad" role="alert" { (printed::prose(&why)) } }
         div class=[(built.len() > 1).then_some("beside")] {
             @for one in &built { section class="view" { (one.body) } }
         }
