@@ -20,7 +20,7 @@ pub struct Demand {
     pub count: u64,
     /// Those of them that read.
     pub reads: u64,
-    /// The bytes of all.
+    /// The bytes that are transferred.
     pub moved: u64,
     /// End of the last byte.
     pub end: u64,
@@ -53,9 +53,15 @@ impl Demand {
         if operation.len == 0 {
             return;
         }
-        let len = u64::from(operation.len);
-        let (pieces, _) = COUNTED.charge(len as f64, false);
-        self.operations.add(operation.at, pieces as u64);
+        // A trim is one operation of any length, and transfers nothing.
+        let (ops, len) = match operation.direction {
+            Direction::Trim => (1, 0),
+            _ => {
+                let charge = COUNTED.charge(f64::from(operation.len), false);
+                (charge.ops as u64, u64::from(operation.len))
+            }
+        };
+        self.operations.add(operation.at, ops);
         self.bytes.add(operation.at, len);
         self.count += 1;
         self.reads += u64::from(operation.direction == Direction::Read);
@@ -220,6 +226,18 @@ mod tests {
         let two: Vec<Operation> = burst(1).chain(burst(11)).collect();
         let of_two = rates(&two).iops;
         assert!((1_600.0..1_900.0).contains(&of_two), "{of_two}");
+    }
+
+    #[test]
+    fn a_trim_asks_for_an_operation_and_no_bytes() {
+        let trim = Operation {
+            direction: Direction::Trim,
+            ..write(Nanos::from_secs(1), 1 << 30)
+        };
+        let demand = demand(&[write(Nanos::ZERO, 4096), trim]);
+        assert_eq!((demand.count, demand.moved, demand.end), (2, 4096, 1 << 30));
+        let rates = demand.rates_without_savings(TOLERATED);
+        assert!(rates.iops < 1.0 && rates.bytes_per_s < 5000.0, "{rates:?}");
     }
 
     proptest! {
