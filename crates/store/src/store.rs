@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::note::{self, NOTE, TAGS};
+use crate::plain::read_plain;
 use crate::spool::{Follower, SPOOL, Spool, SpoolError, is_running, unfinished};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
@@ -501,7 +502,7 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
         let text = record.to_json();
         (record, text)
     } else {
-        let text = fs::read_to_string(&file).map_err(io_error("read", &file))?;
+        let text = read_plain(&file).map_err(io_error("read", &file))?;
         let record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
             path: file.clone(),
             why,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::line;
 use crate::listing::Folder;
+use crate::plain;
 
 /// The file. Hidden, so that it is no folder of a run to anybody.
 const NAME: &str = ".blocklab-index";
@@ -238,7 +239,7 @@ fn opened(root: &Path) -> Option<File> {
     }
     let mut options = OpenOptions::new();
     let file = options.read(true).append(true).open(&path);
-    let file = file.or_else(|_| File::open(&path)).ok()?;
+    let file = file.or_else(|_| plain::open(&path)).ok()?;
     let opened = file.metadata().ok()?;
     ((opened.dev(), opened.ino()) == (facts.dev(), facts.ino())).then_some(file)
 }
