@@ -8,6 +8,7 @@ mod find;
 mod folder;
 mod id;
 mod index;
+mod leftovers;
 mod listing;
 mod note;
 mod plain;

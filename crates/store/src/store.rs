@@ -3,6 +3,7 @@
 //! A file of its own: what other crates call; each step is in a file of its name.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use std::{fs, io};
 
 use blocklab_record::{BadRecord, Record, Status};
@@ -12,6 +13,7 @@ use jiff::Timestamp;
 
 use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
+use crate::leftovers;
 use crate::note::{self, NOTE, TAGS};
 use crate::plain::read_plain;
 use crate::spool::{Follower, SPOOL, Spool, SpoolError, is_running, unfinished};
@@ -270,12 +272,18 @@ impl Store {
     }
 
     /// Checks that a run could be kept now: makes the files of one and removes them again. The
-    /// folder of the store stays.
+    /// folder of the store stays. What killed processes left half made is removed before.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn try_out(&self) -> Result<(), StoreError> {
+        self.sweep();
         folder::try_out(&self.root).map_err(io_error("write to", &self.root))
+    }
+
+    /// Removes what killed processes left half made.
+    pub fn sweep(&self) {
+        leftovers::sweep(&self.root, SystemTime::now());
     }
 
     /// Begins the spool of a run, in the place of an older one: what it has measured so far, so that a
