@@ -35,7 +35,8 @@ pub struct Listed {
     pub study: String,
     /// Paths of its targets.
     pub targets: Vec<String>,
-    /// How it ended; a run without an end counts as interrupted.
+    /// How it ended; a run without an end counts as interrupted, or as running where it is known to go
+    /// on.
     pub status: Status,
     /// It has no end: it was killed, or is still running.
     pub partial: bool,
@@ -361,7 +362,11 @@ fn read_listed(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     let spool = path.join(SPOOL);
     if folder.partial && spool.is_file() {
         // Unfinished runs are few, so their records are read whole.
-        let record = as_visible(unfinished(&spool)?);
+        let (record, goes_on) = unfinished(&spool)?;
+        let mut record = as_visible(record);
+        if goes_on {
+            record.status = Status::Running;
+        }
         return Ok(Listed::from_record(&folder.id, true, &record));
     }
     let head = head(&read_plain(&path.join(RECORD))?)?;

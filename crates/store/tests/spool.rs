@@ -142,6 +142,25 @@ fn a_run_that_is_running_is_not_removed() {
     assert_eq!(lab.store.remove(&killed[0]).ok(), Some(true));
 }
 
+/// The story: `list --json` and `show` said "interrupted" of a run that went on, so that a script began
+/// it again on the same disk.
+#[test]
+fn a_run_that_goes_on_is_running() {
+    let lab = Lab::new();
+    let spool = lab.store.begin(&whole()).expect("begun");
+    let status = || {
+        let listed = lab.store.list().runs.pop().expect("it is listed");
+        assert_eq!(lab.load().status, listed.status);
+        listed.status
+    };
+    assert_eq!(status(), Status::Running);
+    // What is exported could be kept in another store, where nothing goes on.
+    let unchanged = lab.store.load_unchanged(ID).expect("it is read");
+    assert_eq!(unchanged.record.status, Status::Interrupted);
+    drop(spool);
+    assert_eq!(status(), Status::Interrupted);
+}
+
 /// The story: a pipe in the place of a record made `list` wait for ever, and every command that looks for a
 /// run by its name with it.
 #[test]

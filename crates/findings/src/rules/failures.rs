@@ -64,7 +64,8 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
         })
         .count();
     // What a fleet lost is a finding of its own.
-    let is_by_signal = cases.record.status == Status::Interrupted || cut > 0;
+    let is_by_signal =
+        matches!(cases.record.status, Status::Interrupted | Status::Running) || cut > 0;
     if !is_by_signal || cases.record.status == Status::Incomplete {
         return Vec::new();
     }

@@ -9,8 +9,8 @@ use blocklab_record::Record;
 use super::progress::{Progress, SpoolError};
 use crate::plain;
 
-/// The run as it is so far.
-pub(crate) fn unfinished(spool: &Path) -> Result<Record, SpoolError> {
+/// The run as it is so far, and whether it goes on. Its status is `Interrupted` in any case.
+pub(crate) fn unfinished(spool: &Path) -> Result<(Record, bool), SpoolError> {
     let file = plain::open(spool)?;
     let goes_on = is_held(&file);
     let progress = Progress::read(BufReader::new(&file))?;
@@ -19,7 +19,8 @@ pub(crate) fn unfinished(spool: &Path) -> Result<Record, SpoolError> {
         (false, true) => "the run was killed before its end",
         (false, false) => "the run was killed, or is still running",
     };
-    progress.into_record(why).ok_or(SpoolError::NoHead)
+    let record = progress.into_record(why).ok_or(SpoolError::NoHead)?;
+    Ok((record, goes_on))
 }
 
 /// Whether a run that has not ended writes this spool. One without locks counts as left by a killed run.

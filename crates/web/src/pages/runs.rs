@@ -156,7 +156,9 @@ fn has(text: &str, part: &str) -> bool {
 /// may also be one that is still running.
 fn status(run: &Listed) -> &'static str {
     match run.status {
+        // Also one that runs, which its row shows: the filter has one word for both.
         _ if run.partial => "unfinished",
+        Status::Running => "running",
         Status::Complete => "complete",
         Status::Interrupted => "interrupted",
         Status::Failed => "failed",
