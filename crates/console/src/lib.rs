@@ -2,6 +2,7 @@
 //! Out: the user's store, guard and catalog; text on a terminal; an exit code.
 //! Never: knows what a run contains.
 
+pub mod clock;
 mod killed;
 pub mod place;
 mod signals;
