@@ -4,6 +4,7 @@
 
 pub mod clock;
 mod killed;
+mod memory;
 pub mod place;
 mod signals;
 pub mod status;
