@@ -258,6 +258,9 @@ mod tests {
             "blocklab run quick --buffered",
             "blocklab run --again k3f --depth 8",
             "blocklab run --trace t --depth 8",
+            // Each of these requires what the other one excludes, so that neither was asked for.
+            "blocklab run --depth 8 --speed 50",
+            "blocklab run --copies 2 --bs 64k",
             "blocklab run quick --as fast",
             "blocklab run quick --speed 50",
             "blocklab run --rw randread --copies 2",
