@@ -19,6 +19,7 @@ use clap_complete::Shell;
 
 mod advise;
 mod catalog;
+mod conflict;
 mod emulate;
 mod fleet;
 mod foreign;

@@ -9,8 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use crate::Cli;
-use crate::run::LOAD_HEADING;
-use crate::trace::REPLAY_HEADING;
+use crate::conflict::with_tip;
 
 /// Why arguments are no command line.
 #[derive(Debug)]
@@ -49,7 +48,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
     Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::InvalidUtf8 => ParseError::Message(utf8_error(arguments)),
         ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
-        ErrorKind::ArgumentConflict => ParseError::Clap(with_own_load(error)),
+        ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
     })
 }
@@ -97,51 +96,6 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         let meant = ContextValue::Strings(vec![meant.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, meant);
     }
-    error
-}
-
-/// Says what would work where options of a load by flags or of a replay were given to a study, which has
-/// loads of its own: `run quick --depth 8`.
-fn with_own_load(mut error: clap::Error) -> clap::Error {
-    // Clap names the argument that came first in one place and the others in another.
-    let mut options: Vec<String> = [ContextKind::InvalidArg, ContextKind::PriorArg]
-        .iter()
-        .flat_map(|kind| match error.get(*kind) {
-            Some(ContextValue::String(one)) => vec![one.clone()],
-            Some(ContextValue::Strings(several)) => several.clone(),
-            _ => Vec::new(),
-        })
-        .collect();
-    let named = options.len();
-    options.retain(|option| option.starts_with("--"));
-    let [first, ..] = &options[..] else {
-        return error;
-    };
-    if options.len() == named {
-        return error;
-    }
-    let long = first.trim_start_matches("--").split(' ').next();
-    let cli = Cli::command();
-    let run = cli.find_subcommand("run");
-    let heading = run
-        .and_then(|run| run.get_opts().find(|known| known.get_long() == long))
-        .and_then(|known| known.get_help_heading());
-    let subject = match heading {
-        Some(LOAD_HEADING) => "--rw randread",
-        Some(REPLAY_HEADING) => "--trace FILE",
-        _ => return error,
-    };
-    options.retain(|option| !option.starts_with("--rw ") && !option.starts_with("--trace "));
-    let command = ["blocklab run", subject, &options.join(" ")].join(" ");
-    let tip = format!(
-        "a study has loads of its own: leave it out, as in `{}`, or change one that `blocklab run \
-         --example quick` prints",
-        command.trim_end()
-    );
-    error.insert(
-        ContextKind::Suggested,
-        ContextValue::StyledStrs(vec![tip.into()]),
-    );
     error
 }
 
