@@ -20,6 +20,7 @@ use clap_complete::Shell;
 mod advise;
 mod catalog;
 mod conflict;
+mod empty;
 mod emulate;
 mod fleet;
 mod foreign;

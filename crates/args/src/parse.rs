@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::Cli;
 use crate::conflict::with_tip;
+use crate::empty::empty_error;
 
 /// Why arguments are no command line.
 #[derive(Debug)]
@@ -41,8 +42,9 @@ pub fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 /// # Errors
 /// The first mistake in them, and the text of `--help` and `--version`.
 pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
-    // Before clap, which would take such an option for the name of a file.
-    if let Some(message) = arguments.iter().find_map(|argument| dash_error(argument)) {
+    // Before clap, which would take a dash for the name of a file, and what is empty for missing.
+    let dash = arguments.iter().find_map(|argument| dash_error(argument));
+    if let Some(message) = dash.or_else(|| empty_error(arguments)) {
         return Err(ParseError::Message(message));
     }
     Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
