@@ -163,6 +163,9 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
              system below a loop device, has room."
         }
         ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
+        ErrorKind::Errno(errno::EDQUOT) => {
+            "Free space of this user or project, raise its quota, or use a smaller --size."
+        }
         // The kernel refuses what does not fit the sectors of a device that is read past the page cache.
         ErrorKind::Errno(errno::EINVAL) => {
             "With O_DIRECT, sizes and offsets must be multiples of the target's sector, 512 B or 4 KiB: \
@@ -403,6 +406,13 @@ mod tests {
         }
         let advice = the(&record, "failed-operations").advice;
         assert!(advice.is_some_and(|advice| advice.contains("blockdev --getsize64")));
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_is_named() {
+        let record = one_failed(ErrorKind::Errno(errno::EDQUOT));
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.contains("raise its quota")));
     }
 
     /// The story: blocks of 1,000 bytes failed with EINVAL on a disk with sectors of 512 bytes, and all
