@@ -10,13 +10,17 @@ use std::path::PathBuf;
 
 use blocklab_compare::gate::percent;
 use blocklab_console::terminal;
+use blocklab_record::Status;
 use blocklab_report::document::Form;
+use blocklab_store::Listed;
 use blocklab_tools::args::{CdmArgs, DiskspdArgs, FioArgs, VdbenchArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 mod advise;
 mod catalog;
+mod conflict;
+mod empty;
 mod emulate;
 mod fleet;
 mod foreign;
@@ -244,8 +248,34 @@ pub enum Ended {
     Failed,
     /// Hosts of a fleet were lost
     Incomplete,
+    /// It still runs
+    Running,
     /// It still runs, or was killed
     Unfinished,
+}
+
+impl Ended {
+    /// The word of the list for a run.
+    pub const fn from_run(run: &Listed) -> Self {
+        match run.status {
+            Status::Running => Self::Running,
+            _ if run.partial => Self::Unfinished,
+            Status::Complete => Self::Complete,
+            Status::Interrupted => Self::Interrupted,
+            Status::Failed => Self::Failed,
+            Status::Incomplete => Self::Incomplete,
+        }
+    }
+}
+
+impl FilterArgs {
+    /// Whether `--status` chooses this run.
+    pub fn has_status(&self, run: &Listed) -> bool {
+        let chosen = &self.status;
+        chosen.is_empty()
+            || chosen.contains(&Ended::from_run(run))
+            || run.partial && chosen.contains(&Ended::Unfinished)
+    }
 }
 
 const SHOW_EXAMPLES: &str = "\

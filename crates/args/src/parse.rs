@@ -9,8 +9,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use crate::Cli;
-use crate::run::LOAD_HEADING;
-use crate::trace::REPLAY_HEADING;
+use crate::conflict::with_tip;
+use crate::empty::empty_error;
 
 /// Why arguments are no command line.
 #[derive(Debug)]
@@ -42,14 +42,15 @@ pub fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 /// # Errors
 /// The first mistake in them, and the text of `--help` and `--version`.
 pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
-    // Before clap, which would take such an option for the name of a file.
-    if let Some(message) = arguments.iter().find_map(|argument| dash_error(argument)) {
+    // Before clap, which would take a dash for the name of a file, and what is empty for missing.
+    let dash = arguments.iter().find_map(|argument| dash_error(argument));
+    if let Some(message) = dash.or_else(|| empty_error(arguments)) {
         return Err(ParseError::Message(message));
     }
     Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::InvalidUtf8 => ParseError::Message(utf8_error(arguments)),
         ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
-        ErrorKind::ArgumentConflict => ParseError::Clap(with_own_load(error)),
+        ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
     })
 }
@@ -120,51 +121,6 @@ fn command_lines(command: &clap::Command) -> Vec<String> {
         lines.extend(below.map(|line| format!("{name} {line}")));
     }
     lines
-}
-
-/// Says what would work where options of a load by flags or of a replay were given to a study, which has
-/// loads of its own: `run quick --depth 8`.
-fn with_own_load(mut error: clap::Error) -> clap::Error {
-    // Clap names the argument that came first in one place and the others in another.
-    let mut options: Vec<String> = [ContextKind::InvalidArg, ContextKind::PriorArg]
-        .iter()
-        .flat_map(|kind| match error.get(*kind) {
-            Some(ContextValue::String(one)) => vec![one.clone()],
-            Some(ContextValue::Strings(several)) => several.clone(),
-            _ => Vec::new(),
-        })
-        .collect();
-    let named = options.len();
-    options.retain(|option| option.starts_with("--"));
-    let [first, ..] = &options[..] else {
-        return error;
-    };
-    if options.len() == named {
-        return error;
-    }
-    let long = first.trim_start_matches("--").split(' ').next();
-    let cli = Cli::command();
-    let run = cli.find_subcommand("run");
-    let heading = run
-        .and_then(|run| run.get_opts().find(|known| known.get_long() == long))
-        .and_then(|known| known.get_help_heading());
-    let subject = match heading {
-        Some(LOAD_HEADING) => "--rw randread",
-        Some(REPLAY_HEADING) => "--trace FILE",
-        _ => return error,
-    };
-    options.retain(|option| !option.starts_with("--rw ") && !option.starts_with("--trace "));
-    let command = ["blocklab run", subject, &options.join(" ")].join(" ");
-    let tip = format!(
-        "a study has loads of its own: leave it out, as in `{}`, or change one that `blocklab run \
-         --example quick` prints",
-        command.trim_end()
-    );
-    error.insert(
-        ContextKind::Suggested,
-        ContextValue::StyledStrs(vec![tip.into()]),
-    );
-    error
 }
 
 /// The most commands that are named as those with an option: of more, none is likelier to be meant.
@@ -280,6 +236,9 @@ mod tests {
             "blocklab run quick --buffered",
             "blocklab run --again k3f --depth 8",
             "blocklab run --trace t --depth 8",
+            // Each of these requires what the other one excludes, so that neither was asked for.
+            "blocklab run --depth 8 --speed 50",
+            "blocklab run --copies 2 --bs 64k",
             "blocklab run quick --as fast",
             "blocklab run quick --speed 50",
             "blocklab run --rw randread --copies 2",

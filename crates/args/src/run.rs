@@ -78,7 +78,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "rw")]
     pub case: Vec<String>,
     /// List the built-in studies, or the cases of STUDY, and exit
-    #[arg(long, conflicts_with_all = ["rw", "json_lines", "html"])]
+    #[arg(long, conflicts_with_all = NOT_LISTED)]
     pub list: bool,
     /// What to measure: a directory, file or device, or `null` (default: the current directory)
     #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
@@ -184,15 +184,65 @@ impl RunArgs {
         }
     }
 
+    /// The first option that changes the cases of a study, as a list of them shows.
+    pub fn about_cases(&self) -> Option<&'static str> {
+        let options = [
+            ("--case", !self.case.is_empty()),
+            ("--target", !self.target.is_empty()),
+            ("--size", self.size.is_some()),
+            ("--runtime", self.runtime.is_some()),
+            ("--ramp", self.ramp.is_some()),
+            ("--read-only", self.read_only),
+        ];
+        let given = options.iter().find(|(_, is_given)| *is_given);
+        given.map(|(option, _)| *option)
+    }
+
     /// The study, by default `quick`.
     pub fn study(&self) -> &str {
         self.study.as_deref().unwrap_or("quick")
     }
 }
 
+/// Options that would have no effect on `--list`.
+const NOT_LISTED: [&str; 18] = [
+    "rw",
+    "trace",
+    "system",
+    "with_run",
+    "fresh",
+    "repeat",
+    "repeat_until",
+    "seed",
+    "json_lines",
+    "html",
+    "start_at",
+    "create",
+    "destroy_data",
+    "fail_on",
+    "gates",
+    "strict",
+    "junit",
+    "name",
+];
+
 /// What takes the place of a load. Clap drops `requires` where what is required conflicts with what is
-/// given, so each option of a load names these as well.
-const NOT_A_LOAD: [&str; 3] = ["study", "trace", "again"];
+/// given, so each option of a load names these as well, with the options of a replay.
+const NOT_A_LOAD: [&str; 13] = [
+    "study",
+    "trace",
+    "again",
+    "pace",
+    "speed",
+    "max_in_flight",
+    "copies",
+    "shift",
+    "in_order",
+    "trims",
+    "wrap",
+    "scale",
+    "compact",
+];
 
 /// The heading of the options of a load by flags.
 pub(crate) const LOAD_HEADING: &str = "Loads instead of a study (lists such as 1,4,16 are swept)";

@@ -21,10 +21,11 @@ use blocklab_advice::{
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_report::document::Form;
+use blocklab_report::live::Screen;
 use blocklab_report::{advice as form, views};
 use blocklab_runner::{Guard, Setting};
 use blocklab_store::Store;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
 
 use crate::answer::{self, JsonFormat};
@@ -165,8 +166,11 @@ fn answered(
         catalog,
         interrupted: &*listen()?,
     };
+    // Shown on a terminal only, and on no other standard error.
+    let mut screen = Screen::new(true, terminal::size(), Nanos::ZERO);
     let mut judge =
         |finalist: &Finalist, need: &Need| -> std::result::Result<Vec<Simulated>, Stop> {
+            screen.phase(&format!("simulating {}", finalist.resolved.address));
             let simulated = match recorded {
                 // Without a simulation, the limits alone decide.
                 _ if args.no_simulation => Ok(Some(Vec::new())),
@@ -175,7 +179,9 @@ fn answered(
             };
             simulated.map_err(Stop::Failed)?.ok_or(Stop::Interrupted)
         };
-    match advice(&market, question, &mut judge) {
+    let advised = advice(&market, question, &mut judge);
+    screen.finished();
+    match advised {
         Err(Stop::Interrupted) => Ok(None),
         Err(Stop::Failed(error)) => Err(error),
         Ok(answer) => Ok(Some(answer)),

@@ -12,6 +12,7 @@ use blocklab_catalog::device_file;
 use blocklab_record::{Record, Status};
 use blocklab_report::calibration::calibration;
 use blocklab_report::document::{Entry, Fit, Part};
+use blocklab_report::live::Screen;
 use blocklab_runner::{Finished, Guard, Prepared, Request, Setting, Study};
 use blocklab_store::Store;
 use blocklab_units::{Ink, Nanos};
@@ -123,14 +124,15 @@ fn simulate_all(measured: &[&Record], device: &str, store: &Store) -> Result<Opt
         catalog: &place::load_catalog()?,
         interrupted: &*listen()?,
     };
-    let mut simulated = Vec::new();
-    for record in measured {
-        let Some(record) = simulate(record, &target, setting)? else {
-            return Ok(None);
-        };
-        simulated.push(record);
-    }
-    Ok(Some(simulated))
+    let mut screen = Screen::new(true, terminal::size(), Nanos::ZERO);
+    let simulated = measured.iter().map(|record| {
+        screen.phase(&format!("simulating the loads of {}", record.id));
+        simulate(record, &target, setting)
+    });
+    // Ends with the first one that fails or is interrupted.
+    let simulated = simulated.collect();
+    screen.finished();
+    simulated
 }
 
 /// Runs the loads of a Record again on a target in virtual time; `None`: a signal interrupted it.
@@ -142,7 +144,7 @@ fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Op
             vec![target.to_string()],
         )
     };
-    // A simulation takes seconds, so no progress is shown.
+    // A simulation takes seconds, so that only its name is shown.
     let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
     match finished.context("cannot simulate the fitted device")? {
         Finished::Run(record) if record.status != Status::Interrupted => Ok(Some(*record)),

@@ -5,14 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_compare::gate::{Asked, Condition, Gate, Loads, NoCondition};
+use blocklab_compare::gate::{Asked, Condition, Gate, Loads, asked_in};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::Record;
 use blocklab_report::junit::Answered;
 use blocklab_results::gate;
 use blocklab_results::output::Over;
-use blocklab_workload::Direction;
-use serde::Deserialize;
 
 use blocklab_args::GateArgs;
 
@@ -85,60 +83,10 @@ pub fn conclude(
     Ok(gate::status(gate, args.strict).into())
 }
 
-/// A file of conditions.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Gates {
-    /// Conditions for all loads.
-    #[serde(default)]
-    fail_on: Vec<Written>,
-    #[serde(default)]
-    gate: Vec<OfLoads>,
-}
-
-/// Conditions of some loads.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct OfLoads {
-    case: Option<String>,
-    direction: Option<Direction>,
-    fail_on: Vec<Written>,
-}
-
-/// A condition as people write it.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Written(Condition);
-
-impl TryFrom<String> for Written {
-    type Error = NoCondition;
-
-    fn try_from(text: String) -> Result<Self, NoCondition> {
-        text.parse().map(Self)
-    }
-}
-
 /// The conditions in a TOML file of gates.
 fn read(path: &Path) -> Result<Vec<Asked>> {
     let wrong = |why: String| anyhow!("cannot use the gates in {}: {why}", path.display());
     let bytes = read_input(path, LARGEST_SCRIPT).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| wrong("it is no text".to_owned()))?;
-    let gates: Gates = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let mut asked: Vec<Asked> = gates.fail_on.iter().map(|one| Asked::from(one.0)).collect();
-    for of_loads in gates.gate {
-        let loads = Loads {
-            case: of_loads.case,
-            direction: of_loads.direction,
-        };
-        asked.extend(of_loads.fail_on.into_iter().map(|one| Asked {
-            condition: one.0,
-            loads: loads.clone(),
-        }));
-    }
-    if asked.is_empty() {
-        return Err(wrong(
-            "it has no condition, such as fail_on = [\"p99>5ms\"]".to_owned(),
-        ));
-    }
-    Ok(asked)
+    asked_in(&text).map_err(wrong)
 }

@@ -6,7 +6,6 @@ use anyhow::Result;
 use blocklab_compare::gate::fits;
 use blocklab_compare::history::Fastest;
 use blocklab_console::terminal;
-use blocklab_record::Status;
 use blocklab_report::document::{Column, Document, Form, Part, Row};
 use blocklab_report::fields;
 use blocklab_results::history::DERIVATION;
@@ -122,7 +121,7 @@ pub fn is_wanted(store: &Store, run: &Listed, filter: &FilterArgs, now: Timestam
     });
     is_like(&filter.name, &run.name)
         && is_like(&filter.study, &run.study)
-        && (filter.status.is_empty() || filter.status.contains(&ended(run)))
+        && filter.has_status(run)
         && is_on_target
         && is_late_enough
         // Last, as it looks into the folder of the run.
@@ -130,16 +129,6 @@ pub fn is_wanted(store: &Store, run: &Listed, filter: &FilterArgs, now: Timestam
             .tag
             .as_ref()
             .is_none_or(|tag| store.tags(run).contains(tag))
-}
-
-const fn ended(run: &Listed) -> Ended {
-    match run.status {
-        _ if run.partial => Ended::Unfinished,
-        Status::Complete => Ended::Complete,
-        Status::Interrupted => Ended::Interrupted,
-        Status::Failed => Ended::Failed,
-        Status::Incomplete => Ended::Incomplete,
-    }
 }
 
 const NAME_OF_VIEW: &str = "Runs";
@@ -258,12 +247,12 @@ fn cut_start(text: &str, width: usize) -> String {
 fn row(line: &Line) -> Vec<String> {
     let run = &line.run;
     // The word by which `--status` selects it.
-    let status = ended(run).to_possible_value().expect("none is skipped");
+    let status = Ended::from_run(run).to_possible_value();
     let fastest = line.fastest.as_ref();
     vec![
         run.id.clone(),
         moment(&run.started_at),
-        status.get_name().to_owned(),
+        status.expect("none is skipped").get_name().to_owned(),
         fastest.map_or_else(|| "-".to_owned(), |load| count(load.iops)),
         run.name.clone(),
         named(&run.targets),
@@ -288,6 +277,7 @@ fn moment(rfc3339: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::Status;
     use blocklab_units::Style;
     use clap::Parser;
 
@@ -378,6 +368,7 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
             ("--target *file.bin", "quick, my-study: of a volume"),
             ("--target /data", ""),
             ("--status unfinished", "my-study: of a volume"),
+            ("--status running", ""),
             (
                 "--status complete,unfinished --name *volume",
                 "my-study: of a volume",

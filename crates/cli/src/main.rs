@@ -41,10 +41,11 @@ mod trace;
 use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anyhow::Result;
 use blocklab_args::{Cli, Command, ParseError, by_name, parse};
-use blocklab_console::{place, status, terminal};
+use blocklab_console::{clock, place, status, terminal};
 use blocklab_store::Store;
 use blocklab_tools::{cdm, diskspd, fio, vdbench};
 
@@ -67,6 +68,10 @@ fn main() -> ExitCode {
         }
         Err(ParseError::Clap(error)) => error.exit(),
     };
+    if let Err(error) = clock::check(SystemTime::now()) {
+        terminal::complain(&error);
+        return ExitCode::from(status::FAILED);
+    }
     dispatch(cli).unwrap_or_else(|error| {
         terminal::complain(&error);
         ExitCode::from(status::MISTAKE)

@@ -1,13 +1,11 @@
 //! `blocklab note`: the user's note on a run, and its tags.
 
-use std::fs;
-
 use anyhow::{Result, bail};
 use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_native::studies;
 use blocklab_results::output::{self, Over};
-use blocklab_store::{Store, Stored};
+use blocklab_store::{Store, Stored, read_plain};
 
 use crate::chosen;
 use blocklab_args::NoteArgs;
@@ -59,9 +57,7 @@ fn study_pages(id: &str, store: &Store) -> Vec<String> {
     let runs = store.list().runs;
     let pages = runs.iter().filter_map(|listed| {
         let path = Store::study_page(&store.root().join(&listed.id));
-        let page = fs::read_to_string(&path)
-            .ok()
-            .filter(|page| page.contains(id))?;
+        let page = read_plain(&path).ok().filter(|page| page.contains(id))?;
         let shown = runs.iter().filter(|run| page.contains(&run.id));
         let with: String = shown.map(|shown| format!(" --with {}", shown.id)).collect();
         let study = match studies::builtin(&listed.study) {

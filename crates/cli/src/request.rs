@@ -79,6 +79,12 @@ fn load_study(args: &RunArgs, store: &Store) -> Result<Loaded> {
 fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) -> Result<Overrides> {
     let Loaded { name, study, .. } = loaded;
     let systems = &study.publication.systems;
+    if systems.is_empty() && args.fresh {
+        bail!(
+            "{name} has no systems, so that each run of it begins anew: leave out --fresh, which restarts \
+             an interrupted study of several systems"
+        );
+    }
     if !systems.is_empty() && args.start_at.is_some() {
         bail!(
             "the study {name} runs its systems one after the other: --start-at works only for studies without systems"

@@ -173,6 +173,9 @@ fn format(args: &ExportArgs) -> Result<Format> {
 pub fn rm(args: &RmArgs, store: &Store) -> Result<()> {
     // All are found before any is removed: `latest latest` is one run.
     let removals = store.removals(&args.runs)?;
+    if !args.dry_run {
+        store.sweep();
+    }
     for removal in &removals {
         let gone = if args.dry_run {
             removal.stays().is_empty()

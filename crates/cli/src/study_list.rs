@@ -1,6 +1,6 @@
 //! `blocklab run --list`: the built-in studies; with a study in the arguments, its cases.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blocklab_native::{self as native, studies};
 use blocklab_report::document::{Column, Document, Entry, Layout, Part, Row, Table};
 use blocklab_report::fields;
@@ -28,6 +28,12 @@ struct StudyLine {
 /// Prints the built-in studies, or the cases of the one that is named.
 pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
     if args.study.is_none() && args.again.is_none() {
+        if let Some(option) = args.about_cases() {
+            bail!(
+                "{option} is about the cases of one study: `blocklab run STUDY --list` lists those, and \
+                 `blocklab run --list` all studies"
+            );
+        }
         let studies: Vec<_> = studies::builtin_names().map(study_line).collect();
         let fields = answer::one_field("studies", &studies);
         return answer::print(

@@ -8,6 +8,7 @@
 mod asked;
 mod beyond;
 mod condition;
+mod file;
 mod history;
 mod loads;
 mod lost;
@@ -27,6 +28,7 @@ use warning::warning;
 
 pub use asked::{Asked, Evidence, NoSuchCase, answer, cases, check_cases};
 pub use condition::{Bound, Condition, Figure, NoCondition, percent};
+pub use file::asked_in;
 pub use loads::{Loads, fits};
 
 /// The answer to a condition.

@@ -2,7 +2,9 @@
 //! Out: the user's store, guard and catalog; text on a terminal; an exit code.
 //! Never: knows what a run contains.
 
+pub mod clock;
 mod killed;
+mod memory;
 pub mod place;
 mod signals;
 pub mod status;

@@ -491,43 +491,6 @@ fn one_job_cannot_live_in_two_times() {
     assert!(matches!(error, Error::MixedClocks(_)), "{error}");
 }
 
-/// The arrivals of a real-time run, answered once more in virtual time: the same moments. What the
-/// machine added is lateness alone.
-#[test]
-fn a_real_time_run_can_be_replayed_in_virtual_time() {
-    let spec = volume(20_000.0);
-    let (model, file) = target(&spec, false);
-    model.keep_log();
-    let never = AtomicBool::new(false);
-    let mut emulated = job(8, 1);
-    emulated.ramp = Nanos::ZERO;
-    emulated.stop = Stop {
-        bytes: Some(Bytes(4096 * 2000)),
-        ..Stop::default()
-    };
-    let workload = Workload {
-        seed: 3,
-        jobs: vec![emulated],
-    };
-    let targets = vec![vec![file]];
-    let run = Run {
-        workload: &workload,
-        targets: &targets,
-        clock: Clock::start(),
-    };
-    let outcome = super::super::run(run, Control::new(&never), &mut ()).unwrap();
-    let log = model.log();
-    assert_eq!(log.len(), 2000);
-    assert_eq!(
-        outcome.measurement.jobs[0].directions[&Direction::Read].ios,
-        2000
-    );
-    let mut again = Device::new(&spec, 1).unwrap();
-    for arrival in log {
-        assert_eq!(again.admit(arrival.at, arrival.io), arrival.answer);
-    }
-}
-
 #[test]
 fn a_job_may_end_those_beside_it() {
     let spec = volume(1000.0);

@@ -55,7 +55,7 @@ pub fn section(history: &History) -> Markup {
         @for load in &shown.loads { (load_section(load)) }
         @for text in &shown.left { p class="hint" { (prose(text)) } }
         @if !shown.loads.is_empty() {
-            p class="hint" { (words::legend(SIGNS)) }
+            p class="hint" { (words::legend(history, SIGNS)) }
             p class="hint needs-script no-print" {
                 "Drag across a chart to zoom, double-click to return. With the keyboard: Tab to a chart, "
                 "arrows read runs, " kbd { "+" } " " kbd { "−" } " zoom, " kbd { "Esc" } " returns."

@@ -7,8 +7,9 @@ mod tools;
 
 use std::env;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
-use blocklab_console::terminal;
+use blocklab_console::{clock, terminal};
 use blocklab_fleet::{VERSION, collect};
 
 const HELP: &str = "\
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::from(arguments != ["--help"]) * 2);
         }
     };
-    told(mpi_wire::play(&name))
+    told(clock::check(SystemTime::now()).and_then(|()| mpi_wire::play(&name)))
 }
 
 fn told(outcome: anyhow::Result<()>) -> ExitCode {

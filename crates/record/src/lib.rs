@@ -84,6 +84,10 @@ pub enum Status {
     Failed,
     /// Hosts of a fleet were lost: what the others measured is here, as far as they came.
     Incomplete,
+    /// It has not ended yet: what it has measured so far is here. Only the store knows that, while the run
+    /// lasts, so that no stored Record has this word and none with it is read.
+    #[serde(skip_deserializing)]
+    Running,
 }
 
 /// Something that was understood differently from what was written.

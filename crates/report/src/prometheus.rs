@@ -83,13 +83,17 @@ fn about(record: &Record) -> Vec<Family> {
     let finished = record.finished_at.parse::<jiff::Timestamp>().ok();
     let ended = finished.map(|at| (Vec::new(), at.as_second() as f64));
     // Prometheus has no values of text: each status is a sample, and the one of the run is 1.
-    let statuses = [
+    let mut statuses = vec![
         Status::Complete,
         Status::Interrupted,
         Status::Failed,
         Status::Incomplete,
     ];
-    let status = statuses.map(|status| {
+    // A collector keeps what it reads, which is a run that has ended but for this one.
+    if record.status == Status::Running {
+        statuses.push(Status::Running);
+    }
+    let status = statuses.into_iter().map(|status| {
         let value = f64::from(u8::from(record.status == status));
         (vec![("status", facts::word(status))], value)
     });
@@ -107,7 +111,7 @@ fn about(record: &Record) -> Vec<Family> {
         Family {
             name: "blocklab_run_status",
             help: "1 for the way in which the run ended, 0 for the others.",
-            samples: status.to_vec(),
+            samples: status.collect(),
         },
     ]
 }

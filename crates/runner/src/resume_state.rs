@@ -6,9 +6,11 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use blocklab_store::read_plain;
 use serde::{Deserialize, Serialize};
 
 /// A study that is not finished.
@@ -29,7 +31,7 @@ const FOLDER: &str = ".studies";
 impl ResumeState {
     /// The unfinished study with the same request; `None` if there is none that can be read.
     pub fn find(store: &Path, requested: &str) -> Option<Self> {
-        let text = fs::read_to_string(file(store, requested)).ok()?;
+        let text = read_plain(&file(store, requested)).ok()?;
         let resume_state: Self = serde_json::from_str(&text).ok()?;
         (resume_state.requested == requested).then_some(resume_state)
     }
@@ -43,7 +45,10 @@ impl ResumeState {
         fs::create_dir_all(store.join(FOLDER))?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
         let fresh = file.with_extension("new");
-        fs::write(&fresh, text)?;
+        // A leftover of a killed process, or anything else that has the name, is replaced and not
+        // written to: opening a pipe would block.
+        remove_if_there(&fresh)?;
+        File::create_new(&fresh)?.write_all(text.as_bytes())?;
         fs::rename(fresh, file)
     }
 
@@ -52,10 +57,14 @@ impl ResumeState {
     /// # Errors
     /// When it is there and cannot be removed.
     pub fn remove(&self, store: &Path) -> io::Result<()> {
-        match fs::remove_file(file(store, &self.requested)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        remove_if_there(&file(store, &self.requested))
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -96,6 +105,31 @@ mod tests {
         assert_eq!(
             ResumeState::find(store.path(), &resume_state.requested),
             None
+        );
+    }
+
+    /// The story: a pipe in the place of the progress of a study made the command wait for ever.
+    #[test]
+    fn a_pipe_in_its_place_holds_no_command() {
+        let store = tempfile::tempdir().expect("a folder");
+        let resume_state = ResumeState {
+            requested: "two systems".to_owned(),
+            seed: "1".to_owned(),
+            runs: BTreeMap::new(),
+        };
+        fs::create_dir(store.path().join(FOLDER)).expect("made");
+        let place = file(store.path(), &resume_state.requested);
+        for pipe in [&place, &place.with_extension("new")] {
+            let path = std::ffi::CString::new(pipe.to_str().expect("text")).expect("no zero");
+            // SAFETY: the path is a string that ends in zero.
+            assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+        }
+        let requested = &*resume_state.requested;
+        assert_eq!(ResumeState::find(store.path(), requested), None);
+        resume_state.write(store.path()).expect("written");
+        assert_eq!(
+            ResumeState::find(store.path(), requested),
+            Some(resume_state.clone())
         );
     }
 }

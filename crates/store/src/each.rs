@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::thread;
 
-/// What `work` makes of each item, in their order: on all processors.
+/// What `work` makes of each item, in their order: on all processors, as far as the system gives threads.
 pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     // A thread costs more than a few items.
@@ -12,16 +12,17 @@ pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec
     thread::scope(|scope| {
         let work = &work;
         for (items, results) in items.chunks(share).zip(results.chunks_mut(share)) {
-            scope.spawn(move || {
+            // Where the system refuses a thread, its share stays empty.
+            let _ = thread::Builder::new().spawn_scoped(scope, move || {
                 for (item, result) in items.iter().zip(results) {
                     *result = Some(work(item));
                 }
             });
         }
     });
-    let results = results.into_iter();
+    let results = items.iter().zip(results);
     results
-        .map(|result| result.expect("each thread fills its share"))
+        .map(|(item, result)| result.unwrap_or_else(|| work(item)))
         .collect()
 }
 

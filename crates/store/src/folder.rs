@@ -4,8 +4,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::leftovers::{NEW, TRIED};
 use crate::spool::SPOOL;
 
 /// What follows the id in the folder name of a run that is not finished.
@@ -32,14 +33,24 @@ pub(crate) fn create(folder: &Path, text: &str) -> io::Result<()> {
 pub(crate) fn make(folder: &Path, fill: impl Fn(&Path) -> io::Result<()>) -> io::Result<&Path> {
     let (parent, name) = split(folder)?;
     fs::create_dir_all(parent)?;
-    let hidden = parent.join(format!(".{name}.new-{}", std::process::id()));
-    let made = fs::create_dir(&hidden)
-        .and_then(|()| fill(&hidden))
-        .and_then(|()| fs::rename(&hidden, folder));
+    let hidden = parent.join(format!(".{name}{NEW}{}", std::process::id()));
+    let made = make_locked(&hidden).and_then(|_locked| {
+        fill(&hidden)?;
+        fs::rename(&hidden, folder)
+    });
     if made.is_err() {
         clear(&hidden);
     }
     made.map(|()| parent)
+}
+
+/// Makes a hidden folder. The lock shows others that somebody works in it; it goes with the process.
+fn make_locked(hidden: &Path) -> io::Result<File> {
+    fs::create_dir(hidden)?;
+    let folder = File::open(hidden)?;
+    // Some file systems have no locks.
+    let _ = folder.try_lock();
+    Ok(folder)
 }
 
 /// Removes what was half made. The caller reports the first error; a failure to remove it is
@@ -66,14 +77,27 @@ pub(crate) fn try_out(root: &Path) -> io::Result<()> {
         }
         made => made?,
     }
-    let hidden = root.join(format!(".tried-{}", std::process::id()));
-    fs::create_dir(&hidden)?;
+    let (hidden, _locked) = trial(root)?;
     let file = hidden.join(RECORD);
     let tried = fs::write(&file, vec![0; ROOM]);
     // If it was not made or cannot be removed, removing the folder fails.
     let _ = fs::remove_file(&file);
     fs::remove_dir(&hidden)?;
     tried
+}
+
+/// Makes the folder of a trial.
+fn trial(root: &Path) -> io::Result<(PathBuf, File)> {
+    let process = std::process::id();
+    let mut number = 0;
+    loop {
+        let hidden = root.join(format!("{TRIED}{process}-{number}"));
+        match make_locked(&hidden) {
+            // Processes of two containers can have one number, and a killed one leaves its folder.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => return Ok((hidden, made?)),
+        }
+    }
 }
 
 /// The parent of a folder, and its name.
@@ -115,5 +139,16 @@ mod tests {
         fs::create_dir(&hidden).expect("made");
         clear(&hidden);
         assert!(!hidden.exists());
+    }
+
+    /// The story: in a container, where each command is process 1, one that was killed while it tried the
+    /// store let every later one fail: "cannot write to STORE: File exists".
+    #[test]
+    fn the_trial_of_a_killed_process_is_in_no_way() {
+        let root = tempfile::tempdir().expect("a folder");
+        let left = root.path().join(format!("{TRIED}{}-0", std::process::id()));
+        fs::create_dir(&left).expect("made");
+        try_out(root.path()).expect("possible");
+        assert_eq!(fs::read_dir(root.path()).expect("read").count(), 1);
     }
 }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::each;
 use crate::folder::{PARTIAL, RECORD};
 use crate::id::{self, is_id};
+use crate::plain::read_plain;
 use crate::spool::{SPOOL, SpoolError, unfinished};
 use crate::visible::as_visible;
 
@@ -34,7 +35,8 @@ pub struct Listed {
     pub study: String,
     /// Paths of its targets.
     pub targets: Vec<String>,
-    /// How it ended; a run without an end counts as interrupted.
+    /// How it ended; a run without an end counts as interrupted, or as running where it is known to go
+    /// on.
     pub status: Status,
     /// It has no end: it was killed, or is still running.
     pub partial: bool,
@@ -298,7 +300,7 @@ pub(crate) fn renamed(root: &Path, others: &[String]) -> Vec<Damaged> {
 /// A run that somebody gave another name: it is one by its path only.
 fn renamed_run(root: &Path, name: &str) -> Option<Damaged> {
     let path = root.join(name);
-    let text = fs::read_to_string(path.join(RECORD)).ok()?;
+    let text = read_plain(&path.join(RECORD)).ok()?;
     head(&text).ok()?;
     let why = "it holds a run, but its name is no id: its path names it".to_owned();
     Some(Damaged { path, why })
@@ -360,10 +362,14 @@ fn read_listed(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     let spool = path.join(SPOOL);
     if folder.partial && spool.is_file() {
         // Unfinished runs are few, so their records are read whole.
-        let record = as_visible(unfinished(&spool)?);
+        let (record, goes_on) = unfinished(&spool)?;
+        let mut record = as_visible(record);
+        if goes_on {
+            record.status = Status::Running;
+        }
         return Ok(Listed::from_record(&folder.id, true, &record));
     }
-    let head = head(&fs::read_to_string(path.join(RECORD))?)?;
+    let head = head(&read_plain(&path.join(RECORD))?)?;
     let status = if folder.partial {
         Status::Interrupted
     } else {

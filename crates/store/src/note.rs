@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use crate::folder::{flush, remove_if_there};
+use crate::plain;
 
 /// A file next to the record: its name, and that of one that is being written.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +36,7 @@ pub(crate) fn read(folder: &Path, what: Beside) -> Option<String> {
         return None;
     }
     let mut bytes = Vec::new();
-    let file = fs::File::open(&path).ok()?;
+    let file = plain::open(&path).ok()?;
     file.take(LONGEST).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
     (!text.is_empty()).then_some(text)

@@ -3,6 +3,7 @@
 //! A file of its own: what other crates call; each step is in a file of its name.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use std::{fs, io};
 
 use blocklab_record::{BadRecord, Record, Status};
@@ -12,7 +13,9 @@ use jiff::Timestamp;
 
 use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
+use crate::leftovers;
 use crate::note::{self, NOTE, TAGS};
+use crate::plain::read_plain;
 use crate::spool::{Follower, SPOOL, Spool, SpoolError, is_running, unfinished};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
@@ -34,7 +37,8 @@ pub struct Store {
 /// A Record and where it came from.
 #[derive(Debug)]
 pub struct Stored {
-    /// The record of the run. One that did not end counts as interrupted.
+    /// The record of the run. One that did not end counts as interrupted, or as running where it is
+    /// known to go on.
     pub record: Record,
     /// The file it was read from.
     pub file: PathBuf,
@@ -269,12 +273,18 @@ impl Store {
     }
 
     /// Checks that a run could be kept now: makes the files of one and removes them again. The
-    /// folder of the store stays.
+    /// folder of the store stays. What killed processes left half made is removed before.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn try_out(&self) -> Result<(), StoreError> {
+        self.sweep();
         folder::try_out(&self.root).map_err(io_error("write to", &self.root))
+    }
+
+    /// Removes what killed processes left half made.
+    pub fn sweep(&self) {
+        leftovers::sweep(&self.root, SystemTime::now());
     }
 
     /// Begins the spool of a run, in the place of an older one: what it has measured so far, so that a
@@ -312,13 +322,14 @@ impl Store {
     }
 
     /// As [`Store::load`], but with all texts as they are stored, for other programs.
-    /// [`Store::load`] escapes the characters that control a terminal.
+    /// [`Store::load`] escapes the characters that control a terminal. A run that goes on counts as
+    /// interrupted: what is stored again must not be running for ever.
     ///
     /// # Errors
     /// As [`Store::load`].
     pub fn load_unchanged(&self, spec: &str) -> Result<Stored, StoreError> {
         let found = self.find_and_read(spec, Choice::Newest, read_found);
-        found.map(|(stored, _)| stored)
+        found.map(|read| read.stored)
     }
 
     /// Finds a run and reads it. One that ended or was removed between these two is searched again;
@@ -476,37 +487,54 @@ impl Store {
 
 /// As [`read_found`], with the texts as a terminal may show them.
 pub(crate) fn load_found(found: Found) -> Result<Stored, StoreError> {
-    let (mut stored, json) = read_found(found)?;
+    let ReadRun {
+        mut stored,
+        json,
+        goes_on,
+    } = read_found(found)?;
     let note = stored.record.note.take();
     if let Some(record) = made_visible(&stored.record, &json) {
         stored.record = record;
     }
     stored.record.note = note.map(|note| visible_lines(&note).into_owned());
+    // Last, as no record with this status can be read from JSON.
+    if goes_on {
+        stored.record.status = Status::Running;
+    }
     Ok(stored)
 }
 
-/// The run in that folder, and the text of its file.
-fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
+/// A run as it was read.
+struct ReadRun {
+    stored: Stored,
+    /// The text of its file.
+    json: String,
+    /// It is known to go on.
+    goes_on: bool,
+}
+
+/// The run in that folder.
+fn read_found(found: Found) -> Result<ReadRun, StoreError> {
     let Found {
         folder,
         partial,
         runs_of_name,
     } = found;
     let file = run_file(folder);
-    let (mut record, text) = if file.ends_with(SPOOL) {
-        let record = unfinished(&file).map_err(|why| StoreError::BadSpool {
+    let (mut record, json, goes_on) = if file.ends_with(SPOOL) {
+        let (record, goes_on) = unfinished(&file).map_err(|why| StoreError::BadSpool {
             path: file.clone(),
             why,
         })?;
-        let text = record.to_json();
-        (record, text)
+        let json = record.to_json();
+        (record, json, goes_on)
     } else {
-        let text = fs::read_to_string(&file).map_err(io_error("read", &file))?;
+        let text = read_plain(&file).map_err(io_error("read", &file))?;
         let record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
             path: file.clone(),
             why,
         })?;
-        (record, text)
+        (record, text, false)
     };
     checked(&record.id).map_err(|why| StoreError::Foreign {
         path: file.clone(),
@@ -524,7 +552,11 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
         partial,
         runs_of_name,
     };
-    Ok((stored, text))
+    Ok(ReadRun {
+        stored,
+        json,
+        goes_on,
+    })
 }
 
 /// The file that holds the run, where `found` is that or its folder.

@@ -142,6 +142,58 @@ fn a_run_that_is_running_is_not_removed() {
     assert_eq!(lab.store.remove(&killed[0]).ok(), Some(true));
 }
 
+/// The story: `list --json` and `show` said "interrupted" of a run that went on, so that a script began
+/// it again on the same disk.
+#[test]
+fn a_run_that_goes_on_is_running() {
+    let lab = Lab::new();
+    let spool = lab.store.begin(&whole()).expect("begun");
+    let status = || {
+        let listed = lab.store.list().runs.pop().expect("it is listed");
+        assert_eq!(lab.load().status, listed.status);
+        listed.status
+    };
+    assert_eq!(status(), Status::Running);
+    // What is exported could be kept in another store, where nothing goes on.
+    let unchanged = lab.store.load_unchanged(ID).expect("it is read");
+    assert_eq!(unchanged.record.status, Status::Interrupted);
+    drop(spool);
+    assert_eq!(status(), Status::Interrupted);
+}
+
+/// The story: a pipe in the place of a record made `list` wait for ever, and every command that looks for a
+/// run by its name with it.
+#[test]
+fn a_pipe_in_a_store_holds_no_reader() {
+    let lab = Lab::new();
+    drop(lab.store.begin(&whole()).expect("begun"));
+    let root = lab.store.root();
+    // The run of the spool seems to have ended, and a folder that somebody renamed seems to hold one.
+    let ended = root.join(ID);
+    fs::rename(root.join(format!("{ID}.partial")), &ended).expect("renamed");
+    fs::create_dir(root.join("renamed")).expect("made");
+    for folder in [ended.clone(), root.join("renamed")] {
+        let pipe = folder.join("record.json");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, pipe, mode).expect("made");
+    }
+    let listing = lab.store.list();
+    assert_eq!(listing.runs, []);
+    let why = &listing.damaged[0].why;
+    assert!(why.contains("a pipe or a device"), "{why}");
+    let path = root.join("renamed");
+    let refused = lab.store.load(path.to_str().expect("text"));
+    let why = refused.expect_err("it holds no record").to_string();
+    assert!(why.contains("a pipe or a device"), "{why}");
+
+    // The spool of a run, which `rm` and the live page look at, too.
+    let partial = root.join(format!("{ID}.partial"));
+    fs::rename(root.join("renamed"), &partial).expect("renamed");
+    fs::rename(partial.join("record.json"), partial.join("spool.ndjson")).expect("renamed");
+    let mut follower = lab.store.follow(ID).expect("an id");
+    assert!(follower.look().is_err() && !follower.is_held());
+}
+
 #[test]
 fn passes_that_have_ended_are_whole_and_the_end_takes_the_spool_away() {
     let lab = Lab::new();

@@ -28,7 +28,7 @@ pub use clock::{Clock, precise_timers, thread_cpu_ns};
 pub use engines::{EngineSetup, hint};
 pub use files::{OpenFile, Opening, open, probe_direct};
 pub use libaio::is_available as libaio_is_available;
-pub use model::{Arrival, Model, device_io, kernel_result};
+pub use model::{Model, device_io, kernel_result};
 pub use paced::{BUSY_WAIT, ModelTarget};
 pub use uring::is_available as io_uring_is_available;
 

@@ -21,23 +21,11 @@ pub struct Model {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// A device and, where one is kept, the log of its operations.
+/// A device, and when it was last asked.
 pub struct Shared {
     pub device: Device,
     /// The last arrival: none may be earlier.
     last: Nanos,
-    log: Option<Vec<Arrival>>,
-}
-
-/// One operation as an emulated device saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// When it came.
-    pub at: Nanos,
-    /// The operation.
-    pub io: DeviceIo,
-    /// The result that the operation got.
-    pub answer: Answer,
 }
 
 impl Model {
@@ -46,21 +34,10 @@ impl Model {
         let shared = Shared {
             device,
             last: Nanos::ZERO,
-            log: None,
         };
         Self {
             shared: Arc::new(Mutex::new(shared)),
         }
-    }
-
-    /// Keeps every arrival from now on, for a replay.
-    pub fn keep_log(&self) {
-        self.lock().log = Some(Vec::new());
-    }
-
-    /// The arrivals that were logged.
-    pub fn log(&self) -> Vec<Arrival> {
-        self.lock().log.clone().unwrap_or_default()
     }
 
     /// Locks the model, for one thread or for a short while.
@@ -74,11 +51,7 @@ impl Model {
         // Read under the lock: arrivals come in order of time, whoever brings them.
         let at = clock.now().max(shared.last);
         shared.last = at;
-        let io = device_io(io);
-        let answer = shared.device.admit(at, io);
-        if let Some(log) = &mut shared.log {
-            log.push(Arrival { at, io, answer });
-        }
+        let answer = shared.device.admit(at, device_io(io));
         (at, answer)
     }
 
@@ -131,5 +104,70 @@ const fn failure(fault: Fault) -> i32 {
         Fault::Io => libc::EIO,
         Fault::Full => libc::ENOSPC,
         Fault::Detached => libc::ENODEV,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use blocklab_device::{Cap, DeviceSpec, Latency, Origin, Rate, Service, Spread, VolumeSpec};
+    use blocklab_units::Bytes;
+    use blocklab_workload::{Slot, SyncKind};
+
+    use super::*;
+
+    fn read(offset: u64) -> Io {
+        Io {
+            slot: Slot::returned(0),
+            direction: Direction::Read,
+            sync: SyncKind::Whole,
+            file: 0,
+            len: 4096,
+            offset,
+            priority: 0,
+        }
+    }
+
+    /// The arrivals of several threads in real time, answered once more in virtual time, leave at the
+    /// same moments: what the machine adds is lateness alone.
+    #[test]
+    fn a_real_time_run_can_be_replayed_in_virtual_time() {
+        let latency = Latency {
+            base: Nanos(600_000),
+            per_kib_ns: 2_200.0,
+            origin: Origin::Given,
+        };
+        let spread = Spread {
+            sigma: 0.3,
+            tail: None,
+            origin: Origin::Given,
+        };
+        let volume = VolumeSpec {
+            caps: vec![Cap::new("operations", Rate::Iops(20_000.0), Origin::Given)],
+            service: Some(Service::even(latency, spread)),
+            ..VolumeSpec::new("test", Bytes(1 << 40))
+        };
+        let spec = DeviceSpec::new("test", vec![volume]);
+        let model = Model::new(Device::new(&spec, 1).expect("a device"));
+        let clock = Clock::start();
+        let arrivals = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let (model, clock, arrivals) = (&model, &clock, &arrivals);
+                scope.spawn(move || {
+                    for block in 0..500 {
+                        let offset = (4 * block + thread) * 4096;
+                        // Under the lock, the list has the order in which the device was asked.
+                        let mut arrivals = arrivals.lock().expect("no panic under this lock");
+                        arrivals.push((model.arrive(clock, &read(offset)), offset));
+                    }
+                });
+            }
+        });
+        let mut again = Device::new(&spec, 1).expect("a device");
+        for ((at, answer), offset) in arrivals.into_inner().expect("all have ended") {
+            assert_eq!(again.admit(at, device_io(&read(offset))), answer);
+        }
     }
 }

@@ -390,7 +390,7 @@ fn exit_code(record: &Record) -> u8 {
     }
     match record.status {
         Status::Complete => status::DONE,
-        Status::Interrupted => INTERRUPTED,
+        Status::Interrupted | Status::Running => INTERRUPTED,
         Status::Failed | Status::Incomplete => failed_jobs(record).max(status::FAILED),
     }
 }

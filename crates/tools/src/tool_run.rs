@@ -105,7 +105,7 @@ pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
 pub const fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,
-        Status::Interrupted => status::INTERRUPTED,
+        Status::Interrupted | Status::Running => status::INTERRUPTED,
         Status::Failed => status::FAILED,
         Status::Incomplete => status::INCOMPLETE,
     }

@@ -18,6 +18,8 @@ pub const ENOSPC: i32 = 28;
 pub const EILSEQ: i32 = 84;
 /// An operation took too long.
 pub const ETIMEDOUT: i32 = 110;
+/// The quota of a user or project is used up.
+pub const EDQUOT: i32 = 122;
 
 /// Name, number and text of the errors that storage fails with; the texts are those of the GNU C
 /// library.
@@ -91,7 +93,7 @@ const ERRORS: [(&str, i32, &str); 64] = [
     ("ESTALE", 116, "Stale file handle"),
     ("EUCLEAN", 117, "Structure needs cleaning"),
     ("EREMOTEIO", 121, "Remote I/O error"),
-    ("EDQUOT", 122, "Disk quota exceeded"),
+    ("EDQUOT", EDQUOT, "Disk quota exceeded"),
     ("ENOMEDIUM", 123, "No medium found"),
     ("ECANCELED", 125, "Operation canceled"),
     ("ENOKEY", 126, "Required key not available"),

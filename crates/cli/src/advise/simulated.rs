@@ -76,7 +76,7 @@ fn simulate_on(
         simulated_ns: 0,
         operations: 0,
     };
-    // A simulation takes seconds, so no progress is shown.
+    // A simulation takes seconds, so that only its name is shown.
     let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
     Ok(match finished {
         Ok(Finished::Run(record)) if record.status != Status::Interrupted => {

@@ -31,6 +31,7 @@ const ASPECTS: [Aspect; 11] = [
                 Status::Interrupted => "interrupted",
                 Status::Failed => "failed",
                 Status::Incomplete => "incomplete",
+                Status::Running => "running",
             };
             status.to_owned()
         },

@@ -283,6 +283,7 @@ fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
         Status::Interrupted => Some("interrupted"),
         Status::Failed => Some("failed"),
         Status::Incomplete => Some("incomplete"),
+        Status::Running => Some("running"),
     };
     let grave = findings
         .iter()

@@ -1,5 +1,6 @@
 //! TLS with certificates on both sides, from a folder as other servers of NBD have it.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,13 @@ pub struct Tls(Arc<ServerConfig>);
 
 /// Reads one file with `read`; an error names it.
 fn from<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result<T, TlsError> {
+    // A pipe would block, and a device may have no end.
+    if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
+        return Err(TlsError::File(
+            path.to_owned(),
+            "it is no regular file".to_owned(),
+        ));
+    }
     read(path).map_err(|error| {
         let why = match error {
             pem::Error::Io(error) => error.to_string(),

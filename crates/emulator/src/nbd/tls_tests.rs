@@ -223,4 +223,7 @@ fn a_folder_that_lacks_something_is_named() {
     std::fs::copy(path("client-cert.pem"), path("server-cert.pem")).expect("copied");
     std::fs::copy(path("client-key.pem"), path("server-key.pem")).expect("copied");
     refused("ca-cert.pem: No such file");
+    // A link to /dev/zero took all memory of the machine, and a pipe waited for ever, deaf to signals.
+    std::os::unix::fs::symlink("/dev/zero", path("ca-cert.pem")).expect("linked");
+    refused("ca-cert.pem: it is no regular file");
 }

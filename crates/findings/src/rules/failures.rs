@@ -1,6 +1,6 @@
 //! Things that went wrong: operations that failed, runs that ended early, sums that do not match.
 
-use blocklab_record::{ErrorKind, Origin, Status, Stopped};
+use blocklab_record::{ErrorKind, Origin, Record, Status, Stopped, TargetKind};
 use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::errno;
 
@@ -64,7 +64,8 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
         })
         .count();
     // What a fleet lost is a finding of its own.
-    let is_by_signal = cases.record.status == Status::Interrupted || cut > 0;
+    let is_by_signal =
+        matches!(cases.record.status, Status::Interrupted | Status::Running) || cut > 0;
     if !is_by_signal || cases.record.status == Status::Incomplete {
         return Vec::new();
     }
@@ -134,18 +135,21 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
             hits.push((case.name, hit));
         }
     }
-    let is_emulated = cases.record.origin == Origin::Emulated;
     kinds
         .into_values()
         .flat_map(|(kind, hits)| {
-            let advice = failure_advice(kind, is_emulated);
+            let advice = failure_advice(kind, cases.record);
             joined(cases, "failed-operations", Some(advice), hits)
         })
         .collect()
 }
 
-/// What helps against failures of this kind; `is_emulated`: blocklab itself serves the volume.
-const fn failure_advice(kind: ErrorKind, is_emulated: bool) -> &'static str {
+/// What helps against failures of this kind.
+fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
+    // Then blocklab itself serves the volume.
+    let is_emulated = record.origin == Origin::Emulated;
+    let mut kinds = record.targets.iter().map(|target| target.kind);
+    let is_device = kinds.len() > 0 && kinds.all(|kind| kind == TargetKind::BlockDevice);
     match kind {
         ErrorKind::Errno(errno::ENOSPC) if is_emulated => {
             "Raise --memory-limit, or use --backing FILE on a disk with room."
@@ -153,7 +157,15 @@ const fn failure_advice(kind: ErrorKind, is_emulated: bool) -> &'static str {
         ErrorKind::Errno(errno::EIO) if is_emulated => {
             "Without an injected fault, look into the kernel's log for the disk of --backing."
         }
+        ErrorKind::Errno(errno::ENOSPC) if is_device => {
+            "The device ends before this offset, or what it is made of is full: compare its size \
+             (`blockdev --getsize64`) with the one above; look whether its thin pool, or the file \
+             system below a loop device, has room."
+        }
         ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
+        ErrorKind::Errno(errno::EDQUOT) => {
+            "Free space of this user or project, raise its quota, or use a smaller --size."
+        }
         // The kernel refuses what does not fit the sectors of a device that is read past the page cache.
         ErrorKind::Errno(errno::EINVAL) => {
             "With O_DIRECT, sizes and offsets must be multiples of the target's sector, 512 B or 4 KiB: \
@@ -247,7 +259,7 @@ pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{ErrorCount, Record};
+    use blocklab_record::ErrorCount;
     use blocklab_workload::Direction;
 
     use super::*;
@@ -380,6 +392,27 @@ mod tests {
         record.origin = Origin::Emulated;
         let advice = the(&record, "failed-operations").advice;
         assert!(advice.is_some_and(|advice| advice.contains("--memory-limit")));
+    }
+
+    /// The story: a device that shrank during the run ended it with ENOSPC, and the advice was to free
+    /// space on it.
+    #[test]
+    fn a_device_without_room_has_become_smaller_or_lacks_room_below() {
+        let mut record = one_failed(ErrorKind::Errno(errno::ENOSPC));
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.starts_with("Free space")));
+        for target in &mut record.targets {
+            target.kind = TargetKind::BlockDevice;
+        }
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.contains("blockdev --getsize64")));
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_is_named() {
+        let record = one_failed(ErrorKind::Errno(errno::EDQUOT));
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.contains("raise its quota")));
     }
 
     /// The story: blocks of 1,000 bytes failed with EINVAL on a disk with sectors of 512 bytes, and all

@@ -23,7 +23,7 @@ pub fn history(history: &History) -> Document {
     parts.push(Part::Entries(left.collect()));
     parts.push(Part::Entries(vec![Entry::aside(
         MARGIN,
-        words::legend(SIGNS),
+        words::legend(history, SIGNS),
     )]));
     Document {
         name: "History".to_owned(),

@@ -101,6 +101,7 @@ pub fn ending(record: &Record) -> Option<String> {
         Status::Interrupted => "The run was interrupted",
         Status::Failed => "The run failed",
         Status::Incomplete => "The run is incomplete",
+        Status::Running => "The run is still running",
     };
     let failure = record.failure.as_deref().unwrap_or_default();
     let reason = failure.trim_end_matches('.');
@@ -111,7 +112,9 @@ pub fn ending(record: &Record) -> Option<String> {
     } else {
         "Nothing was measured until then."
     };
-    if let Some(state) = state.filter(|_| record.status == Status::Interrupted) {
+    if let Some(state) =
+        state.filter(|_| matches!(record.status, Status::Interrupted | Status::Running))
+    {
         return Some(format!("The run {state}. {rest}"));
     }
     let colon = if reason.is_empty() { "" } else { ": " };

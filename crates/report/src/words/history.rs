@@ -7,6 +7,7 @@ use blocklab_compare::compare::Quantity;
 use blocklab_compare::history::{
     ByHand, ChangePoint, Changed, Conditions, History, Point, Series, SeriesVerdict, Suspected,
 };
+use blocklab_record::Origin;
 use blocklab_units::{Ink, agreeing, count, latency, plural, significant};
 
 use crate::words::answer::Tone;
@@ -89,11 +90,19 @@ pub fn items(series: &Series) -> Vec<String> {
 }
 
 /// The legend: the marks of a form, given as `signs`, and when a change is shown.
-pub fn legend(signs: &str) -> String {
+pub fn legend(history: &History, signs: &str) -> String {
+    let mut series = history.series.iter();
+    let is_simulated = series.any(|series| series.conditions.origin == Origin::Simulated.name());
+    // Chance has no part in them, so that neither the test nor the 2 % are about them.
+    let simulated = if is_simulated {
+        " Simulated runs are compared exactly: every difference is a change, however small it is."
+    } else {
+        ""
+    };
     format!(
         "{signs} A change is shown if chance alone does not explain it (exact rank test, at most 1 % \
          of those shown are false) and the medians differ by 2 % or more; its interval is the \
-         Hodges-Lehmann one of 95 %."
+         Hodges-Lehmann one of 95 %.{simulated}"
     )
 }
 

@@ -11,10 +11,12 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::line;
+use crate::leftovers::NEW;
 use crate::listing::Folder;
+use crate::plain;
 
 /// The file. Hidden, so that it is no folder of a run to anybody.
-const NAME: &str = ".blocklab-index";
+pub(crate) const INDEX: &str = ".blocklab-index";
 /// Longer lines are not kept: that run is derived every time.
 const LONGEST: usize = 1 << 20;
 /// This many lines may be of no use before they are dropped, and more than those of use.
@@ -148,7 +150,9 @@ impl Lines {
             return;
         }
         let mut kept: Vec<&mut Kept> = kept.collect();
-        let fresh = self.root.join(format!("{NAME}.new-{}", std::process::id()));
+        let fresh = self
+            .root
+            .join(format!("{INDEX}{NEW}{}", std::process::id()));
         match self.written_anew(&fresh, &kept) {
             Ok(file) => {
                 self.file = Some(file);
@@ -173,7 +177,7 @@ impl Lines {
             old.read_exact_at(&mut line, kept.at)?;
             file.write_all(&line)?;
         }
-        fs::rename(fresh, self.root.join(NAME))?;
+        fs::rename(fresh, self.root.join(INDEX))?;
         Ok(file)
     }
 
@@ -206,7 +210,7 @@ impl Lines {
             Some(file) => file,
             None => self
                 .file
-                .insert(created(&self.root, &self.root.join(NAME))?),
+                .insert(created(&self.root, &self.root.join(INDEX))?),
         };
         file.write_all(text.as_bytes())?;
         // Other programs add to the same file: the end of what was written is known only now.
@@ -231,7 +235,7 @@ fn copy_line(reader: &mut BufReader<&File>, line: &mut Vec<u8>) -> io::Result<us
 
 /// The file, to read and to add to, or only to read; `None` if there is none that can be trusted.
 fn opened(root: &Path) -> Option<File> {
-    let path = root.join(NAME);
+    let path = root.join(INDEX);
     // A link could lead to anything, and a pipe would never end.
     let facts = fs::symlink_metadata(&path).ok()?;
     if !facts.is_file() || !is_trusted(&fs::metadata(root).ok()?, &facts) {
@@ -239,7 +243,7 @@ fn opened(root: &Path) -> Option<File> {
     }
     let mut options = OpenOptions::new();
     let file = options.read(true).append(true).open(&path);
-    let file = file.or_else(|_| File::open(&path)).ok()?;
+    let file = file.or_else(|_| plain::open(&path)).ok()?;
     let opened = file.metadata().ok()?;
     ((opened.dev(), opened.ino()) == (facts.dev(), facts.ino())).then_some(file)
 }

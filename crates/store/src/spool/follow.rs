@@ -1,7 +1,6 @@
 //! In: the folder of a run that goes on. Out: how far it has come, read on from where the last look
 //! ended.
 
-use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::SPOOL;
 use super::progress::{Progress, SpoolError};
 use super::unfinished::is_held;
+use crate::plain;
 
 /// Follows a run while it lasts.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Follower {
     /// # Errors
     /// As [`Progress::read`].
     pub fn look(&mut self) -> Result<bool, SpoolError> {
-        let mut file = match File::open(&self.path) {
+        let mut file = match plain::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             file => file?,
         };
@@ -53,7 +53,7 @@ impl Follower {
     /// Whether the run that writes it goes on: it holds the lock of the file alone. A file system
     /// without locks shows none.
     pub fn is_held(&self) -> bool {
-        let file = File::open(&self.path);
+        let file = plain::open(&self.path);
         file.is_ok_and(|file| is_held(&file))
     }
 

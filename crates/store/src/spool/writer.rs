@@ -14,6 +14,7 @@ use super::line::{Begun, Frame, Head, Line};
 use super::progress::{Progress, SpoolError};
 use super::{FORMAT, FRESH_SPOOL, SPOOL};
 use crate::folder::{self, flush, remove_if_there};
+use crate::plain;
 use crate::removal::Removal;
 
 /// The spool of a run that goes on. The run that has it open holds its lock.
@@ -140,7 +141,7 @@ impl Spool {
     fn shorten(&mut self) -> io::Result<()> {
         // Where it fails, it is not tried again with every line.
         self.needed = self.bytes;
-        let file = File::open(self.folder.join(SPOOL))?;
+        let file = plain::open(&self.folder.join(SPOOL))?;
         let progress = Progress::read(BufReader::new(file)).map_err(|error| match error {
             SpoolError::Io(error) => error,
             other => io::Error::other(other),

@@ -162,7 +162,9 @@ fn contains_ignoring_case(text: &str, part: &str) -> bool {
 /// may also be one that is still running.
 fn status(run: &Listed) -> &'static str {
     match run.status {
+        // Also one that runs, which its row shows: the filter has one word for both.
         _ if run.partial => "unfinished",
+        Status::Running => "running",
         Status::Complete => "complete",
         Status::Interrupted => "interrupted",
         Status::Failed => "failed",
