@@ -68,12 +68,6 @@ pub struct RunArgs {
     /// Relative paths begin in the current directory
     #[arg(long, value_name = "RUN", conflicts_with_all = ["study", "system", "with_run", "fresh"])]
     pub again: Option<String>,
-    /// One load instead of a study
-    #[command(flatten)]
-    pub load: LoadArgs,
-    /// A recorded load instead of a study
-    #[command(flatten)]
-    pub replay: ReplayArgs,
     /// Run only this case of the study, or all cases of this matrix (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "rw")]
     pub case: Vec<String>,
@@ -102,7 +96,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME")]
     pub ramp: Option<Nanos>,
     /// Passes of each case
-    #[arg(long, value_name = "N", value_parser = passes)]
+    #[arg(long, alias = "passes", value_name = "N", value_parser = passes)]
     pub repeat: Option<NonZeroU32>,
     /// Add passes until the 95 % interval of every rate is this narrow, such as 2% (at least three)
     #[arg(long, value_name = "PERCENT", value_parser = above_nothing)]
@@ -162,6 +156,13 @@ pub struct RunArgs {
     /// Name of the run, instead of the study's; other commands accept it as RUN
     #[arg(long, value_name = "TEXT", value_parser = run_name)]
     pub name: Option<String>,
+    // At the end, because the heading of a group is that of all options after it.
+    /// One load instead of a study
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// A recorded load instead of a study
+    #[command(flatten)]
+    pub replay: ReplayArgs,
 }
 
 impl RunArgs {
@@ -404,10 +405,29 @@ fn above_nothing(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
     use crate::{Cli, Command};
+
+    /// All options of `run` but three stood below "A recorded load instead of a study" in its help:
+    /// the heading of a flattened group is that of whatever follows it.
+    #[test]
+    fn a_heading_is_that_of_its_own_options() {
+        let cli = Cli::command();
+        let run = cli.find_subcommand("run").expect("a command");
+        let heading = |id: &str| {
+            let mut options = run.get_opts();
+            let option = options.find(|option| option.get_id() == id);
+            option.expect(id).get_help_heading().map(str::to_owned)
+        };
+        for id in ["again", "case", "target", "repeat", "html", "gates", "name"] {
+            assert_eq!(heading(id), None, "{id}");
+        }
+        assert_eq!(heading("depth").as_deref(), Some(LOAD_HEADING));
+        let replay = crate::trace::REPLAY_HEADING;
+        assert_eq!(heading("copies").as_deref(), Some(replay));
+    }
 
     /// The story: a run was named with an escape character in it, and no command found it again,
     /// because names are compared as they are shown. Another was named like the id of a run, so
