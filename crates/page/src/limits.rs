@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use blocklab_compare::expect::Compared;
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_record::Record;
-use blocklab_units::{count, stated};
+use blocklab_units::stated;
 use serde::Serialize;
 
 use super::side::{Side, by_key};
@@ -125,14 +125,8 @@ fn drawn(limit: &Limit) -> Option<Drawn> {
     };
     // A limit of each of several volumes is drawn for all of them together.
     let value = limit.value * limit.times();
-    // Part of an operation is no figure of a source, but left over from a conversion.
-    let figure = if is_bytes || value < 100.0 {
-        stated(value)
-    } else {
-        count(value)
-    };
     Some(Drawn {
-        label: format!("{name} {figure}{sold}"),
+        label: format!("{name} {}{sold}", stated(value)),
         value: value * unit.per_second()? * scale,
         is_bytes,
         is_burst,
@@ -156,34 +150,4 @@ pub fn expected(compared: &Compared) -> Vec<Drawn> {
         )
     });
     of_targets(all, targets.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use blocklab_device::{LimitName, Origin};
-
-    #[test]
-    fn a_label_has_no_part_of_an_operation() {
-        let label = |value, unit| {
-            let name = LimitName {
-                owner: "disk".to_owned(),
-                volumes: None,
-                kind: LimitKind::Rate {
-                    limiter: "rate".to_owned(),
-                    covers: Covers::All,
-                },
-            };
-            let limit = Limit {
-                name,
-                value,
-                unit,
-                origin: Origin::Given,
-            };
-            drawn(&limit).expect("a rate").label
-        };
-        assert_eq!(label(360_937.5, LimitUnit::Iops), "disk: rate 360,938");
-        assert_eq!(label(42.95, LimitUnit::Iops), "disk: rate 42.95");
-        assert_eq!(label(143.75, LimitUnit::MbPerS), "disk: rate 143.75 MB/s");
-    }
 }

@@ -33,9 +33,11 @@ pub const fn agreeing<'w>(number: usize, one: &'w str, many: &'w str) -> &'w str
     if number == 1 { one } else { many }
 }
 
-/// A figure as its source states it, with at most two decimals: `143.75`, `6,000`, `0.5`.
+/// A figure as its source states it, with at most two decimals: `143.75`, `6,000`, `0.5`. From 10,000 on
+/// it has none, because sources round there: a fraction is left over from a conversion.
 pub fn stated(value: f64) -> String {
-    trimmed(value, 2)
+    let decimals = if value.abs() < 10_000.0 { 2 } else { 0 };
+    trimmed(value, decimals)
 }
 
 /// At most `figures` significant figures: `3,000.33`, `0.295`, `12`.
@@ -100,6 +102,8 @@ mod tests {
         assert_eq!(count(999.0), "999");
         assert_eq!(stated(143.75), "143.75");
         assert_eq!(stated(1187.5), "1,187.5");
+        assert_eq!(stated(9999.5), "9,999.5");
+        assert_eq!(stated(42_761.25), "42,761");
         assert_eq!(stated(6000.0), "6,000");
         assert_eq!(stated(339.393_939), "339.39");
         assert_eq!(stated(-0.25), "-0.25");
