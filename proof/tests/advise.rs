@@ -1,7 +1,7 @@
 //! `blocklab advise` compared with trying everything that is sold, by what the command line prints
 //! alone: `catalog list --json` has the machines, `catalog show --json` what each volume on each of
 //! them reaches and costs, and `run --target sim:` whether the winner carries the need. A file of its
-//! own: no code of the search takes part, nor of the catalog.
+//! own: no code of the search takes part, nor of the catalog. The last test is about the need of a run.
 //!
 //! What is tried is not cut by the rules that the search uses:
 //!
@@ -378,4 +378,31 @@ fn the_cheapest_is_what_trying_everything_finds() {
         possible * 2 > needs,
         "{possible} of {needs} needs are possible"
     );
+}
+
+/// Syncs counted as operations that a volume has to provide, and a run at a depth of one was told the rate
+/// of an io2 volume as its need, which gp3 carries: one in flight gets a third of it there.
+#[test]
+fn the_need_of_a_run_is_its_operations_and_their_latency() {
+    let lab = Lab::new();
+    let run = |line: &str| good(lab.blocklab(line.split_whitespace()));
+    run("run -q --rw randwrite --fsync 1 --runtime 2s -t sim:io2:10GiB,iops=9000 --name synced");
+    let advice = json(&run("advise --run synced --no-simulation --json"));
+    let record = json(&run("show synced --json"));
+    let writes = record["rows"][0]["iops"]["value"].as_f64().expect("a rate");
+    assert_eq!(
+        advice["need"]["iops"].as_f64(),
+        Some(writes.floor()),
+        "{advice}"
+    );
+    run("run -q --rw randread --depth 1 --runtime 2s -t sim:io2:10GiB,iops=9000 --name alone");
+    let words = run("advise --run alone --no-simulation");
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("Latency bounds its quickest load"),
+        "{words}"
+    );
+    run("run -q --rw randread --depth 64 --runtime 2s -t sim:io2:10GiB,iops=9000 --name deep");
+    let words = run("advise --run deep --no-simulation");
+    assert!(!words.contains("Latency bounds"), "{words}");
 }

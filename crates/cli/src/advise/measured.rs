@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use blocklab_advice::Need;
-use blocklab_findings::{Row, assess};
+use blocklab_findings::{Assessment, Row, assess};
 use blocklab_record::{PaceKind, Record};
-use blocklab_units::{Bytes, SECTOR};
+use blocklab_units::{Bytes, Nanos, SECTOR};
 use blocklab_workload::{Direction, Pattern};
 
 /// A need that was derived from a run, a trace or a volume.
@@ -20,9 +20,10 @@ pub struct Taken {
 pub fn need(record: &Record) -> Result<Taken> {
     let assessment = assess(record);
     let rows = &assessment.rows;
-    let random = rows.iter().filter(|row| is_random(record, row));
-    let quickest = random.max_by(|a, b| iops(a).total_cmp(&iops(b)));
-    let widest = rows.iter().map(bytes_per_s).fold(0.0, f64::max);
+    let rates = rows.iter().filter_map(|row| Some((row, row.rate()?)));
+    let random = rates.clone().filter(|(row, _)| is_random(record, row));
+    let quickest = random.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
+    let widest = rates.map(|(_, rate)| rate.bytes_per_s).fold(0.0, f64::max);
     if widest == 0.0 {
         bail!(
             "run {} moved nothing: no need can be taken from it",
@@ -36,11 +37,10 @@ pub fn need(record: &Record) -> Result<Taken> {
         .sum();
     let mut need = Need::new(Bytes(size));
     need.bytes_per_s = widest.floor();
-    if let Some(row) = quickest {
-        need.iops = iops(row).floor();
-        let block = bytes_per_s(row) / iops(row);
+    if let Some((row, rate)) = &quickest {
+        need.iops = rate.iops.floor();
         // The mean of several sizes is rounded to whole sectors.
-        let sectors = (block / SECTOR as f64).round() as u64;
+        let sectors = (rate.bytes_per_s / rate.iops / SECTOR as f64).round() as u64;
         need.block = Bytes(sectors.max(1) * SECTOR);
         need.read_percent = Some(read_percent(row));
     }
@@ -65,11 +65,25 @@ pub fn need(record: &Record) -> Result<Taken> {
              needs with --need, such as --need iops=5000."
         ));
     }
+    remarks.extend(quickest.and_then(|(row, _)| about_latency(&assessment, row)));
     Ok(Taken {
         need,
         at_least: closed || missed,
         remarks,
     })
+}
+
+/// What a case whose rate was bounded by latency asks of other volumes; `None`: it was bounded otherwise.
+fn about_latency(assessment: &Assessment, row: &Row) -> Option<String> {
+    let mut findings = assessment.findings.iter();
+    findings
+        .find(|finding| finding.rule == "latency-bound" && finding.subject.contains(&row.case))?;
+    let p99 = row.directions.iter().map(|one| one.service_ns.at("p99"));
+    Some(format!(
+        "Latency bounds its quickest load, so as many in flight get less from a volume that takes \
+         longer. Its p99 was {}: --need p99=TIME asks for as short a one.",
+        Nanos(p99.max()?)
+    ))
 }
 
 /// Whether no job of a case is sequential.
@@ -82,17 +96,11 @@ fn is_random(record: &Record, row: &Row) -> bool {
     jobs.all(|job| job.pattern != Some(Pattern::Sequential))
 }
 
-fn iops(row: &Row) -> f64 {
-    row.directions.iter().map(|one| one.iops.value).sum()
-}
-
-fn bytes_per_s(row: &Row) -> f64 {
-    row.directions.iter().map(|one| one.bytes_per_s.value).sum()
-}
-
+/// The share of reads among reads, writes and trims.
 fn read_percent(row: &Row) -> u8 {
+    let all: f64 = row.moved().map(|one| one.iops.value).sum();
     let mut directions = row.directions.iter();
     let reads = directions.find(|one| one.direction == Direction::Read);
     let read_iops = reads.map_or(0.0, |one| one.iops.value);
-    (100.0 * read_iops / iops(row)).round() as u8
+    (100.0 * read_iops / all).round() as u8
 }
