@@ -158,10 +158,14 @@ fn lower_sustained<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
 /// The test ended before the burst did.
 pub(super) fn burst_only(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Plan with what remains, unless the load is as short as the test was.";
-    run.joined("documented-burst", Some(advice), run.because(&Why::AsExpected), |case| {
-        let (last, phase) = (lower_sustained(case)?, case.phase()?);
-        let ends = case.window.until <= last.begins && last.begins > BUCKET;
-        ends.then(|| info(
+    run.joined(
+        "documented-burst",
+        Some(advice),
+        run.because(&Why::AsExpected),
+        |case| {
+            let (last, phase) = (lower_sustained(case)?, case.phase()?);
+            let ends = case.window.until <= last.begins && last.begins > BUCKET;
+            let hit = info(
                 "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
                 [
                     fixed(phase.binding.to_string()),
@@ -169,21 +173,32 @@ pub(super) fn burst_only(run: &ExplainedRun<'_>) -> Vec<Finding> {
                     number(last.iops),
                     fixed(last.binding.to_string()),
                 ],
-            ).with("delivered", case.iops, "IOPS").with("sustained", last.iops, "IOPS").with("begins after", last.begins.as_secs_f64(), "s"))
-    })
+            );
+            ends.then(|| {
+                hit.with("delivered", case.iops, "IOPS")
+                    .with("sustained", last.iops, "IOPS")
+                    .with("begins after", last.begins.as_secs_f64(), "s")
+            })
+        },
+    )
 }
 
 /// The burst was over before the test.
 pub(super) fn burst_used_up(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "After a rest it bursts again. A rate that must last takes a volume or an instance \
                   whose baseline it is.";
-    run.joined("burst-used-up", Some(advice), run.because(&Why::AsExpected), |case| {
-        let predicted = case.predicted.as_ref()?;
-        // At `BUCKET` the limiter's own bucket is empty, and a burst that is sold still lasts.
-        let (rested, last) = (predicted.at(BUCKET), predicted.sustained());
-        let is_baseline = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
-        let had_burst = last.begins > BUCKET && rested.iops > last.iops * (1.0 + 2.0 * NEAR);
-        (is_baseline && had_burst && case.fits(last.iops, NEAR)).then(|| warning(
+    run.joined(
+        "burst-used-up",
+        Some(advice),
+        run.because(&Why::AsExpected),
+        |case| {
+            let predicted = case.predicted.as_ref()?;
+            // At `BUCKET` the limiter's own bucket is empty, and a burst that is sold still lasts.
+            let (rested, last) = (predicted.at(BUCKET), predicted.sustained());
+            let is_baseline = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
+            let had_burst = last.begins > BUCKET && rested.iops > last.iops * (1.0 + 2.0 * NEAR);
+            let is_found = is_baseline && had_burst && case.fits(last.iops, NEAR);
+            let hit = warning(
                 "{} IOPS are what {} leaves once the burst is used up; rested, it allows {} for {} \
                  of this load",
                 [
@@ -192,23 +207,34 @@ pub(super) fn burst_used_up(run: &ExplainedRun<'_>) -> Vec<Finding> {
                     number(rested.iops),
                     time(last.begins),
                 ],
-            ).with("delivered", case.iops, "IOPS").with("baseline", last.iops, "IOPS").with("rested", rested.iops, "IOPS"))
-    })
+            );
+            is_found.then(|| {
+                hit.with("delivered", case.iops, "IOPS")
+                    .with("baseline", last.iops, "IOPS")
+                    .with("rested", rested.iops, "IOPS")
+            })
+        },
+    )
 }
 
 /// A limiter's bucket, full after rest, is spread over a short test.
 pub(super) fn bucket_amortised(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Test for a minute, or leave out the first seconds.";
-    run.joined("bucket-amortised", Some(advice), run.because(&Why::AsExpected), |case| {
-        let (last, expected) = (case.predicted.as_ref()?.sustained(), case.expected()?);
-        if last.iops >= case.iops * (1.0 - NEAR) {
-            return None;
-        }
-        let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
-        let by_cap = granted.iter().any(|grant| last.binding.is(&grant.name));
-        let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
-        let fits = case.fits(expected, NEAR) && !case.fits(last.iops, NEAR);
-        (by_cap && short && fits).then(|| info(
+    run.joined(
+        "bucket-amortised",
+        Some(advice),
+        run.because(&Why::AsExpected),
+        |case| {
+            let (last, expected) = (case.predicted.as_ref()?.sustained(), case.expected()?);
+            if last.iops >= case.iops * (1.0 - NEAR) {
+                return None;
+            }
+            let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
+            let by_cap = granted.iter().any(|grant| last.binding.is(&grant.name));
+            let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
+            let fits = case.fits(expected, NEAR) && !case.fits(last.iops, NEAR);
+            let is_found = by_cap && short && fits;
+            let hit = info(
                 "the rate lies {} above {} because the limiter had saved up for it while idle; a \
                  long test falls to {} IOPS",
                 [
@@ -216,8 +242,14 @@ pub(super) fn bucket_amortised(run: &ExplainedRun<'_>) -> Vec<Finding> {
                     fixed(last.binding.to_string()),
                     number(last.iops),
                 ],
-            ).confidence(Confidence::Medium).with("delivered", case.iops, "IOPS").with("sustained", last.iops, "IOPS"))
-    })
+            );
+            is_found.then(|| {
+                hit.confidence(Confidence::Medium)
+                    .with("delivered", case.iops, "IOPS")
+                    .with("sustained", last.iops, "IOPS")
+            })
+        },
+    )
 }
 
 /// The cases during which a burst ended, as expected.

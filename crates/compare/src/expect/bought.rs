@@ -43,17 +43,29 @@ pub(super) fn hdd_credit(run: &ExplainedRun<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let advice = "Operations of 1 MiB, or in sequence, get all that is paid for.";
-    run.joined("hdd-random-credit", Some(advice), run.because(&Why::AsExpected), |case| {
-        let load = case.load.filter(|load| load.streams == 0 && load.block < unit)?;
-        let limited = *case.binding()? != blocklab_device::Binding::Latency;
-        let charged = case.iops * unit.as_f64() / 1_048_576.0;
-        let moved = case.iops * load.block.as_f64() / 1_048_576.0;
-        limited.then(|| info(
+    run.joined(
+        "hdd-random-credit",
+        Some(advice),
+        run.because(&Why::AsExpected),
+        |case| {
+            let load = case
+                .load
+                .filter(|load| load.streams == 0 && load.block < unit)?;
+            let limited = *case.binding()? != blocklab_device::Binding::Latency;
+            let charged = case.iops * unit.as_f64() / 1_048_576.0;
+            let moved = case.iops * load.block.as_f64() / 1_048_576.0;
+            let hit = info(
                 "each of {} random operations a second costs a whole MiB of the volume's credit: \
                  {} MiB/s are charged and {} MiB/s are moved",
                 [number(case.iops), speed(charged), speed(moved)],
-            ).with("delivered", case.iops, "IOPS").with("charged", charged, "MiB/s").with("moved", moved, "MiB/s"))
-    })
+            );
+            limited.then(|| {
+                hit.with("delivered", case.iops, "IOPS")
+                    .with("charged", charged, "MiB/s")
+                    .with("moved", moved, "MiB/s")
+            })
+        },
+    )
 }
 
 /// The price of a delivered operation, recomputed from its inputs.

@@ -12,9 +12,13 @@ use blocklab_findings::{Confidence, Finding, Severity};
 /// Local disks deliver more than their instance documents, and no more than the same
 /// number of disks of a larger size of the family.
 pub(super) fn physical(run: &ExplainedRun<'_>) -> Vec<Finding> {
-    run.joined("physical-not-contractual", None, run.because(&Why::Above), |case| {
-        let (sibling, most) = faster_sibling(run, case)?;
-        Some(info(
+    run.joined(
+        "physical-not-contractual",
+        None,
+        run.because(&Why::Above),
+        |case| {
+            let (sibling, most) = faster_sibling(run, case)?;
+            let hit = info(
                 "the documents promise {} IOPS and {} are delivered: the disk is physical, and as \
                  many disks of {} are documented with {}",
                 [
@@ -23,8 +27,15 @@ pub(super) fn physical(run: &ExplainedRun<'_>) -> Vec<Finding> {
                     word(&sibling),
                     number(most),
                 ],
-            ).confidence(Confidence::Medium).with("delivered", case.iops, "IOPS").with("documented", case.expected()?, "IOPS").with("sibling's disks", most, "IOPS"))
-    })
+            );
+            Some(
+                hit.confidence(Confidence::Medium)
+                    .with("delivered", case.iops, "IOPS")
+                    .with("documented", case.expected()?, "IOPS")
+                    .with("sibling's disks", most, "IOPS"),
+            )
+        },
+    )
 }
 
 /// The size of the family with the fastest local disks, and the rate of as many of them as the run

@@ -14,11 +14,15 @@ use blocklab_findings::{Confidence, Finding};
 pub(super) fn setting_not_in_effect(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up what the volume is set to, and whether a change of it is still being \
                   carried out.";
-    run.joined("setting-not-in-effect", Some(advice), run.because(&Why::DefaultSettings), |case| {
-        let (default, load) = (run.default.as_ref()?, case.load?);
-        let rate = predict(default, load).ok()?.at(case.window.until).clone();
-        let expected = case.expected()?;
-        Some(warning(
+    run.joined(
+        "setting-not-in-effect",
+        Some(advice),
+        run.because(&Why::DefaultSettings),
+        |case| {
+            let (default, load) = (run.default.as_ref()?, case.load?);
+            let rate = predict(default, load).ok()?.at(case.window.until).clone();
+            let expected = case.expected()?;
+            let hit = warning(
                 "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
                  with those of the address: the settings are not in effect",
                 [
@@ -26,8 +30,14 @@ pub(super) fn setting_not_in_effect(run: &ExplainedRun<'_>) -> Vec<Finding> {
                     fixed(rate.binding.to_string()),
                     number(expected),
                 ],
-            ).with("delivered", case.iops, "IOPS").with("by default", rate.iops, "IOPS").with("as provisioned", expected, "IOPS"))
-    })
+            );
+            Some(
+                hit.with("delivered", case.iops, "IOPS")
+                    .with("by default", rate.iops, "IOPS")
+                    .with("as provisioned", expected, "IOPS"),
+            )
+        },
+    )
 }
 
 /// The rate is below the documented one, and the record itself knows the setting that held it back.
@@ -211,10 +221,16 @@ pub(super) fn unit_slip(run: &ExplainedRun<'_>) -> Vec<Finding> {
             return None;
         };
         let expected = case.expected()?;
-        Some(info(
-                "{} IOPS are the {} that were to be expected, but for {}: the limit may be meant in \
-                 the other unit",
-                [number(case.iops), number(expected), word(units)],
-            ).confidence(Confidence::Low).with("delivered", case.iops, "IOPS").with("expected", expected, "IOPS").with("ratio", case.iops / expected, ""))
+        let hit = info(
+            "{} IOPS are the {} that were to be expected, but for {}: the limit may be meant in \
+             the other unit",
+            [number(case.iops), number(expected), word(units)],
+        );
+        Some(
+            hit.confidence(Confidence::Low)
+                .with("delivered", case.iops, "IOPS")
+                .with("expected", expected, "IOPS")
+                .with("ratio", case.iops / expected, ""),
+        )
     })
 }
