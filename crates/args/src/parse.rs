@@ -91,21 +91,20 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
-    if error.get(ContextKind::SuggestedSubcommand).is_some() {
-        return error;
-    }
     let known = command_lines(&Cli::command());
-    if let Some(meant) = nearest(
-        &written,
-        known.iter().filter_map(|line| line.split(' ').next_back()),
-    ) {
+    let names = known.iter().filter_map(|line| line.split(' ').next_back());
+    // What clap finds among its own commands is nearer than what is misspelt of another one.
+    let is_suggested = error.get(ContextKind::SuggestedSubcommand).is_some();
+    let meant = nearest(&written, names).filter(|meant| !is_suggested || *meant == written);
+    if let Some(meant) = meant {
         let lines = known
             .iter()
             .filter(|line| line.split(' ').next_back() == Some(meant));
-        let tip = lines.map(|line| format!("`{line}`")).collect::<Vec<_>>();
+        let lines: Vec<String> = lines.map(|line| format!("`{line}`")).collect();
+        error.remove(ContextKind::SuggestedSubcommand);
         error.insert(
             ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![format!("there is {}", tip.join(" or ")).into()]),
+            ContextValue::StyledStrs(vec![format!("there is {}", lines.join(" or ")).into()]),
         );
     }
     error
