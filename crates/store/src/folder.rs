@@ -6,13 +6,16 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::leftovers::{NEW, TRIED};
 use crate::spool::SPOOL;
 
 /// What follows the id in the folder name of a run that is not finished.
 pub(crate) const PARTIAL: &str = ".partial";
 /// The file of a run that holds all that it left.
 pub(crate) const RECORD: &str = "record.json";
+/// What is between the name of what is made and the process that makes it, until it is whole.
+pub(crate) const NEW: &str = ".new-";
+/// The beginning of the name of a trial.
+pub(crate) const TRIED: &str = ".tried-";
 /// Pages for the browser, of the run and of its study.
 pub(crate) const PAGES: [&str; 2] = ["report.html", "study.html"];
 

@@ -20,21 +20,17 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
-use crate::folder::RECORD;
+use crate::folder::{NEW, RECORD, TRIED};
 use crate::id::is_id;
 use crate::index::INDEX;
 use crate::spool::SPOOL;
 
-/// What stands between the name of what is made and the process that makes it.
-pub(crate) const NEW: &str = ".new-";
-/// The beginning of the name of a trial.
-pub(crate) const TRIED: &str = ".tried-";
 /// A run is kept in seconds, on an overloaded disk in a minute or two.
 const YOUNG: Duration = Duration::from_secs(10 * 60);
 /// Where a file system has no locks, the age alone decides.
 const YOUNG_WITHOUT_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes what killed processes left half made. It is in nobody's way, so what cannot be removed stays,
+/// Removes what killed processes left half made. Nothing is affected by it, so what cannot be removed stays,
 /// in silence.
 pub(crate) fn sweep(root: &Path, now: SystemTime) {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();

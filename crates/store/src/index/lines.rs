@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::line;
-use crate::leftovers::NEW;
+use crate::folder::NEW;
 use crate::listing::Folder;
 use crate::plain;
 
