@@ -33,7 +33,7 @@ pub(crate) struct RunSpan {
     pub(crate) after: Usage,
 }
 
-/// All that a run hands back: its measurement, and what is not part of a Record.
+/// All that a run returns: its measurement, and what is not part of a Record.
 pub(crate) fn outcome(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: Seen) -> Outcome {
     let mut measurement = measurement(run, workers, span, &seen);
     measurement.series = seen.series;

@@ -235,7 +235,7 @@ impl Spooling {
         }
     }
 
-    /// Hands an order to the writer, which is started by the first one.
+    /// Sends an order to the writer, which is started by the first one.
     fn order(&mut self, order: Order) {
         let Some(store) = &self.store else { return };
         if self.writer.is_none() {
