@@ -350,9 +350,9 @@ fn golden_runs_are_shown_compared_and_exported() {
     let shown = blocklab_proof::json(&good(lab.blocklab(["show", described, "--json"])));
     let limits = &shown["targets"][0]["limits"];
     assert_eq!(limits[1]["name"], "3 x 2 x ssd: fast: volume IOPS (peak)");
-    assert_eq!(limits[13]["name"], "big: EBS throughput (peak)");
+    assert_eq!(limits[14]["name"], "big: EBS throughput (peak)");
     assert_eq!(
-        limits[13]["origin"],
+        limits[14]["origin"],
         "documented: guide, chapter 3, 2024-08"
     );
     good(lab.blocklab(["show", bought, "--findings"]));

@@ -64,8 +64,10 @@ fn a_file_with_content() {
     is_spared(
         &file,
         &reason,
-        &["", "mine", "mine.db", "other.db", folder, "*"],
+        &["mine", "mine.db", "other.db", folder, "*"],
     );
+    let emptied = ["--target", &file, "--destroy-data="];
+    stand.refused(WRITE, &emptied, &["--destroy-data is empty"]);
     let link = stand.disk().join("link");
     symlink(&file, &link).expect("a link");
     is_spared(text(&link), &reason, &["other"]);

@@ -272,7 +272,8 @@ fn the_cheapest_of_a_trace_is_one_that_fits_it() {
         "time=at:us,op=op,offset=offset,length=bytes",
         "--json",
     ];
-    let fit = ["trace", "fit", "--on", "gp3:1GiB"].into_iter().chain(read);
+    let fit = ["trace", "fit"].into_iter().chain(read);
+    let fit = fit.chain(["--on", "gp3:1GiB"]);
     let fit = json(&good(lab.blocklab(fit)));
     assert_eq!(fit["answers"][0]["verdict"], "fits", "{fit}");
     let advise = ["advise", "--trace"].into_iter().chain(read);
