@@ -1,36 +1,23 @@
 //! In: the signal that ended the measuring process. Out: the message about it: the likely cause, and
 //! what is kept of the run.
 
-use std::borrow::Cow;
-
 use blocklab_host::MemoryKills;
-use blocklab_units::Bytes;
 use rustix::process::{Resource, getrlimit};
 
-use crate::memory::RefusedMemory;
 use crate::signals::ENDING;
 
-/// What was known of the memory when the process began.
-#[derive(Debug, Clone, Copy)]
-pub struct Before {
-    /// The counters of the kernel.
-    pub kills: MemoryKills,
-    /// What the process is refused from then on.
-    pub refused: RefusedMemory,
-}
-
-/// The message; `None` for a signal with which users end a run. `kept`: the id of the run with what was
-/// measured, if any was stored.
-pub fn words(signal: i32, before: Before, kept: Option<&str>) -> Option<String> {
+/// The message; `None` for a signal with which users end a run. `before`: the counters when the process
+/// began; `kept`: the id of the run with what was measured, if any was stored.
+pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<String> {
     if ENDING.contains(&signal) {
         return None;
     }
+    let cause = match getrlimit(Resource::As).current {
+        Some(bytes) if signal == libc::SIGABRT => refused_memory(bytes),
+        _ => cause(signal, before, MemoryKills::now()).to_owned(),
+    };
     Some(format!(
-        "the process that measured was killed by signal {signal}{}. {}",
-        match before.refused.last() {
-            Some(bytes) if signal == libc::SIGABRT => Cow::from(refused(bytes, address_space())),
-            _ => Cow::from(cause(signal, before.kills, MemoryKills::now())),
-        },
+        "the process that measured was killed by signal {signal}{cause}. {}",
         what_is_kept(kept)
     ))
 }
@@ -43,24 +30,14 @@ pub fn what_is_kept(kept: Option<&str>) -> String {
     }
 }
 
-/// The limit of the memory that this process may map; `None`: there is none.
-fn address_space() -> Option<Bytes> {
-    getrlimit(Resource::As).current.map(Bytes)
-}
-
-/// The cause, where the system refused the process memory, upon which the standard library aborts it.
-fn refused(bytes: Bytes, limit: Option<Bytes>) -> String {
-    let why = match limit {
-        // In the unit that the shell takes.
-        Some(limit) => format!(
-            "`ulimit -v` allows {} KiB in all; a higher limit",
-            limit.0 >> 10
-        ),
-        None => "the machine has too little of it; a free one".to_owned(),
-    };
+/// The cause, where the process may map so many bytes: beyond them the system refuses memory, upon which
+/// the standard library says how much was asked for, and aborts.
+fn refused_memory(bytes: u64) -> String {
+    // In the unit that the shell takes.
     format!(
-        " (SIGABRT): the system refused it {bytes} of memory: {why}, fewer threads or a lower depth would \
-         work"
+        " (SIGABRT): `ulimit -v` allows it {} KiB of memory, which were probably used up; a higher limit, \
+         fewer threads or a lower depth would work",
+        bytes >> 10
     )
 }
 
@@ -98,13 +75,9 @@ mod tests {
     /// The story: under `ulimit -v 40000`, a run ended in "this is a bug in blocklab; please report it".
     #[test]
     fn memory_that_the_system_refuses_is_no_bug() {
-        let limited = refused(Bytes(96 << 10), Some(Bytes(40_000 << 10)));
-        assert!(limited.contains("refused it 96 KiB of memory"), "{limited}");
-        assert!(
-            limited.contains("`ulimit -v` allows 40000 KiB"),
-            "{limited}"
-        );
-        assert!(refused(Bytes(1), None).contains("too little of it"));
+        let words = refused_memory(40_000 << 10);
+        assert!(words.contains("`ulimit -v` allows it 40000 KiB"), "{words}");
+        assert!(!words.contains("bug"), "{words}");
     }
 
     #[test]
@@ -131,10 +104,6 @@ mod tests {
             assert!(message.contains(words), "{signal}: {message}");
         }
         // Somebody's Ctrl-C needs no explanation.
-        let before = Before {
-            kills: MemoryKills::default(),
-            refused: RefusedMemory::shared(),
-        };
-        assert_eq!(words(libc::SIGINT, before, None), None);
+        assert_eq!(words(libc::SIGINT, MemoryKills::default(), None), None);
     }
 }

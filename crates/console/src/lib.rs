@@ -4,7 +4,6 @@
 
 pub mod clock;
 mod killed;
-mod memory;
 pub mod place;
 mod signals;
 pub mod status;

@@ -30,8 +30,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getrlimit, kill_process, setrlimit, waitpid,
 };
 
-use crate::killed::{self, Before};
-use crate::memory::RefusedMemory;
+use crate::killed;
 use crate::signals::ENDING;
 
 /// Runs `work` in a child and returns its exit code. `work` must print everything itself, except an
@@ -45,10 +44,7 @@ pub fn supervise(
     let (reader, writer) = pipe(PipeFlags::empty())?;
     let (names, namer) = pipe(PipeFlags::NONBLOCK)?;
     let (end_request, end_sender) = pipe(PipeFlags::empty())?;
-    let before = Before {
-        kills: MemoryKills::now(),
-        refused: RefusedMemory::shared(),
-    };
+    let before = MemoryKills::now();
     forward_signals();
     // SAFETY: this is the only thread, so the child's copy of the process is whole.
     match unsafe { libc::fork() } {
@@ -322,7 +318,7 @@ impl Drop for SignalsOnlyInSleep {
 }
 
 /// The exit code of a child that ended without reporting one; also prints what killed it.
-fn reap(child: Pid, before: Before, names: File) -> ExitCode {
+fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
     let ended = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
     let status = ended
         .ok()
@@ -355,7 +351,7 @@ fn last(mut names: File) -> Option<String> {
 }
 
 /// Prints what killed the child, unless the user did.
-fn report(signal: i32, before: Before, names: File) {
+fn report(signal: i32, before: MemoryKills, names: File) {
     if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
         crate::terminal::complain(&anyhow!(words));
     }
