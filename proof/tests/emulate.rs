@@ -316,7 +316,7 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     check("gp2:1GiB --nbd unix:s --speed -1", "from 1 to");
     check("gp3:1GiB --nbd unix:no/s", "make it (mkdir)");
     check("gp3:1GiB --nbd unix:s --memory-limit 0", "--read-only");
-    check("gp3:1GiB --nbd unix:s --backing=", "a sparse FILE");
+    check("gp3:1GiB --nbd unix:s --backing=", "the path of a file");
     check("gp3:1GiB --nbd unix:s --at 1s stal", "'stall'");
     check("standard:1GiB --nbd unix:s", "standard");
     let planned = |command: &str, words: &str| {

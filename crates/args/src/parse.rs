@@ -6,11 +6,11 @@ use std::path::Path;
 
 use blocklab_units::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::Cli;
 use crate::conflict::with_tip;
-use crate::empty::empty_error;
+use crate::empty::{empty_error, empty_path_error};
 
 /// Why arguments are no command line.
 #[derive(Debug)]
@@ -42,17 +42,26 @@ pub fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 /// # Errors
 /// The first mistake in them, and the text of `--help` and `--version`.
 pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
-    // Before clap, which would take a dash for the name of a file, and what is empty for missing.
-    let dash = arguments.iter().find_map(|argument| dash_error(argument));
-    if let Some(message) = dash.or_else(|| empty_error(arguments)) {
+    // Before clap, which would take a dash for the name of a file.
+    if let Some(message) = arguments.iter().find_map(|argument| dash_error(argument)) {
         return Err(ParseError::Message(message));
     }
-    Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(arguments);
+    let mut matches = matches.map_err(|error| match error.kind() {
         ErrorKind::InvalidUtf8 => ParseError::Message(utf8_error(arguments)),
+        ErrorKind::InvalidValue => {
+            empty_path_error(&error).map_or_else(|| ParseError::Clap(error), ParseError::Message)
+        }
         ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
         ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
-    })
+    })?;
+    if let Some(message) = empty_error(&command, &matches) {
+        return Err(ParseError::Message(message));
+    }
+    Cli::from_arg_matches_mut(&mut matches)
+        .map_err(|error| ParseError::Clap(error.format(&mut command)))
 }
 
 /// The error for an option whose hyphen became a dash, as word processors and web pages print it. A
