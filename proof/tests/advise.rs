@@ -386,7 +386,7 @@ fn the_cheapest_is_what_trying_everything_finds() {
 fn the_need_of_a_run_is_its_operations_and_their_latency() {
     let lab = Lab::new();
     let run = |line: &str| good(lab.blocklab(line.split_whitespace()));
-    run("run -q --rw randwrite --fsync 1 --runtime 2s -t sim:io2:10GiB,iops=9000 --name synced");
+    run("run -q --rw randwrite --fsync 1 --runtime 2s -t sim:io2:20GiB,iops=9000 --name synced");
     let advice = json(&run("advise --run synced --no-simulation --json"));
     let record = json(&run("show synced --json"));
     let writes = record["rows"][0]["iops"]["value"].as_f64().expect("a rate");
@@ -395,14 +395,14 @@ fn the_need_of_a_run_is_its_operations_and_their_latency() {
         Some(writes.floor()),
         "{advice}"
     );
-    run("run -q --rw randread --depth 1 --runtime 2s -t sim:io2:10GiB,iops=9000 --name alone");
+    run("run -q --rw randread --depth 1 --runtime 2s -t sim:io2:20GiB,iops=9000 --name alone");
     let words = run("advise --run alone --no-simulation");
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("Latency bounds its quickest load"),
         "{words}"
     );
-    run("run -q --rw randread --depth 64 --runtime 2s -t sim:io2:10GiB,iops=9000 --name deep");
+    run("run -q --rw randread --depth 64 --runtime 2s -t sim:io2:20GiB,iops=9000 --name deep");
     let words = run("advise --run deep --no-simulation");
     assert!(!words.contains("Latency bounds"), "{words}");
 }
