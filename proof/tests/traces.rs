@@ -282,6 +282,8 @@ fn the_cheapest_of_a_trace_is_one_that_fits_it() {
         advice["chosen"][0]["per_month"], fit["answers"][0]["usd_per_month"],
         "{advice}"
     );
+    // The rates are found to half a per cent each, and the size is that of every operation.
+    assert_eq!(advice["need"]["block_bytes"], 4096, "{advice}");
 }
 
 /// Sums of a period, as EBS reports them: ten minutes at 1,000 IOPS take 8 % of a gp2 volume's

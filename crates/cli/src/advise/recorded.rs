@@ -45,10 +45,11 @@ impl Recorded<'_> {
         need.iops = rates.iops.ceil();
         need.bytes_per_s = rates.bytes_per_s.ceil();
         // Operations may come most densely where they are small: their rate asks for no more bytes a
-        // second than the load does. A size is one of whole sectors.
-        let mean = demand.moved / demand.count;
-        let block = mean.min((need.bytes_per_s / need.iops) as u64);
-        need.block = Bytes((block / SECTOR).max(1) * SECTOR);
+        // second than the load does. Both rates are known to a per cent. A size is one of whole sectors.
+        let mean = demand.moved as f64 / demand.count as f64;
+        let densest = need.bytes_per_s / need.iops;
+        let block = if densest < mean * 0.98 { densest } else { mean };
+        need.block = Bytes((block as u64 / SECTOR).max(1) * SECTOR);
         need.read_percent = Some((100 * demand.reads / demand.count) as u8);
         Ok(Taken {
             need,
