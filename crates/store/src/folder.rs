@@ -12,6 +12,8 @@ use crate::spool::SPOOL;
 pub(crate) const PARTIAL: &str = ".partial";
 /// The file of a run that holds all that it left.
 pub(crate) const RECORD: &str = "record.json";
+/// The file of the index of a store. Hidden, so that it is taken for no run.
+pub(crate) const INDEX: &str = ".blocklab-index";
 /// What is between the name of what is made and the process that makes it, until it is whole.
 pub(crate) const NEW: &str = ".new-";
 /// The beginning of the name of a trial.

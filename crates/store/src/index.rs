@@ -18,7 +18,6 @@ use crate::store::{Store, load_found};
 mod line;
 mod lines;
 
-pub(crate) use lines::INDEX;
 use lines::{Batch, Kept, Known, Lines};
 
 /// What is derived from a Record and remembered of it.

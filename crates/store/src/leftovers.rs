@@ -20,9 +20,8 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
-use crate::folder::{NEW, RECORD, TRIED};
+use crate::folder::{INDEX, NEW, RECORD, TRIED};
 use crate::id::is_id;
-use crate::index::INDEX;
 use crate::spool::SPOOL;
 
 /// A run is kept in seconds, on an overloaded disk in a minute or two.

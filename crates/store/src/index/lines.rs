@@ -11,12 +11,10 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::line;
-use crate::folder::NEW;
+use crate::folder::{INDEX, NEW};
 use crate::listing::Folder;
 use crate::plain;
 
-/// The file. Hidden, so that it is no folder of a run to anybody.
-pub(crate) const INDEX: &str = ".blocklab-index";
 /// Longer lines are not kept: that run is derived every time.
 const LONGEST: usize = 1 << 20;
 /// This many lines may be of no use before they are dropped, and more than those of use.
