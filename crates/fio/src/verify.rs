@@ -158,9 +158,17 @@ fn when(options: &Options, rw: ReadWrite, is_asynchronous: bool) -> When {
 #[cfg(test)]
 mod tests {
     use blocklab_units::Bytes;
-    use blocklab_workload::When;
+    use blocklab_workload::{Verify, When};
 
     use crate::tests::planned;
+
+    /// How a job of 256 KiB with these options verifies what it writes.
+    fn verify_of(options: &str) -> Verify {
+        let text = format!("[a]\nsize=256k\nverify=md5\n{options}\n");
+        let prepared = planned(&text).unwrap();
+        let job = &prepared.plan.cases[0].workload.jobs[0];
+        job.verify.clone().expect("a job that verifies")
+    }
 
     /// A job with `time_based` never read back what it wrote, so that half of its load was missing and
     /// nothing was verified. fio says so in a warning, but with an asynchronous engine it reads back
@@ -169,10 +177,7 @@ mod tests {
     fn what_is_written_for_a_time_is_read_back_after_each_pass() {
         #[track_caller]
         fn check(options: &str, when: When) {
-            let text = format!("[a]\nsize=256k\nrw=randwrite\nverify=md5\n{options}\n");
-            let prepared = planned(&text).unwrap();
-            let job = &prepared.plan.cases[0].workload.jobs[0];
-            let verify = job.verify.as_ref().unwrap();
+            let verify = verify_of(&format!("rw=randwrite\n{options}"));
             assert_eq!(verify.when, when, "{options}");
             assert_eq!(verify.pass, Some(Bytes(256 << 10)), "{options}");
         }
@@ -193,10 +198,7 @@ mod tests {
     fn a_job_that_writes_for_a_time_may_find_the_writes_of_another() {
         #[track_caller]
         fn check(options: &str, any_write: bool) {
-            let text = format!("[a]\nsize=256k\nioengine=libaio\nverify=md5\n{options}\n");
-            let prepared = planned(&text).unwrap();
-            let job = &prepared.plan.cases[0].workload.jobs[0];
-            let verify = job.verify.as_ref().unwrap();
+            let verify = verify_of(&format!("ioengine=libaio\n{options}"));
             assert_eq!(verify.any_write, any_write, "{options}");
         }
         check("rw=randwrite\ntime_based\nruntime=10", true);
