@@ -333,10 +333,9 @@ impl JobResult {
         self.pattern.as_ref().filter(|_| !goes_on)
     }
 
-    /// Uniformly random all over the region, each operation for itself.
+    /// Uniformly random all over the region, whether blocks may be hit twice or not.
     pub fn is_random(&self) -> bool {
-        let every_block_once = false;
-        self.plain_pattern() == Some(&Pattern::Random { every_block_once })
+        matches!(self.plain_pattern(), Some(Pattern::Random { .. }))
     }
 
     /// Each operation where the one before it ended.
