@@ -12,6 +12,7 @@ mod deviation;
 mod elsewhere;
 mod explain;
 mod limits;
+mod load;
 mod others;
 mod why;
 
@@ -22,7 +23,7 @@ use blocklab_record::Record;
 use serde::Serialize;
 
 use blocklab_findings::view::{CaseView, Cases};
-use blocklab_findings::{Assessment, Finding};
+use blocklab_findings::{Assessment, Finding, Obstacle};
 use blocklab_findings::{assess, by_case};
 
 pub use limits::{HowToTest, LimitCheck, State};
@@ -92,6 +93,9 @@ pub struct CaseCheck {
     pub binding: Option<String>,
     /// What explains the difference.
     pub why: Why,
+    /// What keeps the case from being compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<Obstacle>,
 }
 
 type Rule = fn(&ExplainedRun<'_>) -> Vec<Finding>;

@@ -10,6 +10,7 @@ pub mod consistency;
 pub mod fleet;
 mod held;
 pub mod hit;
+mod obstacle;
 mod requested;
 mod rows;
 mod rules;
@@ -28,8 +29,8 @@ pub use assessment::{
     RowDirection, Severity,
 };
 pub use held::{NEAR, holding, is_held};
+pub use obstacle::{Obstacle, obstacle};
 pub use rows::{best_output, by_case};
 pub use rules::drop_needless_guesses;
 pub use rules::episode::undisturbed;
-pub use rules::processor::shows_target;
 pub use what::without_engine;

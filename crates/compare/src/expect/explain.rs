@@ -5,10 +5,10 @@ use blocklab_catalog::PublishedLatency;
 use blocklab_device::{
     Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
 };
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Nanos;
 use blocklab_workload::Address;
-use blocklab_workload::Direction;
 
+use super::load::load;
 use super::others::Others;
 use super::why::{EXACT, Why};
 use super::{CaseCheck, Expectation};
@@ -18,7 +18,7 @@ use blocklab_findings::hit::{Hit, joined};
 use blocklab_findings::shares::{self, Share};
 use blocklab_findings::undisturbed;
 use blocklab_findings::view::{CaseView, Cases};
-use blocklab_findings::{holding, is_held};
+use blocklab_findings::{Obstacle, holding, is_held};
 
 /// A rate that is above the documented one by more than this share exceeds it.
 pub(super) const ABOVE: f64 = 0.03;
@@ -59,6 +59,8 @@ pub(super) struct ExplainedCase<'a> {
     /// The measured time.
     pub(super) window: Window,
     pub(super) predicted: Option<Prediction>,
+    /// Why nothing was predicted.
+    obstacle: Option<Obstacle>,
     pub(super) why: Why,
 }
 
@@ -343,16 +345,18 @@ impl<'a> ExplainedCase<'a> {
         let of_target = |target| shares::share(run.record, view, target);
         // `None`: nothing counted what went to the target, so the case has no load to predict.
         let share = given.target.map_or(Some(Share::WHOLE), of_target);
-        let is_judged = blocklab_findings::shows_target(run, view) && view.iops() > 0.0;
-        let load = load(view)
-            .filter(|_| is_judged)
-            .zip(share)
-            .map(|(load, share)| Load {
-                in_flight: (f64::from(load.in_flight) * share.of_flight)
-                    .round()
-                    .max(1.0) as u32,
+        let load = load(run, view).and_then(|load| {
+            let share = share.ok_or(Obstacle::NotCounted)?;
+            let in_flight = f64::from(load.in_flight) * share.of_flight;
+            Ok(Load {
+                in_flight: in_flight.round().max(1.0) as u32,
                 ..load
-            });
+            })
+        });
+        let predicted = load.and_then(|load| {
+            let predicted = predict(spec, load);
+            predicted.map_err(|_| Obstacle::NothingPromised)
+        });
         let share = share.unwrap_or(Share::WHOLE);
         let iops = view.iops() * share.of_ios;
         let together = given
@@ -369,10 +373,11 @@ impl<'a> ExplainedCase<'a> {
             share,
             together_iops,
             is_shared: given.together.len() > 1
-                && load.is_some_and(|load| is_at_instance(spec, load, together_iops)),
-            load,
+                && load.is_ok_and(|load| is_at_instance(spec, load, together_iops)),
+            load: load.ok(),
             window: Window::new(view),
-            predicted: load.and_then(|load| predict(spec, load).ok()),
+            obstacle: predicted.as_ref().err().copied(),
+            predicted: predicted.ok(),
             why: Why::NotComparable,
         }
     }
@@ -491,6 +496,7 @@ impl<'a> ExplainedCase<'a> {
             expected_iops: self.expected(),
             binding: self.binding().map(ToString::to_string),
             why: self.why.clone(),
+            obstacle: self.obstacle,
         }
     }
 }
@@ -526,39 +532,6 @@ pub(super) fn lasting(predicted: &Prediction) -> impl Iterator<Item = &Phase> {
     let phases = predicted.phases.iter().zip(ends.chain([Nanos::MAX]));
     let long = phases.filter(|(phase, end)| end.since(phase.begins) >= MOMENT);
     long.map(|(phase, _)| phase)
-}
-
-/// The load of a case as the closed form takes it: one pattern, with reads and writes of about the
-/// same size. `None` for any other case.
-fn load(case: &CaseView<'_>) -> Option<Load> {
-    let job = case.passes.first()?.jobs.first()?;
-    let (reads, writes) = (ios(case, Direction::Read), ios(case, Direction::Write));
-    // The closed form counts sequential streams; random operations belong to none.
-    let streams = if job.is_random() {
-        0
-    } else if job.is_sequential() {
-        u32::try_from(case.threads()).ok()?
-    } else {
-        return None;
-    };
-    // Trims and flushes are not in the closed form.
-    let others = ios(case, Direction::Trim) + ios(case, Direction::Sync);
-    let mut jobs = case.jobs();
-    let one_pattern = jobs.all(|other| (&other.pattern, other.runs) == (&job.pattern, job.runs));
-    if !one_pattern || others > 0 || reads + writes == 0 {
-        return None;
-    }
-    Some(Load {
-        read_percent: (reads as f64 / (reads + writes) as f64 * 100.0).round() as u8,
-        block: Bytes(case.bytes_per_io().round() as u64),
-        streams,
-        in_flight: u32::try_from(case.slots()).ok()?,
-    })
-}
-
-fn ios(case: &CaseView<'_>, direction: Direction) -> u64 {
-    let results = case.jobs().filter_map(|job| job.directions.get(&direction));
-    results.map(|result| result.ios).sum()
 }
 
 /// The mix-up of units after which a case would have one of these rates.

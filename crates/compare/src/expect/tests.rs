@@ -320,6 +320,7 @@ fn nothing_is_compared_that_cannot_be() {
     let diagnosis = against(&record(&[cached]), GP3);
     let compared = diagnosis.expected.expect("a comparison");
     assert_eq!(compared.cases[0].why, Why::NotComparable);
+    assert_eq!(compared.cases[0].obstacle, Some(Obstacle::PageCache));
     assert!(
         compared
             .limits
@@ -618,4 +619,52 @@ fn random_operations_are_compared_whether_or_not_a_block_is_hit_twice() {
     }
     assert_eq!(why(&record, "io1:500GiB,iops=4000"), Why::AsExpected);
     assert_eq!(why(&record, "io1:500GiB,iops=5000"), Why::Below);
+}
+
+/// A case that was not compared did not say what kept it from being.
+#[test]
+fn what_keeps_a_case_from_being_compared_is_told() {
+    let obstacle = |change: fn(&mut Record)| {
+        let mut record = record(&[case(4, 3000.0)]);
+        change(&mut record);
+        let compared = against(&record, "gp3:1TiB").expected;
+        compared.expect("a comparison").cases[0].obstacle
+    };
+    for (change, expected) in [
+        ((|_| {}) as fn(&mut Record), None),
+        (
+            |record| jobs(record).for_each(|job| job.requested_iops = Some(3000.0)),
+            Some(Obstacle::Paced),
+        ),
+        (
+            |record| jobs(record).for_each(|job| job.pattern = Some(Pattern::Zipf { theta: 1.2 })),
+            Some(Obstacle::Pattern),
+        ),
+        (
+            |record| {
+                for pass in &mut record.measurements {
+                    let mut log = pass.jobs[0].clone();
+                    log.pattern = Some(Pattern::Sequential);
+                    pass.jobs.push(log);
+                }
+            },
+            Some(Obstacle::SeveralPatterns),
+        ),
+        (
+            |record| {
+                jobs(record).for_each(|job| {
+                    let synced = job.directions[&Direction::Read].clone();
+                    job.directions.insert(Direction::Sync, synced);
+                })
+            },
+            Some(Obstacle::OtherOperations),
+        ),
+    ] {
+        assert_eq!(obstacle(change), expected);
+    }
+}
+
+fn jobs(record: &mut Record) -> impl Iterator<Item = &mut blocklab_record::JobResult> {
+    let passes = record.measurements.iter_mut();
+    passes.flat_map(|pass| &mut pass.jobs)
 }

@@ -52,7 +52,6 @@ pub enum Why {
     Quicker,
     /// Latency bounds it, and is longer than any that was published for its type.
     Slower,
-    /// The rate cannot be compared with documents: the page cache answered, a rate was requested,
-    /// our own processor was the limit, the pattern has no closed form, or no rate is promised.
+    /// The rate cannot be compared with documents; [`super::CaseCheck::obstacle`] says why.
     NotComparable,
 }

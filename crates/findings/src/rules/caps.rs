@@ -2,10 +2,10 @@
 
 use blocklab_units::{Bytes, count};
 
-use super::processor;
 use super::sibling::{Axis, SAME_PERCENT, families, is_flat, level};
 use crate::held::explained;
 use crate::hit::{Hit, info, joined};
+use crate::obstacle::shows_target;
 use crate::statement::{Slot, fixed};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -78,9 +78,7 @@ fn plateaus<'a>(
         .filter_map(|family| {
             let family: Vec<_> = family
                 .into_iter()
-                .filter(|case| {
-                    processor::shows_target(cases, case) && !explained.contains(case.name)
-                })
+                .filter(|case| shows_target(cases, case) && !explained.contains(case.name))
                 .collect();
             let values: Vec<f64> = family.iter().map(|case| what(case)).collect();
             // Of runs of the same length, the one of the smallest blocks.

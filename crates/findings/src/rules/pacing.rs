@@ -1,9 +1,10 @@
 //! A limiter that paces shows in the shape of the latencies.
 
+use super::series;
 use super::sibling::{Axis, families, is_flat};
-use super::{processor, series};
 use crate::held::explained;
 use crate::hit::{info, per_case};
+use crate::obstacle::shows_target;
 use crate::statement::{Slot, delay, number, percent};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, RowDirection};
@@ -26,8 +27,7 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
     let explained = explained(cases);
     let advice = "Compare the rate with the documented limits of the volume and of the machine.";
     per_case(cases, "limiter-pacing", Some(advice), |case| {
-        let eligible =
-            processor::shows_target(cases, case) && !explained.contains(case.name) && is_even(case);
+        let eligible = shows_target(cases, case) && !explained.contains(case.name) && is_even(case);
         let direction = case.row.directions.iter().max_by_key(|d| d.ios)?;
         let spike = spike(direction).filter(|_| eligible)?;
         let first_percent = direction.curve.iter().find(|(share, _)| *share >= 0.01);

@@ -25,13 +25,6 @@ pub(crate) fn is_limited(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         || (is_full(case) && is_ours(cases, case))
 }
 
-/// Whether a rate is the target's: every slot kept full past the page cache, and our own
-/// processor not in the way.
-pub fn shows_target(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
-    let is_full = case.is_saturating() && !cases.keeps_shares(case);
-    is_full && !case.is_null() && case.is_direct() && !is_limited(cases, case)
-}
-
 fn is_full(case: &CaseView<'_>) -> bool {
     case.machine_busy_percent() > FULL_PERCENT
 }

@@ -1,6 +1,7 @@
 //! The words for a run compared with documents, the same in text and on a page.
 
 use blocklab_compare::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
+use blocklab_findings::Obstacle;
 use blocklab_units::{Bytes, count, plural, rate, stated};
 
 use crate::words::facts;
@@ -108,7 +109,27 @@ fn why(check: &CaseCheck) -> String {
         Why::Above => format!("above {binding}"),
         Why::Below => format!("below {binding}"),
         Why::Latency => "latency-bound (no documented limit)".to_owned(),
-        Why::NotComparable => "not comparable with documents".to_owned(),
+        Why::NotComparable => match check.obstacle {
+            Some(obstacle) => format!("not compared: {}", hindered(obstacle)),
+            None => "not compared with documents".to_owned(),
+        },
+    }
+}
+
+/// What keeps a case from being compared with documents.
+fn hindered(obstacle: Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::Nothing => "no operation was completed",
+        Obstacle::NoIo => "the engine does no I/O",
+        Obstacle::PageCache => "the page cache may have answered",
+        Obstacle::Paced => "a rate or pauses were requested",
+        Obstacle::Shares => "its jobs kept to shares",
+        Obstacle::Processor => "the processor was the limit",
+        Obstacle::NotCounted => "not counted for each target",
+        Obstacle::SeveralPatterns => "its jobs have several patterns",
+        Obstacle::OtherOperations => "it flushed or trimmed as well",
+        Obstacle::Pattern => "no prediction for its pattern",
+        Obstacle::NothingPromised => "nothing is promised for it",
     }
 }
 

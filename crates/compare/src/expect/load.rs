@@ -1,0 +1,54 @@
+//! In: a case of a Record. Out: its load as the closed form of the device model takes it, or why it
+//! has none.
+
+use blocklab_device::Load;
+use blocklab_findings::view::{CaseView, Cases};
+use blocklab_findings::{Obstacle, obstacle};
+use blocklab_units::Bytes;
+use blocklab_workload::Direction;
+
+/// The load of a case whose rate is the target's: one pattern, with reads and writes of about the
+/// same size.
+pub(super) fn load(run: &Cases<'_>, case: &CaseView<'_>) -> Result<Load, Obstacle> {
+    if let Some(obstacle) = obstacle(run, case) {
+        return Err(obstacle);
+    }
+    // Neither is in the closed form.
+    if ios(case, Direction::Trim) + ios(case, Direction::Sync) > 0 {
+        return Err(Obstacle::OtherOperations);
+    }
+    let first = case.passes.first().and_then(|pass| pass.jobs.first());
+    let (reads, writes) = (ios(case, Direction::Read), ios(case, Direction::Write));
+    let Some(job) = first.filter(|_| reads + writes > 0 && case.iops() > 0.0) else {
+        return Err(Obstacle::Nothing);
+    };
+    let mut jobs = case.jobs();
+    if !jobs.all(|other| (&other.pattern, other.runs) == (&job.pattern, job.runs)) {
+        return Err(Obstacle::SeveralPatterns);
+    }
+    // The closed form counts sequential streams; random operations belong to none.
+    let streams = if job.is_random() {
+        0
+    } else if job.is_sequential() {
+        count(case.threads())
+    } else {
+        return Err(Obstacle::Pattern);
+    };
+    Ok(Load {
+        read_percent: (reads as f64 / (reads + writes) as f64 * 100.0).round() as u8,
+        block: Bytes(case.bytes_per_io().round() as u64),
+        streams,
+        in_flight: count(case.slots()),
+    })
+}
+
+/// Threads or slots; no machine has more of them than the number holds.
+fn count(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Completed operations of this direction, of all passes.
+fn ios(case: &CaseView<'_>, direction: Direction) -> u64 {
+    let results = case.jobs().filter_map(|job| job.directions.get(&direction));
+    results.map(|result| result.ios).sum()
+}
