@@ -10,6 +10,9 @@ use crate::table::{Row, Table};
 /// publications on one type are that far apart.
 const FAR: f64 = 1.5;
 
+/// How many times the latency of its model a healthy device may take where none is published.
+pub const TIMES_UNKNOWN: f64 = 2.0;
+
 /// The publications on one type, of small operations that no limit holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedLatency {
@@ -66,16 +69,16 @@ impl PublishedLatency {
         })
     }
 
-    /// The same two where nothing is published: limits alone bind the quickest, and what is assumed
-    /// of the slowest may be too good by half.
+    /// The same two where nothing is published: limits alone bind the quickest, and the slowest takes
+    /// [`TIMES_UNKNOWN`] times what the model has.
     #[must_use]
     pub fn unknown(spec: &DeviceSpec) -> (DeviceSpec, DeviceSpec) {
         let quickest = changed(spec, |latency| {
             (latency.base, latency.per_kib_ns) = (Nanos(1000), 0.0);
         });
         let slowest = changed(spec, |latency| {
-            latency.base = Nanos(latency.base.0 * 2);
-            latency.per_kib_ns *= 2.0;
+            latency.base = Nanos((latency.base.0 as f64 * TIMES_UNKNOWN) as u64);
+            latency.per_kib_ns *= TIMES_UNKNOWN;
         });
         (quickest, slowest)
     }

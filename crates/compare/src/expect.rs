@@ -101,7 +101,7 @@ pub struct CaseCheck {
 type Rule = fn(&ExplainedRun<'_>) -> Vec<Finding>;
 
 /// Every rule, in the order in which findings of the same severity are shown.
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     elsewhere::setting_not_in_effect,
     elsewhere::recorded_setting,
     elsewhere::other_volume_type,
@@ -111,6 +111,7 @@ const RULES: [Rule; 23] = [
     deviation::above_every_limit,
     deviation::quicker,
     deviation::slower,
+    deviation::slower_than_model,
     deviation::below_limit,
     bought::best_effort,
     at_cap::documented_limit,

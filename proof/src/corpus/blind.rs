@@ -212,6 +212,15 @@ fn published() -> Vec<Scenario> {
             ));
         }
     }
+    // Of these no range is published; their models have 600 µs.
+    for kind in ["pd-ssd", "pd-balanced"] {
+        let bought = format!("gcp/{kind}:1TiB@n2-standard-8");
+        let healthy = [300, 600, 1200, 2400].map(|us| (us, &["latency-bound"][..]));
+        let slow = [3600, 7200].map(|us| (us, &["slower-than-model", "latency-bound"][..]));
+        for (us, labels) in healthy.into_iter().chain(slow) {
+            all.push(of(us, "900000 IOPS", &bought, 1, labels));
+        }
+    }
     for fewer in [1_u32, 2, 3] {
         let rate = format!("{} IOPS", fewer * 3000);
         let bought = "4xgp3:1TiB@r5b.24xlarge";

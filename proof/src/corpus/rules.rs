@@ -2,7 +2,7 @@
 
 /// The rules that are judged, and what each label rests on. `sound` says only that nothing else was
 /// said, and `price-audit` repeats an arithmetic that has exact tests of its own.
-pub const RULES: [(&str, &str); 70] = [
+pub const RULES: [(&str, &str); 71] = [
     ("accounting", "operations that are missing in the census"),
     ("failed", "a run that ended by a failure"),
     ("interrupted", "a run that a signal ended"),
@@ -93,6 +93,10 @@ pub const RULES: [(&str, &str); 70] = [
     (
         "slower-than-published",
         "three times the latency of its type and more",
+    ),
+    (
+        "slower-than-model",
+        "six times the latency of its model and more, where none is published",
     ),
     ("missing-members", "one to three of four volumes"),
     ("other-volume-size", "a smaller gp2 than was sold"),

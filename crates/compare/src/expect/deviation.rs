@@ -6,8 +6,13 @@ use blocklab_workload::{Address, Offer};
 use super::explain::{ABOVE, ExplainedCase, ExplainedRun, LITTLE};
 use super::why::Why;
 use blocklab_findings::hit::{Hit, info, warning};
-use blocklab_findings::statement::{delay, fixed, number, percent, word};
+use blocklab_findings::statement::{Slot, delay, fixed, number, percent, word};
 use blocklab_findings::{Confidence, Finding, Severity};
+
+/// What to do about a volume that is slower than its type.
+const LOOK_AROUND: &str = "Look at what else uses the volume or the machine, at the path to it, \
+                           and at its type; measure again at another time of the day before \
+                           complaining.";
 
 /// Local disks deliver more than their instance documents, and no more than the same
 /// number of disks of a larger size of the family.
@@ -119,11 +124,9 @@ pub(super) fn quicker(run: &ExplainedRun<'_>) -> Vec<Finding> {
 
 /// The latency is longer than any that was published for this type.
 pub(super) fn slower(run: &ExplainedRun<'_>) -> Vec<Finding> {
-    let advice = "Look at what else uses the volume or the machine, at the path to it, and at its \
-                  type; measure again at another time of the day before complaining.";
     run.joined(
         "slower-than-published",
-        Some(advice),
+        Some(LOOK_AROUND),
         run.because(&Why::Slower),
         |case| {
             beyond(
@@ -135,12 +138,41 @@ pub(super) fn slower(run: &ExplainedRun<'_>) -> Vec<Finding> {
     )
 }
 
+/// The latency is many times that of the model, of a type of which none is published.
+pub(super) fn slower_than_model(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let slower = run.because(&Why::SlowerThanModel);
+    run.joined("slower-than-model", Some(LOOK_AROUND), slower, |case| {
+        let expected = case.expected()?;
+        let mean = mean_ns(case)?;
+        // Latency bounds both rates, so that one is as many times the other.
+        let modelled = mean * case.iops / expected;
+        Some(
+            warning(
+                "an operation takes {}, {} times the {} that the model has for this type; no \
+                 healthy range of it is published",
+                [
+                    delay(mean),
+                    Slot::Range(mean / modelled, |times| format!("{times:.0}")),
+                    delay(modelled),
+                ],
+            )
+            .confidence(Confidence::Low)
+            .with("mean latency", mean, "ns")
+            .with("latency of the model", modelled, "ns")
+            .with("delivered", case.iops, "IOPS"),
+        )
+    })
+}
+
+/// The mean latency, by Little's law from the same rate and depth that the prediction is made of.
+fn mean_ns(case: &ExplainedCase<'_>) -> Option<f64> {
+    Some(f64::from(case.load?.in_flight) / case.iops * 1e9)
+}
+
 /// The mean latency next to the published range, for a latency outside of it.
 fn beyond(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, text: &'static str) -> Option<Hit> {
     let known = run.published.as_ref()?;
-    // Little's law gives the mean latency by the same rate and depth that the prediction is made
-    // of.
-    let mean = f64::from(case.load?.in_flight) / case.iops * 1e9;
+    let mean = mean_ns(case)?;
     let (from, to) = (known.from.0 as f64, known.to.0 as f64);
     let slots = [delay(mean), word(&known.of), delay(from), delay(to)];
     let hit = warning(text, slots)

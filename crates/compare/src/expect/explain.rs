@@ -1,7 +1,7 @@
 //! A run next to what its address promises: the prediction for each case, and why the delivered
 //! rate differs from it.
 
-use blocklab_catalog::PublishedLatency;
+use blocklab_catalog::{PublishedLatency, TIMES_UNKNOWN};
 use blocklab_device::{
     Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
 };
@@ -25,6 +25,9 @@ pub(super) const ABOVE: f64 = 0.03;
 /// Vendors promise this share of a documented rate for most of the time: below it, the shortfall
 /// needs an explanation.
 pub(super) const LITTLE: f64 = 0.90;
+/// From this many times the latency of the model on, it is not that of a healthy device. What is published of one type differs by up to four times (a local NVMe disk: 43 to
+/// 165 µs, writes and reads).
+const FAR_FROM_MODEL: f64 = 5.0;
 /// The factors by which a rate is off after a mix-up of units, each with the units.
 const SLIPS: [(f64, &str); 4] = [
     (1.024, "KiB against KB"),
@@ -233,10 +236,18 @@ impl<'a> ExplainedRun<'a> {
             return is_quicker.then_some(Why::Quicker);
         }
         // The sustained rate, since the credits may have been used up before the run.
-        if is_known && case.iops < slowest.sustained().iops * (1.0 - ABOVE) {
-            return Some(Why::Slower);
+        let least = slowest.sustained().iops;
+        if is_known {
+            let is_slower = case.iops < least * (1.0 - ABOVE);
+            return Some(if is_slower { Why::Slower } else { Why::Latency });
         }
-        Some(Why::Latency)
+        let modelled = least * TIMES_UNKNOWN;
+        let is_slower = case.iops * FAR_FROM_MODEL < modelled;
+        Some(if is_slower {
+            Why::SlowerThanModel
+        } else {
+            Why::Latency
+        })
     }
 
     /// Whether the rate is that of something else than what the address names: the type with its

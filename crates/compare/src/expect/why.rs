@@ -52,6 +52,8 @@ pub enum Why {
     Quicker,
     /// Latency bounds it, and is longer than any that was published for its type.
     Slower,
+    /// Latency bounds it, and is many times that of the model, of a type of which none is published.
+    SlowerThanModel,
     /// The rate cannot be compared with documents; [`super::CaseCheck::obstacle`] says why.
     NotComparable,
 }

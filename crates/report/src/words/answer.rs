@@ -212,6 +212,7 @@ fn phrase(rule: &str) -> String {
         "above-limit" => "more than a limit allows",
         "quicker-than-published" => "quicker than anything published",
         "slower-than-published" => "slower than anything published",
+        "slower-than-model" => "far slower than the model of its type",
         name => return name.replace('-', " "),
     };
     known.to_owned()

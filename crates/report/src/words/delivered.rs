@@ -106,6 +106,7 @@ fn why(check: &CaseCheck) -> String {
         Why::UnitSlip(units) => format!("as expected but for {units}"),
         Why::Quicker => "quicker than any that was published".to_owned(),
         Why::Slower => "slower than any that was published".to_owned(),
+        Why::SlowerThanModel => "far slower than the model of its type".to_owned(),
         Why::Above => format!("above {binding}"),
         Why::Below => format!("below {binding}"),
         Why::Latency => "latency-bound (no documented limit)".to_owned(),
