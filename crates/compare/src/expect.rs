@@ -20,6 +20,7 @@ use std::cmp::Reverse;
 
 use blocklab_catalog::{Catalog, Resolved, unit_price::Priced};
 use blocklab_record::Record;
+use blocklab_workload::Address;
 use serde::Serialize;
 
 use blocklab_findings::view::{CaseView, Cases};
@@ -160,16 +161,26 @@ pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagn
                 .collect(),
             limits: limits::check(&run),
         };
-        (found, at_cap::ended_bursts(&run), compared)
+        let explained = if has_hits_and_misses(expectation) {
+            run.cases
+                .iter()
+                .map(|case| case.view.name.to_owned())
+                .collect()
+        } else {
+            at_cap::ended_bursts(&run)
+        };
+        (found, explained, compared)
     });
     // All comparisons end before the findings that they read are changed.
     let compared: Vec<_> = compared.collect();
     let mut expected: Option<Compared> = None;
-    for (found, ended, of_target) in compared {
-        // After a burst, operations wait for the limiter. A result without a series looks like a
-        // heavy tail then, and the rule that found it could not know better.
+    for (found, explained, of_target) in compared {
+        // After a burst, operations wait for the limiter, and reads that miss a cache take many
+        // times as long as hits. A result without a series looks like a heavy tail then, and the
+        // rule that found it could not know better.
         assessment.findings.retain(|finding| {
-            finding.rule != "heavy-tail" || !finding.subject.iter().all(|case| ended.contains(case))
+            let mut cases = finding.subject.iter();
+            finding.rule != "heavy-tail" || !cases.all(|case| explained.contains(case))
         });
         assessment.findings.extend(found);
         expected = Some(match expected {
@@ -185,6 +196,11 @@ pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagn
         assessment,
         expected,
     }
+}
+
+fn has_hits_and_misses(expectation: &Expectation<'_>) -> bool {
+    let address = &expectation.resolved.address;
+    matches!(address, Address::Sold(offer) if offer.has_hits_and_misses())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetKind};
-use blocklab_workload::{Direction, EngineKind};
+use blocklab_workload::{Address, Direction, EngineKind, Target};
 
 use crate::{Row, rows};
 
@@ -48,6 +48,15 @@ impl Cases<'_> {
     /// target, and its limits name what it holds back.
     pub fn is_emulated(&self) -> bool {
         self.record.origin == Origin::Emulated
+    }
+
+    /// Whether a modelled target lies behind a cache that some reads miss.
+    pub fn has_hits_and_misses(&self) -> bool {
+        self.record.targets.iter().any(|target| {
+            let parsed = Target::parse(&target.path);
+            let address = parsed.as_ref().ok().and_then(Target::address);
+            matches!(address, Some(Address::Sold(offer)) if offer.has_hits_and_misses())
+        })
     }
 
     /// `simulated` for a simulated run, else `real`.

@@ -96,6 +96,12 @@ impl Offer {
         let profile = self.profile.as_deref();
         profile.filter(|profile| !profile.contains(['/', '.']))
     }
+
+    /// Whether the host's cache answers some reads and misses others, so that reads have two
+    /// latencies far apart.
+    pub fn has_hits_and_misses(&self) -> bool {
+        self.hits.is_some_and(|percent| (1..100).contains(&percent))
+    }
 }
 
 /// A part of an address at which a message can point.

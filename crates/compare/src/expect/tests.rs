@@ -668,3 +668,19 @@ fn jobs(record: &mut Record) -> impl Iterator<Item = &mut blocklab_record::JobRe
     let passes = record.measurements.iter_mut();
     passes.flat_map(|pass| &mut pass.jobs)
 }
+
+/// The misses of a cache that the address names were "a heavy tail".
+#[test]
+fn misses_of_a_cache_that_was_bought_are_no_tail() {
+    let record = record(&[Sketch {
+        spread: &[(0.5, 0.6), (0.6, 0.38), (25.0, 0.02)],
+        ..Sketch::default()
+    }]);
+    for (address, expected) in [
+        ("azure/P30,cache=readonly,hits=80%@D8s_v3", false),
+        ("azure/P30@D8s_v3", true),
+    ] {
+        let has_tail = rule(&against(&record, address), "heavy-tail").is_some();
+        assert_eq!(has_tail, expected, "{address}");
+    }
+}

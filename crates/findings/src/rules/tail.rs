@@ -77,8 +77,8 @@ pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// Whether the latencies of a case are those of one medium: operations of one size that go past the page
-/// cache, none of which waits for a limiter or a processor.
+/// Whether the latencies of a case are those of one medium: operations of one size that go past all
+/// caches, none of which waits for a limiter or a processor.
 fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let one_size = case.only_job().is_some_and(|job| {
         let sizes = job.block_sizes.as_ref().zip(job.mix);
@@ -91,6 +91,7 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let served = case.passes[0].observed.is_some();
     one_size
         && !served
+        && !cases.has_hits_and_misses()
         && case.is_direct()
         && !case.is_null()
         && !processor::is_limited(cases, case)
@@ -261,6 +262,24 @@ mod tests {
             job.block_sizes = None;
         }
         silent(&sizes, "heavy-tail");
+    }
+
+    /// Four in five reads of an Azure disk behind its host's cache were hits, and the misses "a heavy
+    /// tail", with the advice to look at the device.
+    #[test]
+    fn hits_and_misses_of_a_cache_are_no_tail() {
+        let behind = |address: &str| {
+            let mut record = record(&[Sketch {
+                iops: vec![700.0; 2],
+                ..sketch()
+            }]);
+            record.targets[0].path = address.to_owned();
+            record
+        };
+        let partly = behind("sim:azure/P30,cache=readonly,hits=80%@D8s_v3");
+        silent(&partly, "heavy-tail");
+        let always = behind("sim:azure/P30,cache=readonly,hits=100%@D8s_v3");
+        the(&always, "heavy-tail");
     }
 
     /// A limiter that grants a budget ten times a second lets most pass at once and makes the rest
