@@ -190,7 +190,8 @@ impl Serialize for Lone {
 ///
 /// Two loads are the same if they agree in direction, block size, pattern, mix, depth, threads,
 /// pace and durability. Loads of the same name and settings are paired first. A load that remains
-/// is paired by what it does, whatever its name, if exactly one candidate is left on each side. A
+/// is paired by what it does, whatever its name, if exactly one candidate is left on each side.
+/// Then the same is done again, and whether random operations may hit a block twice is no matter. A
 /// single pass on a side never gives a verdict of faster or slower.
 ///
 /// # Panics
@@ -251,6 +252,7 @@ fn pair(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Pair {
 mod tests {
     use super::*;
     use crate::testing::{Sketch, record, run};
+    use blocklab_workload::{Durability, Mix, Pattern};
 
     fn only(base: &Record, other: &Record) -> Pair {
         let mut found = compare(&[base, other], 0, Margins::default());
@@ -430,6 +432,45 @@ mod tests {
             assert_eq!(load.why, Lone::NothingCompleted);
         }
         assert_eq!(found.without_completion, [1]);
+    }
+
+    /// A random load by blocklab's flags and the same one by fio, whose random operations hit no
+    /// block twice, had "no load in common"; so had one by DiskSpd, which opens for durable writes.
+    #[test]
+    fn what_changes_no_figure_of_a_device_does_not_part_two_loads() {
+        let mut ours = record(&[Sketch::named("rand4k-q32-read")]);
+        let mut fio = record(&[Sketch::named("1-a")]);
+        for pass in &mut fio.measurements {
+            let every_block_once = true;
+            pass.jobs[0].pattern = Some(Pattern::Random { every_block_once });
+            pass.jobs[0].durability = Durability::Dsync;
+        }
+        let pair = only(&ours, &fio);
+        assert_eq!(pair.other_case.as_deref(), Some("1-a"));
+        assert_eq!(pair.differs, ["pattern: random | random, every block once"]);
+        // Writes that must be durable are another load.
+        for pass in ours.measurements.iter_mut().chain(&mut fio.measurements) {
+            pass.jobs[0].mix = Some(Mix::WRITE);
+        }
+        let found = compare(&[&ours, &fio], 0, Margins::default());
+        assert!(found.against[0].pairs.is_empty());
+    }
+
+    /// Each of two runs had one load, and was told that only it had this load.
+    #[test]
+    fn the_only_other_load_is_told_apart_by_its_settings() {
+        let deep = Sketch {
+            depth: 64,
+            ..Sketch::named("deep")
+        };
+        let runs = [record(&[Sketch::named("flat")]), record(&[deep])];
+        let found = compare(&[&runs[0], &runs[1]], 0, Margins::default());
+        let why: Vec<_> = (found.against[0].unmatched.iter())
+            .map(|lone| lone.why.to_string())
+            .collect();
+        let expected =
+            ["deep", "flat"].map(|of| format!("not the same as {of}: depth differs: 32 | 64"));
+        assert_eq!(why, expected);
     }
 
     #[test]

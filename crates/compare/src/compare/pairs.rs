@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{DirectionResult, JobResult, Measurement, PaceKind, Record};
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Durability, Mix};
 
 use super::{Lone, Unmatched};
 use blocklab_findings::without_engine;
@@ -96,21 +96,21 @@ impl<'a> Load<'a> {
 
     /// A text that is equal for two loads exactly if they are the same load.
     pub(crate) fn kind_text(&self) -> String {
-        let kind = self.kind().into_iter();
+        let kind = self.kind(Agreement::Exact).into_iter();
         let parts = kind.map(|(name, value)| format!("{name}={value}"));
         parts.collect::<Vec<_>>().join(";")
     }
 
     /// The settings that two loads must share to be the same load, each with its name.
-    fn kind(&self) -> Vec<(&'static str, String)> {
+    fn kind(&self, agreement: Agreement) -> Kind {
         let mut kinds: Vec<(Kind, u32)> = Vec::new();
         for job in self.jobs {
             let own = vec![
                 ("block size", job.block_size_name()),
-                ("pattern", job.pattern_name()),
+                ("pattern", agreement.pattern(job)),
                 ("mix", job.mix_name()),
                 ("depth", job.depth.to_string()),
-                ("durability", job.durability.name().to_owned()),
+                ("durability", agreement.durability(job).name().to_owned()),
                 ("pace", job.pace.name().to_owned()),
                 ("requested IOPS", requested(job.requested_iops)),
                 (
@@ -138,7 +138,8 @@ impl<'a> Load<'a> {
 
     /// Settings that differ without making it another load: how the host issues the operations.
     pub(super) fn differs(&self, other: &Self) -> Vec<String> {
-        let settings: [Setting; 3] = [
+        let settings: [Setting; 4] = [
+            ("pattern", JobResult::pattern_name),
             ("engine", |job| job.engine.to_string()),
             ("really in flight", |job| {
                 (u64::from(job.threads) * u64::from(job.effective_depth)).to_string()
@@ -185,8 +186,9 @@ pub(super) struct Side<'l, 'a> {
 }
 
 impl<'l, 'a> Side<'l, 'a> {
-    fn known(&self) -> Vec<Known<'l, 'a>> {
-        self.loads.iter().map(|load| (load, load.kind())).collect()
+    fn known(&self, agreement: Agreement) -> Vec<Known<'l, 'a>> {
+        let loads = self.loads.iter();
+        loads.map(|load| (load, load.kind(agreement))).collect()
     }
 
     /// Whether the run had this case to do, or nothing at all, and completed no operation of it.
@@ -198,78 +200,139 @@ impl<'l, 'a> Side<'l, 'a> {
     }
 }
 
-/// Pairs the loads of two runs: first by name, then by what they do where exactly one candidate is
-/// left on each side.
+/// A load and its kind.
+type Known<'l, 'a> = (&'l Load<'a>, Kind);
+
+type Kind = Vec<(&'static str, String)>;
+
+/// How far two loads must agree to be the same one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Agreement {
+    Exact,
+    /// Apart from what changes no figure of a device: whether random operations may hit a block
+    /// twice, and how durable the writes of a load that only reads would be.
+    Near,
+}
+
+impl Agreement {
+    fn pattern(self, job: &JobResult) -> String {
+        if self == Self::Near && job.is_random() {
+            "random".to_owned()
+        } else {
+            job.pattern_name()
+        }
+    }
+
+    fn durability(self, job: &JobResult) -> Durability {
+        if self == Self::Near && job.mix == Some(Mix::READ) {
+            Durability::None
+        } else {
+            job.durability
+        }
+    }
+}
+
+/// Pairs of loads, as indexes into those of the baseline and of the other run.
+#[derive(Default)]
+struct Pairs {
+    /// By the index in the baseline, so that they come out in its order.
+    there: BTreeMap<usize, usize>,
+    /// The indexes in the other run.
+    taken: BTreeSet<usize>,
+}
+
+impl Pairs {
+    fn add(&mut self, here: usize, there: usize) {
+        self.there.insert(here, there);
+        self.taken.insert(there);
+    }
+
+    /// The loads without a partner: of the baseline and of the other run.
+    fn alone(&self, base: usize, other: usize) -> (Vec<usize>, Vec<usize>) {
+        let here = (0..base).filter(|at| !self.there.contains_key(at));
+        let there = (0..other).filter(|at| !self.taken.contains(at));
+        (here.collect(), there.collect())
+    }
+
+    /// Pairs loads of one name and kind.
+    fn add_namesakes(&mut self, base: &[Known<'_, '_>], other: &[Known<'_, '_>]) {
+        let (here, there) = self.alone(base.len(), other.len());
+        for at in here {
+            let (load, kind) = &base[at];
+            let is_same =
+                |place: &&usize| load.has_name_of(other[**place].0) && *kind == other[**place].1;
+            if let Some(partner) = there.iter().find(is_same) {
+                self.add(at, *partner);
+            }
+        }
+    }
+
+    /// Pairs loads of one kind, whatever their names. With two candidates on either side, any
+    /// pairing would be a guess.
+    fn add_by_kind(&mut self, base: &[Known<'_, '_>], other: &[Known<'_, '_>]) {
+        let (here, there) = self.alone(base.len(), other.len());
+        for at in &here {
+            let kind = &base[*at].1;
+            let alike = here.iter().filter(|place| base[**place].1 == *kind);
+            let mut candidates = there.iter().filter(|place| other[**place].1 == *kind);
+            if let (1, Some(partner), None) = (alike.count(), candidates.next(), candidates.next())
+            {
+                self.add(*at, *partner);
+            }
+        }
+    }
+}
+
+/// Pairs the loads of two runs: first those of one name, then by what they do where exactly one
+/// candidate is left on each side. Loads that agree exactly come before those that nearly do.
 pub(super) fn matched<'a>(base_side: Side<'_, 'a>, other_side: Side<'_, 'a>) -> Matched<'a> {
-    let (base, other) = (base_side.known(), other_side.known());
-    // `taken` maps the index of a paired base load to that of its partner in `other`; `given` has
-    // the latter. Both are sorted, so pairs come out in the order of the baseline.
-    let mut taken = BTreeMap::new();
-    let mut given = BTreeSet::new();
-    for (place, (load, kind)) in base.iter().enumerate() {
-        let same = other
-            .iter()
-            .position(|(theirs, their_kind)| load.has_name_of(theirs) && kind == their_kind);
-        if let Some(at) = same {
-            taken.insert(place, at);
-            given.insert(at);
-        }
+    let mut pairs = Pairs::default();
+    for agreement in [Agreement::Exact, Agreement::Near] {
+        let (base, other) = (base_side.known(agreement), other_side.known(agreement));
+        pairs.add_namesakes(&base, &other);
+        pairs.add_by_kind(&base, &other);
     }
-    let left: Vec<usize> = (0..base.len())
-        .filter(|at| !taken.contains_key(at))
-        .collect();
-    for place in &left {
-        // With two candidates on either side, any pairing would be a guess.
-        let kind = &base[*place].1;
-        let mut there = (0..other.len()).filter(|at| !given.contains(at) && other[*at].1 == *kind);
-        let here = left.iter().filter(|at| base[**at].1 == *kind);
-        if let (Some(at), None, 1) = (there.next(), there.next(), here.count()) {
-            taken.insert(*place, at);
-            given.insert(at);
-        }
-    }
-    let mut unmatched = Vec::new();
-    for (_, lone) in base
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| !taken.contains_key(at))
-    {
-        unmatched.push(without_pair(
-            base_side.run,
-            lone,
-            (other_side, &other),
-            true,
-        ));
-    }
-    for (_, lone) in other
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| !given.contains(at))
-    {
-        unmatched.push(without_pair(
-            other_side.run,
-            lone,
-            (base_side, &base),
-            false,
-        ));
-    }
+    let base = base_side.known(Agreement::Exact);
+    let other = other_side.known(Agreement::Exact);
+    let (here, there) = pairs.alone(base.len(), other.len());
+    let of_base = here.iter().map(|at| {
+        let only = only_counterpart(&base, &here, &other, &there);
+        without_pair(base_side.run, &base[*at], (other_side, &other), only, true)
+    });
+    let of_other = there.iter().map(|at| {
+        let only = only_counterpart(&other, &there, &base, &here);
+        without_pair(other_side.run, &other[*at], (base_side, &base), only, false)
+    });
     Matched {
-        unmatched,
-        pairs: taken
-            .iter()
+        unmatched: of_base.chain(of_other).collect(),
+        pairs: (pairs.there.iter())
             .map(|(a, b)| (base[*a].0.clone(), other[*b].0.clone()))
             .collect(),
     }
 }
 
-/// A load and its kind.
-type Known<'l, 'a> = (&'l Load<'a>, Kind);
+/// The load without a partner of one side, where each side has exactly one and both have the same
+/// direction: what it differs in says more than that it has no partner.
+fn only_counterpart<'k, 'l, 'a>(
+    mine: &[Known<'l, 'a>],
+    alone: &[usize],
+    theirs: &'k [Known<'l, 'a>],
+    alone_there: &[usize],
+) -> Option<&'k Known<'l, 'a>> {
+    let ([here], [there]) = (alone, alone_there) else {
+        return None;
+    };
+    let other = &theirs[*there];
+    (mine[*here].0.direction == other.0.direction).then_some(other)
+}
 
-/// A load without a partner, and why: it differs from its namesake, or has none.
+/// A load without a partner, and why: it differs from its namesake or from the only other one, or
+/// has none.
 fn without_pair(
     run: usize,
     (load, kind): &Known<'_, '_>,
     (other_side, others): (Side<'_, '_>, &[Known<'_, '_>]),
+    only: Option<&Known<'_, '_>>,
     is_base: bool,
 ) -> Unmatched {
     // A load of the same name that was not paired is another load: its settings say why.
@@ -278,15 +341,17 @@ fn without_pair(
         run,
         case: load.case.to_owned(),
         direction: load.direction,
-        why: match namesake {
-            Some((_, theirs)) => Lone::Differs(differing(kind, theirs, is_base)),
-            None if other_side.completed_nothing_of(load.case) => Lone::NothingCompleted,
-            None => Lone::Absent,
+        why: match (namesake, only) {
+            (Some((_, theirs)), _) => Lone::Differs(differing(kind, theirs, is_base)),
+            (None, _) if other_side.completed_nothing_of(load.case) => Lone::NothingCompleted,
+            (None, Some((other, theirs))) => {
+                let settings = differing(kind, theirs, is_base);
+                Lone::Differs(format!("not the same as {}: {settings}", other.case))
+            }
+            (None, None) => Lone::Absent,
         },
     }
 }
-
-type Kind = Vec<(&'static str, String)>;
 
 /// `block size differs: 4 KiB | 8 KiB`, the baseline's first.
 fn differing(mine: &Kind, theirs: &Kind, mine_first: bool) -> String {
