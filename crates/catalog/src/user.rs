@@ -127,7 +127,7 @@ impl User {
     }
 }
 
-/// Whether a line can belong to a section.
+/// Checks a line of a section; `before` are its lines so far, of which the first names the columns.
 fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     if section == Section::OnDemand {
         return check_list(before.is_empty(), line);

@@ -27,7 +27,8 @@ pub fn render(plan: &Plan) -> String {
     head + &text(plan)
 }
 
-/// The same without a word on what is left out.
+/// The plan as a file of the native format: the keys that all jobs share first, as its defaults, and
+/// each case with the rest. What the format has no key for is missing, without a word.
 fn text(plan: &Plan) -> String {
     let seed = common_seed(plan);
     let study = Study {

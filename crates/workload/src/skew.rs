@@ -39,8 +39,9 @@ pub(crate) fn at_share(share: f64, count: u64) -> u64 {
     ((share * count as f64) as u64).min(count - 1)
 }
 
-/// A normally distributed share of the whole around this middle. A share beyond an end wraps to the
-/// other one, except around the middle of the whole, where it is drawn again.
+/// A normally distributed share of the whole around this middle. Around one that was moved, a share
+/// beyond an end wraps to the other one, so that both sides of it stay alike; around the middle of the
+/// whole they are alike anyway, and a share beyond an end is drawn again.
 fn around(middle: f64, deviation: f64, chance: &mut Stream) -> f64 {
     loop {
         let share = middle + deviation * chance.normal();

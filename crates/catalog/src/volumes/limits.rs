@@ -303,7 +303,8 @@ fn whole_size(gib: u64) -> String {
     }
 }
 
-/// The name of a limit in words: `max IOPS per GiB`.
+/// The name that a limit has in the tables, in words: `max_iops_per_gib` is `max IOPS per GiB`, and
+/// `max_kib_per_iops`, which bounds a throughput by a rate, `max KiB/s per IOPS`.
 fn in_words(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "iops" => "IOPS".to_owned(),
