@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use crate::requested::is_missed_by_all;
 use crate::rules::processor::is_limited;
 use crate::view::{CaseView, Cases};
 
@@ -35,14 +36,14 @@ pub enum Obstacle {
     NothingPromised,
 }
 
-/// What keeps the rate of a case from being the target's; `None`: every slot was kept full past the
-/// page cache, and our own processor was not in the way.
+/// What keeps the rate of a case from being the target's; `None`: it was asked for more than it gave,
+/// past the page cache, and our own processor was not in the way.
 pub fn obstacle(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<Obstacle> {
     if case.is_null() {
         Some(Obstacle::NoIo)
     } else if !case.is_direct() {
         Some(Obstacle::PageCache)
-    } else if !case.is_saturating() {
+    } else if !case.is_saturating() && !is_missed_by_all(case) {
         Some(Obstacle::Paced)
     } else if cases.keeps_shares(case) {
         Some(Obstacle::Shares)
@@ -53,7 +54,7 @@ pub fn obstacle(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<Obstacle> {
     }
 }
 
-/// Whether a rate is the target's, and nothing else kept it down.
+/// Whether a rate is the target's, no rate was requested, and nothing else kept it down.
 pub(crate) fn shows_target(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
-    obstacle(cases, case).is_none()
+    case.is_saturating() && obstacle(cases, case).is_none()
 }

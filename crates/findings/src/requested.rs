@@ -27,6 +27,12 @@ pub(crate) fn is_missed(case: &CaseView<'_>) -> bool {
     case.jobs().any(|job| missed(job).is_some())
 }
 
+/// Whether every job has a rate, makes no pauses, and did not get its rate.
+pub(crate) fn is_missed_by_all(case: &CaseView<'_>) -> bool {
+    let mut jobs = case.jobs();
+    jobs.all(|job| missed(job).is_some() && !job.think)
+}
+
 /// What was requested of a job with a rate, and what it delivered, in one unit a second.
 pub(crate) struct Shortfall {
     pub(crate) requested: f64,

@@ -8,7 +8,7 @@ use blocklab_device::{
 use blocklab_units::Nanos;
 use blocklab_workload::Address;
 
-use super::load::load;
+use super::load::{load, requested_iops};
 use super::others::Others;
 use super::why::{EXACT, Why};
 use super::{CaseCheck, Expectation};
@@ -356,8 +356,10 @@ impl<'a> ExplainedCase<'a> {
         let of_target = |target| shares::share(run.record, view, target);
         // `None`: nothing counted what went to the target, so the case has no load to predict.
         let share = given.target.map_or(Some(Share::WHOLE), of_target);
+        let counted = share.ok_or(Obstacle::NotCounted);
+        let share = share.unwrap_or(Share::WHOLE);
         let load = load(run, view).and_then(|load| {
-            let share = share.ok_or(Obstacle::NotCounted)?;
+            let share = counted?;
             let in_flight = f64::from(load.in_flight) * share.of_flight;
             Ok(Load {
                 in_flight: in_flight.round().max(1.0) as u32,
@@ -365,10 +367,15 @@ impl<'a> ExplainedCase<'a> {
             })
         });
         let predicted = load.and_then(|load| {
-            let predicted = predict(spec, load);
-            predicted.map_err(|_| Obstacle::NothingPromised)
+            let predicted = predict(spec, load).map_err(|_| Obstacle::NothingPromised)?;
+            // A rate that was missed asked for all there is only if no lasting phase
+            // would have carried it.
+            let requested = requested_iops(view).unwrap_or(f64::INFINITY) * share.of_ios;
+            if lasting(&predicted).any(|phase| phase.iops > requested) {
+                return Err(Obstacle::Paced);
+            }
+            Ok(predicted)
         });
-        let share = share.unwrap_or(Share::WHOLE);
         let iops = view.iops() * share.of_ios;
         let together = given
             .together
@@ -385,7 +392,7 @@ impl<'a> ExplainedCase<'a> {
             together_iops,
             is_shared: given.together.len() > 1
                 && load.is_ok_and(|load| is_at_instance(spec, load, together_iops)),
-            load: load.ok(),
+            load: load.ok().filter(|_| predicted.is_ok()),
             window: Window::new(view),
             obstacle: predicted.as_ref().err().copied(),
             predicted: predicted.ok(),

@@ -42,6 +42,17 @@ pub(super) fn load(run: &Cases<'_>, case: &CaseView<'_>) -> Result<Load, Obstacl
     })
 }
 
+/// Operations a second that were requested of all jobs of a case; `None`: of one of them none were.
+pub(super) fn requested_iops(case: &CaseView<'_>) -> Option<f64> {
+    let jobs = case.passes.first()?.jobs.iter();
+    let requested = jobs.map(|job| {
+        let by_bytes = job.requested_bytes_per_s;
+        job.requested_iops
+            .or_else(|| Some(by_bytes? / case.bytes_per_io()))
+    });
+    requested.sum()
+}
+
 /// Threads or slots; no machine has more of them than the number holds.
 fn count(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

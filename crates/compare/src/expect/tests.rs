@@ -684,3 +684,17 @@ fn misses_of_a_cache_that_was_bought_are_no_tail() {
         assert_eq!(has_tail, expected, "{address}");
     }
 }
+
+/// A load that asked for 20,000 IOPS and got the 3,000 of its volume was not compared, since a rate had
+/// been requested.
+#[test]
+fn a_rate_beyond_every_limit_asks_for_all_there_is() {
+    let mut record = record(&[case(4, 3000.0)]);
+    jobs(&mut record).for_each(|job| job.requested_iops = Some(20_000.0));
+    assert_eq!(why(&record, "gp3:1TiB"), Why::AsExpected);
+    assert_eq!(why(&record, "gp3:1TiB,iops=6000"), Why::DefaultSettings);
+    // This one would have carried more than was asked of it.
+    let compared = against(&record, "io2:1TiB,iops=32000").expected;
+    let compared = compared.expect("a comparison");
+    assert_eq!(compared.cases[0].obstacle, Some(Obstacle::Paced));
+}
