@@ -358,7 +358,7 @@ impl<'a> ExplainedCase<'a> {
         let share = given.target.map_or(Some(Share::WHOLE), of_target);
         let counted = share.ok_or(Obstacle::NotCounted);
         let share = share.unwrap_or(Share::WHOLE);
-        let load = load(run, view).and_then(|load| {
+        let load = load(run, view, spec).and_then(|load| {
             let share = counted?;
             let in_flight = f64::from(load.in_flight) * share.of_flight;
             Ok(Load {

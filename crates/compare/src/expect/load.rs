@@ -1,15 +1,20 @@
 //! In: a case of a Record. Out: its load as the closed form of the device model takes it, or why it
 //! has none.
 
-use blocklab_device::Load;
+use blocklab_device::{DeviceSpec, Load, predict};
 use blocklab_findings::view::{CaseView, Cases};
 use blocklab_findings::{Obstacle, obstacle};
 use blocklab_units::Bytes;
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Pattern};
 
 /// The load of a case whose rate is the target's: one pattern, with reads and writes of about the
-/// same size.
-pub(super) fn load(run: &Cases<'_>, case: &CaseView<'_>) -> Result<Load, Obstacle> {
+/// same size. The closed form knows sequential streams and random operations; what is
+/// neither is taken for random where the device gives the same in any order.
+pub(super) fn load(
+    run: &Cases<'_>,
+    case: &CaseView<'_>,
+    spec: &DeviceSpec,
+) -> Result<Load, Obstacle> {
     if let Some(obstacle) = obstacle(run, case) {
         return Err(obstacle);
     }
@@ -26,20 +31,27 @@ pub(super) fn load(run: &Cases<'_>, case: &CaseView<'_>) -> Result<Load, Obstacl
     if !jobs.all(|other| (&other.pattern, other.runs) == (&job.pattern, job.runs)) {
         return Err(Obstacle::SeveralPatterns);
     }
-    // The closed form counts sequential streams; random operations belong to none.
-    let streams = if job.is_random() {
-        0
-    } else if job.is_sequential() {
-        count(case.threads())
-    } else {
-        return Err(Obstacle::Pattern);
-    };
-    Ok(Load {
+    let random = Load {
         read_percent: (reads as f64 / (reads + writes) as f64 * 100.0).round() as u8,
         block: Bytes(case.bytes_per_io().round() as u64),
-        streams,
+        streams: 0,
         in_flight: count(case.slots()),
-    })
+    };
+    let sequential = Load {
+        streams: count(case.threads()),
+        ..random
+    };
+    if job.is_sequential() {
+        return Ok(sequential);
+    }
+    let is_skewed = job.plain_pattern().is_some_and(Pattern::is_skewed);
+    let is_as_random = is_skewed || predict(spec, random) == predict(spec, sequential);
+    // Of several volumes, any other pattern may prefer one.
+    if job.is_random() || (is_as_random && spec.volumes.len() == 1) {
+        Ok(random)
+    } else {
+        Err(Obstacle::Pattern)
+    }
 }
 
 /// Operations a second that were requested of all jobs of a case; `None`: of one of them none were.

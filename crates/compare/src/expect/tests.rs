@@ -638,6 +638,11 @@ fn what_keeps_a_case_from_being_compared_is_told() {
         ),
         (
             |record| jobs(record).for_each(|job| job.pattern = Some(Pattern::Zipf { theta: 1.2 })),
+            None,
+        ),
+        (
+            // A gp3 merges small operations that follow each other.
+            |record| jobs(record).for_each(|job| job.pattern = Some(Pattern::PercentRandom(50))),
             Some(Obstacle::Pattern),
         ),
         (
@@ -662,6 +667,17 @@ fn what_keeps_a_case_from_being_compared_is_told() {
     ] {
         assert_eq!(obstacle(change), expected);
     }
+    // A skewed load prefers one of two volumes.
+    let mut skewed = record(&[case(4, 3000.0)]);
+    jobs(&mut skewed).for_each(|job| job.pattern = Some(Pattern::Zipf { theta: 1.2 }));
+    let compared = against(&skewed, "2xgp3:1TiB")
+        .expected
+        .expect("a comparison");
+    assert_eq!(compared.cases[0].obstacle, Some(Obstacle::Pattern));
+    // Azure merges nothing.
+    let mut half = record(&[case(4, 5000.0)]);
+    jobs(&mut half).for_each(|job| job.pattern = Some(Pattern::PercentRandom(50)));
+    assert_eq!(why(&half, "azure/P30@D8s_v3"), Why::AsExpected);
 }
 
 fn jobs(record: &mut Record) -> impl Iterator<Item = &mut blocklab_record::JobResult> {

@@ -127,6 +127,14 @@ impl Pattern {
         )
     }
 
+    /// Whether blocks are drawn at random, some of them more often than others.
+    pub const fn is_skewed(&self) -> bool {
+        matches!(
+            self,
+            Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. } | Self::Zones(_)
+        )
+    }
+
     /// Writes that precondition a device of this many blocks: as many as its flash holds.
     pub fn writes_to_precondition(&self, blocks: u64) -> Option<u64> {
         match self {
