@@ -227,7 +227,7 @@ impl Gates {
                     }
                     Work::Moved => 0,
                 };
-                if group.charges != index || units == 0 || !is_covered(group.covers, io.direction) {
+                if group.charges != index || units == 0 || !group.covers.counts(io.direction) {
                     continue;
                 }
                 for gate in &mut group.gates {
@@ -280,14 +280,6 @@ pub(crate) const fn as_io(operation: &Operation) -> Io {
         },
         offset: operation.offset,
         len: operation.len,
-    }
-}
-
-const fn is_covered(covers: Covers, direction: Direction) -> bool {
-    match direction {
-        Direction::Flush => false,
-        Direction::Read => !matches!(covers, Covers::Writes),
-        Direction::Write | Direction::Trim => !matches!(covers, Covers::Reads),
     }
 }
 
