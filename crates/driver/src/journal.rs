@@ -277,9 +277,7 @@ impl Target for Journalled {
             return;
         }
         self.writes[io.slot.index()] = Some((io.offset, io.len));
-        // A slot is not `Clone`; the completion gives one for the same buffer.
-        let Completion { slot, .. } = io.returned(0);
-        self.held.push(Io { slot, ..*io });
+        self.held.push(io.handed_on());
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -95,12 +95,9 @@ impl OpenSet {
         (used.in_flight, used.used) = (used.in_flight + 1, self.moment);
         self.went_to[io.slot.index()] = place;
         self.in_flight += 1;
-        // A slot is not `Clone`; a completion gives one for the same buffer, and its result is not used.
-        let Completion { slot, .. } = io.returned(0);
         self.inner.submit(&Io {
-            slot,
             file: place as u32,
-            ..*io
+            ..io.handed_on()
         });
         true
     }
@@ -176,8 +173,7 @@ impl OpenSet {
 impl Target for OpenSet {
     fn submit(&mut self, io: &Io) {
         if !self.held.is_empty() || !self.hand_on(io) {
-            let Completion { slot, .. } = io.returned(0);
-            self.held.push_back(Io { slot, ..*io });
+            self.held.push_back(io.handed_on());
         }
     }
 

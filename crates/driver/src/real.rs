@@ -23,78 +23,83 @@ pub(crate) struct Grouping {
     pub(crate) measure_submit: bool,
 }
 
-/// Drives a worker against a target until it is done.
-///
-/// An operation's submission time is the last time read before it: at the previous reap, or at the
-/// previous hand-over in the same round. The latency thus includes our own few nanoseconds
-/// of preparation, and is never less than what a caller of the kernel sees.
-fn drive<T: Target>(
-    worker: &mut Worker,
-    target: &mut T,
-    filler: &mut BufferFiller,
-    grouping: Grouping,
-) -> io::Result<()> {
-    let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
-    // Whether each completion is followed by the next operation in its slot. With smaller groups all
-    // completions are handled first, and the loop above submits group by group.
-    let at_once = grouping.submit as usize >= worker.depth() && !grouping.measure_submit;
-    let mut staged = 0;
-    let mut now = target.now();
-    loop {
-        let until = loop {
-            match worker.next(now) {
-                Action::Issue(ref io) => {
-                    filler.prepare(io, worker);
-                    staged += 1;
-                    target.submit(io);
-                    if staged >= grouping.submit {
-                        now = hand_over(target, worker)?;
-                        staged = 0;
+/// A target with a loop compiled for it, so that no operation pays for the choice of its engine.
+pub(crate) trait DrivenTarget: Target {
+    /// Drives a worker against this target until it is done.
+    ///
+    /// An operation's submission time is the last time read before it: at the previous reap, or at the
+    /// previous hand-over in the same round. The latency thus includes our own few nanoseconds
+    /// of preparation, and is never less than what a caller of the kernel sees.
+    fn drive(
+        &mut self,
+        worker: &mut Worker,
+        filler: &mut BufferFiller,
+        grouping: Grouping,
+    ) -> io::Result<()> {
+        let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
+        // Whether each completion is followed by the next operation in its slot. With smaller groups all
+        // completions are handled first, and the loop above submits group by group.
+        let at_once = grouping.submit as usize >= worker.depth() && !grouping.measure_submit;
+        let mut staged = 0;
+        let mut now = self.now();
+        loop {
+            let until = loop {
+                match worker.next(now) {
+                    Action::Issue(ref io) => {
+                        filler.prepare(io, worker);
+                        staged += 1;
+                        self.submit(io);
+                        if staged >= grouping.submit {
+                            now = hand_over(self, worker)?;
+                            staged = 0;
+                        }
                     }
+                    Action::Wait(until) => break until,
+                    Action::Spin(until) => now = spin(self, until),
+                    Action::Done => return Ok(()),
                 }
-                Action::Wait(until) => break until,
-                Action::Spin(until) => now = spin(target, until),
-                Action::Done => return Ok(()),
+            };
+            let at_least = worker.depth_in_use().min(grouping.complete as usize);
+            // The last wait returned more completions than are handled at a time: the rest needs no wait.
+            let has_some = !done.is_empty() && done.len() >= at_least;
+            if staged > 0 {
+                // `wait` submits what is staged in the same system call. A submission that is measured, or
+                // that no wait follows, needs a call of its own.
+                if grouping.measure_submit || has_some {
+                    hand_over(self, worker)?;
+                } else {
+                    worker.handed_over(now);
+                }
+                staged = 0;
             }
-        };
-        let at_least = worker.depth_in_use().min(grouping.complete as usize);
-        // The last wait returned more completions than are handled at a time: the rest needs no wait.
-        let has_some = !done.is_empty() && done.len() >= at_least;
-        if staged > 0 {
-            // `wait` submits what is staged in the same system call. A submission that is measured, or
-            // that no wait follows, needs a call of its own.
-            if grouping.measure_submit || has_some {
-                hand_over(target, worker)?;
-            } else {
-                worker.handed_over(now);
+            if !has_some {
+                self.wait(at_least, until, &mut done)?;
             }
-            staged = 0;
-        }
-        if !has_some {
-            target.wait(at_least, until, &mut done)?;
-        }
-        debug_assert!(
-            done.len() <= worker.depth_in_use(),
-            "{} came back, and {} were in flight",
-            done.len(),
-            worker.depth_in_use()
-        );
-        now = target.now();
-        let taken = done.len().min(grouping.take);
-        worker.reaped(taken);
-        // Before the slots are used again, which overwrites what was read.
-        if filler.check.is_some() {
-            filler.compare(&done[..taken], worker, now);
-        }
-        for completion in done.drain(..taken) {
-            staged += answer(completion, at_once, worker, target, filler, now);
+            debug_assert!(
+                done.len() <= worker.depth_in_use(),
+                "{} came back, and {} were in flight",
+                done.len(),
+                worker.depth_in_use()
+            );
+            now = self.now();
+            let taken = done.len().min(grouping.take);
+            worker.reaped(taken);
+            // Before the slots are used again, which overwrites what was read.
+            if filler.check.is_some() {
+                filler.compare(&done[..taken], worker, now);
+            }
+            for completion in done.drain(..taken) {
+                staged += answer(completion, at_once, worker, self, filler, now);
+            }
         }
     }
 }
 
+impl<T: Target> DrivenTarget for T {}
+
 /// Ends an operation and, `at_once`, submits the next one in its slot. Returns how many it submits.
 #[inline]
-fn answer<T: Target>(
+fn answer<T: Target + ?Sized>(
     completion: Completion,
     at_once: bool,
     worker: &mut Worker,
@@ -121,35 +126,13 @@ fn answer<T: Target>(
 }
 
 /// Busy-waits. Nothing is in flight: a worker spins in its pauses only.
-fn spin<T: Target>(target: &T, until: Nanos) -> Nanos {
+fn spin<T: Target + ?Sized>(target: &T, until: Nanos) -> Nanos {
     loop {
         let now = target.now();
         if now >= until {
             return now;
         }
         std::hint::spin_loop();
-    }
-}
-
-/// A target with a loop compiled for it, so that no operation pays for the choice of its engine.
-pub(crate) trait DrivenTarget: Target {
-    /// See [`drive`].
-    fn drive(
-        &mut self,
-        worker: &mut Worker,
-        filler: &mut BufferFiller,
-        grouping: Grouping,
-    ) -> io::Result<()>;
-}
-
-impl<T: Target> DrivenTarget for T {
-    fn drive(
-        &mut self,
-        worker: &mut Worker,
-        filler: &mut BufferFiller,
-        grouping: Grouping,
-    ) -> io::Result<()> {
-        drive(worker, self, filler, grouping)
     }
 }
 
@@ -234,7 +217,7 @@ impl BufferFiller {
 
 /// Submits what is staged. Returns when the call came back.
 #[inline]
-fn hand_over<T: Target>(target: &mut T, worker: &mut Worker) -> io::Result<Nanos> {
+fn hand_over<T: Target + ?Sized>(target: &mut T, worker: &mut Worker) -> io::Result<Nanos> {
     target.flush()?;
     let now = target.now();
     worker.handed_over(now);

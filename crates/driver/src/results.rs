@@ -289,15 +289,7 @@ fn threads_use(members: &[&WorkerStatus]) -> Option<ThreadUse> {
     let used = members
         .iter()
         .filter_map(|member| member.recorder.thread_use());
-    used.copied().reduce(|sum, more| ThreadUse {
-        running_ns: sum.running_ns + more.running_ns,
-        user_ns: sum.user_ns + more.user_ns,
-        system_ns: sum.system_ns + more.system_ns,
-        voluntary_switches: sum.voluntary_switches + more.voluntary_switches,
-        involuntary_switches: sum.involuntary_switches + more.involuntary_switches,
-        minor_faults: sum.minor_faults + more.minor_faults,
-        major_faults: sum.major_faults + more.major_faults,
-    })
+    used.copied().reduce(std::ops::Add::add)
 }
 
 /// How many operations were in flight, over all workers; `None`: the job does not count them.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, OnceLock};
 
 use blocklab_record::{Note, NoteLevel, Stopped};
 use blocklab_targets::{
@@ -25,34 +25,13 @@ use super::usage::ThreadUsage;
 use crate::Error;
 use crate::journal::{Journalled, OpenJournal};
 
-/// The gate that all threads of a run pass at the same moment, once all are ready.
-#[derive(Default)]
-pub(super) struct Gate {
-    order: Mutex<Option<Order>>,
-    changed: Condvar,
-}
+/// The gate that all threads of a run pass at the same moment, once all are ready. It is set once.
+pub(super) type Gate = OnceLock<Order>;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Order {
     Begin(Nanos),
     Abort,
-}
-
-impl Gate {
-    pub(super) fn give(&self, order: Order) {
-        *self.order.lock().expect("no panic under this lock") = Some(order);
-        self.changed.notify_all();
-    }
-
-    pub(super) fn wait(&self) -> Order {
-        let mut order = self.order.lock().expect("no panic under this lock");
-        loop {
-            match *order {
-                Some(order) => return order,
-                None => order = self.changed.wait(order).expect("no panic under this lock"),
-            }
-        }
-    }
 }
 
 /// What a thread reports before the gate: notes on settings that it could not keep, or why it fails.
@@ -126,7 +105,7 @@ impl ThreadSpec {
         };
         let _ = ready.send(Ok(state.note.take().or(refused)));
         let prompt = self.is_awaited.then(Prompt::ask);
-        let Order::Begin(start) = gate.wait() else {
+        let Order::Begin(start) = *gate.wait() else {
             return;
         };
         state.worker.begin(start);
@@ -240,7 +219,9 @@ impl ThreadSpec {
         let job = &self.job;
         let depth = job.effective_depth();
         let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest_moved().0 as usize)
-            .map_err(|source| self.engine_error(source, "; a smaller depth or block would work"))?;
+            .map_err(|source| {
+                engine_error(&self.job, source, "; a smaller depth or block would work")
+            })?;
         let mut content = ContentMaker::for_job(job, self.seed, self.thread);
         // The buffers are filled before the start; the loop only changes a few bytes of each.
         if job.mix.write > 0 {
@@ -324,7 +305,7 @@ impl ThreadSpec {
         };
         let target = setup
             .build(ToDrive)
-            .map_err(|cause| self.engine_error(cause, hint(engine)))?;
+            .map_err(|cause| engine_error(&self.job, cause, hint(engine)))?;
         Ok((self.within_limit(target)?, engine.keeps_data()))
     }
 
@@ -360,12 +341,8 @@ impl ThreadSpec {
             count,
             self.job.effective_depth(),
         );
-        let set = set.map_err(|cause| self.engine_error(cause, hint(self.job.engine)))?;
+        let set = set.map_err(|cause| engine_error(&self.job, cause, hint(self.job.engine)))?;
         Ok(ToDrive.visit(set))
-    }
-
-    fn engine_error(&self, cause: io::Error, hint: &str) -> Error {
-        engine_error(&self.job, cause, hint)
     }
 }
 

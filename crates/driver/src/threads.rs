@@ -191,7 +191,7 @@ impl Threads {
         let Some(error) = failure else {
             return Ok(self);
         };
-        self.gate.give(Order::Abort);
+        let _ = self.gate.set(Order::Abort);
         for handle in self.handles.iter_mut().filter_map(Option::take) {
             let _ = handle.join();
         }
@@ -206,7 +206,7 @@ impl Threads {
             wait_until(control.begin_at, clock, control.interrupted, prompt);
         }
         let start = clock.now();
-        self.gate.give(Order::Begin(start));
+        let _ = self.gate.set(Order::Begin(start));
         start
     }
 

@@ -120,6 +120,17 @@ fn an_include_stands_in_a_section_and_holds_options() {
     );
 }
 
+/// The story: a script went through all mixes of a job that verifies, and at 100 % of reads each of them
+/// was compared with headers that nobody had written. fio checks the reads of a job of both directions
+/// only where the job has written before.
+#[test]
+fn a_mix_without_writes_has_nothing_to_verify() {
+    let verifies = |options: &str| job(options).verify.is_some();
+    assert!(!verifies("size=64k rw=randrw rwmixread=100 verify=md5"));
+    assert!(verifies("size=64k rw=randrw rwmixread=99 verify=md5"));
+    assert!(verifies("size=64k rw=randread verify=md5"));
+}
+
 /// The story: of 300 KiB over a file of 256 KiB in blocks of 64 KiB, fio moves 262,144 bytes, for it
 /// begins no further pass for less than the largest block of any direction; here it was 327,680. And
 /// sizes of any byte went on from the file's beginning, 1,004,095 bytes of 1,000,000.

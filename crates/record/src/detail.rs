@@ -23,6 +23,23 @@ pub struct ThreadUse {
     pub major_faults: u64,
 }
 
+impl std::ops::Add for ThreadUse {
+    type Output = Self;
+
+    /// What two groups of threads used together.
+    fn add(self, more: Self) -> Self {
+        Self {
+            running_ns: self.running_ns + more.running_ns,
+            user_ns: self.user_ns + more.user_ns,
+            system_ns: self.system_ns + more.system_ns,
+            voluntary_switches: self.voluntary_switches + more.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + more.involuntary_switches,
+            minor_faults: self.minor_faults + more.minor_faults,
+            major_faults: self.major_faults + more.major_faults,
+        }
+    }
+}
+
 /// Samples of a quantity over equal spans of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Samples {

@@ -12,7 +12,7 @@
 //!
 //! Two kinds of limits are answered by two figures: a bucket that saves only a part of unused rate is
 //! at least its small part and at most all of it, and credits are at least what is held at the
-//! beginning. Limits in a row hold an operation back at least as long as the hardest of them alone,
+//! beginning; where a vendor fills them within a time, a longer queue may not have waited at all. Limits in a row hold an operation back at least as long as the hardest of them alone,
 //! and at most as long as all of them together.
 
 use blocklab_device::{
@@ -155,6 +155,8 @@ struct Limiter {
     /// Units of its bucket: at least, and at most.
     bucket: [f64; 2],
     is_credit: bool,
+    /// A queue that lasts so long may find the bucket filled anew.
+    full_again: Option<Nanos>,
 }
 
 impl Limiter {
@@ -225,7 +227,7 @@ impl Gates {
                     }
                     Work::Moved => 0,
                 };
-                if group.charges != index || units == 0 || !is_covered(group.covers, io.direction) {
+                if group.charges != index || units == 0 || !group.covers.counts(io.direction) {
                     continue;
                 }
                 for gate in &mut group.gates {
@@ -243,9 +245,13 @@ impl Gates {
         let mut limits = Vec::new();
         for limiter in limiters(spec) {
             let gate = self.find(&limiter)?;
-            let [most, least] = limiter
+            let [most, mut least] = limiter
                 .bucket
                 .map(|bucket| gate.worst(limiter.per_second, bucket));
+            let lasted = least.at.since(least.from);
+            if limiter.full_again.is_some_and(|within| lasted >= within) {
+                least = Worst::default();
+            }
             limits.push(Bound {
                 least,
                 most,
@@ -277,14 +283,6 @@ pub(crate) const fn as_io(operation: &Operation) -> Io {
     }
 }
 
-const fn is_covered(covers: Covers, direction: Direction) -> bool {
-    match direction {
-        Direction::Flush => false,
-        Direction::Read => !matches!(covers, Covers::Writes),
-        Direction::Write | Direction::Trim => !matches!(covers, Covers::Reads),
-    }
-}
-
 /// All limiters of a device. Those of the instance are listed once for each volume, by whose accounting
 /// its operations are counted.
 fn limiters(spec: &DeviceSpec) -> Vec<Limiter> {
@@ -309,7 +307,7 @@ fn add(
     volume: &VolumeSpec,
     bytes: Work,
 ) {
-    let mut push = |name: &str, covers, rate: Rate, bucket, is_credit| {
+    let mut push = |name: &str, covers, rate: Rate, bucket, credit: Option<&Credit>| {
         all.push(Limiter {
             name: format!("{owner}: {name}"),
             accounting: volume.accounting,
@@ -321,24 +319,39 @@ fn add(
             covers,
             per_second: rate.per_second(),
             bucket,
-            is_credit,
+            is_credit: credit.is_some(),
+            full_again: credit.and_then(|credit| {
+                // A bucket that begins with less is filled at that moment, in the midst of any queue.
+                let within = credit.full_again?;
+                Some(if credit.initial_share < 1.0 {
+                    Nanos::ZERO
+                } else {
+                    within
+                })
+            }),
         });
     };
     for cap in caps {
         let saves_all = cap.refill_share >= 1.0 || cap.bucket <= AT_RATE;
         let least = if saves_all { cap.bucket } else { AT_RATE };
         let bucket = [least, cap.bucket].map(|time| cap.rate.per_second() * time.as_secs_f64());
-        push(&cap.name, cap.covers, cap.rate, bucket, false);
+        push(&cap.name, cap.covers, cap.rate, bucket, None);
         if let Some(peak) = cap.peak {
-            push(&cap.name, cap.covers, peak, [0.0, 0.0], false);
+            push(&cap.name, cap.covers, peak, [0.0, 0.0], None);
         }
     }
     for credit in credits {
         let held = [credit.capacity * credit.initial_share, credit.capacity];
-        push(&credit.name, Covers::All, credit.baseline, held, true);
+        push(
+            &credit.name,
+            Covers::All,
+            credit.baseline,
+            held,
+            Some(credit),
+        );
         let forgiven = credit.burst.per_second() * AT_RATE.as_secs_f64();
         let bucket = [forgiven, forgiven];
-        push(&credit.name, Covers::All, credit.burst, bucket, false);
+        push(&credit.name, Covers::All, credit.burst, bucket, None);
     }
 }
 
@@ -380,6 +393,39 @@ mod tests {
         let mut gates = Gates::new(std::iter::once(spec));
         operations.iter().for_each(|operation| gates.add(operation));
         gates.bounds(spec).expect("one volume")
+    }
+
+    /// The story: a load a little above the baseline for two days, which the promised burst of each day
+    /// carries, was judged by the credits of the first day alone: `trace fit` refused the machine.
+    #[test]
+    fn credits_that_are_filled_again_leave_the_least_wait_open() {
+        let day = Nanos::from_secs(86_400);
+        let mut spec = spec(Rate::Iops(10.0), Nanos::ZERO, 1.0, Accounting::Plain);
+        spec.volumes[0].caps.clear();
+        let (base, most) = (Rate::Iops(1.0), Rate::Iops(10.0));
+        let mut credit = Credit::half_hour("burst", base, most, Origin::Given);
+        // Spent after a day and an hour at 1.2 a second.
+        credit.capacity = 0.2 * 90_000.0;
+        spec.volumes[0].credits.push(credit);
+        let operations: Vec<Operation> = (0..2 * 86_400 * 6 / 5)
+            .map(|number: u64| Operation {
+                at: Nanos(number * 833_333_333),
+                took: None,
+                offset: number % 2 << 20,
+                len: 4096,
+                target: 0,
+                direction: workload::Direction::Read,
+            })
+            .collect();
+        let [all, first] = [2, 1].map(|days| {
+            let end = operations.partition_point(|operation| operation.at.0 < day.0 * days);
+            (
+                bounds(&operations[..end], &spec),
+                simulated(&operations[..end], &spec),
+            )
+        });
+        assert_eq!(first.0.least.0, first.1, "the first day is exact");
+        assert!(all.0.least.0 <= all.1, "{} {}", all.0.least, all.1);
     }
 
     /// Moments from gaps, as bursts are made of: most are short. Half of the operations go on where

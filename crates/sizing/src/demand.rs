@@ -137,9 +137,10 @@ impl Demand {
 }
 
 impl Rates {
-    /// A limit of each rate that saves up as `like` does.
+    /// A limit of each rate that saves up as `like` does. No device has one of less than 1 a second.
     fn caps(self, like: &Cap) -> [Cap; 2] {
-        let rates = [Rate::Iops(self.iops), Rate::MbPerS(self.bytes_per_s / 1e6)];
+        let [iops, bytes_per_s] = [self.iops, self.bytes_per_s].map(|rate| rate.max(1.0));
+        let rates = [Rate::Iops(iops), Rate::MbPerS(bytes_per_s / 1e6)];
         rates.map(|rate| Cap {
             rate,
             ..like.clone()
@@ -226,6 +227,14 @@ mod tests {
         let two: Vec<Operation> = burst(1).chain(burst(11)).collect();
         let of_two = rates(&two).iops;
         assert!((1_600.0..1_900.0).contains(&of_two), "{of_two}");
+    }
+
+    /// The story: an operation or two have time, so that half a one a second is enough, and a device of
+    /// such a limit was refused: `advise --trace` failed.
+    #[test]
+    fn a_single_operation_asks_for_a_device_that_there_can_be() {
+        let found = rates(&[write(Nanos::ZERO, 4096)]);
+        assert!(found.iops < 1.1 && found.bytes_per_s < 1.1, "{found:?}");
     }
 
     #[test]

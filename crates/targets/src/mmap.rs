@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Once;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use blocklab_workload::{Direction, Io};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -17,12 +18,12 @@ use crate::inline::CarryOut;
 ///
 /// A device error or a file that shrinks arrives as SIGBUS in the middle of the copy. The handler
 /// puts a zero page under the faulting address, so that the copy ends, and notes the fault; the
-/// operation then fails with EIO.
+/// operation then fails with EIO, and the file is mapped anew over that page.
 pub struct MmapCall {
     files: Vec<OpenFile>,
     maps: Vec<Map>,
-    /// Whether mappings may be written to.
-    write: bool,
+    /// For reading, and for writing where the job writes.
+    protection: ProtFlags,
     buffers: BufferAddresses,
 }
 
@@ -53,14 +54,16 @@ impl MmapCall {
     /// When a file cannot be mapped: empty, or of a kind without mappings.
     pub fn new(files: Vec<OpenFile>, write: bool, buffers: BufferAddresses) -> io::Result<Self> {
         install_handler();
+        let mut protection = ProtFlags::READ;
+        protection.set(ProtFlags::WRITE, write);
         let maps = files
             .iter()
-            .map(|file| map(file, write))
+            .map(|file| map(file, protection))
             .collect::<io::Result<_>>()?;
         Ok(Self {
             files,
             maps,
-            write,
+            protection,
             buffers,
         })
     }
@@ -77,6 +80,9 @@ impl MmapCall {
             len: map.len,
             faulted: false,
         });
+        // The handler runs in the midst of the copy, which the compiler cannot know: without the two
+        // fences it may move what the handler reads and writes to the other side of it.
+        compiler_fence(Ordering::SeqCst);
         // SAFETY: both ranges lie inside their mappings (checked above; slots are), and they are
         // different mappings. A page without backing is replaced by the SIGBUS handler.
         unsafe {
@@ -88,9 +94,19 @@ impl MmapCall {
             };
             std::ptr::copy_nonoverlapping(from, to, len);
         }
-        let faulted = GUARD.get().faulted;
-        GUARD.set(Guard::NONE);
-        if faulted { -libc::EIO } else { io.len as i32 }
+        compiler_fence(Ordering::SeqCst);
+        if !GUARD.replace(Guard::NONE).faulted {
+            return io.len as i32;
+        }
+        // Over the page of zeros, of which the next operation would take the zeros for data.
+        let (start, fd) = (
+            map.start.as_ptr().cast(),
+            &self.files[io.file as usize].file,
+        );
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: exactly the mapping made in `map`, in which no copy is under way.
+        let restored = unsafe { mmap(start, map.len, self.protection, flags, fd, 0) };
+        restored.map_or_else(|error| -error.raw_os_error(), |_| -libc::EIO)
     }
 }
 
@@ -99,7 +115,7 @@ impl CarryOut for MmapCall {
         self.maps[place] = match file.size {
             // Closed: no operation lies within it.
             0 => Map::NONE,
-            _ => map(&file, self.write)?,
+            _ => map(&file, self.protection)?,
         };
         Ok(std::mem::replace(&mut self.files[place], file))
     }
@@ -114,11 +130,9 @@ impl CarryOut for MmapCall {
     }
 }
 
-/// Maps a whole file, for reading and, with `write`, for writing.
-fn map(file: &OpenFile, write: bool) -> io::Result<Map> {
+/// Maps a whole file.
+fn map(file: &OpenFile, protection: ProtFlags) -> io::Result<Map> {
     let len = file.size as usize;
-    let mut protection = ProtFlags::READ;
-    protection.set(ProtFlags::WRITE, write);
     let (anywhere, fd) = (std::ptr::null_mut(), &file.file);
     // SAFETY: a new mapping at an address of the kernel's choice.
     let start = unsafe { mmap(anywhere, len, protection, MapFlags::SHARED, fd, 0) }?;
@@ -185,5 +199,45 @@ extern "C" fn on_bus_error(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
         // Not ours: die of it as without a handler.
         libc::signal(libc::SIGBUS, libc::SIG_DFL);
         libc::raise(libc::SIGBUS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use blocklab_workload::Request;
+
+    use super::*;
+    use crate::buffers::Buffers;
+
+    const PAGE: u64 = 4096;
+
+    /// The story: the zero page of one failed read stayed in the place of the file. Every later read of
+    /// it succeeded with zeros, and every later write was lost, on a device that had failed.
+    #[test]
+    fn a_page_that_cannot_be_read_fails_every_time_until_it_can() {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(2 * PAGE).expect("two pages");
+        let opened = OpenFile {
+            file: file.try_clone().expect("a descriptor"),
+            is_block: false,
+            size: 2 * PAGE,
+        };
+        let (buffers, mut slots) = Buffers::new(1, PAGE as usize).expect("a buffer");
+        let call = MmapCall::new(vec![opened], false, buffers.addresses()).expect("a mapping");
+        let request = Request {
+            target: 0,
+            direction: Direction::Read,
+            len: PAGE as u32,
+            offset: PAGE,
+        };
+        let io = Io::new(slots.pop().expect("a slot"), &request);
+        let read_after = |pages: u64, file: &File| {
+            file.set_len(pages * PAGE).expect("another length");
+            call.carry_out(&io)
+        };
+        let results = [1, 1, 2].map(|pages| read_after(pages, &file));
+        assert_eq!(results, [-libc::EIO, -libc::EIO, PAGE as i32]);
     }
 }

@@ -61,28 +61,21 @@ impl Order {
         }
     }
 
-    fn u16(self, record: &[u8; RECORD], at: usize) -> u16 {
-        let bytes = std::array::from_fn(|index| record[at + index]);
-        match self {
-            Self::Little => u16::from_le_bytes(bytes),
-            Self::Big => u16::from_be_bytes(bytes),
+    /// The bytes of a number, the least significant first.
+    fn number<const N: usize>(self, record: &[u8; RECORD], at: usize) -> [u8; N] {
+        let mut bytes = std::array::from_fn(|index| record[at + index]);
+        if let Self::Big = self {
+            bytes.reverse();
         }
+        bytes
     }
 
     fn u32(self, record: &[u8; RECORD], at: usize) -> u32 {
-        let bytes = std::array::from_fn(|index| record[at + index]);
-        match self {
-            Self::Little => u32::from_le_bytes(bytes),
-            Self::Big => u32::from_be_bytes(bytes),
-        }
+        u32::from_le_bytes(self.number(record, at))
     }
 
     fn u64(self, record: &[u8; RECORD], at: usize) -> u64 {
-        let bytes = std::array::from_fn(|index| record[at + index]);
-        match self {
-            Self::Little => u64::from_le_bytes(bytes),
-            Self::Big => u64::from_be_bytes(bytes),
-        }
+        u64::from_le_bytes(self.number(record, at))
     }
 }
 
@@ -110,7 +103,7 @@ impl Record {
             action: category_and_action & 0xffff,
             category: category_and_action >> 16,
             device: order.u32(record, 36),
-            data_len: order.u16(record, 46),
+            data_len: u16::from_le_bytes(order.number(record, 46)),
         }
     }
 

@@ -33,8 +33,8 @@ pub enum CompletionText {
 pub struct Completions<R> {
     lines: Lines<R>,
     kind: CompletionText,
-    /// The titles of xperf's columns.
-    titles: Vec<String>,
+    /// The titles of xperf's columns: of reads and writes, and of flushes.
+    titles: [Vec<String>; 2],
     names: Names,
     /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
@@ -50,7 +50,7 @@ impl<R: BufRead> Completions<R> {
         Self {
             lines: Lines::new(input),
             kind,
-            titles: Vec::new(),
+            titles: Default::default(),
             names: Names::default(),
             rest: None,
             has_queue: false,
@@ -144,7 +144,11 @@ fn biosnoop(
 
 /// Reads a line of xperf; `None` for lines about something else. The heading of the file names the
 /// columns for each kind of line.
-fn xperf(line: &[u8], titles: &mut Vec<String>, names: &mut Names) -> Result<Option<Raw>, String> {
+fn xperf(
+    line: &[u8],
+    titles: &mut [Vec<String>; 2],
+    names: &mut Names,
+) -> Result<Option<Raw>, String> {
     let fields: Vec<&[u8]> = line
         .split(|byte| *byte == b',')
         .map(<[u8]>::trim_ascii)
@@ -156,32 +160,16 @@ fn xperf(line: &[u8], titles: &mut Vec<String>, names: &mut Names) -> Result<Opt
         b"DiskFlush" => Direction::Sync,
         _ => return Ok(None),
     };
+    let is_flush = direction == Direction::Sync;
+    let titles = &mut titles[usize::from(is_flush)];
     if fields.contains(&&b"TimeStamp"[..]) {
-        if direction != Direction::Sync {
-            *titles = fields.iter().map(|title| shown(title)).collect();
-        }
+        *titles = fields.iter().map(|title| shown(title)).collect();
         return Ok(None);
     }
-    if titles.is_empty() {
+    if titles.is_empty() && !is_flush {
         return Err(
             "no head (BeginHeader) names the columns before the first operation".to_owned(),
         );
-    }
-    // Lines of flushes have other columns: only their time is used, which is that of the issue.
-    if direction == Direction::Sync {
-        let at = time(
-            fields.get(1).copied().unwrap_or_default(),
-            1000,
-            "TimeStamp",
-        )?;
-        return Ok(Some(Raw {
-            at: Nanos(at),
-            took: None,
-            direction,
-            offset: 0,
-            len: 0,
-            target: names.number("disk")?,
-        }));
     }
     let field = |names: &[&str]| {
         let place = titles
@@ -191,19 +179,29 @@ fn xperf(line: &[u8], titles: &mut Vec<String>, names: &mut Names) -> Result<Opt
         let field = fields.get(place).copied();
         field.ok_or_else(|| format!("column {}, {}, is missing", place + 1, names[0]))
     };
-    let at = time(field(&["TimeStamp"])?, 1000, "TimeStamp")?;
-    let took = time(field(&["ElapsedTime"])?, 1000, "ElapsedTime")?;
     let disk = field(&["DiskNum", "Disk"]).map_or_else(
         |_| "disk".to_owned(),
         |disk| format!("disk {}", shown(disk)),
     );
+    let target = names.number(&disk)?;
+    let elapsed = field(&["ElapsedTime"]).and_then(|text| time(text, 1000, "ElapsedTime"));
+    // A line of a flush has no place, and in some files neither a heading nor more than its time.
+    let (at, took, offset, len) = if is_flush {
+        let at = fields.get(1).copied().unwrap_or_default();
+        (at, elapsed.ok(), 0, 0)
+    } else {
+        let offset = whole(field(&["ByteOffset"])?, "ByteOffset")?;
+        let len = whole(field(&["IOSize", "Size"])?, "IOSize")?;
+        (field(&["TimeStamp"])?, Some(elapsed?), offset, len)
+    };
+    let at = time(at, 1000, "TimeStamp")?;
     Ok(Some(Raw {
-        at: Nanos(at.saturating_sub(took)),
-        took: Some(Nanos(took)),
+        at: Nanos(at.saturating_sub(took.unwrap_or(0))),
+        took: took.map(Nanos),
         direction,
-        offset: whole(field(&["ByteOffset"])?, "ByteOffset")?,
-        len: whole(field(&["IOSize", "Size"])?, "IOSize")?,
-        target: names.number(&disk)?,
+        offset,
+        len,
+        target,
     }))
 }
 
@@ -273,5 +271,24 @@ mod tests {
         );
         assert_eq!((got[0].offset, got[0].len), (1 << 30, 8192));
         assert_eq!(got[1].direction, Direction::Sync);
+    }
+
+    /// The story: the flushes of a recording of one disk were those of a second device, called `disk`. A
+    /// replay refused the recording for having several devices, and with `--device` it lost the flushes.
+    #[test]
+    fn a_flush_of_xperf_is_of_its_disk() {
+        let text = "BeginHeader\r\n\
+            DiskRead, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum\r\n\
+            DiskFlush, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, ElapsedTime, DiskNum\r\n\
+            EndHeader\r\n\
+            DiskRead, 25013, sqlservr.exe (1204), 1312, 2, 0x1000, 0x0040000000, 0x00002000, 412, 1\r\n\
+            DiskFlush, 25500, sqlservr.exe (1204), 1312, 2, 0x1000, 300, 1\r\n";
+        let mut events = Completions::new(text.as_bytes(), CompletionText::Xperf);
+        let got = all(&mut events);
+        assert_eq!(events.targets(), ["disk 1"]);
+        assert_eq!(
+            (got[1].direction, got[1].at, got[1].took),
+            (Direction::Sync, Nanos(25_200_000), Some(Nanos(300_000)))
+        );
     }
 }

@@ -19,11 +19,15 @@ pub(crate) struct DirectionPacers {
 }
 
 impl DirectionPacers {
-    /// The pacers of a job whose directions have rates of their own; `None` for any other job.
+    /// The pacers of a job whose directions have rates of their own; `None` for any other job, and for a
+    /// replay: its trace alone says when operations begin, as with fio.
     pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let Pace::ByDirection { rates, poisson } = job.pace else {
             return None;
         };
+        if job.replay.is_some() {
+            return None;
+        }
         let shares = [job.mix.read, job.mix.write, job.mix.trim];
         let pacers = Direction::MOVING.map(|direction| {
             let pace = match rates[direction as usize] {

@@ -249,6 +249,39 @@ fn a_replay_keeps_its_moments_or_goes_at_once() {
 
 /// A trace that keeps its times met a target that stood still for half of it: the operations that
 /// were late showed the 0.1 ms of their service only.
+/// The story: the directions of a job of fio had rates, and its trace a flush, which is of no direction that
+/// can have one. The thread panicked, and the job ended because operations did not come back.
+#[test]
+fn a_replay_with_rates_of_its_directions_flushes() {
+    let replayed = |at, direction| blocklab_workload::Replayed {
+        at,
+        target: 0,
+        direction,
+        len: 4096,
+        offset: 0,
+    };
+    let replay = blocklab_workload::Replay {
+        operations: vec![
+            replayed(ms(1), Direction::Read),
+            replayed(ms(2), Direction::Sync),
+        ],
+        keeps_time: true,
+        ..blocklab_workload::Replay::default()
+    };
+    let pace = Pace::ByDirection {
+        rates: [Some(Rate::Iops(100.0)); 3],
+        poisson: false,
+    };
+    let (mut worker, ..) = employ(&Job {
+        pace,
+        replay: Some(Arc::new(replay)),
+        stop: Stop::default(),
+        ..job()
+    });
+    let issues = play(&mut worker, &mut Model::new(Nanos(100_000)));
+    assert_eq!(issues, [ms(1), ms(2)]);
+}
+
 #[test]
 fn a_replay_counts_from_the_moments_of_its_trace() {
     let operations = (0..100).map(|step| blocklab_workload::Replayed {

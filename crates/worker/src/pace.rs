@@ -297,10 +297,15 @@ impl Pacer {
     }
 }
 
-/// How many gaps after `first` the first moment at or after `to` comes; 0 if `first` is that late.
+/// How many gaps after `first` the first moment at or after `to` comes; 0 if `first` is that late, and
+/// of gaps without a length.
 #[inline]
 fn steps(first: f64, gap: f64, to: f64) -> f64 {
-    ((to - first) / gap).ceil().max(0.0)
+    if gap > 0.0 {
+        ((to - first) / gap).ceil().max(0.0)
+    } else {
+        0.0
+    }
 }
 
 #[cfg(test)]
@@ -355,6 +360,17 @@ mod tests {
             burst, 22,
             "20 ms worth, the one that was due, and the one due now"
         );
+    }
+
+    /// The story: a trace was replayed under a rate in bytes, and a flush, which has none, came after a
+    /// stall. 2^64 - 1 operations were given up, and from there on there was no rate.
+    #[test]
+    fn an_operation_without_bytes_gives_up_nothing() {
+        let mut pacer = pacer(Pace::Capped(Rate::Bytes(4096.0 * 1000.0)), 1, 0);
+        pacer.begun(Nanos::ZERO, 4096);
+        let after_stall = Nanos::from_secs(1);
+        assert_eq!(pacer.begun(after_stall, 0), Missed::default());
+        assert_eq!(pacer.begun(after_stall, 4096).count, 978);
     }
 
     #[test]

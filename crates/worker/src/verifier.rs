@@ -29,9 +29,10 @@ impl Written {
         self.offset + self.len as u64
     }
 
-    /// Whether it shares bytes with another one.
-    const fn overlaps(&self, other: &Self) -> bool {
-        self.target == other.target && self.offset < other.end() && other.offset < self.end()
+    /// Whether it shares bytes with a request.
+    const fn touches(&self, request: &Request) -> bool {
+        let end = request.offset + request.len as u64;
+        self.target == request.target && self.offset < end && request.offset < self.end()
     }
 
     /// Orders by time: a trim follows the write whose number it has.
@@ -75,6 +76,8 @@ pub(crate) struct Verifier {
     trimmed_zero: bool,
     /// Each write is preceded by a trim of its range.
     trims_first: bool,
+    /// Those trims whose write has not succeeded: what was there before them is gone.
+    bare: Vec<Request>,
     trimmer: Option<Trimmer>,
     /// The job does not write, and each of its reads is verified.
     checks_reads: bool,
@@ -138,6 +141,7 @@ impl Verifier {
             first: verify.first,
             trimmed_zero: verify.trimmed_zero,
             trims_first: job.trim_first,
+            bare: Vec::new(),
             trimmer: Trimmer::for_job(job, seed, thread),
             checks_reads: !job.writes(),
             generation: 0,
@@ -181,7 +185,10 @@ impl Verifier {
                 Tag::Writes(self.generation)
             }
             // Only the write that follows it can be verified.
-            Direction::Trim if self.trims_first => Tag::Nothing,
+            Direction::Trim if self.trims_first => {
+                self.bare.push(*request);
+                Tag::Nothing
+            }
             Direction::Trim => Tag::Writes(self.generation),
             Direction::Read if self.checks_reads => {
                 Tag::Checks(ExpectedBlock::any(request.target, request.offset))
@@ -208,11 +215,11 @@ impl Verifier {
 
     /// Remembers a write that is assumed and not made.
     pub(crate) fn assumed(&mut self, request: &Request) {
-        let (is_write, is_trim) = match request.direction {
-            Direction::Write => (true, false),
-            Direction::Trim => (false, !self.trims_first),
-            _ => (false, false),
-        };
+        let is_write = request.direction == Direction::Write;
+        let is_trim = request.direction == Direction::Trim;
+        if is_trim && self.trims_first {
+            return self.bare.push(*request);
+        }
         self.generation += u64::from(is_write);
         if is_write || is_trim {
             self.remember(Written {
@@ -288,6 +295,8 @@ impl Verifier {
     fn remember(&mut self, written: Written) {
         if !written.trimmed {
             self.recent.add(written.target, written.offset);
+            let trim = written.request(Direction::Trim);
+            self.bare.retain(|bare| *bare != trim);
         }
         let is_forgotten = self.when == When::Never && self.trimmer.is_none();
         if is_forgotten || self.first.is_some_and(|first| written.generation > first) {
@@ -397,7 +406,8 @@ impl Verifier {
                 trimmer.checked();
             }
             let is_wanted = !written.trimmed || self.trimmed_zero;
-            if is_wanted && !written.gone && !self.is_hidden(&written) {
+            let is_gone = written.gone || self.bare.iter().any(|trim| written.touches(trim));
+            if is_wanted && !is_gone && !self.is_hidden(&written) {
                 return Some(written);
             }
         }
@@ -412,7 +422,7 @@ impl Verifier {
             && self.pass_ends.is_none()
             && self.written[self.next..]
                 .iter()
-                .any(|later| later.overlaps(trim))
+                .any(|later| later.touches(&trim.request(Direction::Trim)))
     }
 
     /// A write is being read back.
@@ -473,6 +483,8 @@ fn forget_overwritten(written: &mut Vec<Written>) {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_workload::{Checksum, Mix, Verify};
+
     use super::*;
 
     fn written(offset: u64, len: u32, generation: u64) -> Written {
@@ -506,6 +518,32 @@ mod tests {
             vec![written(8, 4, 1), written(4, 4, 2), written(4, 4, 3)],
             &[3, 1],
         );
+    }
+
+    /// The story: a job that trims before it writes ended between the two, at a place that it had written
+    /// before. What was there had been trimmed, and was read back as flawed on a sound device.
+    #[test]
+    fn what_is_trimmed_for_a_write_is_gone_until_that_is_there() {
+        let job = Job {
+            mix: Mix::WRITE,
+            trim_first: true,
+            verify: Some(Verify::new(Checksum::Crc32c)),
+            ..Job::new("trimming")
+        };
+        let mut verifier = Verifier::for_job(&job, 1, 1, 0).expect("a job that verifies");
+        let [trim, write] = [Direction::Trim, Direction::Write]
+            .map(|direction| written(0, 4096, 0).request(direction));
+        let mut left_after = |requests: &[Request]| {
+            for request in requests {
+                verifier.issued(0, request);
+                verifier.completed(0, &InFlight::new(request, Nanos::ZERO, Nanos::ZERO));
+            }
+            verifier.begin_pass(Nanos::MAX);
+            let found = verifier.next_of_pass(Nanos::ZERO);
+            found.map(|found| found.generation)
+        };
+        assert_eq!(left_after(&[trim, write, trim]), None);
+        assert_eq!(left_after(&[write]), Some(2));
     }
 
     #[test]

@@ -61,6 +61,16 @@ impl Io {
         }
     }
 
+    /// The operation once more, for a target that hands it on to another one.
+    ///
+    /// The new one takes its place: only one of both may reach a target that touches the buffer.
+    pub const fn handed_on(&self) -> Self {
+        Self {
+            slot: Slot::returned(self.slot.0),
+            ..*self
+        }
+    }
+
     /// Its completion: the right to the buffer, with the kernel's result.
     ///
     /// Only the target to which the operation was submitted calls this, and once.

@@ -83,7 +83,7 @@ impl ChargedIo {
 
 impl Covers {
     /// Whether a limiter of these operations counts one in this direction.
-    pub(crate) const fn counts(self, direction: Direction) -> bool {
+    pub const fn counts(self, direction: Direction) -> bool {
         match direction {
             Direction::Flush => false,
             Direction::Read => !matches!(self, Self::Writes),

@@ -237,14 +237,7 @@ impl<'a> Figures<'a> {
         }
         self.errors.count += other.errors.count;
         self.runtime_ms += other.runtime_ms;
-        let (used, more) = (&mut self.used, &other.used);
-        used.running_ns += more.running_ns;
-        used.user_ns += more.user_ns;
-        used.system_ns += more.system_ns;
-        used.voluntary_switches += more.voluntary_switches;
-        used.involuntary_switches += more.involuntary_switches;
-        used.minor_faults += more.minor_faults;
-        used.major_faults += more.major_faults;
+        self.used = self.used + other.used;
         for index in 0..7 {
             self.depths[index] += other.depths[index];
             self.submits[index] += other.submits[index];

@@ -96,7 +96,8 @@ pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<Budget, In
         // A range that is trimmed first is counted twice: trim and write.
         let times = u64::from(loops) * (1 + u64::from(job.trim_first));
         budget = Budget {
-            bytes: pass(job, thread, sizes)? * times,
+            // Too many to count are as many as there may be.
+            bytes: pass(job, thread, sizes)?.saturating_mul(times),
             end: Stopped::Loops,
         };
     }
@@ -106,5 +107,20 @@ pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<Budget, In
             end: Stopped::Bytes,
         }),
         _ => Ok(budget),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: 2^24 passes over a TiB are 2^64 bytes, of which 64 bits hold nothing. The job ended
+    /// before its first operation, as if all of its passes were over.
+    #[test]
+    fn more_passes_than_can_be_counted_are_not_none() {
+        let mut job = Job::new("looping");
+        job.stop.loops = Some(1 << 24);
+        let budget = budget(&job, 0, &[1 << 40]).expect("a region that fits");
+        assert_eq!(budget.bytes, u64::MAX);
     }
 }
