@@ -294,9 +294,7 @@ fn threads_use(members: &[&WorkerStatus]) -> Option<ThreadUse> {
 
 /// How many operations were in flight, over all workers; `None`: the job does not count them.
 fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
-    let counters = members
-        .iter()
-        .filter_map(|member| member.recorder.depths.as_ref());
+    let counters = members.iter().filter_map(|member| member.recorder.depths());
     counters.fold(None, |sum, counters| {
         let mut sum: Depths = sum.unwrap_or_default();
         counters.add_to(&mut sum);

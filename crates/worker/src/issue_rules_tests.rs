@@ -110,7 +110,7 @@ fn overlapping_operations_wait_for_each_other() {
     let (mut worker, recorder, _) = employ(&small);
     play(&mut worker, &mut Model::new(ms(1)));
     let mut depths = Depths::default();
-    recorder.depths.as_ref().unwrap().add_to(&mut depths);
+    recorder.depths().unwrap().add_to(&mut depths);
     assert_eq!(
         depths.in_flight[2..],
         [0; 5],

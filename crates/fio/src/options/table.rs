@@ -246,7 +246,7 @@ options! {
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "it moves a pause by the few operations in flight, which no moment shows apart from the device's, so it is not compared", thinktime_blocks_type: Word;
         "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
         "max_latency", Micros, "0", Mostly, "An operation that takes longer ends the job.", "the operation that was too slow is not counted among those that were moved; by fio it is", max_latency: Nanos;
-        "latency_target", Micros, "-", Nearly, "Find the depth that keeps this latency.", "the results are those of the whole search, at all of its depths; without `latency_run`, fio's are those of one more window, at the depth that it found", latency_target: Nanos;
+        "latency_target", Micros, "-", Mostly, "Find the depth that keeps this latency.", "the last window, which alone is reported without `latency_run`, begins at once: what is in flight then counts in it, and a window that misses the target is not followed by another", latency_target: Nanos;
         "latency_window", Micros, "-", Documented, "For how long it must be kept.", "the depth that is found is the machine's and is not compared", latency_window: Nanos;
         "latency_percentile", Percents, "100", Documented, "Which share must keep it.", "the depth that is found is the machine's and is not compared", latency_percentile: Vec<f64>;
         "latency_run", Bool, "0", Documented, "Go on when it is found.", "the depth that is found is the machine's and is not compared", latency_run: bool;
