@@ -172,6 +172,24 @@ fn only_failures_of_the_medium_may_be_allowed_by_kind() {
     assert_eq!(stopper.reason(), Some(Stopped::Error));
 }
 
+/// A job that fills its device ends well when it is full, by the room of the file system or by the
+/// quota of its owner, which ended it with an error.
+#[test]
+fn a_job_that_fills_ends_when_there_is_no_more_room() {
+    for full in [errno::ENOSPC, errno::EDQUOT] {
+        let (mut worker, recorder, stopper) = employ(&Job {
+            mix: Mix::WRITE,
+            stop_on_enospc: true,
+            ..job()
+        });
+        let mut model = Model::new(ms(1));
+        (model.fail_from, model.errno) = (Some(11), full);
+        play(&mut worker, &mut model);
+        assert_eq!(writes(&recorder), 10, "{full}");
+        assert_eq!(stopper.reason(), Some(Stopped::Bytes), "{full}");
+    }
+}
+
 #[test]
 fn pauses_may_burn_the_processor_and_come_after_work() {
     let mut thinking = job();
