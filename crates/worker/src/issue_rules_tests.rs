@@ -173,10 +173,11 @@ fn only_failures_of_the_medium_may_be_allowed_by_kind() {
 }
 
 /// A job that fills its device ends well when it is full, by the room of the file system or by the
-/// quota of its owner, which ended it with an error.
+/// quota of its owner, which ended it with an error, as did the write that took the last room.
 #[test]
 fn a_job_that_fills_ends_when_there_is_no_more_room() {
-    for full in [errno::ENOSPC, errno::EDQUOT] {
+    const SHORT: i32 = -512;
+    for full in [errno::ENOSPC, errno::EDQUOT, SHORT] {
         let (mut worker, recorder, stopper) = employ(&Job {
             mix: Mix::WRITE,
             stop_on_enospc: true,

@@ -197,7 +197,8 @@ impl Worker {
         let failure = Failure::new(result, io.direction, at, io.offset);
         self.job(io.job).recorder.fail(failure);
         // The end that the job asked for: it counts as no error.
-        let is_full = [errno::ENOSPC, errno::EDQUOT].contains(&-result);
+        // The write that takes the last room is short.
+        let is_full = result >= 0 || [errno::ENOSPC, errno::EDQUOT].contains(&-result);
         if self.stop_on_enospc && io.direction == Direction::Write && is_full {
             self.stopper.request(Stopped::Bytes);
             return;
