@@ -192,7 +192,7 @@ impl<'c> Market<'c> {
             .max_by(|a, b| a.used().total_cmp(&b.used()))?;
         let limiter = match tightest.limit?.kind {
             LimitKind::Rate { limiter, .. } | LimitKind::Baseline { limiter } => limiter,
-            other => format!("{other:?}"),
+            other => other.to_string(),
         };
         Some(Held::Limit(limiter))
     }

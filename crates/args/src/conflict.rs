@@ -1,4 +1,5 @@
-//! In: clap's error about arguments that exclude each other. Out: the same with what would work.
+//! In: clap's error about arguments that exclude each other, or of which one needs another. Out: the
+//! same with what would work.
 //!
 //! A file of its own: clap names the two arguments, and the reason and the way out are a row here.
 
@@ -127,6 +128,13 @@ const TIPS: [Tip; 18] = [
     },
 ];
 
+/// What works where an argument is missing that another one requires: the missing one, and why.
+const MISSING: [(&str, &str); 1] = [(
+    "nbd",
+    "--tls-certificates encrypts the connections of NBD, and a file or a block device of this machine \
+     has none: add --nbd HOST:PORT, or leave --tls-certificates out",
+)];
+
 /// An argument that clap names in an error.
 struct Named {
     /// As clap writes it: `--depth <N>`, `[STUDY]`.
@@ -168,12 +176,30 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     let run = cli.find_subcommand("run").expect("a command");
     let named = named(&error, run);
     if let Some(tip) = own_load(&named).or_else(|| tip(&named)) {
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![tip.into()]),
-        );
+        suggest(&mut error, tip);
     }
     error
+}
+
+/// Adds why an argument is missing, where a row of [`MISSING`] knows it.
+pub(crate) fn with_reason(mut error: clap::Error) -> clap::Error {
+    let cli = Cli::command();
+    let run = cli.find_subcommand("run").expect("a command");
+    if let [missing] = &named(&error, run)[..]
+        // A group of which one is missing begins with a bracket.
+        && missing.is_option()
+        && let Some((_, reason)) = MISSING.iter().find(|(name, _)| missing.name == *name)
+    {
+        suggest(&mut error, (*reason).to_owned());
+    }
+    error
+}
+
+fn suggest(error: &mut clap::Error, tip: String) {
+    error.insert(
+        ContextKind::Suggested,
+        ContextValue::StyledStrs(vec![tip.into()]),
+    );
 }
 
 /// The arguments that an error names: clap has the one that came first in one place and the others in
@@ -290,5 +316,28 @@ mod tests {
             let text = with_tip(error).to_string();
             assert!(text.contains(works), "{line}: {text}");
         }
+    }
+
+    /// The story: `emulate --block --tls-certificates d` said that `--nbd <WHERE>` is missing, and not
+    /// what for.
+    #[test]
+    fn an_argument_that_another_one_needs_comes_with_the_reason() {
+        for line in [
+            "emulate gp3:1TiB --block --tls-certificates d",
+            "emulate --tls-certificates=d gp3:1TiB --fuse f",
+        ] {
+            let words = std::iter::once("blocklab").chain(line.split(' '));
+            let error = Cli::try_parse_from(words).expect_err(line);
+            let text = with_reason(error).to_string();
+            assert!(text.contains("--nbd <WHERE>"), "{line}: {text}");
+            assert!(
+                text.contains("tip: --tls-certificates encrypts"),
+                "{line}: {text}"
+            );
+        }
+        // None of the three places is given: the choice is the user's.
+        let line = ["blocklab", "emulate", "gp3:1TiB"];
+        let error = Cli::try_parse_from(line).expect_err("nowhere to serve");
+        assert!(!with_reason(error).to_string().contains("tip"));
     }
 }

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::Cli;
-use crate::conflict::with_tip;
+use crate::conflict::{with_reason, with_tip};
 use crate::empty::{empty_error, empty_path_error};
 
 /// Why arguments are no command line.
@@ -55,6 +55,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
         }
         ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
         ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
+        ErrorKind::MissingRequiredArgument => ParseError::Clap(with_reason(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
     })?;
     if let Some(message) = empty_error(&command, &matches) {

@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use blocklab_native::WantedTrace;
 use blocklab_units::Nanos;
+use blocklab_workload::{ReplayPace, ReplayPlace};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::FormArgs;
@@ -290,6 +292,38 @@ pub struct ReplayArgs {
     /// What is read
     #[command(flatten)]
     pub read: TraceInput,
+}
+
+impl ReplayArgs {
+    /// The same choices as the key `trace` of a study names them.
+    pub fn wanted(&self) -> WantedTrace {
+        let files = self.trace.iter().map(|file| file.display().to_string());
+        WantedTrace {
+            files: files.collect(),
+            pace: match self.pace {
+                PaceArg::Open => ReplayPace::Open,
+                PaceArg::Dependent => ReplayPace::Dependent,
+                PaceArg::Fast => ReplayPace::Fast,
+            },
+            speed_percent: self.speed,
+            copies: self.copies.get(),
+            shift: self.shift,
+            place: match (self.wrap, self.scale, self.compact) {
+                (true, ..) => ReplayPlace::Wrap,
+                (_, true, _) => ReplayPlace::Scale,
+                (_, _, true) => ReplayPlace::Compact,
+                _ => ReplayPlace::AsRecorded,
+            },
+            max_in_flight: self.max_in_flight.map(NonZeroU32::get),
+            in_order: self.in_order,
+            trims: self.trims,
+            from: self.read.from,
+            until: self.read.until,
+            input: self.read.input.clone(),
+            columns: self.read.columns.clone(),
+            device: self.read.device.clone(),
+        }
+    }
 }
 
 /// When the operations of a trace are issued.

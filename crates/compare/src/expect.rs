@@ -102,7 +102,7 @@ pub struct CaseCheck {
 type Rule = fn(&ExplainedRun<'_>) -> Vec<Finding>;
 
 /// Every rule, in the order in which findings of the same severity are shown.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 25] = [
     elsewhere::setting_not_in_effect,
     elsewhere::recorded_setting,
     elsewhere::other_volume_type,
@@ -118,6 +118,7 @@ const RULES: [Rule; 24] = [
     at_cap::documented_limit,
     at_cap::burst_only,
     at_cap::burst_used_up,
+    at_cap::credits_not_full,
     at_cap::bucket_amortised,
     at_cap::separate_budgets,
     at_cap::aggregate,

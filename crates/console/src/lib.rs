@@ -5,10 +5,12 @@
 pub mod clock;
 mod killed;
 pub mod place;
+mod reading;
 mod signals;
 pub mod status;
 pub mod supervisor;
 pub mod terminal;
 
 pub use place::chance;
+pub use reading::ShownReading;
 pub use signals::listen;

@@ -43,7 +43,7 @@ impl Held {
     fn new(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
         let (mut all, mut ramp) = (Vec::new(), Vec::new());
         for member in members_of(members, job) {
-            all.extend(member.recorder.counters(direction));
+            all.extend(member.recorder.all_counters(direction));
             if let Some(recorder) = member.recorder.warm().filter(|_| warm) {
                 ramp.extend(recorder.counters(direction));
             }

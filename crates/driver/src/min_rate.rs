@@ -49,7 +49,7 @@ impl MinRates {
         rules.collect()
     }
 
-    /// The ramp by bytes is over, so the measured time is known now.
+    /// The ramp by bytes is over, or the last window of a search has begun, so the measured time is known now.
     pub(crate) const fn begin(&mut self, window: &Window) {
         self.measure_from = window.measure_from;
         self.last = window.measure_from;
@@ -88,10 +88,12 @@ impl MinRates {
             let after = &self.before;
             let (moved, min_rate, unit) = match self.rule.rates[index]? {
                 Rate::Iops(min_rate) => {
-                    (after.ios[index] - before.ios[index], min_rate, "operations")
+                    let moved = after.ios[index].saturating_sub(before.ios[index]);
+                    (moved, min_rate, "operations")
                 }
                 Rate::Bytes(min_rate) => {
-                    (after.bytes[index] - before.bytes[index], min_rate, "bytes")
+                    let moved = after.bytes[index].saturating_sub(before.bytes[index]);
+                    (moved, min_rate, "bytes")
                 }
             };
             let rate = moved as f64 / span;

@@ -70,12 +70,26 @@ pub(crate) fn so_far(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &See
     let mut measurement = measurement(run, workers, span, seen);
     for (index, job) in measurement.jobs.iter_mut().enumerate() {
         let mut members = members_of(&workers.members, index);
-        if job.stopped == Stopped::Stalled && members.any(|member| member.ended.is_none()) {
+        if members.any(|member| member.ended.is_none()) {
             // It has not ended, so it is not stalled.
-            job.stopped = Stopped::Runtime;
+            if job.stopped == Stopped::Stalled {
+                job.stopped = Stopped::Runtime;
+            }
+            account_for_all(&mut job.accounting);
         }
     }
     measurement
+}
+
+/// Makes the counts of a running job balance. They are read one after the other, and a fast worker
+/// changes them between two reads, so that a run which was killed after a frame appeared to have lost
+/// operations. What is neither completed nor failed is in flight.
+const fn account_for_all(counts: &mut Accounting) {
+    counts.in_flight = counts
+        .issued
+        .saturating_sub(counts.completed + counts.failed);
+    // More were completed than issued where the first count was read earlier.
+    counts.issued = counts.completed + counts.failed + counts.in_flight;
 }
 
 /// Measured time from which a frame shows figures of a job.
@@ -294,9 +308,7 @@ fn threads_use(members: &[&WorkerStatus]) -> Option<ThreadUse> {
 
 /// How many operations were in flight, over all workers; `None`: the job does not count them.
 fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
-    let counters = members
-        .iter()
-        .filter_map(|member| member.recorder.depths.as_ref());
+    let counters = members.iter().filter_map(|member| member.recorder.depths());
     counters.fold(None, |sum, counters| {
         let mut sum: Depths = sum.unwrap_or_default();
         counters.add_to(&mut sum);
@@ -519,6 +531,23 @@ mod tests {
         assert_eq!(setup_ns([u64::MAX, 1_600, 1_500].into_iter(), &span), 500);
         assert_eq!(setup_ns([u64::MAX, u64::MAX].into_iter(), &span), 400);
         assert_eq!(setup_ns([].into_iter(), &span), 400);
+    }
+
+    /// The story: a run whose store filled up left its last frame, and that had "5,768,107 operations
+    /// were issued, but 5,768,106 are accounted for", as an error of blocklab.
+    #[test]
+    fn the_counts_of_a_running_job_balance() {
+        for (issued, completed, in_flight) in [(107, 100, 6), (100, 101, 3), (100, 96, 4)] {
+            let mut counts = Accounting {
+                issued,
+                completed,
+                in_flight,
+                ..Accounting::default()
+            };
+            account_for_all(&mut counts);
+            assert!(counts.balances(), "{counts:?}");
+            assert_eq!(counts.completed, completed);
+        }
     }
 
     /// The story: a frame came right after a ramp of a second, and `list` and `show` of the run had

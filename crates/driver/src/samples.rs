@@ -37,7 +37,8 @@ impl Quantity {
         let span = now.since(self.last).0 as f64 / 1e9;
         let totals = totals();
         for (direction, total) in totals.iter().enumerate() {
-            let moved = total - self.before[direction];
+            // The last window of a search for a depth counts anew, a moment before `begin` is called.
+            let moved = total.saturating_sub(self.before[direction]);
             self.values[direction].push(moved as f64 / span);
         }
         self.before = totals;
@@ -78,7 +79,7 @@ impl Sampler {
         })
     }
 
-    /// The ramp by bytes is over, so the measured time is known now.
+    /// The ramp by bytes is over, or the last window of a search has begun, so the measured time is known now.
     pub(crate) fn begin(&mut self, window: &Window) {
         self.deadline = window.deadline;
         for quantity in [&mut self.bandwidth, &mut self.iops].into_iter().flatten() {

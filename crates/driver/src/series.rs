@@ -2,7 +2,7 @@
 
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::Nanos;
-use blocklab_worker::{Recorder, Window};
+use blocklab_worker::Window;
 use blocklab_workload::{Direction, Job};
 
 use super::interval_ticker::Counted;
@@ -49,7 +49,7 @@ const MAX_INTERVALS: u64 = 3600;
 pub(crate) struct IntervalSeries {
     start: Nanos,
     /// The start of the measured time.
-    ramp_end: Nanos,
+    pub(crate) ramp_end: Nanos,
     /// When the last job should end.
     deadline: Nanos,
     /// When the current slice began.
@@ -58,6 +58,8 @@ pub(crate) struct IntervalSeries {
     before: [Counted; 3],
     /// Whether `before` was counted in the ramp.
     before_in_ramp: bool,
+    /// Whether a search for a depth preceded the measured time.
+    searched: bool,
     /// Processor time in ns at that moment.
     cpu_before: u64,
 }
@@ -67,11 +69,12 @@ impl IntervalSeries {
     pub(crate) fn new(start: Nanos, windows: &[Window], cpu_ns: u64) -> Self {
         let mut series = Self {
             start,
-            ramp_end: start,
+            ramp_end: Nanos::MAX,
             deadline: Nanos::MAX,
             begun: start,
             before: Default::default(),
             before_in_ramp: false,
+            searched: false,
             cpu_before: cpu_ns,
         };
         series.set_bounds(windows);
@@ -83,7 +86,14 @@ impl IntervalSeries {
     pub(crate) fn set_bounds(&mut self, windows: &[Window]) {
         let measured = windows.iter().map(|window| window.measure_from).min();
         let deadline = windows.iter().map(|window| window.deadline).max();
-        self.ramp_end = measured.unwrap_or(self.start);
+        let ramp_end = measured.unwrap_or(self.start);
+        // The measured time had begun, and begins anew in this slice with the last window of a search
+        // for a depth: the slice, of which `before` is the beginning, is no longer measured.
+        if self.ramp_end <= self.begun && self.begun < ramp_end && ramp_end < Nanos::MAX {
+            self.searched = true;
+            self.before_in_ramp = true;
+        }
+        self.ramp_end = ramp_end;
         self.deadline = deadline.unwrap_or(Nanos::MAX);
     }
 
@@ -114,21 +124,18 @@ impl IntervalSeries {
             self.before = Default::default();
             self.before_in_ramp = ramp;
         }
-        let recorders: Vec<&Recorder> = members
-            .iter()
-            .filter_map(|member| {
-                if ramp {
-                    member.recorder.warm()
-                } else {
-                    Some(&*member.recorder)
-                }
-            })
-            .collect();
         let sums = Direction::MOVING.map(|direction| {
-            let counters = recorders
-                .iter()
-                .filter_map(|recorder| recorder.counters(direction));
-            Counted::sum(&counters.collect::<Vec<_>>())
+            let mut counters = Vec::new();
+            for recorder in members.iter().map(|member| &*member.recorder) {
+                if ramp {
+                    counters.extend(recorder.counters_before(direction));
+                } else if self.searched {
+                    counters.extend(recorder.counters(direction));
+                } else {
+                    counters.extend(recorder.all_counters(direction));
+                }
+            }
+            Counted::sum(&counters)
         });
         let [read, write, trim] =
             [0, 1, 2].map(|index| interval_direction(&sums[index], &self.before[index]));
@@ -164,7 +171,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use blocklab_worker::RecorderSpec;
+    use blocklab_worker::{Recorder, RecorderSpec};
     use blocklab_workload::{Direction, Stop};
 
     /// The story: a worker that ended its ramp by bytes just before the end of a second, and was heard

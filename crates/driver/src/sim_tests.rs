@@ -227,6 +227,55 @@ fn the_depth_for_a_latency_is_found() {
     assert!((10..=13).contains(&found), "{found}");
 }
 
+/// The story: the report of a search for a depth was that of all the depths it had tried, with a
+/// quarter of its operations at depth 1 to 4; fio's is that of one more window at the depth it found.
+#[test]
+fn a_search_for_a_depth_reports_its_last_window() {
+    let mut seeking = job(64, 60);
+    seeking.measure.depths = true;
+    seeking.latency_target = Some(LatencyTarget {
+        limit: Nanos::from_millis(4),
+        window: Nanos::from_millis(500),
+        percentile: 90.0,
+        go_on: false,
+    });
+    let run = |job: Job| {
+        let mut measurement = outcome(vec![job], &volume(3000.0)).measurement;
+        (measurement.jobs.remove(0), measurement.series)
+    };
+    let (last, series) = run(seeking.clone());
+    assert_eq!(last.stopped, Stopped::Steady);
+    assert_eq!(last.elapsed_ns / 10_000_000, 50, "one window of 500 ms");
+    let reads = &last.directions[&Direction::Read];
+    assert!((1_450..=1_550).contains(&reads.ios), "{}", reads.ios);
+    let [below_8, at_8] = last.depths.map_or([0; 2], |depths| {
+        let counts = depths.in_flight;
+        [counts[..3].iter().sum(), counts[3]]
+    });
+    assert!(below_8 < 20 && at_8 > 1_400, "{below_8} and {at_8}");
+    let accounting = &last.accounting;
+    assert_eq!(
+        accounting.completed,
+        reads.ios + accounting.completed_in_ramp
+    );
+    let in_series = |ramp| -> u64 {
+        let slices = series.iter().filter(|slice| slice.ramp == ramp);
+        slices.map(|slice| slice.read.ios).sum()
+    };
+    assert_eq!(in_series(false), reads.ios);
+    assert_eq!(in_series(true), accounting.completed_in_ramp);
+
+    // Neither a search that goes on nor one that its runtime ends has a last window.
+    let mut goes_on = seeking.clone();
+    goes_on.latency_target.as_mut().unwrap().go_on = true;
+    let mut cut_short = seeking;
+    cut_short.stop.runtime = Some(Nanos::from_millis(1_200));
+    for (whole, seconds) in [(run(goes_on).0, 60.0), (run(cut_short).0, 1.2)] {
+        let elapsed = whole.elapsed_ns as f64 / 1e9;
+        assert!((elapsed - seconds).abs() < 0.1, "{elapsed}");
+    }
+}
+
 #[test]
 fn threads_share_one_position() {
     let mut sharing = job(1, 10);

@@ -134,12 +134,11 @@ fn totals<'r>(recorders: impl Iterator<Item = &'r Recorder>) -> [f64; 3] {
     let mut totals = [0.0; 3];
     for recorder in recorders {
         for direction in Direction::MOVING {
-            let Some(counters) = recorder.counters(direction) else {
-                continue;
-            };
-            totals[0] += counters.ios.get() as f64;
-            totals[1] += counters.bytes.get() as f64;
-            totals[2] += counters.service.sum();
+            for counters in recorder.all_counters(direction) {
+                totals[0] += counters.ios.get() as f64;
+                totals[1] += counters.bytes.get() as f64;
+                totals[2] += counters.service.sum();
+            }
         }
     }
     totals

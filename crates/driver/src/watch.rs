@@ -179,19 +179,20 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Notices the end of ramps by bytes, which the workers report.
+    /// Notices the end of ramps by bytes and the last windows of searches for a depth, which the
+    /// workers report.
     fn end_ramps(&mut self, members: &[WorkerStatus]) {
         let seen = &mut self.seen;
         for (job, window) in seen.windows.iter_mut().enumerate() {
-            // 0 as long as no worker of the job has ended its ramp.
+            // 0 as long as no worker of the job has ended its ramp or its search.
             let over = members_of(members, job)
                 .map(|member| member.recorder.ramp_over.get())
                 .max()
                 .unwrap_or_default();
-            if window.measure_from < Nanos::MAX || over == 0 {
+            if over == 0 || window.measure_from == Nanos(over) {
                 continue;
             }
-            *window = window.measured_from(Nanos(over));
+            *window = window.begun(Nanos(over));
             for sample in seen.samples.iter_mut().filter(|sample| sample.is_of(job)) {
                 sample.begin(window);
             }
@@ -206,6 +207,12 @@ impl<'a> Watch<'a> {
         self.series.set_bounds(&seen.windows);
         self.reported.set_bounds(&seen.windows);
         self.cool_from = Window::cool_from(&seen.windows);
+        // The slices of a search are in no result, as those of a ramp.
+        let measured_from = self.series.ramp_end.since(self.start).0;
+        let searched = seen.series.iter_mut();
+        for slice in searched.take_while(|slice| slice.end_ns <= measured_from) {
+            slice.ramp = true;
+        }
     }
 
     /// Every worker has ended or has been given up.

@@ -200,6 +200,16 @@ pub(crate) fn mean_served(case: &CaseView<'_>) -> f64 {
     })
 }
 
+/// The mean time that a modelled target took for an operation, in ns; `None`: no target is modelled.
+pub(crate) fn target_latency_ns(case: &CaseView<'_>) -> Option<f64> {
+    let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
+    let targets = models.flat_map(|model| &model.targets);
+    let (ios, ns) = targets.fold((0, 0), |(ios, ns), target| {
+        (ios + target.ios, ns + target.in_device_ns)
+    });
+    (ios > 0).then(|| ns as f64 / ios as f64)
+}
+
 fn mean_in_device(case: &CaseView<'_>) -> f64 {
     mean_over_time(case, in_device_ns)
 }

@@ -99,6 +99,16 @@ impl Cases<'_> {
         jobs.any(|job| job.batch.low > 0 || job.latency_target.is_some() || job.no_overlap)
     }
 
+    /// The most completions that a job of a case waits for at a time; 1: it handles each as it comes.
+    pub fn completions_at_a_time(&self, case: &CaseView<'_>) -> u32 {
+        let plan = self.record.requested.plan.iter();
+        let mut planned = plan.flat_map(|plan| &plan.cases);
+        let planned = planned.find(|planned| planned.name == case.name);
+        let jobs = planned.iter().flat_map(|planned| &planned.workload.jobs);
+        let batches = jobs.map(|job| job.batch.complete.min(job.effective_depth()));
+        batches.max().unwrap_or(1)
+    }
+
     /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
     /// below those in turn would count the same bytes again. `None` where no device was watched.
     pub fn device_bytes(&self, pass: &Measurement, direction: Direction) -> Option<u64> {

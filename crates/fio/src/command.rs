@@ -386,6 +386,7 @@ fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
         section.settings.push(Setting {
             key: name.to_owned(),
             value,
+            unset: Vec::new(),
             at,
         });
     }

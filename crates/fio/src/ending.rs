@@ -128,7 +128,7 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
             .filter(|_| !in_time)
             .map(|ios| ios.saturating_mul(options.loops.max(1))),
         loops: once
-            .filter(|_| pass.ends_with_its_map())
+            .filter(|_| pass.ends_with_its_map() || pass.ends_with_its_files())
             .map(|_| pass.passes().min(u32::MAX.into()) as u32),
         steady,
         steady_after: options.steadystate_ramp_time,

@@ -29,6 +29,8 @@ pub enum Layout {
     Space,
     /// Written with random bytes.
     Written,
+    /// The same, until the file system is full.
+    WrittenUntilFull,
 }
 
 /// A file that must be there, and as long as this, before the run.
@@ -91,6 +93,9 @@ pub(super) struct WorkingSet {
     pub space: u64,
     /// Bytes of a pass where they are fewer than there are.
     pub most: Option<u64>,
+    /// Whether the files are filled until there is no more space, so that they are shorter than
+    /// `space`, and only their making shows by how much.
+    pub is_cut_short: bool,
     /// Files that must be made.
     pub planned: Vec<Planned>,
 }
@@ -131,8 +136,12 @@ pub(super) fn working_set(
             targets: paths,
             offset,
             size: None,
+            is_cut_short: false,
             planned,
         });
+    }
+    if let Some(length) = filled_to_read(spec, rw, &paths, context)? {
+        return Ok(until_full(&spec.options, rw, paths, length, offset));
     }
     let size = match filled(spec, rw, &paths, context)? {
         Some(size) => Some(size),
@@ -151,6 +160,7 @@ pub(super) fn working_set(
             offset,
             size: None,
             most: None,
+            is_cut_short: false,
             planned: Vec::new(),
         });
     };
@@ -162,8 +172,32 @@ pub(super) fn working_set(
         targets: paths,
         offset,
         size: Some(size),
+        is_cut_short: false,
         planned,
     })
+}
+
+/// The files of a job that reads what fills their file system: each gets at most `length` bytes.
+fn until_full(
+    options: &Options,
+    rw: ReadWrite,
+    paths: Vec<String>,
+    length: u64,
+    offset: u64,
+) -> WorkingSet {
+    let mut planned = planned(options, rw, &paths, &vec![length; paths.len()]);
+    for file in &mut planned {
+        file.layout = Layout::WrittenUntilFull;
+    }
+    WorkingSet {
+        most: None,
+        space: length.saturating_sub(offset) * paths.len() as u64,
+        targets: paths,
+        offset,
+        size: None,
+        is_cut_short: true,
+        planned,
+    }
 }
 
 /// Bytes of a pass over files of a given size, where they are given, too.
@@ -218,26 +252,55 @@ fn filled(
 ) -> Result<Option<u64>, Mistake> {
     let options = &spec.options;
     let is_sized = options.size.is_some() || options.filesize.is_some();
-    if !options.fill_device || is_sized || rw.random || !rw.writes {
+    if !options.fill_device || is_sized || rw.random || rw.reads || !rw.writes {
         return Ok(None);
     }
-    let (Some(first), true) = (
-        paths.first(),
-        paths.iter().all(|path| can_be_made(options, path)),
-    ) else {
-        return Ok(None);
-    };
-    let existing: u64 = paths
-        .iter()
-        .filter_map(|path| (context.size_of)(path))
-        .sum();
-    let Some(room) = (context.room_at)(first) else {
+    let Some(share) = share_of_room(options, paths, context) else {
         return Ok(None);
     };
     let block = pattern::block_sizes(spec)?.largest().0.max(1);
-    let share = room.saturating_add(existing) / paths.len() as u64;
     // A block for the remainder of the division, and one more, so that the last write finds no room.
     Ok(Some((share / block + 2).saturating_mul(block)))
+}
+
+/// Bytes of each file of a job that reads a file system which was filled for it, where there is less
+/// room than that; `None`: it is another job, or its files fit.
+fn filled_to_read(
+    spec: &Spec,
+    rw: ReadWrite,
+    paths: &[String],
+    context: &PlanContext<'_>,
+) -> Result<Option<u64>, Mistake> {
+    let options = &spec.options;
+    let is_by_percent = matches!(options.size, Some(Share::Percent(_) | Share::Zones(_)));
+    if !options.fill_device || !rw.reads || is_by_percent {
+        return Ok(None);
+    }
+    let Some(share) = share_of_room(options, paths, context) else {
+        return Ok(None);
+    };
+    let requested = match (options.filesize, options.size) {
+        (Some([(_, most), ..]), _) => most,
+        (None, Some(Share::Bytes(bytes))) => bytes / paths.len() as u64,
+        (None, _) => u64::MAX,
+    };
+    let block = pattern::block_sizes(spec)?.largest().0.max(1);
+    // More than there is room for, so that the file system is full in the end.
+    let room = (share / block + 1).saturating_mul(block);
+    Ok((requested > share).then_some(room))
+}
+
+/// What each file would have if all the room of their file system were divided among them; `None`:
+/// they are no files, or it is not known.
+fn share_of_room(options: &Options, paths: &[String], context: &PlanContext<'_>) -> Option<u64> {
+    let first = paths.first()?;
+    if !paths.iter().all(|path| can_be_made(options, path)) {
+        return None;
+    }
+    let sizes = paths.iter().filter_map(|path| (context.size_of)(path));
+    let existing: u64 = sizes.sum();
+    let room = (context.room_at)(first)?;
+    Some(room.saturating_add(existing) / paths.len() as u64)
 }
 
 /// What is missing where nothing determines how much there is to work on.
@@ -448,6 +511,33 @@ fn split(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::planned;
+
+    /// The story: a job that reads with `fill_device` was refused, without a `size` as one that names
+    /// none, with a size that does not fit because its file could not be laid out. fio fills the file
+    /// system and reads what it has written.
+    #[test]
+    fn a_file_system_is_filled_before_it_is_read() {
+        for (options, more) in [
+            ("rw=read fill_device=1", ""),
+            ("rw=randread fill_device=1", " size=20m"),
+            ("rw=rw fill_device=1", " filesize=20m"),
+            ("rw=randrw fill_fs=1", ""),
+        ] {
+            let text = format!("[a]\n{}\n", format!("{options}{more}").replace(' ', "\n"));
+            let prepared = planned(&text).unwrap_or_else(|mistake| panic!("{text}\n{mistake}"));
+            let [file] = &prepared.files[..] else {
+                panic!("{text}: one file")
+            };
+            assert_eq!(file.layout, Layout::WrittenUntilFull, "{text}");
+            assert!(file.length > Bytes(1 << 20), "more than there is room for");
+            let job = &prepared.plan.cases[0].workload.jobs[0];
+            assert_eq!((job.region.size, job.stop.loops), (None, Some(1)), "{text}");
+        }
+        let fits = planned("[a]\nrw=read\nfill_device=1\nsize=64k\n").expect("it fits");
+        assert_eq!(fits.files[0].layout, Layout::Written);
+        assert_eq!(fits.files[0].length, Bytes(64 << 10));
+    }
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {

@@ -5,7 +5,7 @@ use super::engine;
 use super::files;
 use super::options::{Options, find, hint, is_of_engines};
 use super::priority;
-use super::source::{Section, Setting};
+use super::source::{Section, Setting, unset_words};
 use super::spec::{Given, Spec};
 use super::value::{Share, Value, behind_blanks, dropped, nonzero};
 use blocklab_syntax::{Mistake, Place};
@@ -144,7 +144,12 @@ fn in_order(settings: &[Setting]) -> Vec<&Setting> {
 }
 
 fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
-    let Setting { key, value, at } = setting;
+    let Setting {
+        key,
+        value,
+        unset,
+        at,
+    } = setting;
     let text = value.as_deref().unwrap_or_default();
     let Some(option) = find(key) else {
         let engine = spec.typed_options().ioengine;
@@ -165,7 +170,13 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     };
     // `kb_base`, which says what `k` means, applies to the options after it.
     let scale = spec.typed_options().scale();
-    let unreadable = |why: String| Mistake::here(at, format!("failed parsing {key}={text}: {why}"));
+    let unreadable = |why: String| {
+        let why = match unset_words(unset) {
+            Some(unset) => format!("{unset}; {why}"),
+            None => why,
+        };
+        Mistake::here(at, format!("failed parsing {key}={text}: {why}"))
+    };
     let text = behind_blanks(option, text).map_err(unreadable)?;
     let mut read = Value::read(option, value.as_ref().map(|_| text), scale).map_err(unreadable)?;
     if let Value::Names(names) = &mut read
@@ -186,8 +197,13 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     };
     spec.dropped
         .extend(dropped(option, text).map(|words| (option.name, words)));
-    let at = at.clone();
-    spec.given.insert(option.name, Given { option, at, value });
+    let given = Given {
+        option,
+        at: at.clone(),
+        value,
+        unset: unset.clone(),
+    };
+    spec.given.insert(option.name, given);
     // Each of the two replaces the other.
     match option.name {
         "direct" => spec.given.remove("buffered"),

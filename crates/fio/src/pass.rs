@@ -159,6 +159,11 @@ impl<'a> Pass<'a> {
         is_uneven && self.requested().is_none() && self.working_set.most.is_none()
     }
 
+    /// Whether a pass is over at the end of files whose length only their making shows.
+    pub(super) fn ends_with_its_files(&self) -> bool {
+        self.working_set.is_cut_short && self.requested().is_none()
+    }
+
     /// All of the files: what of one is no whole block is left out, where blocks are of one size,
     /// or where each is hit once.
     fn whole(&self) -> u64 {

@@ -151,6 +151,7 @@ pub(super) fn working_set(
         // No device ends it.
         size: (spec.options.ioengine == "null").then_some(space),
         most: None,
+        is_cut_short: false,
         space,
         planned,
     })

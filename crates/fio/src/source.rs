@@ -12,6 +12,8 @@ pub struct Setting {
     pub key: String,
     /// The text after `=`, with variables replaced; `None` without a `=`.
     pub value: Option<String>,
+    /// Variables of the value that are not set; each left nothing.
+    pub unset: Vec<String>,
     /// Where.
     pub at: Place,
 }
@@ -145,20 +147,32 @@ fn setting(line: &str, at: Place, reader: &dyn Reader) -> Result<Setting, Mistak
         Some((key, value)) => (key, Some(value)),
         None => (line, None),
     };
+    let mut unset = Vec::new();
     let value = value
         // What a blank in front of it means depends on the option.
-        .map(|value| expand(value.trim_end(), reader))
+        .map(|value| expand(value.trim_end(), reader, &mut unset))
         .transpose()
         .map_err(|message| Mistake::here(&at, message))?;
     Ok(Setting {
         key: key.trim().to_owned(),
         value,
+        unset,
         at,
     })
 }
 
-/// Puts in the variables of the environment: `${NAME}`.
-fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
+/// `${NAME} is not set`, for an option with such variables.
+pub(super) fn unset_words(unset: &[String]) -> Option<String> {
+    let names: Vec<String> = unset.iter().map(|name| format!("${{{name}}}")).collect();
+    match &names[..] {
+        [] => None,
+        [name] => Some(format!("{name} is not set")),
+        several => Some(format!("{} are not set", several.join(" and "))),
+    }
+}
+
+/// Puts in the variables of the environment: `${NAME}`. Adds those that are not set to `unset`.
+fn expand(value: &str, reader: &dyn Reader, unset: &mut Vec<String>) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
@@ -166,8 +180,11 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
             return Err(format!("`${{{after}` lacks its `}}`"));
         };
         text.push_str(before);
-        // One that is not set leaves nothing, as with fio.
-        text.push_str(&reader.variable(name).unwrap_or_default());
+        match reader.variable(name) {
+            Some(value) => text.push_str(&value),
+            // It leaves nothing, as with fio.
+            None => unset.push(name.to_owned()),
+        }
         rest = behind;
     }
     text.push_str(rest);
@@ -182,4 +199,20 @@ fn expand(value: &str, reader: &dyn Reader) -> Result<String, String> {
         }
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// The story: a name with a variable that was mistyped made a file of another name, in silence as
+    /// with fio.
+    #[test]
+    fn a_variable_that_is_not_set_is_remarked_where_it_counts_as_empty() {
+        let text = "[global]\nfilename=x${NOPE}${ORE}y\nsize=${SIZE}\n[a]\n[b]\n";
+        let prepared = planned(text).expect("it runs, as with fio");
+        let words = "job.fio:2: ${NOPE} and ${ORE} are not set in filename=";
+        assert_eq!(prepared.remarks, [words]);
+        assert_eq!(prepared.files[0].path, "xy");
+    }
 }

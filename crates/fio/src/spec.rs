@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use super::options::{Opt, Options, Since, find};
+use super::source::unset_words;
 use super::value::Value;
 use blocklab_syntax::{Mistake, Place};
 
@@ -32,6 +33,8 @@ pub(super) struct Given {
     /// Where it was given last.
     pub at: Place,
     pub value: Value,
+    /// Variables in its text that are not set.
+    pub unset: Vec<String>,
 }
 
 impl Spec {
@@ -70,7 +73,12 @@ impl Spec {
 
     pub(super) fn mistake(&self, option: &str, message: impl Display) -> Mistake {
         debug_assert!(find(option).is_some(), "{option} is no option");
-        let at = self.given.get(option).map_or(&self.at, |given| &given.at);
-        Mistake::here(at, format!("job {}: {option}: {message}", self.name))
+        let given = self.given.get(option);
+        let at = given.map_or(&self.at, |given| &given.at);
+        let mut message = format!("job {}: {option}: {message}", self.name);
+        if let Some(unset) = given.and_then(|given| unset_words(&given.unset)) {
+            message = format!("{message}; {unset}");
+        }
+        Mistake::here(at, message)
     }
 }

@@ -311,7 +311,15 @@ fn mistakes_say_where_and_what_would_work() {
         ),
         ("size=1m\n", "outside of [] job section"),
         ("[a\n", "lacks its `]`"),
-        ("[a]\nsize=${NOPE}\n", "size requires an argument"),
+        (
+            "[a]\nsize=${NOPE}\n",
+            "job.fio:2: failed parsing size=: ${NOPE} is not set; option size requires an argument",
+        ),
+        (
+            "[a]\nsize=1m\nrw=${WORD}x${SIZE}\n",
+            "job.fio:3: job a: rw: `x2m` is none of",
+        ),
+        ("[a]\nsize=1m\nrw=${WORD}x${SIZE}\n", "; ${WORD} is not set"),
         ("[a]\ninclude itself.fio\n", "include itself"),
         ("[a]\ninclude nowhere.fio\n", "cannot include nowhere.fio"),
         ("[a]\nsize=1m\ndirect=2\n", "out of range: 0 to 1"),

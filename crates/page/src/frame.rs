@@ -203,7 +203,7 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
                     @if sweeps::any(sides) { a href="#sweeps" { "Sweeps" } }
                     @if plots(sides).is_some() { a href="#curve" { "Curve" } }
                     @if has_figures(sides) {
-                        @if has_bars(sides) { a class="needs-script" href="#suite" { "Suite" } }
+                        @if has_bars(sides) { a class="needs-script" href="#suite" { (suite_name(sides)) } }
                         a class="needs-script" href="#latency" { "Latency" }
                         a class="needs-script" href="#time" { "Over time" }
                         a href="#numbers" { "Table" }
@@ -253,7 +253,7 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
         (headline::top(sides, &title, answer))
         @if let Some(opening) = opening { ((opening.section)(sides)) }
         @if sweeps_first { (sweeps::section(sides)) }
-        @if suite_first { (without_script()) (suite()) }
+        @if suite_first { (without_script()) (suite(sides)) }
         (headline::details(sides))
         @if let [side] = sides { (hosts::section(side)) }
         // A study has this table in its own section.
@@ -340,11 +340,21 @@ pub fn without_script() -> Markup {
     }
 }
 
+/// What the section of the bars is called: one case, as that of a replay, is no suite.
+fn suite_name(sides: &[Side<'_>]) -> &'static str {
+    let rows = sides.iter().flat_map(|side| {
+        let rows = side.assessment.rows.iter();
+        rows.filter(|row| !sweeps::has(side, &row.case))
+    });
+    let cases: BTreeSet<&str> = rows.map(|row| &*row.case).collect();
+    if cases.len() == 1 { "Load" } else { "Suite" }
+}
+
 /// The bars of all cases.
-fn suite() -> Markup {
+fn suite(sides: &[Side<'_>]) -> Markup {
     html! {
         section id="suite" class="needs-script" {
-            h2 { "The suite" }
+            h2 { "The " (suite_name(sides).to_lowercase()) }
             div class="card" id="suite-card" {}
             p class="hint" {
                 "Bars are the figure of all passes, whiskers its 95 % confidence interval, dots "
@@ -360,7 +370,7 @@ fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
     html! {
         @if !has_suite { (without_script()) }
         div id="picks" class="card needs-script" {}
-        @if has_bars(sides) && !has_suite { (suite()) }
+        @if has_bars(sides) && !has_suite { (suite(sides)) }
         section id="latency" class="needs-script by-pick" {
             h2 { "Latency" }
             p class="lead" {

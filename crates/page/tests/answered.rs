@@ -13,6 +13,7 @@ use blocklab_compare::expect::Diagnosis;
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use blocklab_report::json;
+use blocklab_workload::Direction;
 use serde_json::{Value, json};
 use webdriver::Browser;
 
@@ -39,6 +40,7 @@ fn a_page_answers_and_draws_limits() {
     let verdict = verdict_of(&json::study("i3-metal", "", &sample::outcome(), None));
     the_answer_and_a_chart_fit_a_telephone(&browser, &verdict);
     a_sweep_meets_its_limits(&browser, &folder);
+    a_single_case_is_no_suite(&browser, &folder);
     assert_eq!(browser.log("browser"), Vec::<Value>::new());
 }
 
@@ -70,6 +72,17 @@ fn a_sweep_meets_its_limits(browser: &Browser, folder: &tempfile::TempDir) {
     limits_stand_at_their_values(browser, &json::summary(&limited, &assessment, None));
     let bordered = |class: &str| browser.count(&format!("[data-chart=heat] .{class}"));
     assert_eq!([bordered("at-iops"), bordered("at-bytes")], [3, 3]);
+    assert_eq!(browser.count(".map .key-cell"), 2);
+    sample::mix_all(&mut assessment);
+    let mixed = blocklab_page::runs(&[(&limited, &assessment)]);
+    browser.open(&written(folder, "mixed.html", &mixed));
+    assert_eq!([bordered("at-iops"), bordered("at-bytes")], [0, 0]);
+    assert_eq!(
+        browser.count(".map .key-cell"),
+        0,
+        "the story: the key explained borders that no cell of a mixed load had"
+    );
+    browser.open(&written(folder, "limited.html", &page));
     assert_eq!(
         browser.count("[data-chart='sweep-IOPS'] .cap"),
         2,
@@ -77,6 +90,29 @@ fn a_sweep_meets_its_limits(browser: &Browser, folder: &tempfile::TempDir) {
     );
     a_size_has_one_hue_and_a_case_one_tone(browser);
     lines_stand_out_from_the_surface(browser);
+}
+
+/// The story: a replay of one case had the heading "The suite", and its syncs were a bar below "Small
+/// blocks".
+fn a_single_case_is_no_suite(browser: &Browser, folder: &tempfile::TempDir) {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assessment.rows.truncate(1);
+    let row = &mut assessment.rows[0];
+    let mut syncs = row.directions[0].clone();
+    syncs.direction = Direction::Sync;
+    syncs.bytes_per_s.value = 0.0;
+    row.directions.push(syncs);
+    let page = blocklab_page::runs(&[(&record, &assessment)]);
+    browser.open(&written(folder, "replay.html", &page));
+    let headings = "return [...document.querySelectorAll('#suite h2, #suite h3')].map((heading) => heading.textContent)";
+    assert_eq!(
+        browser.run(headings, json!([])),
+        json!([
+            "The load",
+            "Large blocks: throughput",
+            "Syncs: operations per second"
+        ])
+    );
 }
 
 /// The story: 16 KiB was violet in the sweeps, orange over the rate and two colours in the latencies;

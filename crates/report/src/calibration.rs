@@ -1,7 +1,7 @@
 //! In: a device model fitted to a disk, and its errors against the disk. Out: their document.
 
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
-use blocklab_units::{Bytes, Ink, latency, plural, rate, significant, width};
+use blocklab_units::{Bytes, Ink, latency, plural, rate, signed, significant, width};
 
 use crate::document::{
     Column, Document, Entry, Fit, Group, Layout, MARGIN, Part, Row, Table, lines,
@@ -157,11 +157,8 @@ fn compared_cells(compared: Compared, show: fn(f64) -> String) -> [String; 3] {
 
 /// An error with its sign; large ones need no decimal: `-3.2 %`, `+250 %`.
 fn off(percent: f64) -> String {
-    if percent.abs() < 99.5 {
-        format!("{percent:+.1} %")
-    } else {
-        format!("{percent:+.0} %")
-    }
+    let decimals = if percent.abs() < 99.5 { 1 } else { 0 };
+    format!("{} %", signed(percent, decimals))
 }
 
 /// The terminal columns in which the meaning of the quality and the errors of a figure begin.

@@ -61,12 +61,14 @@ impl<'a> Keeping<'a> {
             Ok(folder) => return Some(folder),
             Err(error) => self.fails(&anyhow!(error).context("the run cannot be kept")),
         }
+        let id = record.id.clone();
         let kept = self.other_store().and_then(|other| {
             let folder = other.keep(record)?;
             Ok((other.root().to_path_buf(), folder))
         });
         match kept {
             Ok((root, folder)) => {
+                self.store.discard_spool(&id);
                 terminal::warn(&format!(
                     "it is kept in another place: blocklab --store {} show {}",
                     root.display(),

@@ -443,6 +443,26 @@ mod tests {
         }
     }
 
+    /// The story: the store filled up during a run, which was kept in another place, and its spool was
+    /// listed as an unfinished run for ever.
+    #[test]
+    fn the_spool_of_a_run_that_is_kept_elsewhere_is_removed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = Store::open(folder.path());
+        let mut record = record(vec![Measurement::default()]);
+        drop(store.begin(&record).expect("a spool"));
+        assert_eq!(store.list().runs.len(), 1);
+        // Nothing can be made at the place of the run.
+        let place = folder.path().join(&record.id);
+        std::os::unix::fs::symlink(folder.path().join("nowhere"), place).expect("a link");
+        let kept = crate::keeping::Keeping::new(&store).keep(&mut record);
+        let kept = kept.expect("another place");
+        assert!(!kept.starts_with(folder.path()));
+        assert_eq!(store.list().runs.len(), 0);
+        let other = kept.parent().expect("a store");
+        std::fs::remove_dir_all(other).expect("it was made for this test");
+    }
+
     /// Whether the spool of a run with this many measurements is left when its command ends.
     fn is_left(measurements: usize) -> bool {
         let folder = tempfile::tempdir().expect("a temporary folder");

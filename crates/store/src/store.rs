@@ -240,9 +240,15 @@ impl Store {
             }
         }
         // The run is kept, and hides a spool that cannot be removed.
-        let spool = Removal::look(&self.partial(&record.id));
-        let _ = spool.map(|found| found.map(|found| found.carry_out()));
+        self.discard_spool(&record.id);
         Ok(folder)
+    }
+
+    /// Removes the spool of a run that has ended and is kept, here or in another store. Without its
+    /// run, it would be listed as one that was killed.
+    pub fn discard_spool(&self, id: &str) {
+        let spool = Removal::look(&self.partial(id));
+        let _ = spool.map(|found| found.map(|found| found.carry_out()));
     }
 
     /// As [`Store::save`]; but where a run that began in the same moment, in another process, took

@@ -247,6 +247,7 @@ fn begin_anew(sections: &mut [Section]) {
         first.settings.push(Setting {
             key: "stonewall".to_owned(),
             value: None,
+            unset: Vec::new(),
             at: first.at.clone(),
         });
     }

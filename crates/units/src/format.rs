@@ -18,6 +18,26 @@ pub fn count(value: f64) -> String {
     grouped
 }
 
+/// A number with this many decimals, and no sign if it rounds to 0: a sum of nothing is a negative 0.
+pub fn decimals(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
+        _ => text,
+    }
+}
+
+/// A difference with its sign, and with none if it rounds to 0: `+3.2`, `-0.1`, `0.0`.
+pub fn signed(value: f64, decimals: usize) -> String {
+    let text = self::decimals(value, decimals);
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    if is_zero || text.starts_with('-') {
+        text
+    } else {
+        format!("+{text}")
+    }
+}
+
 /// A number with its noun, given in the singular: `1 case`, `3,000 cases`, `2 passes`.
 pub fn plural(number: usize, one: &str) -> String {
     let ending = match number {
@@ -48,7 +68,7 @@ pub fn significant(value: f64, figures: i32) -> String {
 
 /// At most `decimals` decimals, without trailing zeros; thousands separated.
 pub fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
+    let text = self::decimals(value, decimals);
     let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
     let fraction = decimals.trim_end_matches('0');
     let dot = if fraction.is_empty() { "" } else { "." };
@@ -61,7 +81,7 @@ pub fn trimmed(value: f64, decimals: usize) -> String {
 /// A rate for a column: one decimal below 100, whole and grouped above: `87.4`, `1,234`.
 pub fn rate(value: f64) -> String {
     if value.abs() < 99.95 {
-        format!("{value:.1}")
+        decimals(value, 1)
     } else {
         count(value)
     }
@@ -76,7 +96,7 @@ pub fn latency(nanos: f64) -> String {
 /// The two parts of a [`latency`].
 pub fn latency_and_unit(nanos: f64) -> (String, &'static str) {
     match nanos {
-        n if n < 999.5 => (format!("{n:.0}"), "ns"),
+        n if n < 999.5 => (decimals(n, 0), "ns"),
         n if n < 999_500.0 => (three_figures(n / 1e3), "µs"),
         n if n < 999_500_000.0 => (three_figures(n / 1e6), "ms"),
         n => (three_figures(n / 1e9), "s"),
@@ -124,6 +144,13 @@ mod tests {
         assert_eq!(rate(99.94), "99.9");
         assert_eq!(rate(99.96), "100");
         assert_eq!(count(-0.4), "0");
+        assert_eq!(rate(-0.0), "0.0");
+        assert_eq!(rate(-0.04), "0.0");
+        assert_eq!(trimmed(-0.004, 2), "0");
+        assert_eq!(latency(-0.0), "0 ns");
+        for (value, text) in [(0.3, "+0.3"), (-0.3, "-0.3"), (0.04, "0.0"), (-0.04, "0.0")] {
+            assert_eq!(signed(value, 1), text);
+        }
         assert_eq!(count(-0.6), "-1");
         assert_eq!(rate(1234.4), "1,234");
         assert_eq!(latency(12_345.0), "12.3 µs");

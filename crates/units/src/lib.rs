@@ -15,7 +15,8 @@ mod visible;
 
 pub use bytes::{Bytes, SECTOR};
 pub use format::{
-    agreeing, count, latency, latency_and_unit, plural, rate, significant, stated, trimmed,
+    agreeing, count, decimals, latency, latency_and_unit, plural, rate, signed, significant,
+    stated, trimmed,
 };
 pub use nanos::Nanos;
 pub use nearest::{did_you_mean, nearest};

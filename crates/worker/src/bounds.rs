@@ -53,7 +53,8 @@ impl Stopper {
 pub struct Window {
     /// When the job begins to issue operations.
     pub(crate) start: Nanos,
-    /// End of the ramp; [`Nanos::MAX`] as long as a ramp by bytes lasts.
+    /// End of the ramp; [`Nanos::MAX`] as long as a ramp by bytes lasts. It moves to the beginning of
+    /// the last window of a search for a depth.
     pub measure_from: Nanos,
     /// End of the measured time.
     pub deadline: Nanos,
@@ -61,6 +62,8 @@ pub struct Window {
     pub over: Nanos,
     runtime: Nanos,
     cool_down: Nanos,
+    /// The length of the last window of a search for a depth.
+    last_window: Option<Nanos>,
 }
 
 impl Window {
@@ -75,6 +78,7 @@ impl Window {
             over: start,
             runtime: job.stop.runtime.unwrap_or(Nanos::MAX),
             cool_down: job.cool_down,
+            last_window: job.last_window(),
         };
         window.measured_from(match job.sized_ramp {
             // A ramp by bytes ends at a moment that is not known yet.
@@ -86,6 +90,21 @@ impl Window {
     /// The same with the end of the ramp at this moment.
     pub const fn measured_from(self, measure_from: Nanos) -> Self {
         let deadline = measure_from.saturating_add(self.runtime);
+        Self {
+            measure_from,
+            deadline,
+            over: deadline.saturating_add(self.cool_down),
+            ..self
+        }
+    }
+
+    /// The same with the measured time beginning at this moment: after a ramp by bytes, or with the
+    /// last window of a search for a depth, which the runtime of the job still ends.
+    pub fn begun(self, measure_from: Nanos) -> Self {
+        let Some(length) = self.last_window else {
+            return self.measured_from(measure_from);
+        };
+        let deadline = measure_from.saturating_add(length).min(self.deadline);
         Self {
             measure_from,
             deadline,

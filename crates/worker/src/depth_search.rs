@@ -12,6 +12,8 @@ use blocklab_workload::LatencyTarget;
 #[derive(Debug)]
 pub(crate) struct DepthSearch {
     target: LatencyTarget,
+    /// What the job does at the depth that is found.
+    next: AfterSearch,
     most: u32,
     depth: u32,
     /// The largest depth that met the target; 0 so far.
@@ -31,13 +33,32 @@ pub(crate) struct DepthSearch {
 pub(crate) struct FoundDepth {
     /// The depth; 0 if even depth 1 misses the target.
     pub(crate) depth: u32,
-    pub(crate) go_on: bool,
+    pub(crate) next: AfterSearch,
+}
+
+/// What a job does when its search has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterSearch {
+    /// It continues at the depth that was found, and its result is that of all depths.
+    GoOn,
+    /// It runs for one more window, and its result is that of this window.
+    LastWindow,
+    End,
 }
 
 impl DepthSearch {
-    pub(crate) const fn new(target: LatencyTarget, most: u32) -> Self {
+    /// A search up to the depth `most`. `has_last_window`: the result of the job is that of one more
+    /// window.
+    pub(crate) const fn new(target: LatencyTarget, most: u32, has_last_window: bool) -> Self {
         Self {
             target,
+            next: if target.go_on {
+                AfterSearch::GoOn
+            } else if has_last_window {
+                AfterSearch::LastWindow
+            } else {
+                AfterSearch::End
+            },
             most,
             depth: 1,
             holds: 0,
@@ -90,7 +111,11 @@ impl DepthSearch {
             return Some(FoundDepth {
                 depth: self.holds,
                 // If no depth meets the target, the job goes on at depth 1, as in fio.
-                go_on: self.target.go_on || self.holds == 0,
+                next: if self.holds == 0 {
+                    AfterSearch::GoOn
+                } else {
+                    self.next
+                },
             });
         }
         let doubled = (self.depth * 2).min(self.most);
@@ -115,7 +140,7 @@ mod tests {
             percentile: 99.0,
             go_on: false,
         };
-        let mut depth_search = DepthSearch::new(target, most);
+        let mut depth_search = DepthSearch::new(target, most, true);
         depth_search.begin(Nanos::ZERO);
         let mut now = Nanos::ZERO;
         for _ in 0..100_000 {
@@ -144,7 +169,7 @@ mod tests {
             percentile: 99.0,
             go_on: true,
         };
-        let mut goes_on = DepthSearch::new(target, 64);
+        let mut goes_on = DepthSearch::new(target, 64, false);
         goes_on.begin(Nanos::ZERO);
         let found = goes_on
             .completed(Nanos(100), Nanos(100))
@@ -156,6 +181,7 @@ mod tests {
         );
         let none = search(50, 64);
         assert_eq!(none.depth, 0, "not even one at a time");
-        assert!(none.go_on, "at depth 1, as with fio");
+        assert_eq!(none.next, AfterSearch::GoOn, "at depth 1, as with fio");
+        assert_eq!(search(300, 64).next, AfterSearch::LastWindow);
     }
 }

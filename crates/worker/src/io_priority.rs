@@ -92,6 +92,13 @@ impl PriorityTable {
         (rows.len() > 1).then_some(Self(rows))
     }
 
+    /// A table of the same priorities at zero.
+    pub(crate) fn fresh(&self) -> Self {
+        let rows = self.0.iter();
+        let rows = rows.map(|row| Row::new(row.carried, row.priority, row.completion.is_some()));
+        Self(rows.collect())
+    }
+
     /// An operation completed.
     pub(crate) fn served(&self, carried: u16, service: Nanos, completion: Option<Nanos>) {
         let Some(row) = self.0.iter().find(|row| row.carried == carried) else {

@@ -137,7 +137,7 @@ impl IssueRules {
                 replay: cursor.map(Replaying::new),
                 depth_search: job
                     .latency_target
-                    .map(|target| DepthSearch::new(target, depth)),
+                    .map(|target| DepthSearch::new(target, depth, job.last_window().is_some())),
                 flow: flows.join(job),
                 no_overlap: job.no_overlap || Verifier::needs_order(job),
                 held: None,

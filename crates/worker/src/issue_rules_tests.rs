@@ -110,7 +110,7 @@ fn overlapping_operations_wait_for_each_other() {
     let (mut worker, recorder, _) = employ(&small);
     play(&mut worker, &mut Model::new(ms(1)));
     let mut depths = Depths::default();
-    recorder.depths.as_ref().unwrap().add_to(&mut depths);
+    recorder.depths().unwrap().add_to(&mut depths);
     assert_eq!(
         depths.in_flight[2..],
         [0; 5],
@@ -170,6 +170,25 @@ fn only_failures_of_the_medium_may_be_allowed_by_kind() {
     play(&mut worker, &mut model);
     assert_eq!((reads(&recorder), recorder.failed.get()), (10, 1));
     assert_eq!(stopper.reason(), Some(Stopped::Error));
+}
+
+/// A job that fills its device ends well when it is full, by the room of the file system or by the
+/// quota of its owner, which ended it with an error, as did the write that took the last room.
+#[test]
+fn a_job_that_fills_ends_when_there_is_no_more_room() {
+    const SHORT: i32 = -512;
+    for full in [errno::ENOSPC, errno::EDQUOT, SHORT] {
+        let (mut worker, recorder, stopper) = employ(&Job {
+            mix: Mix::WRITE,
+            stop_on_enospc: true,
+            ..job()
+        });
+        let mut model = Model::new(ms(1));
+        (model.fail_from, model.errno) = (Some(11), full);
+        play(&mut worker, &mut model);
+        assert_eq!(writes(&recorder), 10, "{full}");
+        assert_eq!(stopper.reason(), Some(Stopped::Bytes), "{full}");
+    }
 }
 
 #[test]

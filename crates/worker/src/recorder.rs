@@ -38,6 +38,20 @@ pub struct DirectionCounters {
 }
 
 impl DirectionCounters {
+    /// Counters of the same kinds at zero.
+    fn fresh(&self) -> Self {
+        let histogram = |_: &LatencyHistogram| LatencyHistogram::new();
+        Self {
+            ios: Counter::default(),
+            bytes: Counter::default(),
+            service: LatencyHistogram::new(),
+            response: self.response.as_ref().map(histogram),
+            submit: self.submit.as_ref().map(histogram),
+            completion: self.completion.as_ref().map(histogram),
+            by_priority: self.by_priority.as_ref().map(PriorityTable::fresh),
+        }
+    }
+
     /// The longest service latency so far.
     pub fn longest(&self) -> u64 {
         self.service.longest()
@@ -155,6 +169,13 @@ impl Failure {
     }
 }
 
+/// The counters of the last window of a search for a depth, which alone are its result.
+#[derive(Debug)]
+struct LastWindow {
+    directions: [Option<DirectionCounters>; 4],
+    depths: Option<DepthCounters>,
+}
+
 /// Everything one worker counts.
 #[derive(Debug, Default)]
 pub struct Recorder {
@@ -176,7 +197,9 @@ pub struct Recorder {
     /// When the last operation completed.
     pub last_completion: Counter,
     /// Depths and batches, if the job records them.
-    pub depths: Option<DepthCounters>,
+    depths: Option<DepthCounters>,
+    /// The counters of the last window of a search for a depth; unset before it begins.
+    last_window: OnceLock<Box<LastWindow>>,
     /// When operations of a replay were issued.
     pub issue_times: Option<Box<IssueTimes>>,
     /// Operations of a replay that were issued after one that was due later.
@@ -189,7 +212,7 @@ pub struct Recorder {
     thread_use: OnceLock<ThreadUse>,
     /// When reading back began, on the run's clock; 0: not yet.
     pub verify_began: Counter,
-    /// When a ramp by bytes was over; 0 before.
+    /// When a ramp by bytes was over, or a search for a depth and its last window began; 0 before.
     pub ramp_over: Counter,
     /// Blocks compared.
     pub verified: Counter,
@@ -286,10 +309,59 @@ impl Recorder {
         Self::new(RecorderSpec::default())
     }
 
-    /// The counters of a direction; `None` for one that the job does not have.
+    /// The counters of a direction, whose figures are the result; `None` for one that the job does
+    /// not have.
     #[inline]
     pub fn counters(&self, direction: Direction) -> Option<&DirectionCounters> {
-        self.directions[direction as usize].as_ref()
+        let directions = match self.last_window.get() {
+            Some(last_window) => &last_window.directions,
+            None => &self.directions,
+        };
+        directions[direction as usize].as_ref()
+    }
+
+    /// The counters of a direction that grow for as long as the job runs: those of a search for a
+    /// depth, and those of its last window. Every other job has one.
+    pub fn all_counters(&self, direction: Direction) -> impl Iterator<Item = &DirectionCounters> {
+        let last_window = self.last_window.get().map(|last| &last.directions);
+        let both = std::iter::once(&self.directions).chain(last_window);
+        both.filter_map(move |directions| directions[direction as usize].as_ref())
+    }
+
+    /// Depths and batches, if the job records them.
+    #[inline]
+    pub fn depths(&self) -> Option<&DepthCounters> {
+        match self.last_window.get() {
+            Some(last_window) => last_window.depths.as_ref(),
+            None => self.depths.as_ref(),
+        }
+    }
+
+    /// Whether a search for a depth has ended and its last window has begun.
+    pub fn is_in_last_window(&self) -> bool {
+        self.last_window.get().is_some()
+    }
+
+    /// The counters of a direction before the measured time: those of a search for a depth that has
+    /// ended, else those of the ramp.
+    pub fn counters_before(&self, direction: Direction) -> Option<&DirectionCounters> {
+        if self.is_in_last_window() {
+            self.directions[direction as usize].as_ref()
+        } else {
+            self.warm()?.counters(direction)
+        }
+    }
+
+    /// Begins the last window of a search for a depth: from here on, everything is counted anew.
+    pub(crate) fn begin_last_window(&self, now: Nanos) {
+        let directions = self.directions.each_ref();
+        let last_window = LastWindow {
+            directions: directions.map(|counters| counters.as_ref().map(DirectionCounters::fresh)),
+            depths: self.depths.as_ref().map(|_| DepthCounters::default()),
+        };
+        // One thread counts here, and its search ends once.
+        let _ = self.last_window.set(Box::new(last_window));
+        self.ramp_over.set(now.0);
     }
 
     /// The counters of the ramp, if there is one.
@@ -329,14 +401,22 @@ impl Recorder {
 
     /// The counters as they are now, which a running worker may change between two reads.
     fn count(&self) -> Accounting {
-        let completed_in_ramp = self.completed_in_ramp.get();
-        let directions = self.directions.iter().flatten();
-        let measured: u64 = directions.map(|counters| counters.ios.get()).sum();
+        let of_job = Direction::ALL.map(|direction| self.all_counters(direction));
+        let all_ios: u64 = (of_job.into_iter().flatten())
+            .map(|counters| counters.ios.get())
+            .sum();
+        let in_search: u64 = if self.is_in_last_window() {
+            let of_search = self.directions.iter().flatten();
+            of_search.map(|counters| counters.ios.get()).sum()
+        } else {
+            0
+        };
+        let in_ramp = self.completed_in_ramp.get();
         let all = self.outstanding.lock().expect("no panic under this lock");
         Accounting {
             issued: self.issued.get(),
-            completed: measured + completed_in_ramp,
-            completed_in_ramp,
+            completed: all_ios + in_ramp,
+            completed_in_ramp: in_search + in_ramp,
             failed: self.failed.get(),
             in_flight: all.iter().map(|one| one.count()).sum(),
             oldest_in_flight_ns: None,

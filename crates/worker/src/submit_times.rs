@@ -22,7 +22,7 @@ impl SubmitTimes {
     pub(crate) fn for_recorder(recorder: &Recorder, depth: usize) -> Option<Box<Self>> {
         let directions = Direction::ALL.iter();
         let mut counters = directions.filter_map(|direction| recorder.counters(*direction));
-        let is_needed = recorder.depths.is_some()
+        let is_needed = recorder.depths().is_some()
             || recorder.log.is_some()
             || counters.any(|counters| counters.submit.is_some());
         is_needed.then(|| {
@@ -36,7 +36,7 @@ impl SubmitTimes {
     #[inline]
     pub(crate) fn issued(&mut self, slot: usize, in_flight: usize, recorder: &Recorder) {
         self.staged.push(slot as u32);
-        if let Some(depths) = &recorder.depths {
+        if let Some(depths) = recorder.depths() {
             depths.issued(in_flight);
         }
     }
@@ -51,7 +51,7 @@ impl SubmitTimes {
         now: Nanos,
         from: Nanos,
     ) {
-        if let Some(depths) = &recorder.depths {
+        if let Some(depths) = recorder.depths() {
             DepthCounters::moved(&depths.submitted, self.staged.len());
         }
         for slot in self.staged.drain(..) {

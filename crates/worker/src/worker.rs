@@ -502,7 +502,7 @@ impl Worker {
     #[inline]
     pub fn reaped(&self, completions: usize) {
         if self.submit_times.is_some()
-            && let Some(depths) = &self.first.recorder.depths
+            && let Some(depths) = self.first.recorder.depths()
         {
             DepthCounters::moved(&depths.completed, completions);
         }

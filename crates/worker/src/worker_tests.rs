@@ -159,7 +159,7 @@ fn depths_are_counted_in_powers_of_two() {
     let (mut worker, recorder, _) = employ(&Job { depth: 9, ..job() });
     play(&mut worker, &mut Model::new(ms(1)));
     let mut depths = Depths::default();
-    recorder.depths.as_ref().unwrap().add_to(&mut depths);
+    recorder.depths().unwrap().add_to(&mut depths);
     // Nine at a time: in company of 1, of 2 or 3, of 4 to 7, and of 8 and 9.
     assert_eq!(depths.in_flight[..4], [100, 200, 400, 200]);
     assert_eq!(depths.completed[3], 100, "nine a wait is 9 to 16");

@@ -28,7 +28,7 @@ pub struct ContentMaker {
 /// More writes than a thread can make.
 const NUMBERS_OF_A_THREAD: u64 = 1 << 40;
 /// Granularity in which devices compress and deduplicate.
-const SECTOR: usize = 4096;
+const UNIT: usize = 4096;
 
 impl ContentMaker {
     /// The content of thread `thread` of the named job.
@@ -41,7 +41,7 @@ impl ContentMaker {
             chance,
             seed,
             written: u64::from(thread) * NUMBERS_OF_A_THREAD,
-            unit: SECTOR,
+            unit: UNIT,
             fill: None,
             window: Vec::new(),
         }
@@ -125,7 +125,7 @@ impl ContentMaker {
     /// Puts a counter into each sector, so that no two written sectors are equal, at the cost of one
     /// store.
     fn stamp(&mut self, buffer: &mut [u8]) {
-        for sector in buffer.chunks_mut(SECTOR) {
+        for sector in buffer.chunks_mut(UNIT) {
             self.written += 1;
             if let Some(head) = sector.first_chunk_mut::<8>() {
                 *head = self.written.to_le_bytes();

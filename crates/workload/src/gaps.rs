@@ -54,11 +54,16 @@ impl Gaps {
     /// free piece from `from` on, or else with the first free one of all. Gives the first piece and
     /// their number; `None` if none is left.
     pub(crate) fn take(&mut self, from: u64, wanted: u64) -> Option<(u64, u64)> {
-        let first = self.free_from(from).or_else(|| self.free_from(0))?;
+        let first = self.first_free(from)?;
         let count = self.free_in_a_row(first, wanted.max(1));
         self.fill(first, count);
         self.left -= count;
         Some((first, count))
+    }
+
+    /// The first free piece from `from` on, or else the first free one of all; `None` if none is left.
+    pub(crate) fn first_free(&self, from: u64) -> Option<u64> {
+        self.free_from(from).or_else(|| self.free_from(0))
     }
 
     /// Takes all of these, whether or not some of them were taken before.

@@ -198,30 +198,64 @@ impl Places {
         }
     }
 
-    /// As [`Places::next`], for an operation that may be cut: its offset and its length. The length
-    /// is cut to a multiple of `unit`, the smallest size of its direction, and not below it, so that
-    /// a piece may be hit again if less than a unit was free.
-    pub(crate) fn fit(&mut self, len: u64, unit: u64, chance: &mut Stream) -> (u64, u64) {
+    /// As [`Places::next`], for an operation of one of several sizes: its offset and its length. Where
+    /// it would reach beyond the end of the extent, `shorter` gives the size that it gets in the room
+    /// up to there.
+    #[inline]
+    pub(crate) fn next_of_sizes(
+        &mut self,
+        len: u64,
+        chance: &mut Stream,
+        shorter: impl FnOnce(u64) -> u64,
+    ) -> (u64, u64) {
+        let index = match &self.law {
+            Law::Uniform => chance.below(self.grains),
+            law @ (Law::Ranked { .. } | Law::Around(_) | Law::Zones(_)) => {
+                law.draw(self.grains, chance)
+            }
+            _ => return (self.next(len, chance), len),
+        };
+        let room = self.extent.len - index * self.grain;
+        let len = if room < len { shorter(room) } else { len };
+        (self.place(index, len), len)
+    }
+
+    /// As [`Places::next_of_sizes`], for an operation that may be cut. The length is cut to a multiple
+    /// of `unit`, the smallest size of its direction, and not below it, so that a piece may be hit
+    /// again if less than a unit was free.
+    pub(crate) fn fit(
+        &mut self,
+        len: u64,
+        unit: u64,
+        chance: &mut Stream,
+        shorter: impl FnOnce(u64) -> u64,
+    ) -> (u64, u64) {
         let Law::Pieces(gaps) = &mut self.law else {
-            return (self.next(len, chance), len);
+            return self.next_of_sizes(len, chance, shorter);
         };
         if gaps.are_closed() {
             *gaps = Gaps::new(self.grains);
         }
-        let from = chance.below(self.grains);
-        let taken = gaps.take(from, len.div_ceil(self.grain));
-        let (first, count) = taken.expect("a new pass leaves all pieces free");
+        let first = gaps.first_free(chance.below(self.grains));
+        let first = first.expect("a new pass leaves all pieces free");
         let begin = first * self.grain;
-        let free = count * self.grain;
-        if unit <= self.grain {
-            return (self.extent.offset + begin, len.min(free));
-        }
         // At multiples of their unit, blocks of one direction do not overlap, except at the end of an
         // extent that is not a multiple: no shorter block was requested, so the last whole one is hit
         // again.
         let last = (self.extent.len / unit).saturating_sub(1);
-        let aligned = (begin / unit).min(last) * unit;
+        let aligned = if unit <= self.grain {
+            begin
+        } else {
+            (begin / unit).min(last) * unit
+        };
         let room = (self.extent.len - aligned) / self.grain * self.grain;
+        let len = if room < len { shorter(room) } else { len };
+        let taken = gaps.take(first, len.div_ceil(self.grain));
+        let (_, count) = taken.expect("the first is free");
+        let free = count * self.grain;
+        if unit <= self.grain {
+            return (self.extent.offset + begin, len.min(free));
+        }
         let cut = len.min((free / unit).max(1) * unit).min(room);
         gaps.take_all(aligned / self.grain, cut.div_ceil(self.grain));
         (self.extent.offset + aligned, cut)
@@ -281,7 +315,7 @@ impl Places {
                 let back = *back;
                 return self.backward(len, back);
             }
-            Law::Pieces(_) => return self.fit(len, len, chance).0,
+            Law::Pieces(_) => return self.fit(len, len, chance, |_| len).0,
             Law::PercentRandom(threshold) => {
                 if chance.next_u64() >= *threshold {
                     return self.sequential(len, len);

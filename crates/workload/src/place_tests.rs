@@ -146,7 +146,7 @@ fn every_law_stays_inside_with_mixed_sizes() {
         let mut places = Places::new(&pattern, extent, 512, 512, 65536, 0.4, &mut chance);
         for turn in 0..10_000 {
             let len = if turn % 3 == 0 { 65536 } else { 512 };
-            let (offset, len) = places.fit(len, 512, &mut chance);
+            let (offset, len) = places.fit(len, 512, &mut chance, |_| len);
             assert!(offset >= 512 && offset + len <= 100_512, "{pattern:?}");
             assert!(offset.is_multiple_of(512), "{pattern:?}");
         }

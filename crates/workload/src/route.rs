@@ -145,7 +145,7 @@ impl Route {
         if let Some(percent) = self.random_percent {
             places.set_random_percent(percent[which]);
         }
-        let (offset, len) = places.fit(len, self.units[which], chance);
+        let (offset, len) = places.fit(len, self.units[which], chance, |_| len);
         if let Some(positions) = &mut self.positions {
             positions[which] = places.position();
         }

@@ -227,11 +227,20 @@ impl Requests {
             return self.refined_request(direction);
         }
         let (target, len) = self.extent(direction);
-        let offset = self.places[target].next(u64::from(len), &mut self.where_to);
+        let sizes = &self.sizes[direction as usize];
+        let (places, chance) = (&mut self.places[target], &mut self.where_to);
+        let bytes = u64::from(len);
+        let (offset, bytes) = match sizes {
+            Sizes::Fixed(_) => (places.next(bytes, chance), bytes),
+            _ => places.next_of_sizes(bytes, chance, |room| {
+                sizes.draw_within(room, len, &mut self.how_big).into()
+            }),
+        };
         Request {
             target: target as u32,
             direction,
-            len,
+            // Never longer than what was drawn, which has 32 bits.
+            len: bytes as u32,
             offset,
         }
     }
@@ -344,7 +353,15 @@ impl Requests {
         let (places, chance) = (&mut self.places[target], &mut self.where_to);
         let (offset, bytes) = match refined.routes.get_mut(target) {
             Some(route) => route.next(places, direction, bytes, chance),
-            None => places.fit(bytes, refined.units[direction as usize], chance),
+            None => {
+                let (sizes, unit) = (
+                    &self.sizes[direction as usize],
+                    refined.units[direction as usize],
+                );
+                places.fit(bytes, unit, chance, |room| {
+                    sizes.draw_within(room, len, &mut self.how_big).into()
+                })
+            }
         };
         let request = Request {
             target: target as u32,
@@ -496,10 +513,11 @@ impl Sizes {
         }
     }
 
-    /// A size that fits into the room, if one is found, else the one that was drawn.
+    /// A size that fits into the room, if one is found, else the one that was drawn: fio draws again
+    /// where an operation would reach beyond the end of its file.
     #[cold]
     fn draw_within(&self, room: u64, drawn: u32, chance: &mut Stream) -> u32 {
-        if let Self::Fixed(_) = self {
+        if u64::from(self.smallest()) > room {
             return drawn;
         }
         // If no small size comes up in that many draws, the rest of the region is left out.
@@ -507,6 +525,17 @@ impl Sizes {
             .map(|_| self.draw(chance))
             .find(|len| u64::from(*len) <= room)
             .unwrap_or(drawn)
+    }
+
+    fn smallest(&self) -> u32 {
+        match self {
+            Self::Fixed(size) => *size,
+            Self::Weighted { steps, .. } => {
+                let sizes = steps.iter().map(|(_, size)| *size);
+                sizes.min().unwrap_or(u32::MAX)
+            }
+            Self::Multiples { smallest, .. } | Self::AnyByte { smallest, .. } => *smallest,
+        }
     }
 
     fn draw_one(&self, chance: &mut Stream) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use blocklab_units::{count, stated};
+use blocklab_units::{count, signed, stated};
 use blocklab_workload::publication::{Basis, Figure};
 
 use super::elsewhere::{Elsewhere, Told};
@@ -140,12 +140,12 @@ fn uncounted(outcomes: &[Outcome<'_>]) -> String {
 /// ` 64 | 2.67 % | 11.25 % | 40.61 % | -0.50 % |`.
 fn figures(errors: &Errors) -> String {
     format!(
-        " {} | {:.2} % | {:.2} % | {:.2} % | {:+.2} % |",
+        " {} | {:.2} % | {:.2} % | {:.2} % | {} % |",
         errors.count(),
         errors.median(),
         errors.p90(),
         errors.worst(),
-        errors.bias()
+        signed(errors.bias(), 2)
     )
 }
 
@@ -172,7 +172,7 @@ fn section(outcome: &Outcome<'_>) -> String {
             compared.figure,
             figure(compared.published),
             compared.ours.map_or_else(String::new, figure),
-            error.map_or_else(String::new, |it| format!("{it:+.1} %")),
+            error.map_or_else(String::new, |it| format!("{} %", signed(it, 1))),
             cell.binding,
         );
     }
@@ -218,7 +218,7 @@ fn list_elsewhere(others: &[Elsewhere]) -> String {
             row.figure,
             figure(row.published),
             row.ours.map_or_else(|| "no prediction".to_owned(), figure),
-            error.map_or_else(String::new, |it| format!("{it:+.1} %")),
+            error.map_or_else(String::new, |it| format!("{} %", signed(it, 1))),
             row.remark,
         );
     }

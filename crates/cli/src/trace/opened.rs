@@ -7,6 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use blocklab_console::ShownReading;
 use blocklab_trace::csv::Columns;
 use blocklab_trace::format::{Format, LOOKED_AT, unpacked};
 use blocklab_trace::{Merged, Moment, Selected, Selection, Source, TraceError};
@@ -116,7 +117,9 @@ fn input(file: &Path) -> io::Result<Box<dyn Read>> {
     if kind.is_dir() {
         return Err(io::Error::other("it is a directory: name the files in it"));
     }
-    Ok(Box::new(opened))
+    let length = Some(opened.metadata()?.len()).filter(|_| kind.is_file());
+    let name = file.display().to_string();
+    Ok(Box::new(ShownReading::new(opened, name, length)))
 }
 
 /// Recognizes the format of a file, packed or not, and opens it. `named`: the format that the user

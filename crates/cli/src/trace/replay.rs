@@ -1,6 +1,5 @@
 //! `blocklab run --trace`, and the key `trace` of a study: a recorded load as a job.
 
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,12 +14,12 @@ use blocklab_trace::prepared::{Room, Wanted, prepared};
 use blocklab_trace::{Operation, Source};
 use blocklab_units::{Bytes, SECTOR, agreeing, count, plural};
 use blocklab_workload::{
-    BlockSizes, Case, Direction, Job, Plan, Region, Replay, ReplayPace, ReplayPlace, SizeMix, Stop,
-    Target, TraceChanges, TraceFile, Workload,
+    BlockSizes, Case, Direction, Job, Plan, Region, Replay, ReplayPace, SizeMix, Stop, Target,
+    TraceChanges, TraceFile, Workload,
 };
 
 use super::opened::{self, Devices};
-use blocklab_args::{EventArg, PaceArg, ReplayArgs, TraceInput};
+use blocklab_args::{EventArg, ReplayArgs, TraceInput};
 
 /// Default limit of operations in flight in virtual time, which needs no buffers: most traces never
 /// reach it, so the limit does not change them.
@@ -53,7 +52,7 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
         job,
         mut notes,
         name,
-    } = replayed(args, target)?;
+    } = replayed(&args.trace, &args.read, &args.wanted(), target)?;
     let case = Case {
         name: "trace".to_owned(),
         settings: Vec::new(),
@@ -100,7 +99,8 @@ pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Re
                 own.len()
             );
         };
-        let replayed = replayed(&arguments(wanted), target).context(of_case)?;
+        let files: Vec<PathBuf> = wanted.files.iter().map(PathBuf::from).collect();
+        let replayed = replayed(&files, &input(wanted), wanted, target).context(of_case)?;
         notes.extend(replayed.notes);
         // Only what the trace determines: the study keeps its engine, access and name.
         *job = Job {
@@ -116,33 +116,16 @@ pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Re
     Ok(notes)
 }
 
-/// The keys of a study as the arguments of `run --trace`, so that both are read by the same code.
-fn arguments(wanted: &WantedTrace) -> ReplayArgs {
-    ReplayArgs {
-        trace: wanted.files.iter().map(PathBuf::from).collect(),
-        pace: match wanted.pace {
-            ReplayPace::Open => PaceArg::Open,
-            ReplayPace::Dependent => PaceArg::Dependent,
-            ReplayPace::Fast => PaceArg::Fast,
-        },
-        speed: wanted.speed_percent,
-        max_in_flight: wanted.max_in_flight.and_then(NonZeroU32::new),
-        copies: NonZeroU32::new(wanted.copies).unwrap_or(NonZeroU32::MIN),
-        shift: wanted.shift,
-        in_order: wanted.in_order,
-        trims: wanted.trims,
-        wrap: wanted.place == ReplayPlace::Wrap,
-        scale: wanted.place == ReplayPlace::Scale,
-        compact: wanted.place == ReplayPlace::Compact,
-        read: TraceInput {
-            input: wanted.input.clone(),
-            columns: wanted.columns.clone(),
-            event: EventArg::default(),
-            device: wanted.device.clone(),
-            every: None,
-            from: wanted.from,
-            until: wanted.until,
-        },
+/// What the key of a study reads of its trace.
+fn input(wanted: &WantedTrace) -> TraceInput {
+    TraceInput {
+        input: wanted.input.clone(),
+        columns: wanted.columns.clone(),
+        event: EventArg::default(),
+        device: wanted.device.clone(),
+        every: None,
+        from: wanted.from,
+        until: wanted.until,
     }
 }
 
@@ -156,20 +139,26 @@ struct Replayed {
 }
 
 /// Reads a trace and makes a job of it.
-fn replayed(args: &ReplayArgs, target: &str) -> Result<Replayed> {
-    let mut opened = opened::open(&args.trace, &args.read, Devices::One)?;
-    let operations = read_all(&mut opened, args.copies.get())?;
+fn replayed(
+    files: &[PathBuf],
+    read: &TraceInput,
+    wanted: &WantedTrace,
+    target: &str,
+) -> Result<Replayed> {
+    let mut opened = opened::open(files, read, Devices::One)?;
+    let operations = read_all(&mut opened, wanted.copies)?;
     let is_virtual = Target::is_simulated(target);
-    let wanted = wanted(args, target);
-    let replay = prepared(operations, &wanted, room(target)?)
+    let replay = prepared(operations, &options(wanted, target), room(target)?)
         .map_err(|why| anyhow!("{}: {why}", opened.name))?;
     if replay.operations.is_empty() {
         bail!("{}: no operations in it that are replayed", opened.name);
     }
-    let mut notes = difference_notes(args, &replay);
+    let mut notes = difference_notes(wanted, &replay);
     notes.extend(opened.source.remarks().iter().map(|text| note(text)));
+    let source = source(files, read, wanted, &replay)?;
+    let replay = Replay { source, ..replay };
     Ok(Replayed {
-        job: job(args, replay, is_virtual)?,
+        job: job(wanted, replay, is_virtual)?,
         notes,
         name: opened.name,
     })
@@ -197,24 +186,17 @@ fn read_all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> 
 }
 
 /// The options of the replay for this target.
-fn wanted(args: &ReplayArgs, target: &str) -> Wanted {
+fn options(wanted: &WantedTrace, target: &str) -> Wanted {
     Wanted {
-        pace: match args.pace {
-            PaceArg::Open => ReplayPace::Open,
-            PaceArg::Dependent => ReplayPace::Dependent,
-            PaceArg::Fast => ReplayPace::Fast,
-        },
-        speed_percent: args.speed,
-        copies: args.copies.get(),
-        shift: args.shift,
-        place: match (args.wrap, args.scale, args.compact) {
-            (true, ..) => ReplayPlace::Wrap,
-            (_, true, _) => ReplayPlace::Scale,
-            (_, _, true) => ReplayPlace::Compact,
-            _ => ReplayPlace::AsRecorded,
-        },
+        pace: wanted.pace,
+        speed_percent: wanted.speed_percent,
+        copies: wanted.copies,
+        shift: wanted.shift,
+        place: wanted.place,
         // A trim of a whole disk in a recording would empty the target.
-        trims: args.trims || Target::parse(target) == Ok(Target::Null) || Target::is_model(target),
+        trims: wanted.trims
+            || Target::parse(target) == Ok(Target::Null)
+            || Target::is_model(target),
     }
 }
 
@@ -223,7 +205,7 @@ fn note(text: &str) -> Note {
 }
 
 /// Notes on what makes the load differ from the recorded one.
-fn difference_notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
+fn difference_notes(wanted: &WantedTrace, replay: &Replay) -> Vec<Note> {
     let mut notes = Vec::new();
     if replay.adapted.folded > 0 {
         let folded = replay.adapted.folded as usize;
@@ -243,16 +225,16 @@ fn difference_notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
             agreeing(dropped, "it", "them")
         )));
     }
-    if args.speed != 100 {
+    if wanted.speed_percent != 100 {
         notes.push(note(&format!(
             "replayed at {} % of the recorded speed, which is a load that nobody recorded",
-            args.speed
+            wanted.speed_percent
         )));
     }
-    if args.copies.get() > 1 {
+    if wanted.copies > 1 {
         notes.push(note(&format!(
             "{} copies, each {} after the one before, on the same places: a load that nobody recorded",
-            args.copies, args.shift
+            wanted.copies, wanted.shift
         )));
     }
     notes
@@ -260,7 +242,7 @@ fn difference_notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
 
 /// The job of a replay, without a name. `is_virtual`: whether the target is in virtual time, where
 /// operations in flight need no buffers and no file is created.
-fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
+fn job(wanted: &WantedTrace, replay: Replay, is_virtual: bool) -> Result<Job> {
     let operations = &replay.operations;
     let (mut largest, mut largest_trim) = (SECTOR, SECTOR);
     for op in operations {
@@ -271,12 +253,12 @@ fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
         *largest = (*largest).max(op.len.into());
     }
     let block = Bytes(largest);
-    let depth = match args.max_in_flight {
-        Some(depth) if !is_virtual && depth.get() > MOST_REAL => {
+    let depth = match wanted.max_in_flight {
+        Some(depth) if !is_virtual && depth > MOST_REAL => {
             bail!("--max-in-flight: the kernel takes at most {MOST_REAL} operations in flight")
         }
-        Some(depth) => depth.get(),
-        None if args.pace == PaceArg::Fast => IN_FLIGHT_FAST,
+        Some(depth) => depth,
+        None if wanted.pace == ReplayPace::Fast => IN_FLIGHT_FAST,
         None if is_virtual => operations.len().min(IN_FLIGHT_VIRTUAL) as u32,
         None => IN_FLIGHT_REAL.min((BUFFERS / block.0).max(1) as u32),
     };
@@ -295,25 +277,26 @@ fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
         region,
         depth,
         stop: Stop::default(),
-        no_overlap: args.in_order,
-        replay: Some(Arc::new(Replay {
-            source: source(args, &replay)?,
-            ..replay
-        })),
+        no_overlap: wanted.in_order,
+        replay: Some(Arc::new(replay)),
         ..Job::default()
     })
 }
 
 /// The file from which the same operations can be read again, so that the record needs only its name
 /// and checksum; `None` where they were changed in ways that a record cannot describe.
-fn source(args: &ReplayArgs, replay: &Replay) -> Result<Option<TraceFile>> {
-    let read = &args.read;
+fn source(
+    files: &[PathBuf],
+    read: &TraceInput,
+    wanted: &WantedTrace,
+    replay: &Replay,
+) -> Result<Option<TraceFile>> {
     let is_changed = replay.adapted != blocklab_workload::Adapted::default()
         || !replay.dependencies.is_empty()
-        || args.copies.get() > 1
+        || wanted.copies > 1
         || read.device.is_some();
     let is_part = read.from.is_some() || read.until.is_some() || read.columns.is_some();
-    let [path] = &args.trace[..] else {
+    let [path] = files else {
         return Ok(None);
     };
     if is_changed || is_part || path.as_os_str() == "-" {
@@ -332,7 +315,7 @@ fn source(args: &ReplayArgs, replay: &Replay) -> Result<Option<TraceFile>> {
             skip: Vec::new(),
             scale: 1,
             align: 0,
-            speed_percent: args.speed,
+            speed_percent: wanted.speed_percent,
             to_one_target: true,
         },
     }))

@@ -164,7 +164,9 @@ pub(super) fn burst_only(run: &ExplainedRun<'_>) -> Vec<Finding> {
         run.because(&Why::AsExpected),
         |case| {
             let (last, phase) = (lower_sustained(case)?, case.phase()?);
-            let ends = case.window.until <= last.begins && last.begins > BUCKET;
+            let ends = case.window.until <= last.begins
+                && last.begins > BUCKET
+                && case.short_burst.is_none();
             let hit = info(
                 "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
                 [
@@ -213,6 +215,32 @@ pub(super) fn burst_used_up(run: &ExplainedRun<'_>) -> Vec<Finding> {
                     .with("baseline", last.iops, "IOPS")
                     .with("rested", rested.iops, "IOPS")
             })
+        },
+    )
+}
+
+/// The burst ended sooner than that of a rested device.
+pub(super) fn credits_not_full(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let advice = "After a rest it bursts for longer. `credits=` in the address of --expect gives the \
+                  share that it had.";
+    run.joined(
+        "credits-not-full",
+        Some(advice),
+        run.because(&Why::AsExpected),
+        |case| {
+            let burst = case.short_burst?;
+            let last = case.predicted.as_ref()?.sustained();
+            let share = burst.ends.0 as f64 / last.begins.0 as f64 * 100.0;
+            let hit = info(
+                "the burst lasted {}, and with full credits it lasts {} of this load: about {} of \
+                 the credits were left at its beginning",
+                [time(burst.ends), time(last.begins), percent(share)],
+            );
+            Some(
+                hit.confidence(Confidence::Medium)
+                    .with("burst ended after", burst.ends.as_secs_f64(), "s")
+                    .with("with full credits", last.begins.as_secs_f64(), "s"),
+            )
         },
     )
 }

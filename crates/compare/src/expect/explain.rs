@@ -64,7 +64,20 @@ pub(super) struct ExplainedCase<'a> {
     pub(super) predicted: Option<Prediction>,
     /// Why nothing was predicted.
     obstacle: Option<Obstacle>,
+    /// The end of a burst that began with fewer credits than a rested device has.
+    pub(super) short_burst: Option<ShortBurst>,
     pub(super) why: Why,
+}
+
+/// A burst within the first pass that ended sooner than that of a rested device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ShortBurst {
+    /// Its last whole interval ends here, from the start of the load.
+    pub(super) ends: Nanos,
+    /// The first whole interval at the sustained rate begins here.
+    baseline_begins: Nanos,
+    /// Operations per second over the measured time with this end.
+    expected: f64,
 }
 
 /// A run in which every case is explained: what the rules read.
@@ -139,7 +152,8 @@ impl<'a> ExplainedRun<'a> {
                 || case.distance(predicted, iops) <= NEAR
                 || without_bucket.is_some_and(|phase| (phase.iops..expected).contains(&iops))
         };
-        if as_expected(case.iops) || case.used_up(predicted, expected) {
+        let has_ended = case.used_up(predicted, expected) || case.short_burst.is_some();
+        if as_expected(case.iops) || has_ended {
             // The sustained rate may by chance be that of a lower setting, which the record names.
             let by_chance = self
                 .recorded_setting(case, load)
@@ -376,6 +390,7 @@ impl<'a> ExplainedCase<'a> {
             }
             Ok(predicted)
         });
+        let window = Window::new(view);
         let iops = view.iops() * share.of_ios;
         let together = given
             .together
@@ -393,15 +408,23 @@ impl<'a> ExplainedCase<'a> {
             is_shared: given.together.len() > 1
                 && load.is_ok_and(|load| is_at_instance(spec, load, together_iops)),
             load: load.ok().filter(|_| predicted.is_ok()),
-            window: Window::new(view),
+            window,
             obstacle: predicted.as_ref().err().copied(),
+            short_burst: predicted
+                .as_ref()
+                .ok()
+                .and_then(|predicted| ShortBurst::find(view, share, window, predicted)),
             predicted: predicted.ok(),
             why: Why::NotComparable,
         }
     }
 
-    /// Operations per second that a rested device gives over the measured time.
+    /// Operations per second that a device gives over the measured time: a rested one, or one whose
+    /// burst ended as soon as this one's.
     pub(super) fn expected(&self) -> Option<f64> {
+        if let Some(burst) = self.short_burst {
+            return Some(burst.expected);
+        }
         let Window { from, until } = self.window;
         Some(self.predicted.as_ref()?.iops_mean(from, until))
     }
@@ -461,10 +484,17 @@ impl<'a> ExplainedCase<'a> {
     pub(super) fn level(&self, limit: &LimitName) -> Option<f64> {
         let phases = &self.predicted.as_ref()?.phases;
         let place = phases.iter().position(|phase| phase.binding.is(limit))?;
-        let from = phases[place].begins.max(self.window.from);
-        let next = phases
+        let mut from = phases[place].begins.max(self.window.from);
+        let mut next = phases
             .get(place + 1)
             .map_or(Nanos::MAX, |phase| phase.begins);
+        if let Some(burst) = self.short_burst {
+            if place + 1 == phases.len() {
+                from = burst.baseline_begins;
+            } else {
+                next = next.min(burst.ends);
+            }
+        }
         let until = next.min(self.window.until);
         // The rate of the case already is the rate of a phase that fills the whole time.
         if until.since(from) < MOMENT || (Window { from, until }) == self.window {
@@ -516,6 +546,60 @@ impl<'a> ExplainedCase<'a> {
             why: self.why.clone(),
             obstacle: self.obstacle,
         }
+    }
+}
+
+/// Intervals at either rate that show a burst and its end.
+const EACH_RATE: usize = 3;
+
+impl ShortBurst {
+    /// The burst of the first pass, if it ended before that of a rested device would: its intervals
+    /// have the rate of the burst, then the sustained one, with at most one between them, and all
+    /// later passes have the sustained rate.
+    fn find(
+        view: &CaseView<'_>,
+        share: Share,
+        window: Window,
+        predicted: &Prediction,
+    ) -> Option<Self> {
+        let last = predicted.sustained();
+        let burst = lasting(predicted).next().filter(|phase| limited(phase))?;
+        let has_credits = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
+        if !has_credits || last.iops >= burst.iops * (1.0 - 2.0 * NEAR) {
+            return None;
+        }
+        let series = view.passes.first()?.series.iter();
+        let measured: Vec<_> = series.filter(|interval| !interval.ramp).collect();
+        let rates: Vec<f64> = measured
+            .iter()
+            .map(|interval| {
+                let ios = interval.read.ios + interval.write.ios;
+                ios as f64 * 1e9 / interval.length_ns.max(1) as f64 * share.of_ios
+            })
+            .collect();
+        let is_full = |rate: &&f64| **rate >= burst.iops * (1.0 - NEAR);
+        let full = rates.iter().take_while(is_full).count();
+        let rest = rates[full..].iter().rev();
+        let empty = rest.take_while(|rate| is_near(**rate, last.iops)).count();
+        let mut later = view.pass_iops.iter().skip(1);
+        let is_clear = full >= EACH_RATE
+            && empty >= EACH_RATE
+            && full + empty + 1 >= rates.len()
+            && later.all(|iops| is_near(iops * share.of_ios, last.iops));
+        let ends = Nanos(measured.get(full.checked_sub(1)?)?.end_ns);
+        if !is_clear || ends >= last.begins {
+            return None;
+        }
+        let first = rates.len().checked_sub(empty)?.checked_sub(1)?;
+        let (at_burst, all) = (ends.since(window.from), window.until.since(window.from));
+        let of_burst = at_burst.0 as f64 / all.0 as f64;
+        let first_pass = burst.iops * of_burst + last.iops * (1.0 - of_burst);
+        let passes = view.pass_iops.len().max(1) as f64;
+        Some(Self {
+            ends,
+            baseline_begins: Nanos(measured[first].end_ns),
+            expected: (first_pass + last.iops * (passes - 1.0)) / passes,
+        })
     }
 }
 

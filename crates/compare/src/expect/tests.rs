@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use blocklab_catalog::{Catalog, resolve};
-use blocklab_record::{LimitUse, ModelUse, Record, TargetUse};
+use blocklab_record::{LimitUse, ModelUse, Origin, Record, TargetUse};
 use blocklab_workload::Address;
 use blocklab_workload::{Direction, Mix, Pattern};
 
@@ -526,6 +526,50 @@ fn a_burst_that_ended_was_delivered_while_it_lasted() {
     };
     assert_eq!(delivered("(baseline)"), (State::Met, Some(300.0)));
     assert_eq!(delivered("(burst)"), (State::Met, Some(3000.0)));
+}
+
+/// The story: two minutes on 100 GiB of gp2 whose credits lasted for 100 s of them: "Missed: burst
+/// credits (burst), 2,525 of 3,000 IOPS", unless the address had `credits=5%`.
+#[test]
+fn a_burst_that_began_with_few_credits_was_delivered_while_it_lasted() {
+    let mut record = record(&[Sketch {
+        seconds: 120,
+        ..case(4, 2550.0)
+    }]);
+    let fill = |record: &mut Record, after: u64| {
+        for measurement in &mut record.measurements {
+            for (second, slice) in measurement.series.iter_mut().enumerate() {
+                slice.read.ios = match second {
+                    0..100 => 3000,
+                    100 => 1650,
+                    _ => after,
+                };
+            }
+        }
+    };
+    record.measurements.truncate(1);
+    record.origin = Origin::Simulated;
+    fill(&mut record, 300);
+    let found = against(&record, "gp2:100GiB");
+    let finding = rule(&found, "credits-not-full").expect("few credits");
+    let words = "the burst lasted 100.0 s, and with full credits it lasts 33 min 20 s of this \
+                 load: about 5 % of the credits were left at its beginning";
+    assert!(finding.statement.contains(words), "{finding:?}");
+    for silent in ["below-documented-limit", "documented-burst"] {
+        assert!(rule(&found, silent).is_none(), "{silent}");
+    }
+    let compared = found.expected.expect("a comparison");
+    assert_eq!(compared.cases[0].why, Why::AsExpected);
+    for (name, value) in [("(baseline)", 300.0), ("(burst)", 3000.0)] {
+        let limit = (compared.limits.iter())
+            .find(|limit| limit.limit.ends_with(name))
+            .expect("a limit");
+        let delivered = limit.delivered.map(f64::round);
+        assert_eq!((limit.state, delivered), (State::Met, Some(value)));
+    }
+    // What it falls to is not what the type has without credits.
+    fill(&mut record, 900);
+    assert_eq!(why(&record, "gp2:100GiB"), Why::Below);
 }
 
 /// Passes of a second: the first spent the bucket, 5,970 IOPS, and the second had 3,000. Their mean

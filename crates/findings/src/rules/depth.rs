@@ -11,7 +11,7 @@ use super::group;
 use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
-use crate::held::{Bound, NEAR, UsedLimit, bound};
+use crate::held::{Bound, NEAR, UsedLimit, bound, target_latency_ns};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
 use crate::view::{CaseView, Cases};
@@ -117,6 +117,43 @@ fn with_figures_of(hit: Hit, other: &CaseView<'_>) -> Hit {
             "",
         )
         .with_of(other.name, "in flight", other.slots() as f64, "")
+}
+
+/// Share of the latency from which the wait for a batch is worth a figure.
+const BATCH_PERCENT: f64 = 5.0;
+
+/// A completion is handled with the others of its batch, and its latency lasts until then. The model
+/// knows when its target was done; of a real one it is only certain that the wait is in the figure.
+pub(super) fn batched(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Compare latencies only with those of the same batch; with completions taken one \
+                  by one (batch_complete = 1) they are the target's.";
+    per_case(cases, "batched-completions", Some(advice), |case| {
+        let at_a_time = cases.completions_at_a_time(case);
+        if at_a_time < 2 || case.is_null() || case.latency_ns() <= 0.0 {
+            return None;
+        }
+        let (taken, latency) = (number(f64::from(at_a_time)), case.latency_ns());
+        let Some(target) = target_latency_ns(case) else {
+            let hit = info(
+                "completions are taken {} at a time: the latency of each, {} on average, lasts \
+                 until the others of its batch are there",
+                [taken, delay(latency)],
+            );
+            return Some(hit.with("completions at a time", f64::from(at_a_time), ""));
+        };
+        let waited = latency - target;
+        let percent = waited / latency * 100.0;
+        (percent >= BATCH_PERCENT).then(|| {
+            info(
+                "completions are taken {} at a time: {} of the mean latency is the wait for the \
+                 others of a batch, {} of {}",
+                [taken, share(percent), delay(waited), delay(latency)],
+            )
+            .with("completions at a time", f64::from(at_a_time), "")
+            .with("mean latency", latency, "ns")
+            .with("mean latency of the target", target, "ns")
+        })
+    })
 }
 
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
@@ -353,7 +390,7 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::Record;
+    use blocklab_record::{ModelUse, Record, TargetUse};
     use blocklab_workload::{Case, Job, Plan, Pooled, Share};
 
     use super::*;
@@ -471,6 +508,51 @@ mod tests {
         silent(&planned(|job| job.batch.low = 8), "littles-law");
         silent(&planned(|job| job.no_overlap = true), "littles-law");
         the(&planned(|_| {}), "littles-law");
+    }
+
+    /// The story: a load that took its completions 16 at a time had twice the latency of its volume,
+    /// and the only finding was that latency is the limit.
+    #[test]
+    fn the_wait_for_a_batch_is_told_from_the_latency_of_the_target() {
+        let batched = |at_a_time: u32, mut record: Record| {
+            let mut job = Job::default();
+            job.depth = 32;
+            job.batch.complete = at_a_time;
+            let name = record.measurements[0].case.clone();
+            let case = Case::new(name, 0, vec![job]);
+            record.requested.plan = Some(Plan::once("study", "", vec![case]));
+            record
+        };
+        let real = the(&batched(16, with_latency(1.0)), "batched-completions");
+        assert_eq!(
+            real.statement,
+            "rand4k-q32-read: completions are taken 16 at a time: the latency of each, 3.20 ms on \
+             average, lasts until the others of its batch are there."
+        );
+        silent(&batched(1, with_latency(1.0)), "batched-completions");
+        let modelled = |share_in_target: f64| {
+            let mut record = batched(16, with_latency(1.0));
+            for pass in &mut record.measurements {
+                let in_target = TargetUse {
+                    target: 0,
+                    ios: 1000,
+                    bytes: 4_096_000,
+                    in_device_ns: (3_200_000_000.0 * share_in_target) as u64,
+                };
+                pass.model = Some(Box::new(ModelUse {
+                    targets: vec![in_target],
+                    limits: Vec::new(),
+                }));
+            }
+            record
+        };
+        let waits = the(&modelled(0.5), "batched-completions");
+        assert_eq!(
+            waits.statement,
+            "rand4k-q32-read: completions are taken 16 at a time: 50 % of the mean latency is the \
+             wait for the others of a batch, 1.60 ms of 3.20 ms."
+        );
+        silent(&modelled(0.98), "batched-completions");
     }
 
     /// Two jobs in a pool of 32: each has half of it in flight, and both once had to have 32.

@@ -34,7 +34,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 64] = [
+const RULES: [Rule; 65] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -76,6 +76,7 @@ const RULES: [Rule; 64] = [
     replay::faithful,
     depth::useless_depth,
     depth::littles_law,
+    depth::batched,
     passes::outlier_pass,
     passes::drift_over_passes,
     passes::scatter,

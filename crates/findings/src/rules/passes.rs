@@ -2,6 +2,7 @@
 //! need no second one on what they left to the passes.
 
 use blocklab_stats::{Drift, Outlier, Summary, drift, outliers};
+use blocklab_units::signed;
 
 use super::episode::undisturbed;
 use super::limits::fell_by_credits;
@@ -56,7 +57,9 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
                 [
                     word(case.pass_numbers[found.index].to_string()),
                     speed(iops),
-                    Slot::Range(found.off_percent, |percent| format!("{percent:+.0} %")),
+                    Slot::Range(found.off_percent, |percent| {
+                        format!("{} %", signed(percent, 0))
+                    }),
                     number(case.pass_iops.len() as f64),
                 ],
             )

@@ -104,7 +104,7 @@ options! {
         "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has no size and names nothing that exists is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
         "io_size" "io_limit", OfShare, "-", Mostly, "Bytes that the job moves.", "as in a later fio, a job that goes straight through its files writes all of them before it verifies; up to 3.41, fio with `verify` writes the files once", io_size: Option<Share>;
         "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
-        "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files have more length than there is room, and what was not written of it is cut off after the run; without `size` a random job is a mistake, for fio one that fails", fill_device: bool;
+        "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files that are only written have more length than there is room, and what was not written of it is cut off after the run; a job that reads and writes goes once through the files that fill the file system, where fio's fails at their end; without `size` a job that only writes at random is a mistake, for fio one that fails", fill_device: bool;
         "file_append", Bool, "0", Exact, "Begin at the end of the file.", "", file_append: bool;
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
@@ -246,7 +246,7 @@ options! {
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "it moves a pause by the few operations in flight, which no moment shows apart from the device's, so it is not compared", thinktime_blocks_type: Word;
         "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
         "max_latency", Micros, "0", Mostly, "An operation that takes longer ends the job.", "the operation that was too slow is not counted among those that were moved; by fio it is", max_latency: Nanos;
-        "latency_target", Micros, "-", Nearly, "Find the depth that keeps this latency.", "the results are those of the whole search, at all of its depths; without `latency_run`, fio's are those of one more window, at the depth that it found", latency_target: Nanos;
+        "latency_target", Micros, "-", Mostly, "Find the depth that keeps this latency.", "the last window, which alone is reported without `latency_run`, begins at once: what is in flight then counts in it, and a window that misses the target is not followed by another", latency_target: Nanos;
         "latency_window", Micros, "-", Documented, "For how long it must be kept.", "the depth that is found is the machine's and is not compared", latency_window: Nanos;
         "latency_percentile", Percents, "100", Documented, "Which share must keep it.", "the depth that is found is the machine's and is not compared", latency_percentile: Vec<f64>;
         "latency_run", Bool, "0", Documented, "Go on when it is found.", "the depth that is found is the machine's and is not compared", latency_run: bool;

@@ -8,7 +8,8 @@ use crate::engine::is_diskless;
 use crate::options::Support;
 use crate::pattern;
 use crate::priority;
-use crate::spec::Spec;
+use crate::source::unset_words;
+use crate::spec::{Given, Spec};
 use crate::value::{Share, Sizes};
 use blocklab_syntax::Mistake;
 
@@ -23,6 +24,7 @@ impl PlanBuilder<'_> {
             self.note(NoteLevel::Approximated, name, words);
         }
         for given in spec.given.values() {
+            self.remark_unset(given);
             let (name, option) = (given.option.name, given.option);
             if given.value.is_off(option) {
                 continue;
@@ -41,6 +43,18 @@ impl PlanBuilder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// fio takes a variable that is not set for nothing and does not mention it.
+    fn remark_unset(&mut self, given: &Given) {
+        let Some(unset) = unset_words(&given.unset) else {
+            return;
+        };
+        let remark = format!("{}: {unset} in {}=", given.at, given.option.name);
+        // An option of [global] is one of each job.
+        if !self.prepared.remarks.contains(&remark) {
+            self.prepared.remarks.push(remark);
+        }
     }
 
     /// Values that make no sense together, or on this machine.

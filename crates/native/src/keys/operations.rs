@@ -197,7 +197,7 @@ pub const THROTTLING: Section<Job> = Section {
             "Jobs of one `group` do operations in proportion to their `weight`; a job that is ahead waits for `pause` and checks again.",
             allowed: Allowed::Text("whole numbers and a time, or \"none\"");
         "latency_target" = "{ limit = \"1ms\", window = \"2s\", percentile = 99.0 }", (table latency_target, latency_target, shown_latency_target),
-            "Searches the depth at which `percentile` per cent of the operations take at most `limit` over a `window`; with `go_on` the job continues at this depth, else it ends.",
+            "Searches the depth at which `percentile` per cent of the operations take at most `limit` over a `window`; with `go_on` the job continues at this depth, else it ends after one more window, which alone is its result (with several threads, the search is).",
             allowed: Allowed::Text("times, a number and a flag, or \"none\""), other_names: &["latency_window", "latency_percentile", "latency_run"];
         "nice" = "5", (rare signed priority.nice),
             "CPU priority of the threads, added to the program's own.",

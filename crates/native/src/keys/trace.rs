@@ -43,6 +43,11 @@ pub struct WantedTrace {
     pub device: Option<String>,
 }
 
+/// How much later each copy begins than the one before, by default. Servers have peaks at every minute
+/// and every few minutes. 37 s has no divisor in common with a minute, so that the peaks of up to
+/// sixty copies come at different seconds of it.
+const SHIFT: Nanos = Nanos::from_secs(37);
+
 const MOMENTS: [Word<ReplayPace>; 3] = [
     ("open", ReplayPace::Open),
     ("dependent", ReplayPace::Dependent),
@@ -85,7 +90,7 @@ impl WantedTrace {
             pace: ReplayPace::Open,
             speed_percent: 100,
             copies: 1,
-            shift: Nanos::from_secs(37),
+            shift: SHIFT,
             place: ReplayPlace::AsRecorded,
             max_in_flight: None,
             in_order: false,

@@ -151,6 +151,13 @@ const KINDS = [
   { unit: "IOPS", quantity: "iops", title: "Operations per second", part: "Small blocks: operations per second", of: (row) => row.iops, has: (item) => !isLarge(item) },
 ];
 
+/** What a panel is about. Syncs, which move no bytes, are beside the small blocks and are none. */
+function partOf({ part, has }, all) {
+  const isSync = ({ row }) => row.direction === "sync";
+  const own = all.filter(has);
+  return own.some(isSync) ? part.replace(/^[^:]+/, own.every(isSync) ? "Syncs" : "$& and syncs") : part;
+}
+
 /** Where blocks are large and small, each has a panel of its own: 30 MB/s are much of 4 KiB. */
 function suite(card) {
   if (!card) return;
@@ -174,7 +181,7 @@ function suite(card) {
     const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(state.kind.of(row).value, state.kind.of(row).high || 0, ...state.kind.of(row).each)));
     const allLimits = () => limitsOfParts(limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction), once(visible().map(({ record }) => record))), visible());
     const limits = () => limitsNear(allLimits(), most());
-    const title = el("span", {}, panels.length > 1 ? panel.part : panel.title);
+    const title = el("span", {}, panels.length > 1 ? partOf(panel, barred) : panel.title);
     head(host, title, ...(panels.length > 1 ? [] : [choice("Quantity", KINDS.map(({ unit }) => unit), (index) => {
       state.kind = KINDS[index];
       title.textContent = state.kind.title;

@@ -161,7 +161,9 @@ function sweepMap(host, { title, direction, record, across, by, figures }) {
   const figureAt = (lines, k, place) => (lines[k].points.find((one) => one.x === place) || { y: 0 }).y;
   const bordered = (cell, k, [place]) => cell && { ...cell, at: atLimit(figureAt(iops, k, place), figureAt(mbps, k, place), [direction], record) };
   const rows = () => shown.chart.lines.map((line, k) => ({ label: line.name, cells: x.ticks.map((tick) => bordered(cellOf(line, tick), k, tick)) }));
-  head(frame, "Heat map", el("span", { class: "key" }, "stronger colour: larger figure"), ...(data.limits.length ? [el("span", { class: "key" }, el("span", { class: "key-cell" }), "at an IOPS limit", el("span", { class: "key-cell bytes" }), "at a byte limit")] : []), choice("Quantity", figures.map(({ name }) => name), (index) => {
+  const all = rows().flatMap(({ cells }) => cells);
+  const key = (at, text) => (all.some((cell) => cell?.at === at) ? [el("span", { class: `key-cell ${at}` }), text] : []);
+  head(frame, "Heat map", el("span", { class: "key" }, "stronger colour: larger figure", ...key("at-iops", "at an IOPS limit"), ...key("at-bytes", "at a byte limit")), choice("Quantity", figures.map(({ name }) => name), (index) => {
     shown = figures[index];
     chart.render();
   }));

@@ -104,6 +104,15 @@ impl Browser {
     /// Loads an address and waits for its end.
     pub fn open(&self, address: &str) {
         self.post("/url", &json!({ "url": address }));
+        self.settle();
+    }
+
+    /// Waits until the page has drawn twice: an observer of sizes draws charts anew in the frame after
+    /// the one that changed them, which hides what the pointer shows. On a busy machine that is later
+    /// than the next call.
+    fn settle(&self) {
+        let script = "requestAnimationFrame(() => requestAnimationFrame(() => arguments[0](true)))";
+        self.post("/execute/async", &json!({"script": script, "args": []}));
     }
 
     /// Runs a function body in the page.
@@ -200,6 +209,7 @@ impl Browser {
                 "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": true,
             }}),
         );
+        self.settle();
     }
 
     /// Pretends that the system has dark colours, or light ones.

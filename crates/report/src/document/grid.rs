@@ -10,11 +10,14 @@ use super::Table;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
+/// A column of words wraps where it has at least this much room.
+const LEAST_WORDS: usize = 20;
 
 /// The rows of a table as lines with aligned columns. `right` says which columns are flush right,
 /// `room` how many terminal columns there are. If the lines do not fit, gaps shrink to `least`; if
-/// that does not help, the first cell of each row gets a line of its own above the others. Rows
-/// that do not fit even then keep the usual gaps, and the terminal wraps them.
+/// that does not help, the first cell of each row gets a line of its own above the others. If not
+/// even that helps, a last column of words wraps; rows that do not fit in any way keep the usual
+/// gaps, and the terminal wraps them.
 pub fn lines<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
@@ -46,6 +49,10 @@ pub fn painted<R: AsRef<[String]>>(
         widths[*from..].iter().sum::<usize>() + gap * columns.saturating_sub(1) <= room
     });
     let (from, gap) = fitting.unwrap_or((1, GAP));
+    let last = columns.saturating_sub(1);
+    // Where the last column begins, if it has to wrap and there is room for some words.
+    let begin = widths[from.min(last)..last].iter().sum::<usize>() + gap * last;
+    let wraps = fitting.is_none() && last > from && !right(last) && begin + LEAST_WORDS <= room;
     rows.iter().enumerate().map(move |(at, row)| {
         let (above, cells) = row.as_ref().split_at(from);
         let mut line = above.concat();
@@ -64,6 +71,17 @@ pub fn painted<R: AsRef<[String]>>(
                 (0, missing)
             };
             line.extend(repeat_n(' ', blanks + before));
+            if wraps && column == last {
+                let words = cell.split_whitespace().map(str::to_owned);
+                for (index, piece) in wrapped(words, room - begin).iter().enumerate() {
+                    if index > 0 {
+                        line.push('\n');
+                        line.extend(repeat_n(' ', begin));
+                    }
+                    line.push_str(&paint(at, column, piece));
+                }
+                continue;
+            }
             line.push_str(&paint(at, column, cell));
             blanks = behind + gap;
         }
@@ -188,6 +206,35 @@ fn titles(heads: &[Head], at: usize, height: usize) -> Vec<String> {
 mod tests {
     use super::super::{Column, Layout, Row};
     use super::*;
+
+    /// The story: "as expected, bound by gp2: burst credits (burst)" made the rows of a diagnosis six
+    /// columns wider than a terminal of 80.
+    #[test]
+    fn words_at_the_end_wrap_where_nothing_else_helps() {
+        let rows = [
+            ["case", "IOPS", "it is"],
+            [
+                "rand-4k-read",
+                "2,525",
+                "as expected, bound by gp2: burst credits",
+            ],
+            ["short", "3,000", "as expected"],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        let laid_out = |room| lines(&rows, |column| column == 1, room, 1).join("\n");
+        let narrow = "case
+   IOPS  it is
+rand-4k-read
+  2,525  as expected, bound by
+         gp2: burst credits
+short
+  3,000  as expected";
+        assert_eq!(laid_out(31), narrow);
+        for line in laid_out(31).lines() {
+            assert!(width(line) <= 31, "{line}");
+        }
+        assert!(laid_out(60).contains("2,525 as expected, bound by gp2: burst credits"));
+    }
 
     #[test]
     fn what_does_not_fit_beside_goes_below() {

@@ -83,6 +83,8 @@ pub enum Fit {
     Wrapped,
     /// It stays on one line, so that it can be copied: URLs and commands.
     Whole,
+    /// It wraps on a terminal, and elsewhere stays on one line: sources.
+    WholeElsewhere,
     /// It is cut, and ends with a sign that there is more.
     Cut,
 }
@@ -152,10 +154,10 @@ impl Entry {
         Self::new(ink, head, width(head) + 1, text)
     }
 
-    /// An item of a list that stays on one line.
+    /// An item of a list that stays on one line, except on a terminal.
     pub fn listed(sign: &str, text: impl Into<String>) -> Self {
         Self {
-            fit: Fit::Whole,
+            fit: Fit::WholeElsewhere,
             ..Self::item(Ink::Dim, &format!("  {sign}"), text)
         }
     }
@@ -346,6 +348,18 @@ impl Part {
         rows: impl IntoIterator<Item: Into<Row>>,
     ) -> Self {
         Self::wide_table(columns.into(), rows, 0)
+    }
+
+    /// A table that a narrow terminal lays out with smaller gaps, or with names above their rows.
+    pub fn fitted_table(
+        columns: impl Into<Vec<Column>>,
+        rows: impl IntoIterator<Item: Into<Row>>,
+    ) -> Self {
+        Self::Table(Table {
+            columns: columns.into(),
+            rows: rows.into_iter().map(Into::into).collect(),
+            layout: Layout::Fitted { margin: 0 },
+        })
     }
 
     /// The same with a margin, for a section.

@@ -73,7 +73,12 @@ fn line(entry: &Entry, style: Style) -> String {
     if text.is_empty() && !head.is_empty() {
         return format!("{}\n", style.paint(*ink, head));
     }
-    if entry.fit == Fit::Whole {
+    let is_whole = match entry.fit {
+        Fit::Whole => true,
+        Fit::WholeElsewhere => style.width.is_none(),
+        Fit::Wrapped | Fit::Cut => false,
+    };
+    if is_whole {
         let gap = indent.saturating_sub(width(head)).max(1);
         return format!("{}{}{text}\n", style.paint(*ink, head), " ".repeat(gap));
     }

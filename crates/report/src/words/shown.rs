@@ -3,7 +3,7 @@
 use blocklab_compare::study::{
     Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
 };
-use blocklab_units::{Nanos, count, stated};
+use blocklab_units::{Nanos, count, signed, stated};
 
 use crate::words::facts;
 
@@ -78,14 +78,7 @@ fn published(entry: Option<&Entry>) -> String {
 /// The difference of our figure from the published one: `+3.2 %`.
 fn difference(entry: Option<&Entry>) -> String {
     let value = entry.and_then(|entry| entry.difference_percent);
-    value.map_or_else(String::new, |percent| {
-        // Without a sign, which a difference that rounds to 0 has not.
-        if percent.abs() < 0.05 {
-            "0.0 %".to_owned()
-        } else {
-            format!("{percent:+.1} %")
-        }
-    })
+    value.map_or_else(String::new, |percent| format!("{} %", signed(percent, 1)))
 }
 
 /// The interval of our figure: `4,860 to 5,120, 5 passes`; `None` for a single pass.

@@ -136,6 +136,15 @@ pub fn slow_down(assessment: &mut Assessment) {
     }
 }
 
+/// The sweep as the reads of a mixed load, each at half of the rate.
+pub fn mix_all(assessment: &mut Assessment) {
+    for moved in assessment.rows.iter_mut().map(|row| &mut row.directions[0]) {
+        for estimate in [&mut moved.iops, &mut moved.bytes_per_s] {
+            estimate.value /= 2.0;
+        }
+    }
+}
+
 /// Every case under other names as well, this many times: more than there are colours.
 pub fn repeat(record: &mut Record, assessment: &mut Assessment, times: usize) {
     let (rows, measurements) = (assessment.rows.clone(), record.measurements.clone());

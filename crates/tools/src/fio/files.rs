@@ -200,10 +200,10 @@ impl Maker<'_> {
             self.guard.new_path(path)?;
         }
         let handle = created.with_context(failed)?;
-        if file.layout != Layout::Written {
+        if !is_written(file) {
             reserve(&handle.file(), file).with_context(failed)?;
         } else {
-            let filled = self.fill(&handle.file(), path, file.length);
+            let filled = self.fill(&handle.file(), file, path, file.length);
             if !matches!(filled, Ok(true)) {
                 if handle.is_at(path) {
                     // The next run would take a half-filled file for a whole one. The first error is
@@ -252,19 +252,42 @@ impl Maker<'_> {
         let failed = || format!("cannot make {} longer", file.path);
         let opened = handle.reopen(File::options().write(true));
         let mut open = opened.with_context(failed)?;
-        if file.layout != Layout::Written {
+        if !is_written(file) {
             reserve(&open, file).with_context(failed)?;
             return Ok(true);
         }
         open.seek(SeekFrom::Start(length)).with_context(failed)?;
-        self.fill(&open, handle.path(), Bytes(file.length.0 - length))
+        self.fill(&open, file, handle.path(), Bytes(file.length.0 - length))
     }
 
-    /// Fills `size` bytes from the current position of the file on. False, when a signal interrupts it.
-    fn fill(&mut self, file: &File, path: &Path, size: Bytes) -> Result<bool> {
-        let layout = blocklab_driver::Layout { file, path, size };
-        Ok(self.filler.fill(layout, self.interrupted, |_| {})?)
+    /// Fills `size` bytes from the current position of the open file on. False, when a signal
+    /// interrupts it.
+    fn fill(&mut self, open: &File, file: &Planned, path: &Path, size: Bytes) -> Result<bool> {
+        let layout = blocklab_driver::Layout {
+            file: open,
+            path,
+            size,
+        };
+        match self.filler.fill(layout, self.interrupted, |_| {}) {
+            // What was written until then stays, and is what its jobs work on.
+            Err(blocklab_driver::Error::LayOut { cause, .. })
+                if file.layout == Layout::WrittenUntilFull && is_full(&cause) =>
+            {
+                Ok(true)
+            }
+            filled => Ok(filled?),
+        }
     }
+}
+
+/// Whether a file is laid out by writing it.
+const fn is_written(file: &Planned) -> bool {
+    matches!(file.layout, Layout::Written | Layout::WrittenUntilFull)
+}
+
+/// Whether a write failed because the file system, or the quota of its owner, has no more room.
+fn is_full(cause: &io::Error) -> bool {
+    matches!(cause.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
 fn forbidden(file: &Planned) -> anyhow::Error {

@@ -5,6 +5,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Direction, ErrorPolicy, Io, errno};
 
 use super::{InFlight, Worker};
+use crate::depth_search::AfterSearch;
 use crate::recorder::Failure;
 
 /// Failures in a row that end even [`ErrorPolicy::Continue`]: a removed device fails every operation
@@ -149,7 +150,7 @@ impl Worker {
         let Some(over) = ramp.moved(bytes, now, *earliest) else {
             return;
         };
-        self.window = self.window.measured_from(over);
+        self.window = self.window.begun(over);
         self.first.recorder.ramp_over.set(over.0);
         if let Some(issue_rules) = &mut self.issue_rules {
             issue_rules.measure_from(over);
@@ -172,8 +173,13 @@ impl Worker {
         let is_too_slow = issue_rules.is_too_slow(service);
         if let Some(found) = issue_rules.completed(service, now) {
             self.first.recorder.set_found_depth(found.depth);
-            if !found.go_on {
-                self.stopper.request(Stopped::Steady);
+            match found.next {
+                AfterSearch::GoOn => {}
+                AfterSearch::LastWindow => {
+                    self.window = self.window.begun(now);
+                    self.first.recorder.begin_last_window(now);
+                }
+                AfterSearch::End => self.stopper.request(Stopped::Steady),
             }
         }
         is_too_slow
@@ -191,7 +197,9 @@ impl Worker {
         let failure = Failure::new(result, io.direction, at, io.offset);
         self.job(io.job).recorder.fail(failure);
         // The end that the job asked for: it counts as no error.
-        if self.stop_on_enospc && io.direction == Direction::Write && result == -errno::ENOSPC {
+        // The write that takes the last room is short.
+        let is_full = result >= 0 || [errno::ENOSPC, errno::EDQUOT].contains(&-result);
+        if self.stop_on_enospc && io.direction == Direction::Write && is_full {
             self.stopper.request(Stopped::Bytes);
             return;
         }

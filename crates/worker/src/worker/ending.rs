@@ -36,6 +36,8 @@ impl Worker {
     pub(super) fn end(&mut self, now: Nanos) {
         let own = if self.is_spent() {
             self.first.budget_reason
+        } else if self.first.recorder.is_in_last_window() {
+            Stopped::Steady
         } else {
             Stopped::Runtime
         };

@@ -272,6 +272,14 @@ impl Job {
         self.ramp > Nanos::ZERO || self.sized_ramp.is_some()
     }
 
+    /// The length of the last window of a search for a depth, which alone is the result of a job that
+    /// does not go on after it. `None`: there is none. Threads search one by one and have no last
+    /// window in common, so several count the whole search.
+    pub fn last_window(&self) -> Option<Nanos> {
+        let target = self.latency_target?;
+        (!target.go_on && self.threads == 1).then_some(target.window)
+    }
+
     /// Operations that one thread can really have in flight.
     pub const fn effective_depth(&self) -> u32 {
         if self.engine.is_asynchronous() {

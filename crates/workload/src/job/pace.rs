@@ -73,7 +73,8 @@ pub struct LatencyTarget {
     pub window: Nanos,
     /// Share of the operations that must be quick, in per cent.
     pub percentile: f64,
-    /// Continue at the depth that was found; otherwise the job ends there.
+    /// Continue at the depth that was found; otherwise the job ends after one more window, the only
+    /// one that is its result (see [`super::Job::last_window`]).
     pub go_on: bool,
 }
 

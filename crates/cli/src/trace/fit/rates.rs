@@ -17,7 +17,7 @@ use blocklab_args::TraceFitArgs;
 /// Whether a volume would have carried the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Verdict {
+enum RatesVerdict {
     /// No operation waits too long, even if operations come in bursts.
     Fits,
     /// No operation waits too long if they come evenly, but some do in bursts.
@@ -27,9 +27,9 @@ enum Verdict {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct RatesAnswer {
     address: String,
-    verdict: Verdict,
+    verdict: RatesVerdict,
     usd_per_month: Option<f64>,
     currency: &'static str,
     #[serde(flatten)]
@@ -38,14 +38,14 @@ struct Answer {
 }
 
 #[derive(Serialize)]
-struct Fit {
+struct RatesFit {
     name: String,
     began_at: Option<String>,
     intervals: usize,
     interval_ns: u64,
     tolerated_wait_ns: u64,
     assumed_dispersion: f64,
-    answers: Vec<Answer>,
+    answers: Vec<RatesAnswer>,
     remarks: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn fit(
     let answers = candidates
         .into_iter()
         .map(|candidate| judge(args, table, candidate));
-    let fit = Fit {
+    let fit = RatesFit {
         answers: answers.collect::<Result<_>>()?,
         name: opened::names(&args.files),
         began_at: table.begins_ns.and_then(opened::rfc_3339),
@@ -88,17 +88,17 @@ pub(super) fn fit(
 
 /// The answer about a volume, on which the table is played twice: with operations at even distances,
 /// and in bursts.
-fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result<Answer> {
+fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result<RatesAnswer> {
     let outcome = play_rates(table, &candidate.spec, args.max_wait)
         .with_context(|| format!("cannot simulate {}", candidate.address))?;
     let tolerated = args.max_wait.0;
-    Ok(Answer {
+    Ok(RatesAnswer {
         verdict: if outcome.even.wait_max_ns > tolerated {
-            Verdict::DoesNotFit
+            RatesVerdict::DoesNotFit
         } else if outcome.bursty.wait_max_ns > tolerated {
-            Verdict::FitsIfEven
+            RatesVerdict::FitsIfEven
         } else {
-            Verdict::Fits
+            RatesVerdict::Fits
         },
         address: candidate.address,
         usd_per_month: candidate.usd_per_month,
@@ -109,7 +109,7 @@ fn judge(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result
 }
 
 /// A row for each volume, what the two figures mean, and what is assumed.
-fn document(fit: &Fit, table: &RateTable) -> Document {
+fn document(fit: &RatesFit, table: &RateTable) -> Document {
     let rows = fit.answers.iter().map(|answer| row(answer, table));
     let titles = ["LONGEST WAIT, EVEN", "IN BURSTS", "A MONTH"];
     let columns = Column::named_and_words("VOLUME", titles, "");
@@ -141,11 +141,11 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
 }
 
 /// The row of a volume. Below it: how far its credits fell in the model and in the table.
-fn row(answer: &Answer, table: &RateTable) -> Row {
+fn row(answer: &RatesAnswer, table: &RateTable) -> Row {
     let (verdict, ink) = match answer.verdict {
-        Verdict::Fits => ("fits", Ink::Green),
-        Verdict::FitsIfEven => ("fits only if operations come evenly", Ink::Yellow),
-        Verdict::DoesNotFit => ("does not fit", Ink::Red),
+        RatesVerdict::Fits => ("fits", Ink::Green),
+        RatesVerdict::FitsIfEven => ("fits only if operations come evenly", Ink::Yellow),
+        RatesVerdict::DoesNotFit => ("does not fit", Ink::Red),
     };
     let below = answer.outcome.balance.map_or_else(String::new, |balance| {
         format!(
