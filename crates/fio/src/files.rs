@@ -432,12 +432,24 @@ fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<Stri
         return Err(spec.mistake("opendir", format!("there are no files below {directory}")));
     }
     paths.extend_from_slice(&options.filename);
+    if paths.is_empty() && is_named_by_its_section(spec, context) {
+        paths.push(spec.section.clone());
+    }
     if paths.is_empty() {
         let directory = directory(options, number);
         let names = generated(spec, number, context.client).into_iter();
         paths.extend(names.map(|name| within(directory.as_deref(), name)));
     }
     Ok(paths)
+}
+
+/// Whether a job without names works on the device that its section is called after, as `[/dev/sda]`.
+fn is_named_by_its_section(spec: &Spec, context: &PlanContext<'_>) -> bool {
+    let options = &spec.options;
+    options.nrfiles <= 1
+        && options.directory.is_none()
+        && options.read_iolog.is_none()
+        && (context.is_device)(&spec.section)
 }
 
 /// What `filename` names: in the first of the directories that are given before it, for all clones.
@@ -452,7 +464,8 @@ pub(super) fn named(texts: &[String], before: &Options) -> Vec<String> {
 fn within(directory: Option<&str>, name: String) -> String {
     match directory {
         _ if Target::is_model(&name) => name,
-        Some(directory) if !name.starts_with('/') => format!("{directory}/{name}"),
+        // As in fio, a name that begins with a slash is below the directory, too.
+        Some(directory) => format!("{directory}/{}", name.trim_start_matches('/')),
         // A plan calls no device at all `null`; here it is the name of a file.
         _ if !Target::is_path(&name) => format!("./{name}"),
         _ => name,
@@ -478,8 +491,7 @@ fn generated(spec: &Spec, number: u32, client: Option<&str>) -> Vec<String> {
     let mut format = options
         .filename_format
         .replace("$clientuid", client.unwrap_or_default())
-        // A job's name may contain a slash, a file's name may not.
-        .replace("$jobname", &spec.section.replace('/', "_"))
+        .replace("$jobname", &spec.section)
         .replace("$jobnum", &number.to_string());
     if let Some(client) = client.filter(|_| options.unique_filename) {
         format = format!("{client}.{format}");
