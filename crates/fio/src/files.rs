@@ -23,6 +23,8 @@ pub enum Layout {
     Directory,
     /// Longer than there is room: what is not written is cut off after the run.
     Filled,
+    /// Length only, and what is not written at its end is cut off after the run.
+    Grown,
     /// Length only: what is not written holds no space.
     Length,
     /// Space is set aside, nothing is written.
@@ -395,6 +397,8 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
         Layout::Written
     } else if options.fill_device {
         Layout::Filled
+    } else if options.fallocate == "none" && engine.keeps_data() {
+        Layout::Grown
     } else if options.fallocate == "none" {
         Layout::Length
     } else {
