@@ -44,6 +44,8 @@ fn a_signal_asks_for_the_results_so_far() {
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
     assert!(rest.contains("Run status group 0"), "{rest}");
+    // Scripts tell a run that was ended from one that came to its end by this line.
+    assert!(rest.contains("\nfio: terminating on signal 2\n"), "{rest}");
     assert_eq!(child.wait().expect("it ends").code(), Some(128));
 }
 
