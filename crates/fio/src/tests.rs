@@ -297,6 +297,22 @@ fn a_directory_stands_before_every_name() {
 }
 
 #[test]
+fn verification_without_a_map_is_limited() {
+    let limited = "norandommap given for variable block sizes, verify limited";
+    for (options, is_limited) in [
+        ("bsrange=12k-200k ba=4k", true),
+        ("bsrange=4k-16k norandommap", true),
+        ("bsrange=4k-16k", false),
+        ("bs=4k norandommap", false),
+    ] {
+        let options = format!("[a]\nsize=1m\nrw=randwrite\nverify=crc32c\n{options}\n");
+        let prepared = planned(&options.replace(' ', "\n")).expect(&options);
+        let found = prepared.remarks.iter().any(|remark| remark == limited);
+        assert_eq!(found, is_limited, "{options}");
+    }
+}
+
+#[test]
 fn models_are_names_to_the_end() {
     let model = job("filename=sim:gp3:1TiB@r5d.xlarge runtime=30 time_based");
     assert_eq!(model.targets, ["sim:gp3:1TiB@r5d.xlarge"]);
