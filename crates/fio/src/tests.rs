@@ -5,6 +5,8 @@ use blocklab_workload::{Access, Content, Engine, Job, Mix, Pace, Pattern, Rate};
 
 use super::*;
 
+mod names;
+
 struct NoFiles;
 
 impl Reader for NoFiles {
@@ -259,57 +261,6 @@ fn a_device_is_worked_on_whole() {
     let half = job("filename=/dev/there size=50%");
     assert_eq!(half.region.size, Some(Bytes(512 << 20)));
     refused("[a]\nfilename=/dev/missing\n", "you need to specify size=");
-}
-
-/// `[/dev/sda]` without a name of a file is that device. A file called after it was made in the current
-/// directory and measured in its place.
-#[test]
-fn a_section_may_be_called_after_a_device() {
-    let all = jobs("[/dev/there]\nnumjobs=2\nrw=read\n");
-    let targets: Vec<&String> = all.iter().flat_map(|job| &job.targets).collect();
-    assert_eq!(targets, ["/dev/there", "/dev/there"]);
-    assert_eq!(all[0].stop.bytes, Some(Bytes::GIB));
-    for (options, expected) in [
-        ("filename=f", "f"),
-        ("nrfiles=2", "/dev/there.0.0"),
-        ("directory=/x", "/x/dev/there.0.0"),
-    ] {
-        let all = jobs(&format!("[/dev/there]\nsize=1m\n{options}\n"));
-        assert_eq!(all[0].targets[0], expected, "{options}");
-    }
-}
-
-/// The slash became `_`, and files that another job had made were not found.
-#[test]
-fn a_slash_in_the_name_of_a_job_is_that_of_a_directory() {
-    let all = jobs("[a/b]\nsize=64k\nnumjobs=2\ndirectory=/x\n");
-    assert_eq!(all[0].targets, ["/x/a/b.0.0"]);
-    assert_eq!(all[1].targets, ["/x/a/b.1.0"]);
-}
-
-/// With a directory, a name that begins with a slash was that of the device in place of a file.
-#[test]
-fn a_directory_stands_before_every_name() {
-    let all = jobs("[global]\ndirectory=/x\n[a]\nfilename=/dev/there:b\nsize=1m\n");
-    assert_eq!(all[0].targets, ["/x/dev/there", "/x/b"]);
-    let all = jobs("[global]\nfilename=/dev/there\n[a]\ndirectory=/x\n");
-    assert_eq!(all[0].targets, ["/dev/there"]);
-}
-
-#[test]
-fn verification_without_a_map_is_limited() {
-    let limited = "norandommap given for variable block sizes, verify limited";
-    for (options, is_limited) in [
-        ("bsrange=12k-200k ba=4k", true),
-        ("bsrange=4k-16k norandommap", true),
-        ("bsrange=4k-16k", false),
-        ("bs=4k norandommap", false),
-    ] {
-        let options = format!("[a]\nsize=1m\nrw=randwrite\nverify=crc32c\n{options}\n");
-        let prepared = planned(&options.replace(' ', "\n")).expect(&options);
-        let found = prepared.remarks.iter().any(|remark| remark == limited);
-        assert_eq!(found, is_limited, "{options}");
-    }
 }
 
 #[test]
