@@ -131,7 +131,7 @@ options! {
         "bs" "blocksize", OfSizes, "4096", Mostly, "Block sizes of reads, writes and trims.", "where reads and writes have different sizes, a random job with a map leaves other pieces out than fio, and hits others twice", bs: Sizes;
         "ba" "blockalign", OfSizes, "-", Exact, "What random offsets are multiples of.", "", ba: Sizes;
         "bsrange" "blocksize_range", OfRanges, "-", Documented, "A range of block sizes.", "fio draws by another generator, so single sizes are not compared", bsrange: Option<Ranges>;
-        "bssplit", Text, "-", Mostly, "Block sizes with their shares.", "shares that do not add up to 100 are a mistake", bssplit: Option<String>;
+        "bssplit", Text, "-", Documented, "Block sizes with their shares.", "fio draws by another generator, so single sizes are not compared", bssplit: Option<String>;
         "bs_unaligned" "blocksize_unaligned", Flag, "-", Documented, "Take sizes of `bsrange` and `bssplit` that are no multiples of the smallest.", "fio draws by another generator, so single sizes are not compared", bs_unaligned: bool;
         "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` mixes the two", bs_is_seq_rand: bool;
         "randrepeat", Bool, "1", Documented, "The same offsets in every run.", "fio draws by another generator, so offsets are not compared with those of fio", randrepeat: Option<bool>;

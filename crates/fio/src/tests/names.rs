@@ -1,4 +1,4 @@
-//! Which files and devices a job works on.
+//! Which files and devices a job works on, and what scripts in wide use request.
 
 use super::*;
 
@@ -50,5 +50,23 @@ fn verification_without_a_map_is_limited() {
         let prepared = planned(&options.replace(' ', "\n")).expect(&options);
         let found = prepared.remarks.iter().any(|remark| remark == limited);
         assert_eq!(found, is_limited, "{options}");
+    }
+}
+
+/// A load of a storage server that is in wide use has shares of 98 in all, and was refused. fio gives
+/// what is left to the largest share, the last one of several, and a size with 0 is one without a share.
+#[test]
+fn shares_of_sizes_need_not_add_up() {
+    for (split, expected) in [
+        ("4k/40:8k/10:16k/10", [80, 10, 10].as_slice()),
+        ("4k/10:8k/30:16k/30:32k/5", &[10, 30, 55, 5]),
+        ("4k/0:8k/30:16k/10", &[60, 30, 10]),
+        ("4k/33:8k/33:16k/33", &[33, 33, 34]),
+        ("4k/90:8k/60:16k/30", &[10, 60, 30]),
+        ("8k/60:4k/60", &[60, 40]),
+    ] {
+        let job = job(&format!("size=1m rw=randread bssplit={split}"));
+        let shares: Vec<u32> = job.sizes.read.0.iter().map(|(_, share)| *share).collect();
+        assert_eq!(shares, expected, "{split}");
     }
 }
