@@ -48,6 +48,8 @@ pub struct Planned {
     pub is_opened: bool,
     /// Whether it is removed after the run.
     pub unlink: bool,
+    /// Whether jobs write behind what it holds, which lengthens it and makes no file.
+    pub is_appended: bool,
     /// The length of a filled file before it was made longer. It is cut to that after the run,
     /// unless it was written.
     pub cut_to: Option<Bytes>,
@@ -80,6 +82,7 @@ impl Files {
         known.layout = known.layout.max(file.layout);
         known.is_opened |= file.is_opened;
         known.unlink |= file.unlink;
+        known.is_appended |= file.is_appended;
     }
 }
 
@@ -414,6 +417,7 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
         layout,
         is_opened: engine.opens_files(),
         unlink: options.unlink,
+        is_appended: options.file_append,
         cut_to: None,
     });
     planned.collect()

@@ -70,3 +70,11 @@ fn shares_of_sizes_need_not_add_up() {
         assert_eq!(shares, expected, "{split}");
     }
 }
+
+/// Scripts burn processor time by `ioengine=cpuio` until they kill it; without a `runtime` it was refused.
+#[test]
+fn what_only_computes_needs_no_end() {
+    let burning = job("ioengine=cpuio cpuload=50");
+    assert!(burning.stop.runtime > Some(Nanos::from_secs(1_000_000)));
+    refused("[a]\nioengine=null\n", "you need to specify size=");
+}

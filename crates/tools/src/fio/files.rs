@@ -237,7 +237,7 @@ impl Maker<'_> {
         if !metadata.is_file() || length >= file.length.0 {
             return Ok(true);
         }
-        if !self.may_create {
+        if !self.may_create && !file.is_appended {
             bail!(
                 "{} has {}, and allow_file_create=0 forbids to make it {} long",
                 file.path,
