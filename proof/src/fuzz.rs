@@ -342,6 +342,7 @@ pub fn fio_job(bytes: &[u8]) {
     };
     let context = fio_language::PlanContext {
         size_of: &|_| Some(1 << 20),
+        is_device: &|_| false,
         room_at: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,

@@ -44,6 +44,8 @@ fn a_signal_asks_for_the_results_so_far() {
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
     assert!(rest.contains("Run status group 0"), "{rest}");
+    // Scripts tell a run that was ended from one that came to its end by this line.
+    assert!(rest.contains("\nfio: terminating on signal 2\n"), "{rest}");
     assert_eq!(child.wait().expect("it ends").code(), Some(128));
 }
 
@@ -147,4 +149,20 @@ fn the_exit_code_counts_the_jobs_that_failed() {
         return;
     }
     assert_eq!(code(&mut Command::new("fio")), Some(3));
+}
+
+/// A script for a zoned file system writes behind files that it may not make. They were refused as too
+/// short.
+#[test]
+fn a_file_is_lengthened_where_none_may_be_made() {
+    let lab = Lab::new();
+    lab.write("f", &"x".repeat(8192));
+    let line =
+        "fio --no-save --name=a --filename=f --rw=write --bs=4k --size=64k --allow_file_create=0";
+    let ran = lab.blocklab(line.split(' ').chain(["--file_append=1"]));
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let length = fs::metadata(lab.path().join("f"))
+        .expect("it is there")
+        .len();
+    assert_eq!(length, 73_728);
 }

@@ -182,6 +182,29 @@ fn rows_of_formatting_carry_their_own_figures() {
     assert!(flat.contains(" rd1  avg_2-2 100 "), "{flat}");
 }
 
+/// `parseflat` was refused, and scripts that call it behind a run ended there.
+#[test]
+fn columns_of_a_flat_file_become_a_table() {
+    let lab = Lab::new();
+    run(&lab, FILE);
+    let line = "vdbench parseflat -i out -o flat.csv -c Run reqrate threads -a";
+    let ran = lab.blocklab(line.split(' '));
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.ends_with(" ParseFlat completed successfully.\n"),
+        "{}",
+        ran.out
+    );
+    let expected = "Run,reqrate,threads\nrd1,1000,8\nrd1,2000,8\n";
+    assert_eq!(lab.read("flat.csv"), expected);
+    let ran = lab.blocklab(["vdbench", "parse", "-i", "out/flatfile.html", "-c", "all"]);
+    let header = ran.out.lines().next().unwrap_or_default();
+    assert!(
+        header.starts_with("tod,timestamp,Run,Interval,"),
+        "{header}"
+    );
+}
+
 /// With `hd=h1` the reports of the host are called so.
 #[test]
 fn reports_carry_the_name_of_the_host() {

@@ -6,6 +6,8 @@ use super::options::Options;
 pub struct PlanContext<'a> {
     /// Size of an existing file or device.
     pub size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// Whether a path is that of a device.
+    pub is_device: &'a dyn Fn(&str) -> bool,
     /// Bytes that are free on the file system of a file, which need not be there.
     pub room_at: &'a dyn Fn(&str) -> Option<u64>,
     /// All files below a directory.

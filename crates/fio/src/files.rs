@@ -23,6 +23,8 @@ pub enum Layout {
     Directory,
     /// Longer than there is room: what is not written is cut off after the run.
     Filled,
+    /// Length only, and what is not written at its end is cut off after the run.
+    Grown,
     /// Length only: what is not written holds no space.
     Length,
     /// Space is set aside, nothing is written.
@@ -46,6 +48,8 @@ pub struct Planned {
     pub is_opened: bool,
     /// Whether it is removed after the run.
     pub unlink: bool,
+    /// Whether jobs write behind what it holds, which lengthens it and makes no file.
+    pub is_appended: bool,
     /// The length of a filled file before it was made longer. It is cut to that after the run,
     /// unless it was written.
     pub cut_to: Option<Bytes>,
@@ -78,6 +82,7 @@ impl Files {
         known.layout = known.layout.max(file.layout);
         known.is_opened |= file.is_opened;
         known.unlink |= file.unlink;
+        known.is_appended |= file.is_appended;
     }
 }
 
@@ -395,6 +400,8 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
         Layout::Written
     } else if options.fill_device {
         Layout::Filled
+    } else if options.fallocate == "none" && engine.keeps_data() {
+        Layout::Grown
     } else if options.fallocate == "none" {
         Layout::Length
     } else {
@@ -410,6 +417,7 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
         layout,
         is_opened: engine.opens_files(),
         unlink: options.unlink,
+        is_appended: options.file_append,
         cut_to: None,
     });
     planned.collect()
@@ -432,12 +440,24 @@ fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<Stri
         return Err(spec.mistake("opendir", format!("there are no files below {directory}")));
     }
     paths.extend_from_slice(&options.filename);
+    if paths.is_empty() && is_named_by_its_section(spec, context) {
+        paths.push(spec.section.clone());
+    }
     if paths.is_empty() {
         let directory = directory(options, number);
         let names = generated(spec, number, context.client).into_iter();
         paths.extend(names.map(|name| within(directory.as_deref(), name)));
     }
     Ok(paths)
+}
+
+/// Whether a job without names works on the device that its section is called after, as `[/dev/sda]`.
+fn is_named_by_its_section(spec: &Spec, context: &PlanContext<'_>) -> bool {
+    let options = &spec.options;
+    options.nrfiles <= 1
+        && options.directory.is_none()
+        && options.read_iolog.is_none()
+        && (context.is_device)(&spec.section)
 }
 
 /// What `filename` names: in the first of the directories that are given before it, for all clones.
@@ -452,7 +472,8 @@ pub(super) fn named(texts: &[String], before: &Options) -> Vec<String> {
 fn within(directory: Option<&str>, name: String) -> String {
     match directory {
         _ if Target::is_model(&name) => name,
-        Some(directory) if !name.starts_with('/') => format!("{directory}/{name}"),
+        // As in fio, a name that begins with a slash is below the directory, too.
+        Some(directory) => format!("{directory}/{}", name.trim_start_matches('/')),
         // A plan calls no device at all `null`; here it is the name of a file.
         _ if !Target::is_path(&name) => format!("./{name}"),
         _ => name,
@@ -478,8 +499,7 @@ fn generated(spec: &Spec, number: u32, client: Option<&str>) -> Vec<String> {
     let mut format = options
         .filename_format
         .replace("$clientuid", client.unwrap_or_default())
-        // A job's name may contain a slash, a file's name may not.
-        .replace("$jobname", &spec.section.replace('/', "_"))
+        .replace("$jobname", &spec.section)
         .replace("$jobnum", &number.to_string());
     if let Some(client) = client.filter(|_| options.unique_filename) {
         format = format!("{client}.{format}");

@@ -164,8 +164,8 @@ fn takes_second_size(spec: &Spec) -> Result<bool, Mistake> {
     }
 }
 
-/// `4k/60:8k/40`; sizes without a share have what is left, evenly. As in fio, all are cut to
-/// multiples of the smallest, unless `is_any`: then every size in bytes is allowed.
+/// `4k/60:8k/40`; sizes without a share, or with a share of 0, have what is left, evenly. As in fio,
+/// all are cut to multiples of the smallest, unless `is_any`: then every size in bytes is allowed.
 fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
     let mut sizes: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
@@ -177,6 +177,7 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
         let share = match share.trim() {
             "" => None,
             share => match share.parse::<u32>() {
+                Ok(0) => None,
                 Ok(share) if share <= 100 => Some(share),
                 _ => return Err(format!("`{share}` is no share from 0 to 100")),
             },
@@ -185,24 +186,39 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
     }
     let given: u32 = sizes.iter().filter_map(|(_, share)| *share).sum();
     let open = sizes.iter().filter(|(_, share)| share.is_none()).count() as u32;
-    if given > 100 || sizes.is_empty() || open == 0 && given != 100 {
-        return Err(format!(
-            "the shares of `{text}` add up to {given}, not to 100"
-        ));
-    }
-    // Evenly as fio divides: a remainder belongs to no size, so the weights may add up to less than 100.
-    let rest = (100 - given).checked_div(open).unwrap_or(0);
+    let rest = 100_u32.saturating_sub(given).checked_div(open).unwrap_or(0);
+    let weights = sizes.iter().map(|(_, share)| share.unwrap_or(rest));
+    let weights = drawn(weights.collect());
     let smallest = sizes.iter().map(|(size, _)| *size).min().unwrap_or(1);
     let piece = if is_any { 1 } else { smallest };
-    let weighted = sizes
-        .into_iter()
-        .map(|(size, share)| (Bytes(size / piece * piece), share.unwrap_or(rest)));
+    let sizes = sizes.iter().map(|(size, _)| Bytes(size / piece * piece));
+    let weighted = sizes.zip(weights);
     let mix: Vec<(Bytes, u32)> = weighted.filter(|(_, weight)| *weight > 0).collect();
     if mix.is_empty() {
         Err(format!("`{text}` leaves no size a share"))
     } else {
         Ok(SizeMix(mix))
     }
+}
+
+/// The shares by which fio 3.33 draws, in per cent: it takes them from the smallest on, as they are
+/// until there are 100, and the largest has what is left, the last one of several. So shares may add
+/// up to less than 100, as in a load of a storage server that is in wide use (98), or to more.
+fn drawn(mut shares: Vec<u32>) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by_key(|place| shares[*place]);
+    let mut left = 100;
+    for (index, place) in order.iter().enumerate() {
+        let is_last = index + 1 == order.len();
+        let share = if is_last {
+            left
+        } else {
+            shares[*place].min(left)
+        };
+        shares[*place] = share;
+        left -= share;
+    }
+    shares
 }
 
 /// Where operations go, of these sizes. `space`: bytes of the part that is worked on.

@@ -144,6 +144,14 @@ impl PlanBuilder<'_> {
         {
             groups.push(group);
         }
+        let found = options.opendir.iter();
+        let found: usize = found
+            .map(|directory| (self.context.files_below)(directory).len())
+            .sum();
+        if found > 0 {
+            let words = format!("opendir added {found} files");
+            self.prepared.forewords.push(words);
+        }
         let count = options.numjobs.max(1);
         if count > 4096 {
             return Err(spec.mistake("numjobs", format!("{count} is more than 4096")));

@@ -136,6 +136,7 @@ pub(super) fn working_set(
                 path: path.clone(),
                 length: Bytes(length),
                 layout: Layout::Length,
+                is_appended: false,
                 cut_to: None,
                 is_opened: true,
                 unlink: spec.options.unlink,

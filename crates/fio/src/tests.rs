@@ -5,6 +5,8 @@ use blocklab_workload::{Access, Content, Engine, Job, Mix, Pace, Pattern, Rate};
 
 use super::*;
 
+mod names;
+
 struct NoFiles;
 
 impl Reader for NoFiles {
@@ -35,6 +37,7 @@ fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
     let resolved = resolve(&sections, &[])?;
     let context = PlanContext {
         size_of: &|path| (path == "/dev/there").then_some(1 << 30),
+        is_device: &|path| path == "/dev/there",
         room_at: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,

@@ -30,6 +30,7 @@ fn survive(text: &str) {
     };
     let context = PlanContext {
         size_of: &|_| Some(1 << 20),
+        is_device: &|_| false,
         room_at: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,

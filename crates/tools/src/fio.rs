@@ -19,7 +19,8 @@ use std::env;
 use std::path::Path;
 use std::process::{self, ExitCode};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use anyhow::{Context, Result, anyhow};
 use blocklab_fio::{
@@ -275,6 +276,7 @@ fn measure(
     artifacts::try_out(prepared)?;
     let requested = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&requested))?;
+    let signal = ending_signal()?;
     let out = RefCell::new(output::Out::open(general)?);
     print_beginning(&mut out.borrow_mut(), prepared, own, debugging.opening)?;
     let guard = place::guard(&own.destroy, store);
@@ -311,6 +313,10 @@ fn measure(
     let Some(mut record) = record? else {
         return Ok(INTERRUPTED);
     };
+    if let signal @ 1.. = signal.load(Relaxed) {
+        let line = format!("\nfio: terminating on signal {signal}\n");
+        out.borrow_mut().print(&line)?;
+    }
     // Printed before it is stored, so that a run that cannot be stored has been seen.
     let elapsed = watcher.elapsed();
     let printed = out
@@ -326,6 +332,15 @@ fn measure(
         code => code.saturating_add(failed),
     };
     Ok(with_keeping(code, is_kept))
+}
+
+/// The number of the last signal that requested the end; 0: none did.
+fn ending_signal() -> Result<Arc<AtomicUsize>> {
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [libc::SIGINT, libc::SIGTERM] {
+        signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+    }
+    Ok(signal)
 }
 
 /// Prints what comes before the results: remarks and warnings, the jobs, and the files that will be

@@ -13,13 +13,13 @@ pub(crate) mod share;
 mod times;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use blocklab_console::{listen, place, status, supervisor, terminal};
-use blocklab_host::{LARGEST_SCRIPT, read_input};
+use blocklab_host::{LARGEST_REPORT, LARGEST_SCRIPT, read_input};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_report::document::{Document, Form};
 use blocklab_report::views;
@@ -27,8 +27,8 @@ use blocklab_runner::Missing;
 use blocklab_store::Store;
 use blocklab_units::Style;
 use blocklab_vdbench::{
-    self as dialect, Command, Inputs, Mistake, ParameterFile, Place, Repeat, Run, Validation,
-    prepare, quick_test, recovery_run, validate,
+    self as dialect, Command, Inputs, Mistake, ParameterFile, ParseFlat, Place, Repeat, Run,
+    Validation, prepare, quick_test, recovery_run, validate,
 };
 use blocklab_workload::Workload;
 
@@ -41,6 +41,7 @@ use crate::hosts::ManyHosts;
 use crate::tool_run::{
     exit_code, print_more, print_notes, run_tool, seed, tool_request, with_keeping,
 };
+use blocklab_results::output::{self, Over};
 use blocklab_results::{Spooling, keep, keeping};
 
 /// Runs what the arguments request.
@@ -52,6 +53,9 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     let own = OwnOptions::split(arguments)?;
     if own.help {
         return print_usage();
+    }
+    if let Some(flat) = dialect::parse_flat(&own.rest)? {
+        return print_flat(&flat);
     }
     let mut command = dialect::command(&own.rest)?;
     if command.help {
@@ -115,6 +119,24 @@ fn greeting(command: &Command, folder: &Folder) -> String {
 
 fn print_usage() -> Result<u8> {
     terminal::print(dialect::usage()).map(|()| status::DONE)
+}
+
+/// `parseflat`: columns of a flat file, to a file or to standard output.
+fn print_flat(flat: &ParseFlat) -> Result<u8> {
+    let mut path = PathBuf::from(&flat.input);
+    if path.is_dir() {
+        path.push("flatfile.html");
+    }
+    let text = read_input(&path, LARGEST_REPORT)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let table = flat.table(&String::from_utf8_lossy(&text))?;
+    match &flat.output {
+        Some(output) => output::write(Path::new(output), table, Over::Files)?,
+        None => terminal::print(table)?,
+    }
+    let clock = times::now().clock;
+    terminal::print(format!("{clock} ParseFlat completed successfully.\n"))?;
+    Ok(status::DONE)
 }
 
 /// `-r RD`: leaves out the runs before the one of this name.

@@ -167,7 +167,6 @@ fn refused<T>(word: &str, message: impl Into<String>) -> Result<T, Mistake> {
 fn refuse_other_programs(word: &str) -> Result<(), Mistake> {
     let instead = match word {
         "compare" => "`blocklab compare RUN RUN` compares two runs",
-        "parse" | "parseflat" => "`blocklab export RUN` gives figures to other programs",
         "sds" => "`blocklab devices` lists what there is",
         "print" | "printjournal" | "showlba" | "edit" | "jstack" | "jmap" | "rsh" | "csim"
         | "dsim" | "dvpost" => "it is not made here",

@@ -28,6 +28,7 @@ mod hosts;
 mod keywords;
 mod lines;
 mod miscompares;
+mod parse_flat;
 mod place;
 mod plan;
 mod rates;
@@ -56,6 +57,7 @@ pub use histogram::{NO_STATISTICS, histogram};
 pub use keywords::{reference, usage};
 pub use lines::Reader;
 pub use miscompares::{miscompare_text, settled_text};
+pub use parse_flat::{ParseFlat, parse_flat};
 pub use plan::{Inputs, Planned, Prepared, prepare, quick_test};
 pub use rates::{PlannedJob, observed, set_rate};
 pub use report::{

@@ -110,7 +110,7 @@ options! {
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u32;
-        "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, where fio leaves it empty; all others set the space aside", fallocate: Word;
+        "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space for the run, and cuts off after it what was not written at its end, where in fio it grows; all others set the space aside", fallocate: Word;
         later "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "each file is examined once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
         "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
@@ -131,7 +131,7 @@ options! {
         "bs" "blocksize", OfSizes, "4096", Mostly, "Block sizes of reads, writes and trims.", "where reads and writes have different sizes, a random job with a map leaves other pieces out than fio, and hits others twice", bs: Sizes;
         "ba" "blockalign", OfSizes, "-", Exact, "What random offsets are multiples of.", "", ba: Sizes;
         "bsrange" "blocksize_range", OfRanges, "-", Documented, "A range of block sizes.", "fio draws by another generator, so single sizes are not compared", bsrange: Option<Ranges>;
-        "bssplit", Text, "-", Mostly, "Block sizes with their shares.", "shares that do not add up to 100 are a mistake", bssplit: Option<String>;
+        "bssplit", Text, "-", Documented, "Block sizes with their shares.", "fio draws by another generator, so single sizes are not compared", bssplit: Option<String>;
         "bs_unaligned" "blocksize_unaligned", Flag, "-", Documented, "Take sizes of `bsrange` and `bssplit` that are no multiples of the smallest.", "fio draws by another generator, so single sizes are not compared", bs_unaligned: bool;
         "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` mixes the two", bs_is_seq_rand: bool;
         "randrepeat", Bool, "1", Documented, "The same offsets in every run.", "fio draws by another generator, so offsets are not compared with those of fio", randrepeat: Option<bool>;

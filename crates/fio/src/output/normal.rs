@@ -303,22 +303,27 @@ fn precision(list: &[f64]) -> usize {
     places.max().unwrap_or(0)
 }
 
+/// By what bytes a second are multiplied in the line of samples, and their unit there.
+///
+/// Programs that read the line take KiB/s for granted. So it has bytes also where the other lines
+/// have bits, and the larger unit only where the mean is a thousand of it.
+fn unit_of_samples(mean: f64, kilo: u32) -> (f64, &'static str) {
+    let step = f64::from(kilo);
+    let [small, large] = match kilo {
+        1000 => ["kB", "MB"],
+        _ => ["KiB", "MiB"],
+    };
+    if mean > step.powi(3) {
+        (1.0 / step.powi(2), large)
+    } else {
+        (1.0 / step, small)
+    }
+}
+
 /// The lines `bw (KiB/s): min=…` and `iops: min=…`, of the samples of throughput.
 fn samples(flow: &Flow, style: &Style) -> String {
     let share = flow.bw_share();
-    let (bits, kilo) = match (style.bits, style.kilo) {
-        (true, 1000) => (8.0, "kbit"),
-        (true, _) => (8.0, "Kibit"),
-        (false, 1000) => (1.0, "kB"),
-        (false, _) => (1.0, "KiB"),
-    };
-    let step = f64::from(style.kilo);
-    let mega = kilo.replace(['k', 'K'], "M");
-    let (factor, unit) = if flow.bw.mean * bits / step > 99_999.0 {
-        (bits / step / step, mega.as_str())
-    } else {
-        (bits / step, kilo)
-    };
+    let (factor, unit) = unit_of_samples(flow.bw.mean, style.kilo);
     let (bw, iops) = (flow.bw, flow.iops);
     format!(
         "   bw ({unit:>5}/s): min={:5.0}, max={:5.0}, per={share:3.2}%, avg={:5.2}, stdev={:5.2}, samples={}\n\
@@ -482,5 +487,28 @@ fn strerror(number: i32) -> String {
     match number {
         0 => "Success".to_owned(),
         number => errno::message(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Above 98 MiB/s the line was in MiB/s, where that of fio is in KiB/s up to 1 GiB/s: what a
+    /// program read there was too small by the factor 1024.
+    #[test]
+    fn samples_are_in_the_unit_that_fio_has() {
+        let mib = f64::from(1 << 20);
+        for (mean, kilo, unit) in [
+            (50.0 * mib, 1024, "KiB"),
+            (900.0 * mib, 1024, "KiB"),
+            (1100.0 * mib, 1024, "MiB"),
+            (900e6, 1000, "kB"),
+            (1100e6, 1000, "MB"),
+        ] {
+            let (factor, found) = unit_of_samples(mean, kilo);
+            assert_eq!(found, unit, "{mean}");
+            assert!(mean * factor < 1_048_577.0, "{mean}: {factor}");
+        }
     }
 }

@@ -108,8 +108,14 @@ impl PlanBuilder<'_> {
             return Err(spec.mistake("size", wrong));
         }
         let shifts = pattern::shifts_blocks(options, &sizes);
-        if shifts && pattern::read_write(spec)?.random && !options.norandommap {
+        let rw = pattern::read_write(spec)?;
+        let has_no_map = shifts && rw.random || options.norandommap;
+        if has_no_map && !options.norandommap {
             let words = "Any use of blockalign= turns off randommap";
+            self.prepared.remarks.push(words.to_owned());
+        }
+        if has_no_map && options.verify != "0" && sizes.smallest() != sizes.largest() {
+            let words = "norandommap given for variable block sizes, verify limited";
             self.prepared.remarks.push(words.to_owned());
         }
         if options.bs_unaligned && options.direct {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::{env, fs, io};
 
@@ -105,6 +106,7 @@ pub fn prepare(
     let control_groups = control_groups();
     let context = PlanContext {
         size_of: &|path| size_of(path).or(supposed),
+        is_device: &is_device,
         room_at: &|path| room_at(Path::new(path)),
         files_below: &|directory| files_below(Path::new(directory)),
         processors: configured_processors(),
@@ -142,6 +144,14 @@ fn size_of(path: &str) -> Option<u64> {
     target_facts(Path::new(path))
         .ok()
         .map(|facts| facts.size_bytes.0)
+}
+
+/// Whether a path is that of a block or character device.
+fn is_device(path: &str) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| {
+        let kind = metadata.file_type();
+        kind.is_block_device() || kind.is_char_device()
+    })
 }
 
 /// Free bytes, including those reserved for root, of the file system on which a path is or would be

@@ -50,10 +50,10 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
         let own = path.parent().map(Path::to_owned);
         let is_elsewhere = parent.as_ref() != Some(&own);
         parent = Some(own);
-        let is_filled = file.layout == Layout::Filled;
-        let before = is_filled.then(|| fs::metadata(path).ok()).flatten();
+        let is_cut = matches!(file.layout, Layout::Filled | Layout::Grown);
+        let before = is_cut.then(|| fs::metadata(path).ok()).flatten();
         match maker.make(file, is_used && file.is_opened, is_elsewhere) {
-            Ok(true) if is_filled => {
+            Ok(true) if is_cut => {
                 file.cut_to = Some(Bytes(before.map_or(0, |metadata| metadata.len())));
             }
             Ok(true) => {}
@@ -237,7 +237,7 @@ impl Maker<'_> {
         if !metadata.is_file() || length >= file.length.0 {
             return Ok(true);
         }
-        if !self.may_create {
+        if !self.may_create && !file.is_appended {
             bail!(
                 "{} has {}, and allow_file_create=0 forbids to make it {} long",
                 file.path,
@@ -502,7 +502,7 @@ fn start(text: &str, path: &str) -> Result<Child> {
     Ok(started)
 }
 
-/// Cuts a file that jobs were to fill back to the end of what they have written.
+/// Cuts a file that grows as it is written back to the end of what jobs have written.
 fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
     let Some(length_before) = file.cut_to else {
         return Ok(());

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, anyhow};
 use blocklab_fio::{
-    DEBUG_WORDS, General, Kind, Opt, Section, VERSION, engines, find_option, general_options,
-    option_hint, options,
+    DEBUG_WORDS, General, Kind, Opt, Section, Setting, VERSION, engines, find_option,
+    general_options, option_hint, options,
 };
 
 use blocklab_console::terminal;
@@ -164,9 +164,14 @@ fn engine_help(name: &str) -> Result<String> {
 pub fn command_line(sections: &[Section]) -> String {
     let mut text = String::from("fio");
     for section in sections {
-        let words: String = section
+        // `directory` must stand before the names in it, so fio prints those last.
+        let (names, others): (Vec<&Setting>, Vec<&Setting>) = section
             .settings
             .iter()
+            .partition(|setting| setting.key == "filename");
+        let words: String = others
+            .into_iter()
+            .chain(names)
             .filter(|setting| setting.key != "name")
             .map(|setting| match &setting.value {
                 Some(value) if value.contains(' ') => format!(" --{}=\"{value}\"", setting.key),
@@ -181,4 +186,31 @@ pub fn command_line(sections: &[Section]) -> String {
     }
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_fio::{Reader, parse_jobs};
+
+    use super::*;
+
+    struct NoFiles;
+
+    impl Reader for NoFiles {
+        fn include(&mut self, path: &str) -> Result<String, String> {
+            Err(path.to_owned())
+        }
+
+        fn variable(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn names_of_files_end_the_options_of_a_job() {
+        let text = "[global]\nfilename=f\nbs=4k\n[a]\nfilename=g\nrw=read\n";
+        let sections = parse_jobs("j", text, &mut NoFiles).expect("two sections");
+        let expected = "fio --bs=4k --filename=f --name=a --rw=read --filename=g\n";
+        assert_eq!(command_line(&sections), expected);
+    }
 }
