@@ -220,6 +220,17 @@ mod tests {
         }
     }
 
+    /// The story: a need of 300 MB/s was refused as "gcp/hyperdisk-throughput allows at most 2,400 MiB/s",
+    /// which its operations would have taken.
+    #[test]
+    fn operations_that_come_with_throughput_are_lacking_as_operations() {
+        let all = offers("1TiB,1000000iops,300MB/s");
+        let mut all = all.into_iter();
+        let found = all.find(|one| one.kind == "gcp/hyperdisk-throughput");
+        let lack = found.expect("the type").found.expect_err("too much");
+        assert_eq!(lack, "9,600 IOPS at most");
+    }
+
     /// What is found does what is needed, and one GiB, operation or byte less does not.
     #[test]
     fn the_least_is_enough_and_no_more() {

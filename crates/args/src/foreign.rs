@@ -80,7 +80,7 @@ pub enum ImportTool {
     Diskspd,
     /// CrystalDiskMark's report
     Cdm,
-    /// fio's JSON, terse or normal output
+    /// fio's JSON, terse or normal output, or the logs of a job (bw, iops, lat, clat)
     Fio,
     /// Vdbench's output directory
     Vdbench,

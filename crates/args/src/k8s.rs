@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_units::{Bytes, Nanos};
-use clap::{Args, Subcommand, ValueHint};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 
-use super::at_least_one;
+use super::{Cli, Command, at_least_one};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,6 +35,38 @@ pub enum K8sCommand {
     Expect(K8sExpectArgs),
 }
 
+impl K8sArgs {
+    /// Whether the arguments for the pod are some of `blocklab run`: the pod has a target, prints
+    /// JSON, and no terminal.
+    ///
+    /// # Errors
+    /// What `blocklab run` would say of them in the pod.
+    pub(crate) fn check_pod(&self) -> Result<(), clap::Error> {
+        let K8sCommand::Manifest(args) = &self.command else {
+            return Ok(());
+        };
+        let given = [
+            "blocklab",
+            "run",
+            "--target",
+            "/data",
+            "--quiet",
+            "--json-lines",
+        ];
+        let given = given
+            .into_iter()
+            .chain(args.arguments.iter().map(String::as_str));
+        let command = Cli::try_parse_from(given)?.command;
+        match command {
+            Command::Run(run) if run.target.len() > 1 => Err(Cli::command().error(
+                ErrorKind::ArgumentConflict,
+                "--target: the pod measures the volume that the manifest claims",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 const MANIFEST_EXAMPLES: &str = "\
 Examples:
   blocklab k8s manifest --storage-class gp3 --size 100Gi | kubectl apply -f -
@@ -55,7 +88,7 @@ pub struct K8sManifestArgs {
     #[arg(long, value_name = "NAME")]
     pub storage_class: Option<String>,
     /// Size of the volume, such as 100Gi
-    #[arg(long)]
+    #[arg(long, value_parser = some_bytes)]
     pub size: Bytes,
     /// Measure the raw device, without a file system
     #[arg(long)]
@@ -82,7 +115,7 @@ pub struct K8sManifestArgs {
     #[arg(long, value_name = "N", default_value = "2", value_parser = at_least_one)]
     pub cpus: NonZeroU32,
     /// Memory of the pod, requested and limited
-    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_bytes)]
     pub memory: Bytes,
     /// End the job after this time
     #[arg(long, value_name = "TIME", default_value = "1h")]
@@ -111,7 +144,7 @@ Examples:
 #[command(after_help = EXPECT_EXAMPLES)]
 pub struct K8sExpectArgs {
     /// Size of the volume, such as 100Gi
-    #[arg(long)]
+    #[arg(long, value_parser = some_bytes)]
     pub size: Bytes,
     /// Output of `kubectl get storageclass NAME -o json`; `-` reads the standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -119,6 +152,15 @@ pub struct K8sExpectArgs {
     /// Output of `kubectl get node NAME -o json`; `-` reads the standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub node_json: Option<PathBuf>,
+}
+
+/// Parses a size that is not zero.
+fn some_bytes(text: &str) -> Result<Bytes, String> {
+    match text.parse() {
+        Ok(Bytes::ZERO) => Err("it must be above 0".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(why) => Err(format!("{why}")),
+    }
 }
 
 /// Parses a label of a node, `KEY=VALUE`; Kubernetes allows an empty value.

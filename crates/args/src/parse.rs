@@ -8,9 +8,9 @@ use blocklab_units::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
-use crate::Cli;
 use crate::conflict::{with_reason, with_tip};
 use crate::empty::{empty_error, empty_path_error};
+use crate::{Cli, Command};
 
 /// Why arguments are no command line.
 #[derive(Debug)]
@@ -61,8 +61,13 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
     if let Some(message) = empty_error(&command, &matches) {
         return Err(ParseError::Message(message));
     }
-    Cli::from_arg_matches_mut(&mut matches)
-        .map_err(|error| ParseError::Clap(error.format(&mut command)))
+    let cli = Cli::from_arg_matches_mut(&mut matches)
+        .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
+    match &cli.command {
+        Command::K8s(args) => args.check_pod().map_err(ParseError::Clap)?,
+        _ => {}
+    }
+    Ok(cli)
 }
 
 /// The error for an option whose hyphen became a dash, as word processors and web pages print it. A
@@ -225,6 +230,30 @@ mod tests {
             "is an option of",
         );
     }
+    /// The story: `k8s manifest --size 10Gi -- --runtime 30q` printed a manifest, and the mistake came to
+    /// light in the log of a pod, when the volume was there and paid for.
+    #[test]
+    fn what_a_pod_is_to_run_is_a_command_line() {
+        let manifest = "blocklab k8s manifest --size 10Gi";
+        for (arguments, expected) in [
+            ("-- --runtime 30q", "'30q' for '--runtime <TIME>'"),
+            ("-- quick --target /elsewhere", "--target: the pod measures"),
+            ("-- --rw randread --bps 4k", "'--bps'"),
+            ("--size 0", "'--size <SIZE>'"),
+            ("--memory 0", "above 0"),
+        ] {
+            let line = match arguments {
+                "--size 0" => "blocklab k8s manifest --size 0".to_owned(),
+                _ => format!("{manifest} {arguments}"),
+            };
+            let words: Vec<&str> = line.split(' ').collect();
+            check(&words, expected, "panic");
+        }
+        let sound = format!("{manifest} -- quick --runtime 30s --size 2GiB");
+        let words: Vec<OsString> = sound.split(' ').map(OsString::from).collect();
+        assert!(parse(&words).is_ok());
+    }
+
     /// The story: `run quick --depth 8 --bs 64k --engine psync` measured the study as it is, in silence: what
     /// an option requires is not asked for where it conflicts with what is given.
     #[test]

@@ -14,6 +14,15 @@ pub enum CannotCalibrate {
         /// The error that ended it.
         why: String,
     },
+    /// The device that was fitted fails under the loads.
+    #[error(
+        "no model carries the loads of these runs: the nearest failed when it was simulated ({why}). \
+         Longer passes tell limits and latencies better apart: `blocklab run calibrate --runtime 10s`"
+    )]
+    ModelFailed {
+        /// The error that ended the simulation.
+        why: String,
+    },
     /// The figures are a model's.
     #[error(
         "run {run} was {how}, not measured: a model of a model shows nothing of a disk \

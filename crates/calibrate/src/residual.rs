@@ -109,7 +109,11 @@ pub fn residuals(
     measured: &[&Record],
     simulated: &[&Record],
 ) -> Result<Residuals, CannotCalibrate> {
-    let (disk, model) = (Sweep::new(measured, true)?, Sweep::new(simulated, true)?);
+    let disk = Sweep::new(measured, true)?;
+    let model = Sweep::new(simulated, true).map_err(|error| match error {
+        CannotCalibrate::Failed { why, .. } => CannotCalibrate::ModelFailed { why },
+        other => other,
+    })?;
     let pairs = disk.cells.iter().filter_map(|cell| {
         let twin = model.cells.iter().find(|twin| twin.load == cell.load)?;
         Some(residual(cell, twin))

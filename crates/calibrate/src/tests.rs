@@ -72,6 +72,47 @@ fn a_latency_line_and_a_cap_are_found() {
     );
 }
 
+/// A disk whose limit lies just above what one operation in flight reaches: no cell of depth 1 was left
+/// that shows its latency, so a medium with one channel was found instead of the limit, and flash
+/// programs of 9 ms behind which the reads of the simulation never came back.
+#[test]
+fn a_cap_just_above_depth_one_is_a_cap() {
+    let mut sketches = Vec::new();
+    for direction in ["read", "write"] {
+        for kib in [4, 16, 64] {
+            let alone = 1e9 / (100_000.0 + 200.0 * kib as f64);
+            let bytes = 500.0 * 1024.0 / kib as f64;
+            sketches.extend([1, 4, 16, 64].map(|depth| Sketch {
+                iops: vec![(f64::from(depth) * alone).min(10_500.0).min(bytes); 2],
+                ..sketch(direction, kib, depth)
+            }));
+        }
+    }
+    let fitted = calibrate(&[&record(&sketches)], false).expect("a fit");
+    let volume = &fitted.device.volumes[0];
+    let operations = volume.caps.iter().find(|cap| !cap.rate.counts_bytes());
+    let operations = operations.expect("a limit of operations");
+    assert_eq!(operations.covers, Covers::All);
+    assert!((operations.rate.per_second() - 10_500.0).abs() < 1.0);
+    let service = volume.service.as_ref().expect("a medium");
+    assert!(service.saturation.is_none() && service.programs.is_none());
+    assert!((service.read.base.0 as f64 / 100_000.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn a_model_that_fails_is_not_called_a_run() {
+    let disk = sweep(&["read"], &[4, 64], &[1, 8]);
+    let mut model = disk.clone();
+    model.id = "t3st-model".to_owned();
+    model.status = Status::Failed;
+    let refusal = residuals(&[&disk], &[&model]).expect_err("a refusal");
+    let text = refusal.to_string();
+    assert!(
+        text.contains("no model carries") && !text.contains("t3st"),
+        "{text}"
+    );
+}
+
 #[test]
 fn the_same_records_give_the_same_device() {
     let record = sweep(&["read"], &[4, 64], &[1, 8, 64, 128]);

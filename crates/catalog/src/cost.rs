@@ -67,6 +67,15 @@ pub struct Cost {
     pub above: Option<Above>,
 }
 
+impl Cost {
+    /// The price of a million operations, in `currency`, where every one is billed; `None`: none is,
+    /// or only those above a rate.
+    pub fn usd_per_million_operations(&self) -> Option<f64> {
+        let is_by_use = self.usd_per_month.is_none() && self.above.is_none();
+        is_by_use.then(|| self.usd_each * (1e6 / self.per.operations()))
+    }
+}
+
 /// Prices, the bill, and what it rests on.
 #[derive(Debug, Default)]
 pub(crate) struct Bill {

@@ -183,6 +183,11 @@ fn billed(catalog: &Catalog, offer: &Offer, region: &str, draft: Draft) -> Resol
 
 /// What the burst buckets hold at first, where the address says so.
 fn begin_with_credits(offer: &Offer, draft: &mut Draft) -> Result<(), Refusal> {
+    let machine = draft.instance.as_ref();
+    let has_credits = [
+        !draft.volume.credits.is_empty(),
+        machine.is_some_and(|spec| !spec.credits.is_empty()),
+    ];
     let of_machine = draft.instance.as_mut().map(|spec| &mut spec.credits);
     let both = [
         ("credits", offer.credits, Some(&mut draft.volume.credits)),
@@ -192,7 +197,11 @@ fn begin_with_credits(offer: &Offer, draft: &mut Draft) -> Result<(), Refusal> {
         let Some(percent) = percent else { continue };
         let credits = credits.map_or(&mut [][..], |credits| &mut credits[..]);
         if credits.is_empty() {
-            let message = "nothing of it has burst credits: leave the key out";
+            let message = match has_credits {
+                [true, _] => "only the volume has burst credits: `credits` sets them",
+                [_, true] => "only the machine has burst credits: `instance-credits` sets them",
+                _ => "nothing of it has burst credits: leave the key out",
+            };
             return Err(Refusal::new(Part::Key(key), message));
         }
         for credit in credits {

@@ -349,11 +349,13 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
 
 /// The price of each unit that a bill can be divided by.
 fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
-    let prices = bought.iter().flat_map(|one| &one.sheet.prices);
-    let by_use: f64 = prices
-        .filter(|price| price.per == Per::MillionIo)
-        .map(|price| price.usd)
-        .sum();
+    // Added up from 0.0: the sum of no price would be -0.0. Several volumes share the operations evenly.
+    let by_use = bought
+        .iter()
+        .flat_map(|one| &one.sheet.costs)
+        .filter_map(Cost::usd_per_million_operations)
+        .fold(0.0, |sum, usd| sum + usd)
+        / bought.len() as f64;
     let unit = |unit: Unit, delivered: f64, by: &str| {
         let paid_usd = match unit.paid_for() {
             PaidFor::Month => month,
@@ -478,6 +480,48 @@ mod tests {
             let again = unit.paid_usd / unit.delivered + unit.by_use_usd;
             assert!((again - unit.usd).abs() < 1e-12, "{unit:?}");
         }
+    }
+
+    /// Azure bills each ten thousand operations of a Standard SSD at 0.002 USD: 0.2 USD for a million.
+    /// The price of a million I/Os was a seventh of that, as only prices by the million were added.
+    #[test]
+    fn what_is_billed_by_use_is_in_the_price_of_a_million_operations() {
+        let by_use = |address: &str| {
+            let priced = price("it", &[find(address, None)], None);
+            let units = priced.units.into_iter();
+            let million = units.filter(|unit| unit.unit == Unit::MillionIo);
+            let million = million.last().expect("a price of a million operations");
+            near(Some(million.usd), million.paid_usd / 1.8 + 0.2);
+            million.by_use_usd
+        };
+        near(Some(by_use("azure/StandardSSD_LRS:500GiB")), 0.2);
+        // Both disks have the price, and each operation is one of theirs.
+        let disks = [
+            find("azure/StandardSSD_LRS:500GiB", None),
+            find("azure/StandardSSD_LRS:500GiB", None),
+        ];
+        let output = Output {
+            iops: Some(Delivered {
+                value: 1000.0,
+                by: "measured: both".to_owned(),
+            }),
+            bytes_per_s: None,
+        };
+        let both = price("both", &disks, Some(&output));
+        assert!(
+            both.units
+                .iter()
+                .any(|unit| (unit.by_use_usd - 0.2).abs() < 1e-9)
+        );
+        // Above the target of a P40 operations are billed, and below it none.
+        let bursting = "azure/P40,performance=on-demand,region=northeurope";
+        let on_demand = price("on demand", &[find(bursting, None)], None);
+        assert!(
+            on_demand
+                .units
+                .iter()
+                .all(|unit| unit.by_use_usd.to_bits() == 0)
+        );
     }
 
     /// The story: a study of 2017 gave the price of 1,000,000 IOPS for an hour, in Tokyo.

@@ -64,6 +64,9 @@ fn buckets_of_disk_and_machine_begin_as_the_address_says() {
     assert!((first - 500.0).abs() < 1e-6, "{first}");
     refuse("gp3:1TiB,credits=0%", "nothing of it has burst credits");
     refuse("azure/P30,credits=full", "leave the key out");
+    // Of a machine that bursts, too, it was said that nothing of it does.
+    refuse("gp3:1TiB,credits=0%@t3.small", "`instance-credits` sets");
+    refuse("gp2:100GiB,instance-credits=0%", "`credits` sets");
 }
 
 /// Splitting without merging, ways to buy, and the impossible to the unit.

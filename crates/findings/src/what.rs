@@ -1,6 +1,6 @@
 //! Puts the settings of jobs into words for tables: `io_uring, 4 KiB random read, depth 32`.
 
-use blocklab_record::JobResult;
+use blocklab_record::{JobResult, PaceKind};
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Durability, EngineKind};
 
@@ -30,7 +30,7 @@ pub(crate) fn only_job(jobs: &[JobResult]) -> Option<OnlyJob> {
     Some(OnlyJob {
         depth: job.effective_depth,
         threads: job.threads,
-        block_bytes: job.block_bytes(),
+        block_bytes: job.block_bytes().filter(|_| job.fidelity.is_none()),
         other_settings: one(job, 0, 0),
     })
 }
@@ -48,10 +48,14 @@ pub fn without_engine(jobs: &[JobResult]) -> String {
 fn load(job: &JobResult, depth: u32, threads: u32) -> String {
     let (size, pattern) = (job.block_size_name(), job.pattern_name());
     let mut text = match (&job.block_sizes, &job.pattern, job.mix) {
+        // The settings of a replay are bounds: its largest size, and as many in flight as there may be.
+        _ if job.fidelity.is_some() => "recorded load".to_owned(),
         (None, None, None) => "load of other programs".to_owned(),
         _ => format!("{size} {pattern} {}", job.mix_name()),
     };
-    if depth > 0 {
+    // Recorded moments keep as much in flight as they take; only a replay without them fills a depth.
+    let fills_depth = !matches!(job.pace, PaceKind::Recorded | PaceKind::Dependent);
+    if depth > 0 && fills_depth {
         text += &format!(", depth {depth}");
     }
     match threads {
@@ -117,6 +121,24 @@ mod tests {
             },
             "io_uring, 4 KiB random read, depth 32, 1 thread, 3,000 IOPS requested, O_DSYNC",
         );
+    }
+
+    /// The writes of a database were compared as "1310720 B random read, depth 19139, 1 thread".
+    #[test]
+    fn a_replay_is_no_load_of_one_size() {
+        let replay = |pace| {
+            job(|job| {
+                job.fidelity = Some(Box::default());
+                job.pace = pace;
+            })
+        };
+        let recorded = replay(PaceKind::Recorded);
+        assert_eq!(without_engine(&[recorded]), "recorded load, 1 thread");
+        let in_order = [replay(PaceKind::Closed)];
+        let words = "io_uring, recorded load, depth 32, 1 thread";
+        assert_eq!(what(&in_order), words);
+        let only = only_job(&in_order).expect("one job");
+        assert_eq!(only.block_bytes, None);
     }
 
     #[test]

@@ -342,14 +342,21 @@ fn reader(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// Reads standard output: messages of rank 0, and text that others print there.
 fn read_lines(from: impl io::Read, to: &Sender<Heard>) {
-    for line in BufReader::new(from).lines().map_while(Result::ok) {
-        let heard = match serde_json::from_str(&line) {
-            Ok(line) => Heard::Line(Box::new(line)),
-            Err(_) => Heard::Words(line),
-        };
+    let lines = BufReader::new(from).lines().map_while(Result::ok);
+    for heard in lines.filter_map(heard) {
         if to.send(heard).is_err() {
             return;
         }
+    }
+}
+
+/// What a line of standard output is. `None` for a message that ends within itself, as the rank was
+/// killed while it wrote: half a record is nothing to show to a user.
+fn heard(line: String) -> Option<Heard> {
+    match serde_json::from_str(&line) {
+        Ok(line) => Some(Heard::Line(Box::new(line))),
+        Err(error) if error.is_eof() && line.starts_with('{') => None,
+        Err(_) => Some(Heard::Words(line)),
     }
 }
 
@@ -370,4 +377,30 @@ pub fn program() -> String {
     found.map_or("blocklab-rank".to_owned(), |path| {
         path.display().to_string()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: rank 1 of three was killed, mpirun ended rank 0 while it sent the record of its host,
+    /// and half of that record, thousands of letters, stood on the terminal.
+    #[test]
+    fn half_a_message_is_not_shown() {
+        let whole = Line::Refused {
+            host: "h1".to_owned(),
+            why: "no such device".to_owned(),
+        };
+        let whole = whole.to_text();
+        assert!(matches!(heard(whole.clone()), Some(Heard::Line(_))));
+        for end in 1..whole.len() {
+            assert!(
+                heard(whole[..end].to_owned()).is_none(),
+                "{}",
+                &whole[..end]
+            );
+        }
+        let words = "mpirun noticed that process rank 1 exited";
+        assert!(matches!(heard(words.to_owned()), Some(Heard::Words(_))));
+    }
 }

@@ -11,8 +11,8 @@ use blocklab_units::plural;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cpu, DiskUse, Environment, Interval, IntervalDirection, JobResult, Measurement, ModelUse, Note,
-    NoteLevel, Record, Statistic, Status, Unknown,
+    Cpu, DiskUse, Environment, Interval, IntervalDirection, JobResult, LimitUse, Measurement,
+    ModelUse, Note, NoteLevel, Record, Statistic, Status, TargetUse, Unknown,
 };
 
 /// What several hosts measured together.
@@ -413,6 +413,8 @@ fn host_names(runs: &[HostRun]) -> Vec<String> {
 struct Part<'a> {
     /// Its place among the hosts.
     host: usize,
+    /// The place of its first target among those of all hosts.
+    first_target: usize,
     clock: Option<&'a HostClock>,
     measured: &'a Measurement,
 }
@@ -421,6 +423,7 @@ struct Part<'a> {
 fn by_pass(runs: &[HostRun]) -> Vec<Vec<Part<'_>>> {
     let mut order: Vec<Vec<Part<'_>>> = Vec::new();
     let mut places: BTreeMap<(&str, u32), usize> = BTreeMap::new();
+    let mut first_target = 0;
     for (host, run) in runs.iter().enumerate() {
         for measured in &run.record.measurements {
             let key = (measured.case.as_str(), measured.pass);
@@ -430,10 +433,12 @@ fn by_pass(runs: &[HostRun]) -> Vec<Vec<Part<'_>>> {
             }
             order[place].push(Part {
                 host,
+                first_target,
                 clock: run.clock.as_ref(),
                 measured,
             });
         }
+        first_target += run.record.targets.len();
     }
     order
 }
@@ -560,6 +565,7 @@ fn merged(parts: &[Part<'_>], names: &[String]) -> Measurement {
             .unwrap_or(0),
         stood_still_ns: measured().filter_map(|one| one.stood_still_ns).max(),
         throttled_ns: measured().filter_map(|one| one.throttled_ns).max(),
+        model: model(parts),
         // What one machine's processors and disks did is no figure of the fleet.
         cpu: crate::Cpu {
             unknown: [Statistic::Process, Statistic::MachineBusy]
@@ -569,6 +575,27 @@ fn merged(parts: &[Part<'_>], names: &[String]) -> Measurement {
         },
         ..Measurement::default()
     }
+}
+
+/// What the models of all hosts counted, by the targets of all hosts; `None` where a host has no model:
+/// nothing would be known of what held its operations back.
+fn model(parts: &[Part<'_>]) -> Option<Box<ModelUse>> {
+    let mut merged = ModelUse::default();
+    for part in parts {
+        let own = part.measured.model.as_deref()?;
+        let first = u32::try_from(part.first_target).ok()?;
+        merged
+            .targets
+            .extend(own.targets.iter().map(|used| TargetUse {
+                target: first + used.target,
+                ..*used
+            }));
+        merged.limits.extend(own.limits.iter().map(|used| LimitUse {
+            targets: used.targets.iter().map(|place| first + place).collect(),
+            ..used.clone()
+        }));
+    }
+    Some(Box::new(merged))
 }
 
 /// The slices that begin together, added up: each host cut its time in the same way. Percentiles of

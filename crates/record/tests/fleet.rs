@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod sketch;
 
-use blocklab_record::{HostRun, NoFleet, Record, Status, merge as merge_runs};
+use blocklab_record::{HostRun, ModelUse, NoFleet, Record, Status, TargetUse, merge as merge_runs};
 use blocklab_stats::Histogram;
 use sketch::{Sketch, record};
 
@@ -153,4 +153,34 @@ fn an_anonymous_fleet_names_no_host() {
     let fleet = bare.fleet.expect("hosts");
     assert_eq!(fleet.hosts[1].name, "host2");
     assert_eq!(bare.measurements[0].jobs[1].host.as_deref(), Some("host2"));
+}
+
+/// The story: two hosts on a simulated gp3 each were at its 3,000 IOPS, and the merged run said that
+/// latency may be the limit: what the models counted was left out, so the reason was guessed.
+#[test]
+fn what_models_counted_is_kept_by_the_targets_of_all_hosts() {
+    let modelled = |name: &str| {
+        let mut run = host(name, 0, 3000.0);
+        for measurement in &mut run.measurements {
+            measurement.model = Some(Box::new(ModelUse {
+                targets: vec![TargetUse {
+                    target: 0,
+                    ios: 30_000,
+                    bytes: 30_000 * 4096,
+                    in_device_ns: 40 * SECOND,
+                }],
+                limits: Vec::new(),
+            }));
+        }
+        run
+    };
+    let merged = merge(&[modelled("a"), modelled("b")]).expect("one load on two hosts");
+    for measurement in &merged.measurements {
+        let model = measurement.model.as_deref().expect("both have a model");
+        let places: Vec<u32> = model.targets.iter().map(|used| used.target).collect();
+        assert_eq!(places, [0, 1]);
+    }
+    // Of a real disk nothing is known, so that nothing is said of both.
+    let mixed = merge(&[modelled("a"), host("b", 0, 3000.0)]).expect("one load on two hosts");
+    assert!(mixed.measurements.iter().all(|one| one.model.is_none()));
 }

@@ -164,7 +164,9 @@ fn direction(row: &Row, row_direction: &RowDirection) -> impl Serialize {
         quantile_supported_max: row_direction.highest_quantile(),
         // All directions of the case together.
         case_errors: row.errors,
-        case_cpu_ns_per_io: row.cpu_ns_per_io,
+        // Every operation of this process takes some processor time; of those of another program or of
+        // a model it is not known.
+        case_cpu_ns_per_io: (row.cpu_ns_per_io > 0.0).then_some(row.cpu_ns_per_io),
     }
 }
 

@@ -90,3 +90,18 @@ fn a_model_brings_its_limits_and_assumptions() {
     assert_eq!(target["limits"][7]["bound"], true);
     assert_eq!(target["assumptions"].as_array().map(Vec::len), Some(2));
 }
+
+/// The story: a result of fio and a simulation had `case_cpu_ns_per_io: 0`, as if their operations had
+/// cost nothing, where an unknown figure is null.
+#[test]
+fn what_an_operation_cost_another_program_is_unknown() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let cost = |assessment: &_| {
+        let value = parsed(&json::summary(&record, assessment, None));
+        value["rows"][0]["case_cpu_ns_per_io"].clone()
+    };
+    assessment.rows[0].cpu_ns_per_io = 850.0;
+    assert_eq!(cost(&assessment), 850.0);
+    assessment.rows[0].cpu_ns_per_io = 0.0;
+    assert_eq!(cost(&assessment), Value::Null);
+}

@@ -4,7 +4,7 @@ mod sample;
 
 use blocklab_compare::expect::Diagnosis;
 use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection, Severity};
-use blocklab_record::{Origin, Percentiles, Record, Status};
+use blocklab_record::{Origin, Percentiles, Record, Statistic, Status};
 use blocklab_report::document::{Column, Document, Form, Part};
 use blocklab_report::views;
 use blocklab_stats::Histogram;
@@ -336,6 +336,31 @@ fn figures_that_the_data_does_not_support_look_like_it() {
   percentile with ~ has fewer than ten operations beyond it. MB is 10^6 bytes.
 ",
     );
+}
+
+/// DiskSpd was run without `-L`, and the legend below a table of dashes told whose latencies they are.
+#[test]
+fn latencies_that_are_not_there_are_nobodys() {
+    let (mut record, mut assessment) = quick();
+    record.tool = "DiskSpd 2.2".to_owned();
+    assessment.quantile_error_percent = None;
+    let whose = "Latencies are as DiskSpd 2.2 reports them.";
+    let legend = |assessment: &_| shown(views::table(&record, assessment)).replace("\n  ", " ");
+    assert!(legend(&assessment).contains(whose));
+    for row in &mut assessment.rows {
+        for direction in &mut row.directions {
+            direction.unknown = [
+                Statistic::Mean,
+                Statistic::P50,
+                Statistic::P90,
+                Statistic::P99,
+                Statistic::P999,
+            ]
+            .into_iter()
+            .collect();
+        }
+    }
+    assert!(!legend(&assessment).contains("Latencies"));
 }
 
 #[test]

@@ -89,10 +89,10 @@ pub enum Error {
         /// What would work.
         remedy: String,
     },
-    /// An empty file that blocklab did not create, so there is nothing to read in it.
+    /// An empty file that blocklab did not create: a run reads and writes within the size of its target.
     #[error(
-        "{} is empty, so there is nothing to read; name its directory to use a scratch file \
-         there", .0.display()
+        "{} is empty, so there is nothing to read or overwrite; name its directory to use a scratch \
+         file there, or give it a size first (truncate --size=1GiB)", .0.display()
     )]
     Empty(PathBuf),
     /// The address of the device model is invalid.

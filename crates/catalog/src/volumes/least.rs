@@ -3,7 +3,7 @@
 //! judged by the device that the rules make of it.
 
 use blocklab_device::LimitUnit;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, count};
 
 use super::kind::{IopsRule, Kind, ThroughputRule};
 use super::limits::Limits;
@@ -58,6 +58,14 @@ impl Kind {
             }
             _ => 0,
         };
+        // Else the refusal would be of a throughput that nobody asked for.
+        if self.iops == IopsRule::ByThroughput
+            && let Some(most) = value("max_throughput")
+            && let Some(per_mibps) = value("iops_per_mibps")
+            && each.iops > most * per_mibps
+        {
+            return Err(format!("{} IOPS at most", count(most * per_mibps)));
+        }
         let smallest = value("size_min").unwrap_or(1.0) as u64;
         let smallest = each.gib.max(smallest);
         if smallest > largest {

@@ -291,6 +291,34 @@ fn every_limit_has_a_verdict() {
     );
 }
 
+/// The story: "no load can: t3.small: EBS IOPS (baseline) binds first" stood beside the burst of a
+/// machine, whose baseline binds when its credits are spent, after hours. From full credits it is the
+/// volume that binds first. And a baseline was to be waited for with one operation in flight, for
+/// 8 h 24 min, where four reach it in 2 h 41 min.
+#[test]
+fn what_binds_first_is_what_binds_a_device_at_rest() {
+    let how_at = |iops: f64, address: &str, limit: &str| {
+        let compared = against(&record(&[case(4, iops)]), address).expected;
+        let limits = compared.expect("a comparison").limits;
+        let found = limits.into_iter().find(|check| check.limit == limit);
+        found.expect(limit).how_to_test.expect("not tested")
+    };
+    let (small, burst) = ("gp3:100GiB@t3.small", "t3.small: EBS IOPS (burst)");
+    let why = "no load can: gp3: volume IOPS binds first";
+    assert_eq!(how_at(3000.0, small, burst), HowToTest::Not(why.to_owned()));
+    let why = "no load can: t3.small: EBS throughput (burst) binds first";
+    let large = "gp3:1TiB,iops=16000,throughput=1000@t3.small";
+    let found = how_at(3000.0, large, "gp3: volume throughput");
+    assert_eq!(found, HowToTest::Not(why.to_owned()));
+    // Of empty credits nothing but the baseline is left.
+    let why = "no load can: gp2: burst credits (baseline) binds first";
+    let found = how_at(300.0, "gp2:100GiB,credits=0%", "gp2: burst credits (burst)");
+    assert_eq!(found, HowToTest::Not(why.to_owned()));
+    let soon = "random reads of 4 KiB, 4 in flight, for longer than 2 h 41 min";
+    let found = how_at(3000.0, small, "t3.small: EBS IOPS (baseline)");
+    assert_eq!(found, HowToTest::By(soon.to_owned()));
+}
+
 /// A false alarm costs more trust than a silence: what is as documented gets no warning.
 #[test]
 fn a_healthy_volume_gets_no_scary_finding() {

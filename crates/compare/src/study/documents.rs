@@ -1,6 +1,6 @@
 //! In: a system of a study. Out: its figures in documents and price lists.
 
-use blocklab_catalog::{HOURS_PER_MONTH, Listed, Per, Price, Resolved};
+use blocklab_catalog::{Cost, HOURS_PER_MONTH, Listed, Per, Price, Resolved};
 use blocklab_device::{Covers, LimitKind, LimitUnit};
 use blocklab_workload::publication::Figure;
 
@@ -135,12 +135,12 @@ fn month(bought: &Resolved) -> Option<f64> {
 
 /// US dollars per month for operations at this rate, where operations are billed.
 pub(super) fn usd_for_use(bought: &Resolved, iops: f64) -> f64 {
-    let prices = bought
-        .prices
-        .iter()
-        .filter(|price| price.per == Per::MillionIo);
+    let costs = bought.costs.iter();
     let millions = iops * MONTH / 1e6;
-    prices.map(|price| price.usd * millions).sum()
+    costs
+        .filter_map(Cost::usd_per_million_operations)
+        .map(|usd| usd * millions)
+        .sum()
 }
 
 /// Region and date of every price list in use: `ap-northeast-1, 2017-02-27`.

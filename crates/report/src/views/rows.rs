@@ -1,7 +1,7 @@
 //! In: the rows of a Record. Out: the table that a summary ends with, and its legend.
 
 use blocklab_findings::{Assessment, RowDirection};
-use blocklab_record::{Percentile, Record};
+use blocklab_record::{Percentile, Record, Statistic};
 
 use crate::document::{self, Entry, Layout, MARGIN, Part, Table};
 use crate::words::facts;
@@ -98,13 +98,19 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
             "{FEW}: the interval is wider than the figure; more passes would narrow it."
         ));
     }
-    parts.push(match assessment.quantile_error_percent {
-        Some(error) => format!(
+    let has_latency = has(|direction| {
+        !direction.unknown.has(Statistic::Mean)
+            || Percentile::brief().any(|percentile| direction.knows(percentile.share))
+    });
+    match assessment.quantile_error_percent {
+        Some(error) => parts.push(format!(
             "Latency is service time; its percentiles are of all passes and within {} of the truth.",
             facts::percent(error)
-        ),
-        None => format!("Latencies are as {} reports them.", record.tool),
-    });
+        )),
+        None if has_latency => parts.push(format!("Latencies are as {} reports them.", record.tool)),
+        // The program was not asked for any.
+        None => {}
+    }
     if has(|direction| direction.response_ns.is_some()) {
         parts.push("Response latency counts from the moment an operation was due.".to_owned());
     }

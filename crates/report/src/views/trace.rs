@@ -165,7 +165,13 @@ fn sizes(sizes: Option<Sizes>) -> [String; 3] {
 
 /// For each length of a window, the busiest one.
 fn peaks(character: &Character, begins: Option<u64>) -> Part {
-    let rows = character.peaks.iter().map(|peak| {
+    // A window that is longer than the trace has no peak: its rate would be below the mean.
+    let shortest = character.peaks.iter().map(|peak| peak.window_ns).min();
+    let peaks = character
+        .peaks
+        .iter()
+        .filter(|peak| peak.window_ns <= character.duration_ns || Some(peak.window_ns) == shortest);
+    let rows = peaks.map(|peak| {
         let times = character.iops_mean.map(|mean| peak.iops_max / mean);
         vec![
             format!("{} s", trimmed(peak.window_ns as f64 / SECOND, 1)),
@@ -280,6 +286,11 @@ fn day_and_time(begins: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_trace::Operation;
+    use blocklab_trace::character::Characterizer;
+    use blocklab_units::Nanos;
+    use blocklab_workload::Direction;
+
     use super::*;
 
     #[test]
@@ -291,6 +302,28 @@ mod tests {
         assert_eq!(
             day_and_time(1_709_164_800_000_000_000),
             "2024-02-29 00:00:00"
+        );
+    }
+
+    /// The busiest minute of a recording of 21 s had 319 IOPS, "0.4 x MEAN".
+    #[test]
+    fn a_window_longer_than_the_trace_has_no_peak() {
+        let mut characterizer = Characterizer::new(false);
+        for second in 0..22 {
+            characterizer.add(&Operation {
+                at: Nanos::from_secs(second),
+                took: None,
+                offset: 0,
+                len: 4096,
+                target: 0,
+                direction: Direction::Write,
+            });
+        }
+        let character = characterizer.end(&[], Vec::new());
+        let shown = format!("{:?}", peaks(&character, None));
+        assert!(
+            shown.contains("\"1 s\"") && !shown.contains("\"60 s\""),
+            "{shown}"
         );
     }
 

@@ -14,8 +14,8 @@ use super::{Answer, Demand, FEW_SIMULATED, Load, Smallest, candidate, simulate};
 /// A round simulates this many steps between two bounds in one pass over the trace, and the next round
 /// searches between the last step that fails and the first that carries the load.
 const STEPS: i32 = 16;
-/// Rates are searched over a factor of 2^18: after three rounds the steps are 0.3 % apart.
-const ROUNDS: usize = 3;
+/// Rates are searched over a factor of 2^18: after four rounds the steps are 0.02 % apart.
+const ROUNDS: usize = 4;
 
 /// The rate that is searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
