@@ -249,15 +249,19 @@ fn check_regions(
     if context.missing == Missing::ScratchOrName {
         return Ok(());
     }
+    // A plan may have a thousand jobs on a thousand targets each.
+    let found: HashMap<&str, &Kind> = found
+        .iter()
+        .map(|known| (&*known.text, &known.kind))
+        .collect();
     for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         let Some(size) = job.region.size else {
             continue;
         };
         let wanted = Bytes(job.region.offset.0.saturating_add(size.0));
         for text in texts(job, context.targets) {
-            let target = found.iter().find(|known| known.text == *text);
             // A file that is still to be created gets the size that the jobs need.
-            let Some(Kind::Ready(target)) = target.map(|target| &target.kind) else {
+            let Some(Kind::Ready(target)) = found.get(&**text) else {
                 continue;
             };
             // The size of a device without an end, such as /dev/zero, is what the job requests.
