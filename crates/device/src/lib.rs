@@ -31,6 +31,7 @@ pub use spec::{
     FaultSpec, HostCache, InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation,
     Service, Spread, Tail, VolumeSpec,
 };
+pub use stage::FORGIVEN_STALL;
 pub use stage::accounting::Charges;
 pub use stage::instance::SharedInstance;
 pub use usage::{DeviceUse, LimitUse};

@@ -81,7 +81,7 @@ struct ThreadState {
 impl ThreadSpec {
     /// Does the whole task on the calling thread: prepares, reports to `ready`, waits at the gate,
     /// drives the worker and reports to `ends`.
-    pub(super) fn serve(mut self, gate: &Gate, ready: &Sender<Ready>, ends: &Sender<Ended>) {
+    pub(super) fn serve(mut self, gate: &Gate, ready: Sender<Ready>, ends: &Sender<Ended>) {
         // Before the buffers are made: the kernel takes their pages from the node of the processor
         // that touches them first.
         pin(&self.job, self.thread);
@@ -104,6 +104,8 @@ impl ThreadSpec {
             }
         };
         let _ = ready.send(Ok(state.note.take().or(refused)));
+        // While threads wait at the gate, the channel of those that have yet to report must be able to close.
+        drop(ready);
         let prompt = self.is_awaited.then(Prompt::ask);
         let Order::Begin(start) = *gate.wait() else {
             return;

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::unix::thread::JoinHandleExt;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Once};
@@ -158,7 +159,7 @@ impl Threads {
             .stack_size(room::STACK)
             .spawn(move || {
                 let _ = begins.send(());
-                thread.serve(&gate, &ready, &ends);
+                thread.serve(&gate, ready, &ends);
             })?;
         // So far the thread has done nothing and could be left behind; from here on it is waited for.
         let begun = begun.recv_timeout(BEGINS_WITHIN);
@@ -171,11 +172,15 @@ impl Threads {
     }
 
     /// Waits until every thread is ready; after an error aborts all of them.
+    ///
+    /// # Panics
+    /// When a thread panicked before it was ready.
     fn gather(
         mut self,
         ready: &Receiver<Ready>,
         mut failure: Option<Error>,
     ) -> Result<Self, Error> {
+        let mut all_reported = true;
         for _ in 0..self.handles.iter().flatten().count() {
             match ready.recv() {
                 Ok(Ok(note)) => {
@@ -184,18 +189,23 @@ impl Threads {
                     }
                 }
                 Ok(Err(error)) => failure = failure.or(Some(error)),
-                // No sender is left: the threads that did not answer have ended.
-                Err(_) => break,
+                // No sender is left: the threads that did not report have panicked.
+                Err(_) => {
+                    all_reported = false;
+                    break;
+                }
             }
         }
-        let Some(error) = failure else {
+        if failure.is_none() && all_reported {
             return Ok(self);
-        };
-        let _ = self.gate.set(Order::Abort);
-        for handle in self.handles.iter_mut().filter_map(Option::take) {
-            let _ = handle.join();
         }
-        Err(error)
+        let _ = self.gate.set(Order::Abort);
+        let handles = self.handles.iter_mut().filter_map(Option::take);
+        let joined: Vec<_> = handles.map(JoinHandle::join).collect();
+        if let Some(panic) = joined.into_iter().find_map(Result::err) {
+            resume_unwind(panic);
+        }
+        Err(failure.expect("a thread that does not report has panicked"))
     }
 
     /// Releases all threads at the moment at which they are to begin, and returns when that was.

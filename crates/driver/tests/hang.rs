@@ -2,15 +2,17 @@
 
 mod device;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use blocklab_device::{FaultKind, FaultSpec};
 use blocklab_driver::{Backing, Control, Event, Observer, Questions, Run, run, simulate};
 use blocklab_record::{Measurement, Stopped};
 use blocklab_targets::Clock;
-use blocklab_units::Nanos;
+use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
-use blocklab_workload::{Engine, Job, Mix, Pace, Rate, Stop, UringOptions, Workload};
+use blocklab_workload::{Content, Engine, Job, Mix, Pace, Rate, Stop, UringOptions, Workload};
 
 const HOUR: Nanos = Nanos::from_secs(3600);
 
@@ -181,4 +183,44 @@ fn a_stall_shows_under_every_rate() {
             assert!((0.23..0.27).contains(&share), "{pace:?}: {share}");
         }
     }
+}
+
+/// A thread panicked while it was prepared. The others had reported that they were ready and kept their
+/// senders at the gate, so the run waited for ever for a report that could not come.
+#[test]
+fn a_thread_that_panics_before_the_gate_ends_the_run() {
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let job = |name| Job {
+            mix: Mix::WRITE,
+            stop: Stop {
+                runtime: Some(HOUR),
+                ..Stop::default()
+            },
+            ..Job::new(name)
+        };
+        let broken = Job {
+            // A rule of jobs forbids a pattern without bytes; nothing has checked this job.
+            content: Content::Window { size: Bytes::MIB },
+            fill: Some(Vec::new().into()),
+            ..job("broken")
+        };
+        let workload = Workload {
+            seed: 1,
+            jobs: vec![job("whole"), broken],
+        };
+        let file = || device::target(Backing::Emulated(device::with(Vec::new())));
+        let run_on = Run {
+            workload: &workload,
+            targets: &[vec![file()], vec![file()]],
+            clock: Clock::start(),
+        };
+        let never = AtomicBool::new(false);
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            run(run_on, Control::new(&never), &mut ()).map(drop)
+        }));
+        let _ = done.send(ended.is_err());
+    });
+    let panicked = ended.recv_timeout(Duration::from_secs(20));
+    assert_eq!(panicked, Ok(true), "the panic is that of the run");
 }

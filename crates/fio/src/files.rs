@@ -86,6 +86,9 @@ impl Files {
     }
 }
 
+/// The kernel has signed offsets.
+const LARGEST_OFFSET: u64 = i64::MAX as u64;
+
 /// The files of a clone, and the part of each that it works on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WorkingSet {
@@ -128,16 +131,17 @@ pub(super) fn working_set(
         .iter()
         .map(|path| (context.size_of)(path).max(made.length(path)));
     let sizes: Vec<Option<u64>> = sizes.collect();
-    let existing: u64 = sizes.iter().flatten().sum();
+    let existing = (sizes.iter().copied().flatten()).fold(0, u64::saturating_add);
     let mut offset = offset(spec, number, existing / count)?;
     if spec.options.file_append {
-        offset += sizes.iter().flatten().max().copied().unwrap_or(0);
+        let longest = sizes.iter().copied().flatten().max().unwrap_or(0);
+        offset = end_of(spec, offset, longest)?;
     }
     if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
         let planned = planned(&spec.options, rw, &paths, &lengths);
         return Ok(WorkingSet {
             most: most_bytes(&spec.options),
-            space: lengths.iter().map(|length| length - offset).sum(),
+            space: space_in(&lengths, offset),
             targets: paths,
             offset,
             size: None,
@@ -160,7 +164,7 @@ pub(super) fn working_set(
             return Err(Fault::invalid(why));
         }
         return Ok(WorkingSet {
-            space: existing.saturating_sub(offset * count),
+            space: existing.saturating_sub(offset.saturating_mul(count)),
             targets: paths,
             offset,
             size: None,
@@ -169,11 +173,11 @@ pub(super) fn working_set(
             planned: Vec::new(),
         });
     };
-    let lengths = vec![offset + size; paths.len()];
+    let lengths = vec![end_of(spec, offset, size)?; paths.len()];
     let planned = planned(&spec.options, rw, &paths, &lengths);
     Ok(WorkingSet {
         most: most_bytes(&spec.options),
-        space: size * count,
+        space: size.saturating_mul(count),
         targets: paths,
         offset,
         size: Some(size),
@@ -196,13 +200,20 @@ fn until_full(
     }
     WorkingSet {
         most: None,
-        space: length.saturating_sub(offset) * paths.len() as u64,
+        space: (length.saturating_sub(offset)).saturating_mul(paths.len() as u64),
         targets: paths,
         offset,
         size: None,
         is_cut_short: true,
         planned,
     }
+}
+
+/// Bytes of all files of these lengths behind an offset.
+fn space_in(lengths: &[u64], offset: u64) -> u64 {
+    lengths.iter().fold(0, |space: u64, length| {
+        space.saturating_add(length - offset)
+    })
 }
 
 /// Bytes of a pass over files of a given size, where they are given, too.
@@ -371,14 +382,30 @@ fn percentage_of(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> 
     Ok((whole as f64 * percent / 100.0) as u64 / block * block)
 }
 
+/// The end of `len` bytes from `offset` on. A file can have no byte beyond the largest offset of the
+/// kernel: fio's call that would make the file so long fails there, and only this job with it.
+fn end_of(spec: &Spec, offset: u64, len: u64) -> Result<u64, Fault> {
+    let end = offset.saturating_add(len);
+    if end <= LARGEST_OFFSET {
+        return Ok(end);
+    }
+    let option = ["offset_increment", "offset"]
+        .into_iter()
+        .find(|option| spec.given.contains_key(*option))
+        .unwrap_or("size");
+    let wrong =
+        format!("the region would end beyond {LARGEST_OFFSET} bytes, the largest offset of a file");
+    Err(Fault::invalid(spec.mistake(option, wrong)))
+}
+
 /// A share is rounded up to `offset_align`, or to the smallest block.
-fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
+fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
     let options = &spec.options;
     let (first, step) = (
         options.offset.bytes_of(size),
         options.offset_increment.bytes_of(size),
     );
-    let offset = first.saturating_add(step.saturating_mul(number.into()));
+    let offset = end_of(spec, first, step.saturating_mul(number.into()))?;
     if let (Share::Bytes(_), Share::Bytes(_)) = (options.offset, options.offset_increment) {
         return Ok(offset);
     }
@@ -386,7 +413,10 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
         Some(align) => align,
         None => pattern::block_sizes(spec)?.smallest().0.max(1),
     };
-    Ok(offset.checked_next_multiple_of(align).unwrap_or(offset))
+    Ok(offset
+        .checked_next_multiple_of(align)
+        .unwrap_or(offset)
+        .min(LARGEST_OFFSET))
 }
 
 fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) -> Vec<Planned> {
@@ -562,6 +592,25 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         assert_eq!(split(text), expected, "{text}");
+    }
+
+    /// The end of the third clone's region wrapped around, and the clone began on a part that it was not
+    /// given (with overflow checks, the plan panicked).
+    #[test]
+    fn a_region_beyond_the_largest_offset_fails_its_clone_alone() {
+        for options in [
+            "numjobs=3\noffset_increment=8000p",
+            "numjobs=3\noffset_increment=8000p\nioengine=null",
+            "numjobs=3\noffset=1000p\noffset_increment=7100p\nfilesize=1m-1g",
+        ] {
+            let text = format!("[a]\nfilename=x\nsize=1m\n{options}\n");
+            let unfit = planned(&text).expect("a plan").unfit;
+            let why = unfit.last().map(ToString::to_string).unwrap_or_default();
+            assert!(why.contains("offset_increment: the region would"), "{why}");
+        }
+        let text = "[a]\nfilename=x\nsize=8000p\noffset=8000p\n";
+        let unfit = planned(text).expect("a plan").unfit;
+        assert!(unfit[0].to_string().contains("offset: the region would"));
     }
 
     #[test]

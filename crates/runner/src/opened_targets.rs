@@ -203,11 +203,16 @@ fn extent(job: &Job) -> Bytes {
     let len = region.size.unwrap_or(DEFAULT_SIZE);
     let further = match region.spread {
         // Each thread begins one step behind the one before it.
-        Spread::Increment(step) => step * u64::from(job.threads - 1),
-        _ => Bytes::ZERO,
+        Spread::Increment(step) => step.0.saturating_mul((job.threads - 1).into()),
+        _ => 0,
     };
-    let end = region.offset + len + further;
-    Bytes(end.0.next_multiple_of(DIRECT_BLOCK))
+    // A size that cannot be counted is larger than every target, and is refused as that.
+    let end = region
+        .offset
+        .0
+        .saturating_add(len.0)
+        .saturating_add(further);
+    Bytes(end.checked_next_multiple_of(DIRECT_BLOCK).unwrap_or(end))
 }
 
 /// Looks up every target of a plan, before anything is created.
@@ -244,15 +249,19 @@ fn check_regions(
     if context.missing == Missing::ScratchOrName {
         return Ok(());
     }
+    // A plan may have a thousand jobs on a thousand targets each.
+    let found: HashMap<&str, &Kind> = found
+        .iter()
+        .map(|known| (&*known.text, &known.kind))
+        .collect();
     for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         let Some(size) = job.region.size else {
             continue;
         };
         let wanted = Bytes(job.region.offset.0.saturating_add(size.0));
         for text in texts(job, context.targets) {
-            let target = found.iter().find(|known| known.text == *text);
             // A file that is still to be created gets the size that the jobs need.
-            let Some(Kind::Ready(target)) = target.map(|target| &target.kind) else {
+            let Some(Kind::Ready(target)) = found.get(&**text) else {
                 continue;
             };
             // The size of a device without an end, such as /dev/zero, is what the job requests.
@@ -609,6 +618,17 @@ mod tests {
     use blocklab_record::FileSystem;
 
     use super::*;
+
+    /// A step near 2^64 (DiskSpd's `-T`) overflowed, and the run panicked.
+    #[test]
+    fn a_region_that_cannot_be_counted_is_larger_than_every_target() {
+        let mut job = Job {
+            threads: 4,
+            ..Job::new("a")
+        };
+        job.region.spread = Spread::Increment(Bytes(u64::MAX));
+        assert_eq!(extent(&job), Bytes(u64::MAX));
+    }
 
     /// The error for a scratch file of 1 MiB on a file system of this size.
     fn error_for(size_bytes: Bytes, free_bytes: Bytes) -> Option<String> {

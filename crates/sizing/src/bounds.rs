@@ -16,14 +16,13 @@
 //! and at most as long as all of them together.
 
 use blocklab_device::{
-    Accounting, Cap, Charges, Covers, Credit, DeviceSpec, Direction, Io, Rate, VolumeSpec,
+    Accounting, Cap, Charges, Covers, Credit, DeviceSpec, Direction, FORGIVEN_STALL, Io, Rate,
+    VolumeSpec,
 };
 use blocklab_trace::Operation;
 use blocklab_units::Nanos;
 use blocklab_workload as workload;
 
-/// The part of a bucket that always fills at the rate, as the device model has it.
-const AT_RATE: Nanos = Nanos::from_millis(20);
 /// Binary places below a nanosecond, as limiters have them.
 pub(crate) const PLACES: u32 = 32;
 
@@ -332,8 +331,12 @@ fn add(
         });
     };
     for cap in caps {
-        let saves_all = cap.refill_share >= 1.0 || cap.bucket <= AT_RATE;
-        let least = if saves_all { cap.bucket } else { AT_RATE };
+        let saves_all = cap.refill_share >= 1.0 || cap.bucket <= FORGIVEN_STALL;
+        let least = if saves_all {
+            cap.bucket
+        } else {
+            FORGIVEN_STALL
+        };
         let bucket = [least, cap.bucket].map(|time| cap.rate.per_second() * time.as_secs_f64());
         push(&cap.name, cap.covers, cap.rate, bucket, None);
         if let Some(peak) = cap.peak {
@@ -349,7 +352,7 @@ fn add(
             held,
             Some(credit),
         );
-        let forgiven = credit.burst.per_second() * AT_RATE.as_secs_f64();
+        let forgiven = credit.burst.per_second() * FORGIVEN_STALL.as_secs_f64();
         let bucket = [forgiven, forgiven];
         push(&credit.name, Covers::All, credit.burst, bucket, None);
     }

@@ -4,7 +4,9 @@ use std::collections::BinaryHeap;
 
 use blocklab_record::Depths;
 use blocklab_units::Bytes;
-use blocklab_workload::{Completion, Flush, Job, Mix, Pace, Rate, Stop, errno};
+use blocklab_workload::{
+    Checksum, Completion, Flush, Job, Mix, Pace, Rate, Stop, Verify, When, errno,
+};
 
 use super::*;
 use crate::recorder::{Recorder, RecorderSpec};
@@ -385,6 +387,43 @@ fn requested_to_stop_it_drains_and_ends() {
         (recorder.issued.get(), worker.stopped()),
         (0, Stopped::Interrupted)
     );
+}
+
+/// A job that only reads back drew all the writes of the earlier run in one call. It saw neither the end
+/// of its runtime nor an interruption before the last of them, and after half a minute the run failed
+/// with "operations did not come back; the target hangs".
+#[test]
+fn a_job_that_only_reads_back_can_be_stopped_while_it_draws() {
+    let bytes = Bytes(4096 * 1_000_000);
+    let reading_back = Job {
+        mix: Mix::WRITE,
+        verify: Some(Verify {
+            when: When::Only,
+            ..Verify::new(Checksum::Crc32c)
+        }),
+        stop: Stop {
+            bytes: Some(bytes),
+            runtime: Some(ms(10)),
+            ..Stop::default()
+        },
+        ..job()
+    };
+    let (mut worker, recorder, stopper) = employ(&reading_back);
+    worker.begin(Nanos::ZERO);
+    assert!(matches!(worker.next(ms(1)), Action::Wait(Some(moment)) if moment == ms(1)));
+    let drawn = recorder.assumed_bytes.get();
+    assert!((1..bytes.0).contains(&drawn), "{drawn}");
+    stopper.request(Stopped::Interrupted);
+    assert!(matches!(worker.next(ms(2)), Action::Done));
+    assert_eq!(worker.stopped(), Stopped::Interrupted);
+
+    let (mut worker, recorder, _) = employ(&reading_back);
+    worker.begin(Nanos::ZERO);
+    assert!(matches!(worker.next(ms(1)), Action::Wait(_)));
+    // What was drawn until then is read back.
+    assert!(matches!(worker.next(ms(10)), Action::Issue(io) if io.direction == Direction::Read));
+    assert_eq!(worker.stopped(), Stopped::Runtime);
+    assert_eq!(recorder.assumed_bytes.get(), drawn);
 }
 
 #[test]

@@ -45,7 +45,9 @@ impl Extent {
                 extent.offset += extent.len * u64::from(thread);
             }
             Spread::Increment(step) => {
-                extent.offset += step.0 * u64::from(thread);
+                // An offset that cannot be counted lies beyond every target, and is refused below.
+                let before = step.0.saturating_mul(thread.into());
+                extent.offset = extent.offset.saturating_add(before);
                 let rest = size.saturating_sub(extent.offset);
                 extent.len = region.size.map_or(rest, |wanted| wanted.0);
             }
@@ -85,6 +87,10 @@ pub struct Places {
     cursor: u64,
     law: Law,
 }
+
+/// Longer strides would leave what can be counted. No target is as long, so each of them begins again at
+/// the start of its extent, as this one does.
+const LONGEST_STRIDE: u64 = 1 << 62;
 
 #[derive(Debug, Clone)]
 enum Law {
@@ -435,7 +441,7 @@ impl Law {
     fn new(pattern: &Pattern, grains: u64, chance: &mut Stream) -> Self {
         match pattern {
             Pattern::Sequential => Self::Sequential,
-            Pattern::Strided { stride } => Self::Strided(stride.0),
+            Pattern::Strided { stride } => Self::Strided(stride.0.min(LONGEST_STRIDE)),
             Pattern::Backward { back } => Self::Backward(back.0),
             Pattern::Random {
                 every_block_once: false,

@@ -187,3 +187,20 @@ fn slices_and_increments_share_the_target() {
         "less than a block"
     );
 }
+
+/// `-T18446744073709551615` and `-s18446744073709551615` of DiskSpd overflowed, and the run panicked.
+#[test]
+fn what_cannot_be_counted_lies_beyond_every_target() {
+    let region = Region {
+        offset: Bytes(4096),
+        size: Some(Bytes(4096)),
+        spread: Spread::Increment(Bytes(u64::MAX)),
+    };
+    let beyond = Extent::for_thread(region, 1 << 20, 2, 4, 4096).expect_err("beyond the end");
+    assert!(
+        beyond.message.contains("ends beyond the target"),
+        "{beyond}"
+    );
+    let stride = Bytes(u64::MAX);
+    assert_eq!(offsets(&Pattern::Strided { stride }, 3), [0, 0, 0]);
+}

@@ -17,13 +17,8 @@
 use blocklab_units::Nanos;
 
 use super::meter::{Meter, MeterUse};
-use super::{ChargedIo, Counts, Meters, Stage};
+use super::{ChargedIo, Counts, FORGIVEN_STALL, Meters, Stage};
 use crate::Credit;
-
-/// How much unused time of the burst rate may be made up for. Without any, each moment that the load of
-/// a real-time run comes late is lost for ever, and at nine tenths of the rate operations wait for one
-/// another; 20 ms give it back and cost 2 % of the first second.
-const FORGIVEN: Nanos = Nanos::from_millis(20);
 
 /// A [`Credit`] at work.
 #[derive(Debug, Clone)]
@@ -67,7 +62,7 @@ impl Emptied {
 
 impl Burst {
     pub(crate) fn new(credit: &Credit, counts: Counts) -> Self {
-        Self::forgiving(credit, counts, FORGIVEN)
+        Self::forgiving(credit, counts, FORGIVEN_STALL)
     }
 
     /// A bucket with at least this much time at the burst rate to make up for stalls.

@@ -18,12 +18,8 @@
 use blocklab_units::Nanos;
 
 use super::meter::{Meter, MeterUse, Savings};
-use super::{ChargedIo, Counts, Meters, Stage};
+use super::{ChargedIo, Counts, FORGIVEN_STALL, Meters, Stage};
 use crate::{Cap, Covers};
-
-/// The part of a bucket that always fills at the rate. Otherwise a thread of a real-time run that is late
-/// for a moment would lose that moment of the rate for minutes.
-const AT_RATE: Nanos = Nanos::from_millis(20);
 
 /// A [`Cap`] at work.
 #[derive(Debug, Clone)]
@@ -39,11 +35,13 @@ pub(crate) struct Limiter {
 impl Limiter {
     pub(crate) fn new(cap: &Cap, counts: Counts) -> Self {
         let per_second = cap.rate.per_second();
-        let saves_all = cap.refill_share >= 1.0 || cap.bucket <= AT_RATE;
+        // This part of a bucket always fills at the rate: at a share of it, a stall would cost that moment
+        // of the rate for minutes.
+        let saves_all = cap.refill_share >= 1.0 || cap.bucket <= FORGIVEN_STALL;
         let (bucket, beside) = if saves_all {
             (cap.bucket, None)
         } else {
-            (AT_RATE, Some(cap.bucket - AT_RATE))
+            (FORGIVEN_STALL, Some(cap.bucket - FORGIVEN_STALL))
         };
         Self {
             covers: cap.covers,

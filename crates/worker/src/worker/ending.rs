@@ -42,6 +42,11 @@ impl Worker {
             Stopped::Runtime
         };
         self.ending = Some(self.stopper.reason().unwrap_or(own));
+        // Writes that are only assumed are due at no moment.
+        let verifier = self.verifier.as_ref();
+        if verifier.is_some_and(|verifier| verifier.only_reads_back()) {
+            self.first.budget = 0;
+        }
         // Operations of several steps, such as a read before a write, lose the steps that have not begun.
         // Their slots are freed here, since `finish` waits until all slots are free.
         while let Some(steps) = &mut self.key_steps

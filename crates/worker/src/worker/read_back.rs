@@ -11,6 +11,9 @@ use crate::verifier::Written;
 
 /// The kind of flush of an operation that is none.
 const NO_FLUSH: SyncKind = SyncKind::Whole;
+/// Operations that a job which only reads back draws at a time. That takes less than a millisecond, as
+/// long as it may take to see a signal, and many times as long as a call of the loop.
+const ASSUMED_AT_ONCE: usize = 4096;
 
 impl Worker {
     /// The next trim or read of the backlog; `None` if none is due. A job that only reads back first
@@ -18,36 +21,9 @@ impl Worker {
     #[inline(never)]
     pub(super) fn check_backlog(&mut self, now: Nanos) -> Option<Action> {
         let verifier = self.verifier.as_mut()?;
-        // Draws what the earlier run drew, from the same seed and in the same order: the trims that
-        // were due before a write, the write, and at last the trims of the end.
         if verifier.only_reads_back() {
-            while self.first.budget > 0 {
-                while let Some(written) = verifier.next_trim() {
-                    verifier.assumed_trim(&written);
-                }
-                let request = self.first.requests.next_request();
-                verifier.assumed(&request);
-                self.first.spend(request.len);
-                // The rules that end a job count what is only assumed, too. It has no slot.
-                let issue = Issue {
-                    request: &request,
-                    slot: 0,
-                    now,
-                    is_full: false,
-                };
-                let (rules, recorder) = (self.issue_rules.as_mut(), &self.first.recorder);
-                if rules.is_some_and(|rules| rules.issued(&issue, recorder)) {
-                    self.first.budget = 0;
-                }
-                if request.direction == Direction::Write {
-                    self.first.recorder.assumed_writes.add(1);
-                    self.first.recorder.assumed_bytes.add(request.len.into());
-                }
-            }
-            while let Some(written) = verifier.last_trim() {
-                verifier.assumed_trim(&written);
-            }
-            // The budget is spent: the next call ends the worker and begins to read back.
+            self.assume_writes(now);
+            // The next call goes on, or ends the worker and begins to read back.
             return Some(Action::Wait(Some(now)));
         }
         if verifier.pass_is_over() {
@@ -62,6 +38,42 @@ impl Worker {
         }
         let written = verifier.next_trim()?;
         self.issue_trim(now, &written)
+    }
+
+    /// Draws what the earlier run drew, from the same seed and in the same order: the trims that were
+    /// due before a write, and the write. A call draws a part of it, because the end of the runtime and
+    /// an interruption are seen between two calls.
+    #[cold]
+    fn assume_writes(&mut self, now: Nanos) {
+        let Some(verifier) = self.verifier.as_mut() else {
+            return;
+        };
+        for _ in 0..ASSUMED_AT_ONCE {
+            if self.first.budget == 0 {
+                return;
+            }
+            while let Some(written) = verifier.next_trim() {
+                verifier.assumed_trim(&written);
+            }
+            let request = self.first.requests.next_request();
+            verifier.assumed(&request);
+            self.first.spend(request.len);
+            // The rules that end a job count what is only assumed, too. It has no slot.
+            let issue = Issue {
+                request: &request,
+                slot: 0,
+                now,
+                is_full: false,
+            };
+            let (rules, recorder) = (self.issue_rules.as_mut(), &self.first.recorder);
+            if rules.is_some_and(|rules| rules.issued(&issue, recorder)) {
+                self.first.budget = 0;
+            }
+            if request.direction == Direction::Write {
+                self.first.recorder.assumed_writes.add(1);
+                self.first.recorder.assumed_bytes.add(request.len.into());
+            }
+        }
     }
 
     /// Trims the range of a write; `None` without a free slot.
@@ -113,6 +125,12 @@ impl Worker {
         if !verifier.has_begun() {
             if !is_idle {
                 return Some(Action::Wait(None));
+            }
+            // The earlier run has made its trims already.
+            while verifier.only_reads_back()
+                && let Some(written) = verifier.last_trim()
+            {
+                verifier.assumed_trim(&written);
             }
             if let Some(written) = verifier.last_trim() {
                 return self.issue_trim(now, &written);
