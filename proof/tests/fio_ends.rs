@@ -156,7 +156,7 @@ fn the_exit_code_counts_the_jobs_that_failed() {
 #[test]
 fn a_file_is_lengthened_where_none_may_be_made() {
     let lab = Lab::new();
-    lab.write("f", &"x".repeat(8192));
+    lab.write("f", "x".repeat(8192));
     let line =
         "fio --no-save --name=a --filename=f --rw=write --bs=4k --size=64k --allow_file_create=0";
     let ran = lab.blocklab(line.split(' ').chain(["--file_append=1"]));

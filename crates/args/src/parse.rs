@@ -63,9 +63,8 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
     }
     let cli = Cli::from_arg_matches_mut(&mut matches)
         .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
-    match &cli.command {
-        Command::K8s(args) => args.check_pod().map_err(ParseError::Clap)?,
-        _ => {}
+    if let Command::K8s(args) = &cli.command {
+        args.check_pod().map_err(ParseError::Clap)?;
     }
     Ok(cli)
 }
@@ -230,6 +229,7 @@ mod tests {
             "is an option of",
         );
     }
+
     /// The story: `k8s manifest --size 10Gi -- --runtime 30q` printed a manifest, and the mistake came to
     /// light in the log of a pod, when the volume was there and paid for.
     #[test]

@@ -734,19 +734,6 @@ fn a_description_keeps_its_quotation_marks() {
     assert_eq!(told, Some("\"two words\""));
 }
 
-/// The story: of `filename` given several times the last one won, and all files lay in `directory`,
-/// wherever it was given. fio adds the names up, and puts them into the first directory that it
-/// knows at that moment, for all clones.
-#[test]
-fn names_of_files_add_up() {
-    let several = job("filename=x:y filename=z size=12k");
-    assert_eq!(several.targets, ["x", "y", "z"]);
-    let text = "[global]\nfilename=g\nsize=8k\n[a]\ndirectory=one:two\nfilename=h\nnumjobs=2\n";
-    for job in jobs(text) {
-        assert_eq!(job.targets, ["g", "one/h"]);
-    }
-}
-
 /// The story: all files of a range had one size, half way between its ends.
 #[test]
 fn files_of_a_range_have_sizes_of_their_own() {

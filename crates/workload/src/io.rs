@@ -61,7 +61,7 @@ impl Io {
         }
     }
 
-    /// The operation once more, for a target that hands it on to another one.
+    /// The operation once more, for a target that passes it on to another one.
     ///
     /// The new one takes its place: only one of both may reach a target that touches the buffer.
     pub const fn handed_on(&self) -> Self {

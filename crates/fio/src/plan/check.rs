@@ -73,13 +73,7 @@ impl PlanBuilder<'_> {
             let wrong = "io_size values greater than 100% aren't supported";
             return Err(spec.mistake("io_size", wrong));
         }
-        // Buffers are allocated the same way for every word, but fio refuses one that it does not know.
-        const KNOWN: [&str; 6] = ["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared"];
-        let word = options.mem.split(':').next().unwrap_or_default();
-        if !KNOWN.contains(&word) {
-            let wrong = format!("`{word}` is none of {}", KNOWN.join(", "));
-            return Err(spec.mistake("mem", wrong));
-        }
+        check_memory(spec)?;
         if options.cgroup.is_some() && self.context.control_groups.is_none() {
             let text = "no block I/O controller of control groups of version 1 is mounted: the \
                         job runs outside of any, as with fio 3.33";
@@ -129,6 +123,17 @@ impl PlanBuilder<'_> {
         }
         Ok(())
     }
+}
+
+/// Buffers are allocated the same way for every word, but fio refuses one that it does not know.
+fn check_memory(spec: &Spec) -> Result<(), Mistake> {
+    const KNOWN: [&str; 6] = ["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared"];
+    let word = spec.options.mem.split(':').next().unwrap_or_default();
+    if KNOWN.contains(&word) {
+        return Ok(());
+    }
+    let wrong = format!("`{word}` is none of {}", KNOWN.join(", "));
+    Err(spec.mistake("mem", wrong))
 }
 
 /// Whether there is a rate for any direction.

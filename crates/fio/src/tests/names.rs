@@ -78,3 +78,16 @@ fn what_only_computes_needs_no_end() {
     assert!(burning.stop.runtime > Some(Nanos::from_secs(1_000_000)));
     refused("[a]\nioengine=null\n", "you need to specify size=");
 }
+
+/// The story: of `filename` given several times the last one won, and all files lay in `directory`,
+/// wherever it was given. fio adds the names up, and puts them into the first directory that it
+/// knows at that moment, for all clones.
+#[test]
+fn names_of_files_add_up() {
+    let several = job("filename=x:y filename=z size=12k");
+    assert_eq!(several.targets, ["x", "y", "z"]);
+    let text = "[global]\nfilename=g\nsize=8k\n[a]\ndirectory=one:two\nfilename=h\nnumjobs=2\n";
+    for job in jobs(text) {
+        assert_eq!(job.targets, ["g", "one/h"]);
+    }
+}
