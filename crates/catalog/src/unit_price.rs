@@ -488,9 +488,9 @@ mod tests {
     fn what_is_billed_by_use_is_in_the_price_of_a_million_operations() {
         let by_use = |address: &str| {
             let priced = price("it", &[find(address, None)], None);
-            let units = priced.units.into_iter();
-            let million = units.filter(|unit| unit.unit == Unit::MillionIo);
-            let million = million.last().expect("a price of a million operations");
+            let mut units = priced.units.into_iter();
+            let million = units.rfind(|unit| unit.unit == Unit::MillionIo);
+            let million = million.expect("a price of a million operations");
             near(Some(million.usd), million.paid_usd / 1.8 + 0.2);
             million.by_use_usd
         };

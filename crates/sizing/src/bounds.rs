@@ -414,7 +414,7 @@ mod tests {
             .map(|number: u64| Operation {
                 at: Nanos(number * 833_333_333),
                 took: None,
-                offset: number % 2 << 20,
+                offset: (number % 2) << 20,
                 len: 4096,
                 target: 0,
                 direction: workload::Direction::Read,

@@ -515,8 +515,10 @@ mod tests {
     #[test]
     fn the_wait_for_a_batch_is_told_from_the_latency_of_the_target() {
         let batched = |at_a_time: u32, mut record: Record| {
-            let mut job = Job::default();
-            job.depth = 32;
+            let mut job = Job {
+                depth: 32,
+                ..Job::default()
+            };
             job.batch.complete = at_a_time;
             let name = record.measurements[0].case.clone();
             let case = Case::new(name, 0, vec![job]);
