@@ -69,8 +69,9 @@ fn compare(rules: &Rules, theirs: &Answer, ours: &Answer) -> Vec<String> {
     if rules.both_refuse {
         wrong.push("both take it".to_owned());
     }
-    if !ours.err.is_empty() && theirs.err.is_empty() {
-        wrong.push(format!("said {}", ours.err));
+    let has_more = !ours.err.is_empty() && theirs.err.is_empty();
+    if has_more != rules.says_more {
+        wrong.push(format!("said `{}`", ours.err));
     }
     if theirs.keys != ours.keys {
         wrong.push("keys in another order or layout".to_owned());

@@ -2,10 +2,11 @@
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Engine, Flow, LatencyTarget, Limit, MinRate, Pace, Rate, Steady, SteadyVariable, Stop, Think,
+    Flow, LatencyTarget, Limit, MinRate, Pace, Rate, Steady, SteadyVariable, Stop, Think,
     ThinkStyle,
 };
 
+use super::engine;
 use super::number::{Clock, Scale, amount, time};
 use super::options::Options;
 use super::pass::Pass;
@@ -105,15 +106,9 @@ pub(super) fn think_style(options: &Options) -> ThinkStyle {
     }
 }
 
-/// The time of a job that only computes and has none: scripts let it burn until they kill it.
-fn endless(options: &Options) -> Option<Nanos> {
-    let engine = Engine::named(&options.ioengine);
-    matches!(engine, Some(Engine::Cpuio(_))).then_some(Nanos::from_secs(10 * 365 * 24 * 3600))
-}
-
 pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     let options = &spec.options;
-    let runtime = nonzero(options.runtime).or_else(|| endless(options));
+    let runtime = nonzero(options.runtime).or_else(|| engine::endless(options));
     let steady = steady(spec)?;
     // What is only read back was written in one pass, however long that took.
     let in_time = options.time_based && runtime.is_some() && !pass.only_reads_back();

@@ -279,6 +279,12 @@ fn chunk(options: &Options) -> Nanos {
     options.cpuchunks.max(Nanos(1000))
 }
 
+/// The time of a job that only computes and has none: scripts let it burn until they kill it.
+pub(super) fn endless(options: &Options) -> Option<Nanos> {
+    let engine = Engine::named(&options.ioengine);
+    matches!(engine, Some(Engine::Cpuio(_))).then_some(Nanos::from_secs(10 * 365 * 24 * 3600))
+}
+
 #[cfg(test)]
 mod tests {
     use blocklab_workload::Engine;

@@ -146,6 +146,8 @@ pub struct Rules {
     pub are_blocks_near: bool,
     pub takes_as_long: bool,
     pub fails_alike: bool,
+    /// Ours says something where fio is silent.
+    pub says_more: bool,
     /// With commas between them.
     pub calls: String,
 }
@@ -167,8 +169,9 @@ impl Rules {
                 }
                 ("takes", "as long") => rules.takes_as_long = true,
                 ("fails alike", _) => rules.fails_alike = true,
+                ("says", "more") => rules.says_more = true,
                 ("calls", names) => rules.calls = names.replace(' ', ","),
-                (head @ ("counts" | "blocks" | "takes"), what) => {
+                (head @ ("counts" | "blocks" | "takes" | "says"), what) => {
                     panic!("there is no rule `; {head}: {what}`")
                 }
                 _ => {}
