@@ -110,27 +110,12 @@ fn the_load_stands_beside_a_volume(browser: &Browser, beside: &LoadAndVolumes) {
     );
 }
 
-/// A dot a run, whose figures are those of the JSON, by pointer and by keys; levels and where they
-/// begin; on every screen and in the dark; and a table without a script.
-#[test]
-fn a_history_is_drawn_and_read() {
-    if webdriver::is_missing() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let history = history(&sample::history_runs());
-    let page = written(&folder, "history.html", &blocklab_page::history(&history));
-    let json = serde_json::to_value(&history).expect("JSON");
-    let series = json["series"].as_array().expect("series");
-    let series = series.iter().find(|series| series["is_headline"] == true);
-    let series = series.expect("the rate of the first load");
-
-    let browser = Browser::start();
-    browser.open(&page);
-    let points = series["points"].as_array().expect("points");
+/// A chart has a dot for each point of its series in the JSON, its levels and where they begin.
+#[track_caller]
+fn the_chart_of_a_history_is_that_of(browser: &Browser, first: &str, series: &Value) {
     let chart = ".load [data-chart=history]";
-    let first = ".load:first-of-type .grid-2 > :first-child";
     assert!(browser.count(chart) >= 2, "a chart a load at least");
+    let points = series["points"].as_array().expect("points");
     let all = browser.count(&format!("{first} .dot"));
     assert_eq!(all, points.len() as u64);
     assert_eq!(
@@ -154,6 +139,28 @@ fn a_history_is_drawn_and_read() {
     let wanted = format!("2026-11-21  {percent:+.1} %").replace('-', "−");
     let label = label.as_str().expect("a text").replace('-', "−");
     assert!(label.starts_with(&wanted), "{wanted}: {label}");
+}
+
+/// A dot a run, whose figures are those of the JSON, by pointer and by keys; levels and where they
+/// begin; on every screen and in the dark; and a table without a script.
+#[test]
+fn a_history_is_drawn_and_read() {
+    if webdriver::is_missing() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let history = history(&sample::history_runs());
+    let page = written(&folder, "history.html", &blocklab_page::history(&history));
+    let json = serde_json::to_value(&history).expect("JSON");
+    let series = json["series"].as_array().expect("series");
+    let series = series.iter().find(|series| series["is_headline"] == true);
+    let series = series.expect("the rate of the first load");
+
+    let browser = Browser::start();
+    browser.open(&page);
+    let points = series["points"].as_array().expect("points");
+    let first = ".load:first-of-type .grid-2 > :first-child";
+    the_chart_of_a_history_is_that_of(&browser, first, series);
 
     for (place, point) in points.iter().enumerate() {
         if ![0, sample::INTERRUPTED, sample::BEFORE].contains(&place) {
