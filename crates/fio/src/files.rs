@@ -149,10 +149,11 @@ pub(super) fn working_set(
             planned,
         });
     }
-    if let Some(length) = filled_to_read(spec, rw, &paths, context)? {
+    let room = room_to_fill(&spec.options, &paths, context);
+    if let Some(length) = filled_to_read(spec, rw, count, room)? {
         return Ok(until_full(&spec.options, rw, paths, length, offset));
     }
-    let size = match filled(spec, rw, &paths, context)? {
+    let size = match filled(spec, rw, room)? {
         Some(size) => Some(size),
         None => size_of_each(spec, &paths, existing, offset)?,
     };
@@ -259,62 +260,52 @@ fn lengths_in_range(
 }
 
 /// Bytes of each file of a job that goes straight on until its file system is full: more than there
-/// is room for.
-fn filled(
-    spec: &Spec,
-    rw: ReadWrite,
-    paths: &[String],
-    context: &PlanContext<'_>,
-) -> Result<Option<u64>, Mistake> {
-    let options = &spec.options;
-    let is_sized = options.size.is_some() || options.filesize.is_some();
-    if !options.fill_device || is_sized || rw.random || rw.reads || !rw.writes {
-        return Ok(None);
-    }
-    let Some(share) = share_of_room(options, paths, context) else {
+/// is room for. `room`: what [`room_to_fill`] gives.
+fn filled(spec: &Spec, rw: ReadWrite, room: Option<u64>) -> Result<Option<u64>, Mistake> {
+    let is_sized = spec.options.size.is_some() || spec.options.filesize.is_some();
+    let is_straight = !rw.random && rw.writes && !rw.reads;
+    let Some(room) = room.filter(|_| is_straight && !is_sized) else {
         return Ok(None);
     };
     let block = pattern::block_sizes(spec)?.largest().0.max(1);
     // A block for the remainder of the division, and one more, so that the last write finds no room.
-    Ok(Some((share / block + 2).saturating_mul(block)))
+    Ok(Some((room / block + 2).saturating_mul(block)))
 }
 
-/// Bytes of each file of a job that reads a file system which was filled for it, where there is less
-/// room than that; `None`: it is another job, or its files fit.
+/// Bytes of each of `count` files of a job that reads a file system which was filled for it, where
+/// there is less room than that; `None`: it is another job, or its files fit. `room`: what
+/// [`room_to_fill`] gives.
 fn filled_to_read(
     spec: &Spec,
     rw: ReadWrite,
-    paths: &[String],
-    context: &PlanContext<'_>,
+    count: u64,
+    room: Option<u64>,
 ) -> Result<Option<u64>, Mistake> {
     let options = &spec.options;
     let is_by_percent = matches!(options.size, Some(Share::Percent(_) | Share::Zones(_)));
-    if !options.fill_device || !rw.reads || is_by_percent {
-        return Ok(None);
-    }
-    let Some(share) = share_of_room(options, paths, context) else {
+    let Some(room) = room.filter(|_| rw.reads && !is_by_percent) else {
         return Ok(None);
     };
     let requested = match (options.filesize, options.size) {
         (Some([(_, most), ..]), _) => most,
-        (None, Some(Share::Bytes(bytes))) => bytes / paths.len() as u64,
+        (None, Some(Share::Bytes(bytes))) => bytes / count,
         (None, _) => u64::MAX,
     };
     let block = pattern::block_sizes(spec)?.largest().0.max(1);
     // More than there is room for, so that the file system is full in the end.
-    let room = (share / block + 1).saturating_mul(block);
-    Ok((requested > share).then_some(room))
+    let length = (room / block + 1).saturating_mul(block);
+    Ok((requested > room).then_some(length))
 }
 
-/// What each file would have if all the room of their file system were divided among them; `None`:
-/// they are no files, or it is not known.
-fn share_of_room(options: &Options, paths: &[String], context: &PlanContext<'_>) -> Option<u64> {
+/// Bytes that each file of a job with `fill_device` has if all the room of their file system is
+/// divided among them; `None`: it is another job, they are no files, or the room is not known.
+fn room_to_fill(options: &Options, paths: &[String], context: &PlanContext<'_>) -> Option<u64> {
     let first = paths.first()?;
-    if !paths.iter().all(|path| can_be_made(options, path)) {
+    if !options.fill_device || !paths.iter().all(|path| can_be_made(options, path)) {
         return None;
     }
     let sizes = paths.iter().filter_map(|path| (context.size_of)(path));
-    let existing: u64 = sizes.sum();
+    let existing = sizes.fold(0, u64::saturating_add);
     let room = (context.room_at)(first)?;
     Some(room.saturating_add(existing) / paths.len() as u64)
 }
