@@ -33,6 +33,12 @@ pub(crate) fn is_missed_by_all(case: &CaseView<'_>) -> bool {
     jobs.all(|job| missed(job).is_some() && !job.think)
 }
 
+/// The largest shortfall of a job in a pass; `None` if every job with a rate got it.
+pub(crate) fn worst(case: &CaseView<'_>) -> Option<Shortfall> {
+    let missed = case.jobs().filter_map(missed);
+    missed.min_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
 /// What was requested of a job with a rate, and what it delivered, in one unit a second.
 pub(crate) struct Shortfall {
     pub(crate) requested: f64,
@@ -73,7 +79,7 @@ fn scatter(job: &JobResult) -> f64 {
 }
 
 /// How far a job stayed below the rate that it asked for.
-pub(crate) fn missed(job: &JobResult) -> Option<Shortfall> {
+fn missed(job: &JobResult) -> Option<Shortfall> {
     let found = delivered(job)?;
     // More is missing than the end of a run and chance explain.
     let is_short = found.share() < REACHED - scatter(job);

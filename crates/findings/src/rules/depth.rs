@@ -13,6 +13,7 @@ use super::processor;
 use super::sibling::{Axis, families};
 use crate::held::{Bound, NEAR, UsedLimit, bound, target_latency_ns};
 use crate::hit::{Hit, info, joined, per_case, warning};
+use crate::requested::worst;
 use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -203,33 +204,51 @@ const FEW: u64 = 16;
 
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
-    let slots = case.slots() as f64;
     let hit = info(LATENCY, latency_slots(case));
     let hit = match next.filter(|limit| limit.share() > 0.0) {
-        Some(limit) => {
-            let enough = (slots / limit.share()).ceil();
-            let reached = if limit.is_queue() {
-                fixed(format!("{} in service at a time", stated(limit.value())))
-            } else {
-                in_unit(limit.value(), limit.unit())
-            };
-            hit.alone(
-                "; about {} in flight would reach {}{}",
-                [
-                    number(enough),
-                    reached,
-                    fixed(whose(cases.record, case, limit)),
-                ],
-            )
-            .with(
-                &format!("in flight that reach {}", limit.limit.name),
-                enough,
-                "",
-            )
-        }
+        Some(limit) => would_reach(hit, cases, case, limit),
         None => hit,
     };
     with_figures_of(hit, case)
+}
+
+/// How many operations in flight would reach `next`, the next limit of the model, or the rate that
+/// was requested, where that is less.
+fn would_reach(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>, next: &UsedLimit<'_>) -> Hit {
+    let slots = case.slots() as f64;
+    let is_one_job = case.passes.iter().all(|pass| pass.jobs.len() == 1);
+    if let Some(missed) = worst(case)
+        && is_one_job
+        && missed.share() > next.share()
+    {
+        let enough = (slots / missed.share()).ceil();
+        let requested = in_unit(missed.requested, missed.unit);
+        return hit
+            .alone(
+                "; about {} in flight would reach the {} requested",
+                [number(enough), requested],
+            )
+            .with("in flight that reach the requested rate", enough, "");
+    }
+    let enough = (slots / next.share()).ceil();
+    let limit = if next.is_queue() {
+        fixed(format!("{} in service at a time", stated(next.value())))
+    } else {
+        in_unit(next.value(), next.unit())
+    };
+    hit.alone(
+        "; about {} in flight would reach {}{}",
+        [
+            number(enough),
+            limit,
+            fixed(whose(cases.record, case, next)),
+        ],
+    )
+    .with(
+        &format!("in flight that reach {}", next.limit.name),
+        enough,
+        "",
+    )
 }
 
 /// What is in flight gives just the rate of a limit: neither more in flight nor a higher limit gives

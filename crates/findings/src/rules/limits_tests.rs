@@ -46,6 +46,21 @@ fn the_rate_of_a_limit_without_a_wait_is_chance() {
     );
 }
 
+/// The story: 9,000 IOPS were requested of a disk that gives 20,000, and depth 4 gave 3,983. The
+/// advice was the depth for all 20,000, more than twice what the request needs.
+#[test]
+fn the_depth_that_is_advised_reaches_the_requested_rate_and_no_more() {
+    let requested = |iops: f64| {
+        let mut record = simulated(&[gp3(0.0, 0.0)], &[reads("q4", 3000.0, 4, 4)]);
+        for pass in &mut record.measurements {
+            pass.jobs[0].requested_iops = Some(iops);
+        }
+        statement(&record, "latency-bound")
+    };
+    assert!(requested(4500.0).ends_with("about 6 in flight would reach the 4,500 IOPS requested."));
+    assert!(requested(9000.0).ends_with("about 8 in flight would reach 6,000 IOPS."));
+}
+
 /// The story: with 64 KiB, 3,000 IOPS and 188 MiB/s are one limit. The finding named the operations and
 /// advised larger blocks, which give nothing.
 #[test]

@@ -6,9 +6,9 @@ use super::group;
 use crate::Finding;
 use crate::held::{Bound, UsedLimit, bound};
 use crate::hit::{Hit, joined, warning};
-use crate::requested::{Shortfall, missed};
+use crate::requested::{Shortfall, worst};
 use crate::statement::{Slot, fixed, speed, sum};
-use crate::view::{CaseView, Cases};
+use crate::view::Cases;
 
 const SLOWER: &str = "{} {} were requested and {} delivered in the worst pass{}";
 const LATE_TOO: &str = "{} {} were requested and {} delivered in the worst pass{}; {} due \
@@ -38,11 +38,6 @@ pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
         joined(cases, "rate-missed", Some(DEEPER), by_depth),
     ]
     .concat()
-}
-
-fn worst(case: &CaseView<'_>) -> Option<Shortfall> {
-    let missed = case.jobs().filter_map(missed);
-    missed.min_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
 /// `: gp3: volume IOPS held it back, 3,000 IOPS (documented)`
