@@ -406,7 +406,8 @@ fn content(general: &General, sd: &Sd, run: &Run) -> Content {
     }
 }
 
-/// `maxdata`: each job has an even part of it.
+/// `maxdata`: each job has an even part of it. A number below 100 is no amount of bytes but a multiple
+/// of the size of what is used.
 fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
     let most = run.options.maxdata;
     let requested = [most.all, most.read, most.written];

@@ -19,66 +19,72 @@ pub struct Compared {
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
 
+/// The figures that are compared, by the name that a row has.
+const FIGURES: [(&str, fn(&Character) -> Option<f64>); 23] = [
+    ("operations", |load| Some(load.operations as f64)),
+    ("mean IOPS", |load| load.iops_mean),
+    ("mean MiB/s", |load| {
+        load.bytes_per_s_mean.map(|bytes| bytes / MIB)
+    }),
+    ("reads, %", |load| share(load, Direction::Read)),
+    ("writes, %", |load| share(load, Direction::Write)),
+    ("trims, %", |load| share(load, Direction::Trim)),
+    ("flushes, %", |load| share(load, Direction::Sync)),
+    ("size p50, KiB", |load| {
+        load.sizes.map(|sizes| sizes.p50_bytes as f64 / KIB)
+    }),
+    ("size p90, KiB", |load| {
+        load.sizes.map(|sizes| sizes.p90_bytes as f64 / KIB)
+    }),
+    ("size max, KiB", |load| {
+        load.sizes.map(|sizes| sizes.max_bytes as f64 / KIB)
+    }),
+    ("busiest 0.1 s, IOPS", |load| {
+        load.peaks.first().map(|peak| peak.iops_max)
+    }),
+    ("busiest 1 s, IOPS", |load| {
+        load.peaks.get(1).map(|peak| peak.iops_max)
+    }),
+    ("busiest 60 s, IOPS", |load| {
+        load.peaks.get(2).map(|peak| peak.iops_max)
+    }),
+    ("busiest 1 s, MiB/s", |load| {
+        load.peaks.get(1).map(|peak| peak.bytes_per_s_max / MIB)
+    }),
+    ("dispersion at 1 s", |load| {
+        load.peaks.get(1).and_then(|peak| peak.dispersion)
+    }),
+    ("dispersion at 60 s", |load| {
+        load.peaks.get(2).and_then(|peak| peak.dispersion)
+    }),
+    ("time between operations, CV", |load| load.interarrival_cv),
+    ("sequential, %", |load| load.sequential_percent),
+    ("unaligned, %", |load| load.unaligned_percent),
+    ("working set, MiB", |load| {
+        Some(load.working_set_bytes as f64 / MIB)
+    }),
+    ("written set, MiB", |load| {
+        Some(load.written_set_bytes as f64 / MIB)
+    }),
+    ("rewritten, %", |load| load.rewritten_percent),
+    ("pauses of 1 s or longer", |load| {
+        Some(load.idle.gaps as f64)
+    }),
+];
+
 /// The figures of both, except those that are 0 or missing in both.
 pub fn compared(trace: &Character, model: &Character) -> Vec<Compared> {
     let mut rows = Vec::new();
-    let mut add = |figure: &str, of: fn(&Character) -> Option<f64>| {
-        rows.push(Compared {
-            figure: figure.to_owned(),
-            trace: of(trace),
-            model: of(model),
-        });
-    };
-    add("operations", |of| Some(of.operations as f64));
-    add("mean IOPS", |of| of.iops_mean);
-    add("mean MiB/s", |of| {
-        of.bytes_per_s_mean.map(|bytes| bytes / MIB)
-    });
-    add("reads, %", |of| share(of, Direction::Read));
-    add("writes, %", |of| share(of, Direction::Write));
-    add("trims, %", |of| share(of, Direction::Trim));
-    add("flushes, %", |of| share(of, Direction::Sync));
-    add("size p50, KiB", |of| {
-        of.sizes.map(|sizes| sizes.p50_bytes as f64 / KIB)
-    });
-    add("size p90, KiB", |of| {
-        of.sizes.map(|sizes| sizes.p90_bytes as f64 / KIB)
-    });
-    add("size max, KiB", |of| {
-        of.sizes.map(|sizes| sizes.max_bytes as f64 / KIB)
-    });
-    add("busiest 0.1 s, IOPS", |of| {
-        of.peaks.first().map(|peak| peak.iops_max)
-    });
-    add("busiest 1 s, IOPS", |of| {
-        of.peaks.get(1).map(|peak| peak.iops_max)
-    });
-    add("busiest 60 s, IOPS", |of| {
-        of.peaks.get(2).map(|peak| peak.iops_max)
-    });
-    add("busiest 1 s, MiB/s", |of| {
-        of.peaks.get(1).map(|peak| peak.bytes_per_s_max / MIB)
-    });
-    add("dispersion at 1 s", |of| {
-        of.peaks.get(1).and_then(|peak| peak.dispersion)
-    });
-    add("dispersion at 60 s", |of| {
-        of.peaks.get(2).and_then(|peak| peak.dispersion)
-    });
-    add("time between operations, CV", |of| of.interarrival_cv);
-    add("sequential, %", |of| of.sequential_percent);
-    add("unaligned, %", |of| of.unaligned_percent);
-    add("working set, MiB", |of| {
-        Some(of.working_set_bytes as f64 / MIB)
-    });
-    add("written set, MiB", |of| {
-        Some(of.written_set_bytes as f64 / MIB)
-    });
-    add("rewritten, %", |of| of.rewritten_percent);
-    add("pauses of 1 s or longer", |of| Some(of.idle.gaps as f64));
-    rows.retain(|row| {
-        row.trace.is_some_and(|value| value > 0.0) || row.model.is_some_and(|value| value > 0.0)
-    });
+    for (figure, value) in FIGURES {
+        let (trace, model) = (value(trace), value(model));
+        if trace.is_some_and(|value| value > 0.0) || model.is_some_and(|value| value > 0.0) {
+            rows.push(Compared {
+                figure: figure.to_owned(),
+                trace,
+                model,
+            });
+        }
+    }
     rows
 }
 
