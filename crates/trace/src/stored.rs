@@ -17,7 +17,7 @@
 //!   head      time of the first operation; units of times, latencies, lengths and offsets: the
 //!             largest number that divides all of the block's
 //!   times     since the operation before
-//!   kinds     a byte each: 3 direction  4 has a latency  8 begins where one of its device ended
+//!   flags     a byte each: 3 direction  4 has a latency  8 begins where one of its device ended
 //!             16 as long as the one before  32 on the device of the one before
 //!   devices, lengths, offsets, latencies       of the operations whose byte does not spare them
 //! ```
@@ -51,7 +51,7 @@ const BLOCK: usize = 1 << 15;
 /// Most bytes of a block, unpacked or not; the writer makes none that is larger.
 const MAX_BLOCK_BYTES: usize = 4 << 20;
 
-// Bits of the byte for an operation's kind.
+// Bits of the byte with the flags of an operation.
 const HAS_LATENCY: u8 = 4;
 const FOLLOWS: u8 = 8;
 const SAME_LEN: u8 = 16;
@@ -230,57 +230,58 @@ fn end_of(ends: &mut Vec<u64>, target: u32) -> &mut u64 {
 /// Appends the operations of a block to `raw`, column by column.
 fn encode(block: &[Operation], ends: &mut Vec<u64>, raw: &mut Vec<u8>) {
     let first = block.first().map_or(0, |operation| operation.at.0);
-    let (mut time, mut late, mut len, mut place) = (0, 0, 0, 0);
+    // The unit of a column is the greatest common divisor of its numbers.
+    let (mut time_unit, mut latency_unit, mut len_unit, mut offset_unit) = (0, 0, 0, 0);
     let mut last = first;
     for operation in block {
-        time = gcd(time, operation.at.0 - last);
+        time_unit = gcd(time_unit, operation.at.0 - last);
         last = operation.at.0;
-        late = gcd(late, operation.took.map_or(0, |took| took.0));
-        len = gcd(len, operation.len.into());
-        place = gcd(place, operation.offset);
+        latency_unit = gcd(latency_unit, operation.took.map_or(0, |took| took.0));
+        len_unit = gcd(len_unit, operation.len.into());
+        offset_unit = gcd(offset_unit, operation.offset);
     }
     // Offsets are stored as differences from ends, so the unit must divide the lengths, too.
-    place = gcd(place, len);
+    offset_unit = gcd(offset_unit, len_unit);
     // A column of zeros has the divisor 0, by which nothing can be divided.
-    let units = [time, late, len, place].map(|unit| unit.max(1));
+    let units = [time_unit, latency_unit, len_unit, offset_unit].map(|unit| unit.max(1));
     put(raw, first);
     units.iter().for_each(|unit| put(raw, *unit));
-    let [time, late, len, place] = units;
+    let [time_unit, latency_unit, len_unit, offset_unit] = units;
     let mut last = first;
     for operation in block {
-        put(raw, (operation.at.0 - last) / time);
+        put(raw, (operation.at.0 - last) / time_unit);
         last = operation.at.0;
     }
     ends.clear();
     let (mut targets, mut lens, mut offsets, mut tooks) = (vec![], vec![], vec![], vec![]);
     let (mut target, mut length) = (0, 0);
     for operation in block {
-        let mut kind = direction_bits(operation.direction);
+        let mut flags = direction_bits(operation.direction);
         if operation.target == target {
-            kind |= SAME_TARGET;
+            flags |= SAME_TARGET;
         } else {
             put(&mut targets, operation.target.into());
             target = operation.target;
         }
         if operation.len == length {
-            kind |= SAME_LEN;
+            flags |= SAME_LEN;
         } else {
-            put(&mut lens, u64::from(operation.len) / len);
+            put(&mut lens, u64::from(operation.len) / len_unit);
             length = operation.len;
         }
         let end = end_of(ends, target);
         if operation.offset == *end {
-            kind |= FOLLOWS;
+            flags |= FOLLOWS;
         } else {
-            let distance = (operation.offset / place) as i64 - (*end / place) as i64;
+            let distance = (operation.offset / offset_unit) as i64 - (*end / offset_unit) as i64;
             put(&mut offsets, zigzag(distance));
         }
         *end = operation.end();
         if let Some(took) = operation.took {
-            kind |= HAS_LATENCY;
-            put(&mut tooks, took.0 / late);
+            flags |= HAS_LATENCY;
+            put(&mut tooks, took.0 / latency_unit);
         }
-        raw.push(kind);
+        raw.push(flags);
     }
     for column in [targets, lens, offsets, tooks] {
         put(raw, column.len() as u64);
@@ -340,9 +341,9 @@ fn decode(
     let mut all = Column { bytes: raw };
     let mut at = all.number()?;
     let units = [all.number()?, all.number()?, all.number()?, all.number()?];
-    let [time, late, len, place] = units;
+    let [time_unit, latency_unit, len_unit, offset_unit] = units;
     for _ in 0..count {
-        let since = all.number()?.checked_mul(time).ok_or(DAMAGED)?;
+        let since = all.number()?.checked_mul(time_unit).ok_or(DAMAGED)?;
         at = at.checked_add(since).ok_or(DAMAGED)?;
         block.push(Operation {
             at: Nanos(at),
@@ -353,35 +354,35 @@ fn decode(
             direction: Direction::Read,
         });
     }
-    let kinds = all.part(count)?.bytes;
+    let all_flags = all.part(count)?.bytes;
     let (mut numbers, mut lens) = (all.column()?, all.column()?);
     let (mut offsets, mut tooks) = (all.column()?, all.column()?);
     let (mut target, mut length) = (0_u32, 0_u32);
-    for (operation, kind) in block.iter_mut().zip(kinds) {
-        operation.direction = match kind & 3 {
+    for (operation, flags) in block.iter_mut().zip(all_flags) {
+        operation.direction = match flags & 3 {
             0 => Direction::Read,
             1 => Direction::Write,
             2 => Direction::Trim,
             _ => Direction::Sync,
         };
-        if kind & SAME_TARGET == 0 {
+        if flags & SAME_TARGET == 0 {
             target = u32::try_from(numbers.number()?).map_err(|_| DAMAGED)?;
         }
         if target as usize >= targets {
             return Err(DAMAGED);
         }
-        if kind & SAME_LEN == 0 {
-            let found = lens.number()?.checked_mul(len).ok_or(DAMAGED)?;
+        if flags & SAME_LEN == 0 {
+            let found = lens.number()?.checked_mul(len_unit).ok_or(DAMAGED)?;
             length = u32::try_from(found).map_err(|_| DAMAGED)?;
         }
         let end = end_of(ends, target);
-        operation.offset = if kind & FOLLOWS > 0 {
+        operation.offset = if flags & FOLLOWS > 0 {
             *end
         } else {
             let distance = unzigzag(offsets.number()?);
-            let steps = ((*end / place.max(1)) as i64).checked_add(distance);
+            let steps = ((*end / offset_unit.max(1)) as i64).checked_add(distance);
             let steps = u64::try_from(steps.ok_or(DAMAGED)?).map_err(|_| DAMAGED)?;
-            steps.checked_mul(place).ok_or(DAMAGED)?
+            steps.checked_mul(offset_unit).ok_or(DAMAGED)?
         };
         operation.len = length;
         operation.target = target;
@@ -389,8 +390,8 @@ fn decode(
             return Err(DAMAGED);
         }
         *end = operation.end();
-        if kind & HAS_LATENCY > 0 {
-            let took = tooks.number()?.checked_mul(late).ok_or(DAMAGED)?;
+        if flags & HAS_LATENCY > 0 {
+            let took = tooks.number()?.checked_mul(latency_unit).ok_or(DAMAGED)?;
             operation.took = Some(Nanos(took));
         }
     }
