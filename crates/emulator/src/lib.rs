@@ -6,17 +6,18 @@
 //!   client ──▶ nbd ──▶ Volume ──admit──▶ instance (the device model, shared by its volumes)
 //!                        │ ──write/read─▶ data: pages and what is not yet durable
 //!                        ▼ ticket, due at a moment
-//!            Schedule ──(wait)──▶ settle ──▶ reply        observed: counters, lateness
+//!            InFlight ──(wait)──▶ settle ──▶ reply        observed: counters, lateness
 //! ```
 //!
 //! The model computes when a request completes; the thread of a connection waits until then. A front
-//! end uses nothing but `Volume`, `Schedule` and `Timer`. Injected faults and changed rates come from
+//! end uses nothing but `Volume` and `InFlight`. Injected faults and changed rates come from
 //! [`control`].
 
 mod backing;
 mod durability;
 mod failure;
 mod faults;
+mod in_flight;
 mod instance;
 mod measurement;
 mod memory;
@@ -45,6 +46,7 @@ pub use volume::{Volume, VolumeSetup};
 
 use durability::Loss;
 use faults::{Fault, FaultKind};
+use in_flight::{InFlight, Pending};
 use schedule::Schedule;
 use sleep_plan::SleepPlan;
 use volume::{Settled, Ticket};

@@ -29,12 +29,7 @@ impl<T> Schedule<T> {
         self.next_number += 1;
     }
 
-    /// When the next entry is due; `None`: there is none.
-    pub(crate) fn next(&self) -> Option<Nanos> {
-        self.next_two()[0]
-    }
-
-    /// When the next entry is due, and the one after it.
+    /// When the next entry is due, and the one after it; `None`: there is none.
     pub(crate) fn next_two(&self) -> [Option<Nanos>; 2] {
         let mut due = self.entries.keys().map(|(due, _)| *due);
         [due.next(), due.next()]
@@ -73,7 +68,6 @@ mod tests {
         for (due, name) in [(30, 'c'), (10, 'a'), (30, 'd'), (20, 'b')] {
             schedule.push(Nanos(due), name);
         }
-        assert_eq!(schedule.next(), Some(Nanos(10)));
         assert_eq!(schedule.next_two(), [Some(Nanos(10)), Some(Nanos(20))]);
         assert_eq!(schedule.pop(Nanos(9)), None);
         let order: String = std::iter::from_fn(|| schedule.pop(Nanos(30))).collect();

@@ -57,7 +57,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Whether the model lets it succeed: a write that fails changes nothing.
+    /// Whether the model lets it succeed.
     pub(crate) const fn is_sound(&self) -> bool {
         self.result.is_ok()
     }
@@ -394,7 +394,9 @@ impl Volume {
         }
     }
 
+    /// A request that fails by the model changes nothing, as one of a volume that was removed.
     fn may_change(&self, ticket: &Ticket) -> Result<RwLockReadGuard<'_, ()>, Failure> {
+        ticket.result?;
         let power = self.powered();
         match (self.read_only, self.is_current(ticket)) {
             (true, _) => Err(Failure::ReadOnly),

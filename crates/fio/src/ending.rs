@@ -112,7 +112,9 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     let steady = steady(spec)?;
     // What is only read back was written in one pass, however long that took.
     let in_time = options.time_based && runtime.is_some() && !pass.only_reads_back();
-    let once = Some(pass.once()).filter(|once| !in_time && *once > 0);
+    let (once, passes) = pass.amount();
+    let once = Some(once).filter(|once| !in_time && *once > 0);
+    let ends_with_its_map = pass.ends_with_its_map();
     if runtime.is_none() && once.is_none() {
         let wrong = format!(
             "job {}: it would never end; runtime=30 or size=1g would end it",
@@ -123,14 +125,14 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     Ok(Stop {
         runtime,
         bytes: once
-            .filter(|_| !pass.ends_with_its_map())
-            .map(|once| Bytes(once.saturating_mul(pass.passes()))),
+            .filter(|_| !ends_with_its_map)
+            .map(|once| Bytes(once.saturating_mul(passes))),
         ios: nonzero(u64::from(options.number_ios) * pass.operations_per_block())
             .filter(|_| !in_time)
             .map(|ios| ios.saturating_mul(options.loops.max(1))),
         loops: once
-            .filter(|_| pass.ends_with_its_map() || pass.ends_with_its_files())
-            .map(|_| pass.passes().min(u32::MAX.into()) as u32),
+            .filter(|_| ends_with_its_map || pass.ends_with_its_files())
+            .map(|_| passes.min(u32::MAX.into()) as u32),
         steady,
         steady_after: options.steadystate_ramp_time,
     })

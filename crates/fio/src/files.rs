@@ -90,7 +90,7 @@ impl Files {
 const LARGEST_OFFSET: u64 = i64::MAX as u64;
 
 /// The files of a clone, and the part of each that it works on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct WorkingSet {
     /// Targets, as the engine names them.
     pub targets: Vec<String>,
@@ -144,9 +144,8 @@ pub(super) fn working_set(
             space: space_in(&lengths, offset),
             targets: paths,
             offset,
-            size: None,
-            is_cut_short: false,
             planned,
+            ..WorkingSet::default()
         });
     }
     let room = room_to_fill(&spec.options, &paths, context);
@@ -168,10 +167,7 @@ pub(super) fn working_set(
             space: existing.saturating_sub(offset.saturating_mul(count)),
             targets: paths,
             offset,
-            size: None,
-            most: None,
-            is_cut_short: false,
-            planned: Vec::new(),
+            ..WorkingSet::default()
         });
     };
     let lengths = vec![end_of(spec, offset, size)?; paths.len()];
@@ -182,8 +178,8 @@ pub(super) fn working_set(
         targets: paths,
         offset,
         size: Some(size),
-        is_cut_short: false,
         planned,
+        ..WorkingSet::default()
     })
 }
 
@@ -200,13 +196,12 @@ fn until_full(
         file.layout = Layout::WrittenUntilFull;
     }
     WorkingSet {
-        most: None,
         space: (length.saturating_sub(offset)).saturating_mul(paths.len() as u64),
         targets: paths,
         offset,
-        size: None,
         is_cut_short: true,
         planned,
+        ..WorkingSet::default()
     }
 }
 

@@ -45,36 +45,37 @@ impl<'a> Pass<'a> {
         self.options.verify_only && self.rw.writes
     }
 
-    /// Bytes after which the job is done, or begins anew.
-    pub(super) fn once(&self) -> u64 {
-        let pass = self.whole();
-        let counted = match self.requested() {
-            Some(bytes) if self.verifying_passes(bytes).is_some() => pass,
-            Some(bytes) if self.loops_to_the_end(bytes) => pass,
-            Some(bytes) => self.without_a_stub(bytes),
-            None => self.working_set.most.map_or(pass, |most| pass.min(most)),
-        };
-        counted.saturating_mul(self.operations_per_block())
-    }
-
-    /// How often the job moves [`Self::once`] bytes.
-    pub(super) fn passes(&self) -> u64 {
-        let loops = self.loops();
-        let Some(bytes) = self.requested() else {
-            return loops;
-        };
-        match self.verifying_passes(bytes).unwrap_or(1) {
-            1 if self.loops_to_the_end(bytes) => {
-                loops.max(self.without_a_stub(bytes).div_ceil(self.whole()))
+    /// Bytes after which the job is done, or begins anew, and how often it moves them.
+    ///
+    /// ```text
+    ///  io_size                                  bytes                   how often
+    ///  none                                     a pass, or `most`       loops
+    ///  several passes of a verifying job        a pass                  these passes, or loops
+    ///  more than the files hold, with loops     a pass                  until all are moved, or loops
+    ///  one pass of a verifying job              a pass                  loops
+    ///  any other                                io_size without a stub  loops
+    /// ```
+    pub(super) fn amount(&self) -> (u64, u64) {
+        let (whole, loops) = (self.whole(), self.loops());
+        let (counted, passes) = match self.requested() {
+            None => (self.working_set.most.unwrap_or(whole).min(whole), loops),
+            Some(bytes) => {
+                let moved = self.without_a_stub(bytes, whole);
+                let meets_the_end = whole > 0 && bytes > whole && !self.comes_back();
+                match self.verifying_passes(bytes, whole) {
+                    Some(passes @ 2..) => (whole, loops.max(passes)),
+                    _ if loops > 1 && meets_the_end => (whole, loops.max(moved.div_ceil(whole))),
+                    Some(_) => (whole, loops),
+                    None => (moved, loops),
+                }
             }
-            passes => loops.max(passes),
-        }
+        };
+        (counted.saturating_mul(self.operations_per_block()), passes)
     }
 
     /// The bytes that are moved where this many are requested. As in fio, a pass that would have to move
     /// less than the largest block of any direction is not begun.
-    fn without_a_stub(&self, bytes: u64) -> u64 {
-        let whole = self.whole();
+    fn without_a_stub(&self, bytes: u64, whole: u64) -> u64 {
         let meets_the_end = !self.comes_back() && self.options.zonemode == "none";
         let by_passes = matches!(
             self.job.pattern,
@@ -102,20 +103,13 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether a job with `loops` is given more bytes than its files hold: each pass goes to their
-    /// end, until all bytes are moved and all loops done.
-    fn loops_to_the_end(&self, bytes: u64) -> bool {
-        let whole = self.whole();
-        self.loops() > 1 && whole > 0 && bytes > whole && !self.comes_back()
-    }
-
     /// How often a verifying job goes through its files to move this many bytes.
-    fn verifying_passes(&self, bytes: u64) -> Option<u64> {
+    fn verifying_passes(&self, bytes: u64, whole: u64) -> Option<u64> {
         let keeps_a_map = keeps_a_map(self.options, self.rw, &self.job.sizes);
         if self.rw.writes && self.rw.random && !keeps_a_map {
             return None;
         }
-        verify::passes(self.options, self.rw, bytes, self.whole())
+        verify::passes(self.options, self.rw, bytes, whole)
     }
 
     /// `io_size`.
@@ -137,8 +131,8 @@ impl<'a> Pass<'a> {
 
     /// Bytes after which the job begins anew, where it does.
     pub(super) fn restarts_after(&self) -> Option<Bytes> {
-        let again = self.options.time_based || self.passes() > 1;
-        let bytes = self.once();
+        let (bytes, passes) = self.amount();
+        let again = self.options.time_based || passes > 1;
         (again && bytes > 0).then_some(Bytes(bytes))
     }
 

@@ -7,7 +7,7 @@ use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 use super::number::{Scale, amount};
 use super::options::Options;
 use super::spec::Spec;
-use super::value::{Sizes, numbers};
+use super::value::{Sizes, in_order, numbers};
 use blocklab_syntax::Mistake;
 
 /// The kinds of operations that `rw` requests.
@@ -334,21 +334,13 @@ const fn sequential(rw: ReadWrite, block: u64) -> Pattern {
 
 /// Shares of reads, writes and trims. What is left out is random.
 fn percent_random(text: &str) -> Result<[u8; 3], String> {
-    let parts = numbers(text);
-    let mut shares = [100; 3];
-    for (index, share) in shares.iter_mut().enumerate() {
-        let Some(part) = parts.get(index).or(parts.last()) else {
-            continue;
-        };
-        if part.is_empty() {
-            continue;
+    let shares = in_order(&numbers(text), |part| {
+        match amount(part, Scale::default())? {
+            percent @ 0..=100 => Ok(Some(percent as u8)),
+            other => Err(format!("{other} is out of range: 0 to 100")),
         }
-        *share = match amount(part, Scale::default())? {
-            percent @ 0..=100 => percent as u8,
-            other => return Err(format!("{other} is out of range: 0 to 100")),
-        };
-    }
-    Ok(shares)
+    })?;
+    Ok(shares.map(|share| share.unwrap_or(100)))
 }
 
 /// Blocks that a `sequence` names at most, as in fio.

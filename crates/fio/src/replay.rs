@@ -148,13 +148,11 @@ pub(super) fn working_set(
     let space = end.unwrap_or(0).max(4096);
     Ok(WorkingSet {
         targets: trace.files.clone(),
-        offset: 0,
         // No device ends it.
         size: (spec.options.ioengine == "null").then_some(space),
-        most: None,
-        is_cut_short: false,
         space,
         planned,
+        ..WorkingSet::default()
     })
 }
 

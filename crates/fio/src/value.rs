@@ -353,7 +353,7 @@ fn by_direction<T: Copy + Default>(
 
 /// Values for reads, writes and trims from these parts. The last value applies to the directions after
 /// it, too; an empty part gives the type's default.
-fn in_order<T: Copy + Default>(
+pub(super) fn in_order<T: Copy + Default>(
     parts: &[&str],
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<[T; 3], String> {

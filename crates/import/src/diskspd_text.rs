@@ -10,38 +10,48 @@ use blocklab_workload::Pattern;
 
 /// A target of a time span, as `Input parameters:` describes it.
 #[derive(Debug, Clone, Default)]
-struct Target {
+pub(super) struct Target {
     path: String,
     job: Job,
 }
 
+impl Target {
+    /// What was requested of a target, by a command line or a profile.
+    pub(super) fn requested(target: &diskspd::Target) -> Self {
+        Self {
+            path: target.path.clone(),
+            job: requested_for(target),
+        }
+    }
+}
+
 /// A row of `Read IO` or `Write IO`.
 #[derive(Debug, Clone, Default)]
-struct Row {
-    thread: u64,
-    path: String,
-    file_size: u64,
-    figures: Figures,
+pub(super) struct Row {
+    pub(super) thread: u64,
+    pub(super) path: String,
+    pub(super) file_size: u64,
+    pub(super) figures: Figures,
 }
 
 /// The results of one time span.
 #[derive(Debug, Default)]
-struct Outcome {
-    seconds: f64,
-    busy_percent: Option<f64>,
+pub(super) struct Outcome {
+    pub(super) seconds: f64,
+    pub(super) busy_percent: Option<f64>,
     /// Figures of reads and of writes.
-    rows: [Vec<Row>; 2],
-    tables: Vec<Table>,
+    pub(super) rows: [Vec<Row>; 2],
+    pub(super) tables: Vec<Table>,
     /// Index of what was requested.
-    requested: usize,
+    pub(super) requested: usize,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Table {
+pub(super) struct Table {
     /// The target; `None`: all targets together.
-    path: Option<String>,
+    pub(super) path: Option<String>,
     /// Percentiles of reads and of writes: shares and nanoseconds.
-    shapes: [Vec<(f64, f64)>; 2],
+    pub(super) shapes: [Vec<(f64, f64)>; 2],
 }
 
 /// Where the reader is.
@@ -343,12 +353,7 @@ fn targets_of(line: &str) -> Vec<Target> {
     match diskspd::parse(&words).map(|parsed| parsed.requested) {
         Ok(Requested::Load(profile)) => {
             let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-            targets
-                .map(|target| Target {
-                    path: target.path.clone(),
-                    job: requested_for(target),
-                })
-                .collect()
+            targets.map(Target::requested).collect()
         }
         _ => Vec::new(),
     }
@@ -370,7 +375,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// The request of a command line or a profile for a target.
-pub(super) fn requested_for(target: &diskspd::Target) -> Job {
+fn requested_for(target: &diskspd::Target) -> Job {
     let threads = f64::from(target.threads);
     let (iops, bytes) = match target.throughput {
         Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * threads), None),
@@ -502,7 +507,7 @@ fn share(label: &str) -> Option<f64> {
 }
 
 /// Notes that a run without `-L` has no latency.
-pub(super) fn untimed(jobs: &[Job], found: &mut Found) {
+fn untimed(jobs: &[Job], found: &mut Found) {
     let mut means = jobs.iter().map(|job| job.read.mean.or(job.write.mean));
     if means.any(|mean| mean.is_none()) {
         found.note("run without -L: no latency is known");
@@ -510,7 +515,7 @@ pub(super) fn untimed(jobs: &[Job], found: &mut Found) {
 }
 
 /// Rows of the same path as one.
-pub(super) fn sum<'a>(rows: impl Iterator<Item = &'a Figures>) -> Figures {
+fn sum<'a>(rows: impl Iterator<Item = &'a Figures>) -> Figures {
     let (mut total, mut time, mut square) = (Figures::default(), 0.0, 0.0);
     let (mut timed, mut spread) = (true, true);
     for row in rows {
@@ -533,7 +538,9 @@ pub(super) fn sum<'a>(rows: impl Iterator<Item = &'a Figures>) -> Figures {
 }
 
 impl Outcome {
-    fn jobs(&self, requested: &[Target], found: &mut Found) -> Vec<Job> {
+    /// A job for each target. What was requested of the first target holds for those that nothing
+    /// describes.
+    pub(super) fn jobs(&self, requested: &[Target], found: &mut Found) -> Vec<Job> {
         let mut paths: Vec<(String, u64)> = Vec::new();
         for row in self.rows.iter().flatten() {
             if !paths.iter().any(|(path, _)| *path == row.path) {
@@ -568,7 +575,7 @@ impl Outcome {
         let is_known = jobs
             .iter()
             .any(|job| job.read.shape.is_known() || job.write.shape.is_known());
-        if !self.tables.is_empty() && !is_known {
+        if !self.tables.is_empty() && !alone && !is_known {
             found.note(
                 "percentiles are reported for all targets together: those of each are unknown",
             );

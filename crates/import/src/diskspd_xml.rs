@@ -2,10 +2,10 @@
 
 use blocklab_record::{Interval, IntervalDirection, Statistic, Unknown};
 
-use super::diskspd_text::{requested_for, sum, untimed};
+use super::diskspd_text::{Outcome, Row, Table, Target};
 use super::figures::Figures;
 use super::not_a_result;
-use super::record::{Case, Found, Job};
+use super::record::{Case, Found};
 use super::scan::{moment, number, whole};
 use blocklab_diskspd::{Overrides, TimeSpan, read_xml};
 use blocklab_syntax::Mistake;
@@ -100,45 +100,26 @@ fn case(
     index: usize,
     found: &mut Found,
 ) -> Result<Case, Mistake> {
-    let seconds = figure(span, "TestTimeSeconds").unwrap_or(0.0);
     found.processors = figure(span, "ProcCount").unwrap_or(0.0) as u32;
-    let rows = span.all("Thread").flat_map(|thread| thread.all("Target"));
-    let rows: Vec<(&str, &Element)> = rows
-        .map(|target| (target.text_of("Path").unwrap_or_default(), target))
-        .collect();
-    let mut paths: Vec<&str> = Vec::new();
-    for (path, _) in &rows {
-        if !paths.contains(path) {
-            paths.push(path);
+    let mut outcome = Outcome {
+        seconds: figure(span, "TestTimeSeconds").unwrap_or(0.0),
+        ..Outcome::default()
+    };
+    for target in span.all("Thread").flat_map(|thread| thread.all("Target")) {
+        for (direction, rows) in ["Read", "Write"].into_iter().zip(&mut outcome.rows) {
+            rows.push(row(target, direction)?);
         }
     }
-    let mut jobs = Vec::new();
-    for (number, path) in paths.iter().enumerate() {
-        let own: Vec<&Element> = rows
-            .iter()
-            .filter(|row| row.0 == *path)
-            .map(|row| row.1)
-            .collect();
-        let mut job = settings(requested, path);
-        job.engine = "diskspd".to_owned();
-        job.name = format!("target{number}");
-        job.seconds = seconds;
-        job.read = sum(by_thread(&own, "Read")?.iter());
-        job.write = sum(by_thread(&own, "Write")?.iter());
-        if let (Some(latency), 1) = (span.child("Latency"), paths.len()) {
-            job.read
-                .set_percentiles(percentiles(latency, "ReadMilliseconds"));
-            job.write
-                .set_percentiles(percentiles(latency, "WriteMilliseconds"));
-        }
-        let bytes = own.first().and_then(|row| figure(row, "FileSize"));
-        found.target(path, bytes.unwrap_or(0.0) as u64);
-        jobs.push(job);
+    if let Some(latency) = span.child("Latency") {
+        let names = ["ReadMilliseconds", "WriteMilliseconds"];
+        outcome.tables.push(Table {
+            path: None,
+            shapes: names.map(|name| percentiles(latency, name).collect()),
+        });
     }
-    if span.child("Latency").is_some() && paths.len() > 1 {
-        found.note("percentiles are reported for all targets together: those of each are unknown");
-    }
-    untimed(&jobs, found);
+    let requested = requested.iter().flat_map(|span| &span.targets);
+    let requested: Vec<Target> = requested.map(Target::requested).collect();
+    let jobs = outcome.jobs(&requested, found);
     let busy = span
         .child("CpuUtilization")
         .and_then(|busy| busy.child("Average"));
@@ -155,20 +136,22 @@ fn case(
     })
 }
 
-/// What every thread did on a target in one direction, `Read` or `Write`.
-fn by_thread(rows: &[&Element], direction: &str) -> Result<Vec<Figures>, Mistake> {
-    let figures = rows.iter().map(|row| {
-        let mean_ms = figure(row, &format!("Average{direction}LatencyMilliseconds"));
-        let stddev_ms = figure(row, &format!("{direction}LatencyStdev"));
-        Ok(Figures {
-            ios: count(row, &format!("{direction}Count"))?,
-            bytes: count(row, &format!("{direction}Bytes"))?,
+/// What a thread did on a target in one direction, `Read` or `Write`.
+fn row(target: &Element, direction: &str) -> Result<Row, Mistake> {
+    let mean_ms = figure(target, &format!("Average{direction}LatencyMilliseconds"));
+    let stddev_ms = figure(target, &format!("{direction}LatencyStdev"));
+    Ok(Row {
+        path: target.text_of("Path").unwrap_or_default().to_owned(),
+        file_size: figure(target, "FileSize").unwrap_or(0.0) as u64,
+        figures: Figures {
+            ios: count(target, &format!("{direction}Count"))?,
+            bytes: count(target, &format!("{direction}Bytes"))?,
             mean: mean_ms.map(|ms| ms * 1e6),
             stddev: stddev_ms.map(|ms| ms * 1e6),
             ..Figures::default()
-        })
-    });
-    figures.collect()
+        },
+        ..Row::default()
+    })
 }
 
 fn count(row: &Element, name: &str) -> Result<u64, Mistake> {
@@ -185,15 +168,6 @@ fn percentiles(latency: &Element, name: &str) -> impl Iterator<Item = (f64, f64)
         let (percent, ms) = (figure(bucket, "Percentile")?, figure(bucket, name)?);
         Some((percent / 100.0, ms * 1e6))
     })
-}
-
-/// The request for a target; that for the first one where none has this path.
-fn settings(requested: Option<&TimeSpan>, path: &str) -> Job {
-    let targets = requested.map_or(&[][..], |span| &span.targets);
-    let own = targets.iter().find(|target| target.path == path);
-    own.or(targets.first())
-        .map(requested_for)
-        .unwrap_or_default()
 }
 
 /// What the intervals of `-D` do not hold.

@@ -235,7 +235,6 @@ pub struct Blktrace<R> {
     rest: Option<Raw>,
     /// The byte where the last record begins.
     place: usize,
-    is_over: bool,
 }
 
 impl<R: BufRead> Blktrace<R> {
@@ -248,7 +247,6 @@ impl<R: BufRead> Blktrace<R> {
             paired: Paired::default(),
             rest: None,
             place: 0,
-            is_over: false,
         }
     }
 
@@ -259,12 +257,11 @@ impl<R: BufRead> Blktrace<R> {
             if let Some(raw) = self.paired.ready() {
                 return Ok(Some(raw));
             }
-            if self.is_over {
+            if self.paired.is_over {
                 return Ok(None);
             }
             let Some((place, record)) = self.records.next()? else {
-                self.is_over = true;
-                self.paired.end();
+                self.paired.is_over = true;
                 continue;
             };
             self.place = place;

@@ -54,7 +54,6 @@ pub struct Events<R> {
     rest: Option<Raw>,
     /// Number of events that the recorder has lost.
     lost: u64,
-    is_over: bool,
 }
 
 /// What a line reports about a request.
@@ -89,13 +88,7 @@ impl<R: BufRead> Events<R> {
             paired: Paired::default(),
             rest: None,
             lost: 0,
-            is_over: false,
         }
-    }
-
-    /// Events that the recorder lost, so far.
-    pub const fn lost(&self) -> u64 {
-        self.lost
     }
 
     /// The next operation with its completion, if that is known.
@@ -105,19 +98,17 @@ impl<R: BufRead> Events<R> {
             if let Some(raw) = self.paired.ready() {
                 return Ok(Some(raw));
             }
-            if self.is_over {
+            if self.paired.is_over {
                 return Ok(None);
             }
             if self.lines.next()?.is_none() {
-                self.is_over = true;
-                self.paired.end();
+                self.paired.is_over = true;
                 continue;
             }
             let line = self.lines.line();
             if line.starts_with(b"CPU") && self.kind == KernelText::Blkparse {
                 // The summary of blkparse follows, and no operation.
-                self.is_over = true;
-                self.paired.end();
+                self.paired.is_over = true;
                 continue;
             }
             if let Some(lost) = lost_events(line) {
@@ -387,7 +378,7 @@ CPU:1 [LOST 12 EVENTS]
         );
         let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
         all(&mut events);
-        assert_eq!(events.lost(), 12);
+        assert_eq!(events.lost, 12);
         assert_eq!(events.remarks().len(), 2, "{:?}", events.remarks());
     }
 

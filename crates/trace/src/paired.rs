@@ -35,8 +35,8 @@ pub(crate) struct Paired {
     first: u64,
     /// The time of the latest event.
     now: Nanos,
-    /// Whether all events have come.
-    is_over: bool,
+    /// Whether all events have come: from then on, no completion is waited for.
+    pub(crate) is_over: bool,
     /// Number of completions without an issue.
     unmatched: u64,
     /// Number of issues without a completion.
@@ -98,11 +98,6 @@ impl Paired {
         }
         self.first += 1;
         Some(issue.raw)
-    }
-
-    /// To be called after the last event: from now on, no completion is waited for.
-    pub(crate) const fn end(&mut self) {
-        self.is_over = true;
     }
 
     /// What could not be paired, in sentences.

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use blocklab_units::{Bytes, Nanos, SECTOR, count};
+use blocklab_units::{Bytes, Nanos, SECTOR, count, with_defaults};
 use blocklab_workload::{Adapted, Direction, Replay, ReplayPace, ReplayPlace, Replayed};
 
 use crate::Operation;
@@ -17,33 +17,22 @@ use crate::dependent::dependencies;
 /// Bytes of an extent, within which [`ReplayPlace::Compact`] keeps offsets as they are.
 const EXTENT: u64 = 1 << 20;
 
-/// The options of a replay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
-    /// When operations are issued.
-    pub pace: ReplayPace,
-    /// Speed in per cent of the recorded one, at least 1.
-    pub speed_percent: u64,
-    /// How many copies of the trace are replayed at once, at least 1.
-    pub copies: u32,
-    /// How much later each copy begins than the one before.
-    pub shift: Nanos,
-    /// How offsets are changed for a target of another size.
-    pub place: ReplayPlace,
-    /// Whether trims are issued.
-    pub trims: bool,
-}
-
-impl Default for Wanted {
-    fn default() -> Self {
-        Self {
-            pace: ReplayPace::Open,
-            speed_percent: 100,
-            copies: 1,
-            shift: Nanos::ZERO,
-            place: ReplayPlace::AsRecorded,
-            trims: true,
-        }
+with_defaults! {
+    /// The options of a replay.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Wanted {
+        /// When operations are issued.
+        pub pace: ReplayPace = ReplayPace::Open,
+        /// Speed in per cent of the recorded one, at least 1.
+        pub speed_percent: u64 = 100,
+        /// How many copies of the trace are replayed at once, at least 1.
+        pub copies: u32 = 1,
+        /// How much later each copy begins than the one before.
+        pub shift: Nanos = Nanos::ZERO,
+        /// How offsets are changed for a target of another size.
+        pub place: ReplayPlace = ReplayPlace::AsRecorded,
+        /// Whether trims are issued.
+        pub trims: bool = true,
     }
 }
 

@@ -1,31 +1,22 @@
 //! In: a trace of several devices, with times counted from any moment. Out: the operations of one
 //! device in a span of time, with times counted from the beginning of that span.
 
-use blocklab_units::{Nanos, agreeing, plural};
+use blocklab_units::{Nanos, agreeing, plural, with_defaults};
 
 use crate::{Clock, Operation, Source, TraceError};
 
-/// A choice of operations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
-    /// The name of a device; `None`: all.
-    pub device: Option<String>,
-    /// Earlier operations are left out; since the beginning of the trace.
-    pub from: Nanos,
-    /// Operations at this time or later are left out; since the beginning of the trace.
-    pub until: Nanos,
-    /// Whether several devices are an error, because their offsets cannot be mixed.
-    pub refuses_several: bool,
-}
-
-impl Default for Selection {
-    fn default() -> Self {
-        Self {
-            device: None,
-            from: Nanos::ZERO,
-            until: Nanos::MAX,
-            refuses_several: false,
-        }
+with_defaults! {
+    /// A choice of operations.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Selection {
+        /// The name of a device; `None`: all.
+        pub device: Option<String> = None,
+        /// Earlier operations are left out; since the beginning of the trace.
+        pub from: Nanos = Nanos::ZERO,
+        /// Operations at this time or later are left out; since the beginning of the trace.
+        pub until: Nanos = Nanos::MAX,
+        /// Whether several devices are an error, because their offsets cannot be mixed.
+        pub refuses_several: bool = false,
     }
 }
 

@@ -312,18 +312,16 @@ impl<'a> Column<'a> {
     }
 
     /// The next `len` bytes.
-    fn part(&mut self, len: usize) -> Result<Self, &'static str> {
+    fn part(&mut self, len: usize) -> Result<Column<'a>, &'static str> {
         let (part, rest) = self.bytes.split_at_checked(len).ok_or(DAMAGED)?;
         self.bytes = rest;
-        Ok(Self { bytes: part })
+        Ok(Column { bytes: part })
     }
 
     /// The next column, which has its length before it.
     fn column(&mut self) -> Result<Column<'a>, &'static str> {
         let len = self.number()?;
-        let (part, rest) = self.bytes.split_at_checked(len as usize).ok_or(DAMAGED)?;
-        self.bytes = rest;
-        Ok(Column { bytes: part })
+        self.part(len as usize)
     }
 }
 

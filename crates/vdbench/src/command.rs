@@ -159,7 +159,7 @@ pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
     Ok(command)
 }
 
-fn refused<T>(word: &str, message: impl Into<String>) -> Result<T, Mistake> {
+pub(super) fn refused<T>(word: &str, message: impl Into<String>) -> Result<T, Mistake> {
     Err(Mistake::new(word, message).at(&Place::COMMAND_LINE))
 }
 

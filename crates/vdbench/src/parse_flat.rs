@@ -4,7 +4,8 @@
 //! parseflat -i DIR|FILE [-o FILE] -c COLUMN... [-a] [-f COLUMN VALUE...] [-t] [-q]
 //! ```
 
-use super::error::{Mistake, Place};
+use super::command::refused;
+use super::error::Mistake;
 
 /// What `parseflat` is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -170,10 +171,6 @@ fn place(names: &[&str], wanted: &str) -> Result<usize, Mistake> {
             ),
         ),
     }
-}
-
-fn refused<T>(word: &str, message: impl Into<String>) -> Result<T, Mistake> {
-    Err(Mistake::new(word, message).at(&Place::COMMAND_LINE))
 }
 
 #[cfg(test)]

@@ -119,12 +119,8 @@ impl Folder {
                 let sizes = self.files.iter().map(|(_, volume)| volume.size());
                 wire::space(out, sizes.sum(), self.files.len() as u64);
             }
-            Request::Read { .. }
-            | Request::Write { .. }
-            | Request::Sync { .. }
-            | Request::Allocate { .. }
-            // The session serves these; of others the kernel does without, or reports the error.
-            | Request::Unknown => return Err(libc::ENOSYS),
+            // The session serves it; of others the kernel does without, or reports the error.
+            Request::Io { .. } | Request::Unknown => return Err(libc::ENOSYS),
         }
         Ok(true)
     }

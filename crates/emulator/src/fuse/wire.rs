@@ -106,31 +106,36 @@ pub(super) enum Request<'a> {
         offset: u64,
         len: u32,
     },
-    Read {
+    /// For the volume of a file.
+    Io {
         node: u64,
-        offset: u64,
-        len: u32,
-    },
-    Write {
-        node: u64,
-        offset: u64,
-        data: &'a [u8],
-        /// The file was opened so that each write is durable.
-        forced: bool,
-    },
-    Sync {
-        node: u64,
-    },
-    Allocate {
-        node: u64,
-        offset: u64,
-        len: u64,
-        mode: i32,
+        io: Io<'a>,
     },
     Space,
     Goodbye,
     /// Not known here.
     Unknown,
+}
+
+/// A request that the model of a volume answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Io<'a> {
+    Read {
+        offset: u64,
+        len: u32,
+    },
+    Write {
+        offset: u64,
+        data: &'a [u8],
+        /// The file was opened so that each write is durable.
+        forced: bool,
+    },
+    Sync,
+    Allocate {
+        offset: u64,
+        len: u64,
+        mode: i32,
+    },
 }
 
 /// The change that SETATTR requests.
@@ -191,6 +196,7 @@ impl<'a> Message<'a> {
 /// The request of an opcode; `None` if its body is too short.
 fn parse_body(opcode: u32, node: u64, bytes: &[u8]) -> Option<Request<'_>> {
     let mut body = Fields(bytes.get(HEADER..)?);
+    let io = |io| Request::Io { node, io };
     Some(match opcode {
         opcode::INIT => {
             let _major = body.u32()?;
@@ -219,7 +225,7 @@ fn parse_body(opcode: u32, node: u64, bytes: &[u8]) -> Option<Request<'_>> {
         opcode::READ | opcode::READDIR => {
             let (_handle, offset, len) = (body.u64()?, body.u64()?, body.u32()?);
             match opcode {
-                opcode::READ => Request::Read { node, offset, len },
+                opcode::READ => io(Io::Read { offset, len }),
                 _ => Request::List { offset, len },
             }
         }
@@ -227,22 +233,18 @@ fn parse_body(opcode: u32, node: u64, bytes: &[u8]) -> Option<Request<'_>> {
             let (_handle, offset, len) = (body.u64()?, body.u64()?, body.u32()?);
             let (_how, _lock_owner, opened) = (body.u32()?, body.u64()?, body.u32()?);
             let data = bytes.get(WRITE_DATA..)?.get(..len as usize)?;
-            Request::Write {
-                node,
+            let forced = opened & libc::O_DSYNC as u32 != 0;
+            io(Io::Write {
                 offset,
                 data,
-                forced: opened & libc::O_DSYNC as u32 != 0,
-            }
+                forced,
+            })
         }
-        opcode::FSYNC => Request::Sync { node },
+        opcode::FSYNC => io(Io::Sync),
         opcode::FALLOCATE => {
             let (_handle, offset, len) = (body.u64()?, body.u64()?, body.u64()?);
-            Request::Allocate {
-                node,
-                offset,
-                len,
-                mode: body.u32()? as i32,
-            }
+            let mode = body.u32()? as i32;
+            io(Io::Allocate { offset, len, mode })
         }
         opcode::STATFS => Request::Space,
         opcode::DESTROY => Request::Goodbye,
@@ -451,13 +453,12 @@ mod tests {
         let bytes = message(opcode::WRITE, 2, &body);
         let found = Message::parse(&bytes).expect("a request");
         assert_eq!(found.unique, 77);
-        let expected = Request::Write {
-            node: 2,
+        let io = Io::Write {
             offset: 8192,
             data: b"abc",
             forced: true,
         };
-        assert_eq!(found.request, expected);
+        assert_eq!(found.request, Request::Io { node: 2, io });
         assert_eq!(Message::parse(&bytes[..bytes.len() - 1]), None, "cut off");
     }
 

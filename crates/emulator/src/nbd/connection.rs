@@ -10,7 +10,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 
 use blocklab_device::Direction;
 use blocklab_targets::precise_timers;
@@ -24,8 +23,8 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents, plain};
 use super::wire::Wire;
-use crate::wait::{Interest, Ready, Timers, Waiter, wake_in_batches};
-use crate::{Extent, Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
+use crate::wait::{Interest, wake_in_batches};
+use crate::{Extent, Failure, InFlight, Settled, Volume};
 
 /// Serves one client until it leaves. `entered` is called when it has chosen an export.
 pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> io::Result<()> {
@@ -45,64 +44,45 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
         return Ok(());
     };
     precise_timers();
-    let volume = Arc::clone(&service.volumes[session.export]);
+    let volume = &service.volumes[session.export];
     // With a model, a reply that is due would wait for the client.
     if volume.model().is_none() {
         wake_in_batches();
     }
-    let waiter = Waiter::new()?;
-    volume.register(waiter.waker());
     let connection = Connection {
         wire,
         limits: service.limits,
         session,
-        volume: &volume,
+        volume,
         input,
         outbox,
         body: None,
-        schedule: Schedule::default(),
-        timers: Timers::new(SleepPlan::new(service.spin.is_on()), &waiter)?,
-        waiter,
+        in_flight: InFlight::new([volume], service.spin)?,
         ends: false,
-        waking: Nanos::ZERO,
     };
     connection.run()
 }
 
-/// A request that was admitted, with what its reply needs.
-#[derive(Debug)]
-struct Pending {
-    ticket: Ticket,
-    request: Request,
-    command: Command,
-    /// The outcome of its data transfer.
-    own: Result<(), Failure>,
-}
-
-impl Pending {
-    /// Whether nothing has failed so far.
-    const fn is_sound(&self) -> bool {
-        self.ticket.is_sound() && self.own.is_ok()
-    }
-}
+type Work = (Request, Command);
+type Pending<'a> = crate::Pending<&'a Volume, Work>;
 
 /// The request whose data arrives.
 #[derive(Debug)]
-enum Receiver {
-    Write(Pending),
+enum Receiver<'a> {
+    Write(Pending<'a>),
     /// A request that was refused, by its cookie: its data is dropped.
     Refused(u64, Failure),
 }
 
-impl Receiver {
+impl Receiver<'_> {
     /// How many of the bytes that have arrived can be used, where `left` belong to the request: of a write
     /// whole sectors, because a drive writes a sector as a whole, until its last byte is there.
     fn takes(&self, arrived: &[u8], left: u32) -> usize {
         let there = arrived.len().min(left as usize);
         match self {
             Self::Write(pending) if there < left as usize => {
-                let end =
-                    pending.request.offset + u64::from(pending.request.len - left) + there as u64;
+                let Request { offset, len, .. } = pending.work.0;
+                let end = offset + u64::from(len - left) + there as u64;
                 there.saturating_sub((end % SECTOR) as usize)
             }
             _ => there,
@@ -118,14 +98,10 @@ struct Connection<'a, 'w> {
     input: Input,
     outbox: Outbox,
     /// Whose data comes next, and how many bytes of it; `None`: a request comes next.
-    body: Option<(Receiver, u32)>,
-    schedule: Schedule<Pending>,
-    timers: Timers,
-    waiter: Waiter,
+    body: Option<(Receiver<'a>, u32)>,
+    in_flight: InFlight<&'a Volume, Work>,
     /// The client sends nothing more.
     ends: bool,
-    /// How long the request just read waits for threads to wake: for this one, and for its client's.
-    waking: Nanos,
 }
 
 /// The stream cannot be parsed any further.
@@ -133,14 +109,14 @@ fn broken(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-impl Connection<'_, '_> {
+impl<'a> Connection<'a, '_> {
     /// Serves until the client has left and all its requests have their replies.
     fn run(mut self) -> io::Result<()> {
         loop {
             self.use_input()?;
             self.send_due();
             self.outbox.send(self.wire, self.volume)?;
-            if self.ends && self.schedule.is_empty() && self.outbox.is_empty() {
+            if self.ends && self.in_flight.is_empty() && self.outbox.is_empty() {
                 return Ok(());
             }
             if self.must_use_input() {
@@ -152,7 +128,7 @@ impl Connection<'_, '_> {
 
     /// Whether another request may be accepted: requests in flight and unsent replies are bounded.
     fn has_room(&self) -> bool {
-        self.outbox.has_room() && self.schedule.len() < self.limits.in_flight
+        self.outbox.has_room() && self.in_flight.len() < self.limits.in_flight
     }
 
     /// Whether requests that arrived while there was no room can now be used.
@@ -222,40 +198,32 @@ impl Connection<'_, '_> {
         // A range is changed on arrival, as the data of a write is: until the reply, a reader may see
         // either content.
         let own = match command {
-            Command::Trim { .. } if ticket.is_sound() => {
-                volume.zero(&ticket, offset, len.into(), false)
-            }
-            Command::Zero { keep, .. } if ticket.is_sound() => {
-                volume.zero(&ticket, offset, len.into(), keep)
-            }
+            Command::Trim { .. } => volume.zero(&ticket, offset, len.into(), false),
+            Command::Zero { keep, .. } => volume.zero(&ticket, offset, len.into(), keep),
             _ => Ok(()),
         };
         let ticket = ticket.forced(command.is_forced());
-        let pending = Pending {
-            ticket: ticket.sent_earlier(self.waking),
-            request,
-            command,
-            own,
-        };
+        let work = (request, command);
+        let pending = self.in_flight.pending(volume, ticket, own, work);
         match command {
             Command::Write { .. } => self.body = Some((Receiver::Write(pending), len)),
             _ => self.admitted(pending),
         }
     }
 
-    /// Settles a request that is due at once, and schedules the others.
-    fn admitted(&mut self, pending: Pending) {
-        let Ticket { arrived, due, .. } = pending.ticket;
-        if due <= arrived && self.outbox.has_room() {
+    /// Settles a request that is due at once, and holds the others.
+    fn admitted(&mut self, pending: Pending<'a>) {
+        let due = pending.ticket.due;
+        if due <= pending.ticket.arrived && self.outbox.has_room() {
             self.settle(pending, due)
         } else {
-            self.schedule.push(due, pending)
+            self.in_flight.hold(pending)
         }
     }
 
     /// Data of a write goes to the volume as its sectors arrive: a long one needs no buffer of its own, and
     /// one that a client does not finish leaves whole sectors, as a drive does.
-    fn use_data(&mut self, mut receiver: Receiver, left: u32) -> bool {
+    fn use_data(&mut self, mut receiver: Receiver<'a>, left: u32) -> bool {
         let data = self.input.unused();
         let data = &data[..receiver.takes(data, left)];
         let used = data.len() as u32;
@@ -266,7 +234,8 @@ impl Connection<'_, '_> {
         if let Receiver::Write(pending) = &mut receiver
             && pending.is_sound()
         {
-            let at = pending.request.offset + u64::from(pending.request.len - left);
+            let Request { offset, len, .. } = pending.work.0;
+            let at = offset + u64::from(len - left);
             pending.own = self.volume.write(&pending.ticket, at, data);
         }
         self.input.use_up(used as usize);
@@ -280,13 +249,12 @@ impl Connection<'_, '_> {
 
     /// Sends the replies that are due.
     fn send_due(&mut self) {
-        if self.schedule.is_empty() {
+        if self.in_flight.is_empty() {
             return;
         }
-        let now = self.volume.clock().now();
-        let horizon = self.timers.plan().horizon(now);
+        let now = self.in_flight.now();
         while self.outbox.has_room() {
-            match self.schedule.pop(horizon) {
+            match self.in_flight.next_due(now) {
                 Some(pending) => self.settle(pending, now),
                 None => return,
             }
@@ -294,8 +262,8 @@ impl Connection<'_, '_> {
     }
 
     /// Sends the reply, unless a stall holds it.
-    fn settle(&mut self, mut pending: Pending, now: Nanos) {
-        let (request, command) = (pending.request, pending.command);
+    fn settle(&mut self, mut pending: Pending<'a>, now: Nanos) {
+        let (request, command) = pending.work;
         // The reply is made first, because reading its data may fail; it is taken back where the request
         // fails or is held.
         let begin = self.outbox.bytes().len();
@@ -309,10 +277,10 @@ impl Connection<'_, '_> {
                 _ => {}
             }
         }
-        match self.volume.settle(&mut pending.ticket, now, pending.own) {
+        match pending.settle(now) {
             Settled::Later => {
                 self.outbox.take_back(begin);
-                self.schedule.push(pending.ticket.due, pending);
+                self.in_flight.hold(pending);
             }
             Settled::Done(Err(failure)) => {
                 self.outbox.take_back(begin);
@@ -353,7 +321,7 @@ impl Connection<'_, '_> {
             return self.receive(false);
         }
         // With nothing to do but read, one blocking call does what otherwise takes two.
-        if self.schedule.is_empty() && self.outbox.is_empty() && !is_within && may_read {
+        if self.in_flight.is_empty() && self.outbox.is_empty() && !is_within && may_read {
             return self.receive(true);
         }
         let interest = Interest {
@@ -361,70 +329,32 @@ impl Connection<'_, '_> {
             write: !self.outbox.is_empty(),
         };
         let socket = self.wire.socket();
-        let now = self.volume.clock().now();
         // While the outbox is full, replies wait for the client to read.
-        let due = self.schedule.next().filter(|_| self.outbox.has_room());
-        let ready = match due {
-            Some(due) if due <= self.timers.plan().horizon(now) => return Ok(()),
-            Some(_) if self.timers.set(now, self.schedule.next_two())? => {
-                let ready = self.waiter.wait(socket, interest, None)?;
-                if ready.due {
-                    self.timers.ended(self.volume.clock().now());
-                }
-                ready
+        let ready = if !self.in_flight.is_empty() && self.outbox.has_room() {
+            match self.in_flight.sleep(socket, interest)? {
+                Some(ready) => ready,
+                None => return Ok(()),
             }
-            // It is due too soon for a sleep.
-            Some(_) => {
-                std::hint::spin_loop();
-                return Ok(());
+        } else {
+            // A client may be idle for ever, but not in the midst of a request or a reply.
+            let stalled = (is_within && may_read) || interest.write;
+            let limit = stalled.then(|| self.limits.within_request.into());
+            let ready = self.in_flight.wait(socket, interest, limit)?;
+            if ready.timed_out {
+                return Err(io::ErrorKind::TimedOut.into());
             }
-            None => {
-                // A client may be idle for ever, but not in the midst of a request or a reply.
-                let stalled = (is_within && may_read) || interest.write;
-                let limit = stalled.then(|| self.limits.within_request.into());
-                let ready = self.waiter.wait(socket, interest, limit)?;
-                if ready.timed_out {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                ready
-            }
+            ready
         };
-        self.after_wait(ready)
-    }
-
-    /// Does what the end of a wait calls for: new due times, or bytes to receive.
-    fn after_wait(&mut self, ready: Ready) -> io::Result<()> {
-        if ready.woken {
-            self.recompute_due();
-        }
         if ready.read {
-            self.receive(false)
-        } else {
-            Ok(())
+            self.receive(false)?;
         }
+        Ok(())
     }
 
-    /// The moments of all requests in flight may have changed.
-    fn recompute_due(&mut self) {
-        let now = self.volume.clock().now();
-        for mut pending in self.schedule.drain() {
-            pending.ticket.due = self.volume.due(&pending.ticket, now);
-            self.schedule.push(pending.ticket.due, pending);
-        }
-    }
-
-    /// With nothing in flight it waits. Otherwise a sleep was for another request, and how long this
-    /// one has waited is not known.
+    /// Takes the bytes that have arrived; `wait`: nothing is in flight, and it waits for some.
     fn receive(&mut self, wait: bool) -> io::Result<()> {
-        let clock = self.volume.clock();
-        let began = clock.now();
-        let received = self.input.receive(self.wire, wait)?;
-        let waited = clock.now().since(began);
-        self.waking = if wait {
-            self.timers.plan().wake_ups(waited)
-        } else {
-            Nanos::ZERO
-        };
+        let (input, wire) = (&mut self.input, &mut *self.wire);
+        let received = self.in_flight.read(wait, || input.receive(wire, wait))?;
         if received == Received::End {
             self.ends = true;
         }
@@ -435,9 +365,6 @@ impl Connection<'_, '_> {
 impl Drop for Connection<'_, '_> {
     fn drop(&mut self) {
         if let Some((Receiver::Write(pending), _)) = self.body.take() {
-            self.volume.abandon(pending.ticket);
-        }
-        for pending in self.schedule.drain() {
             self.volume.abandon(pending.ticket);
         }
     }

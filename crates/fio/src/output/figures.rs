@@ -1,7 +1,7 @@
 //! The figures of one reported job: of one clone, or of all clones of a group.
 
 use blocklab_record::{
-    ErrorCount, ErrorKind, JobResult, Measurement, SteadyRound, ThreadUse, Verified,
+    Depths, ErrorCount, ErrorKind, JobResult, Measurement, SteadyRound, ThreadUse, Verified,
 };
 use blocklab_workload::{Direction, errno};
 
@@ -42,12 +42,7 @@ pub(super) struct Figures<'a> {
     pub syncs: Spread,
     pub runtime_ms: u64,
     pub used: ThreadUse,
-    /// Operations at depths 1, 2, 4, 8, 16, 32 and above.
-    pub depths: [u64; 7],
-    /// Submitting calls of 0, up to 4, 8, 16, 32, 64 and more operations.
-    pub submits: [u64; 7],
-    /// Waits that brought this many.
-    pub completes: [u64; 7],
+    pub depths: Depths,
     /// What a search for a latency found; 0: no depth allows it.
     pub found_depth: Option<u32>,
     /// Whether it ran at all.
@@ -116,14 +111,13 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
         figures.syncs = Spread::from_latency(&sync.service);
     }
     figures.used = result.threads_use.unwrap_or_default();
-    let depths = result.depths.unwrap_or_default();
-    figures.depths = depths.in_flight;
-    figures.submits = depths.submitted;
-    figures.completes = depths.completed;
+    figures.depths = result.depths.unwrap_or_default();
     if clone.engine == "null" && !clone.is_asynchronous {
         // fio counts no calls where there is nothing to call.
-        figures.submits = Default::default();
-        figures.completes = Default::default();
+        figures.depths = Depths {
+            in_flight: figures.depths.in_flight,
+            ..Depths::default()
+        };
     }
     figures.found_depth = result.found_depth;
     figures.ran = true;
@@ -145,9 +139,7 @@ impl<'a> Figures<'a> {
             syncs: Spread::default(),
             runtime_ms: 0,
             used: ThreadUse::default(),
-            depths: [0; 7],
-            submits: [0; 7],
-            completes: [0; 7],
+            depths: Depths::default(),
             found_depth: None,
             ran: clone.failed.is_some(),
             stopped_steady: false,
@@ -239,9 +231,9 @@ impl<'a> Figures<'a> {
         self.runtime_ms += other.runtime_ms;
         self.used = self.used + other.used;
         for index in 0..7 {
-            self.depths[index] += other.depths[index];
-            self.submits[index] += other.submits[index];
-            self.completes[index] += other.completes[index];
+            self.depths.in_flight[index] += other.depths.in_flight[index];
+            self.depths.submitted[index] += other.depths.submitted[index];
+            self.depths.completed[index] += other.depths.completed[index];
         }
         self.members += other.members;
     }

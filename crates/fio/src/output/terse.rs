@@ -71,7 +71,7 @@ fn line(figures: &Figures<'_>, version: u8) -> Vec<String> {
         figures.used.minor_faults.to_string(),
     ]);
     fields.extend(
-        shares(&figures.depths, LEAST_OF_DEPTHS)
+        shares(&figures.depths.in_flight, LEAST_OF_DEPTHS)
             .iter()
             .map(|share| format!("{share:.1}%")),
     );

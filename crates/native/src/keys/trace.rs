@@ -3,50 +3,49 @@
 //! The key is no setting of a job. This crate opens no file, so it returns the name and the options of
 //! the trace ([`WantedTrace`]), and the caller that runs the study reads it.
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, with_defaults};
 use blocklab_workload::{ReplayPace, ReplayPlace};
 
 use super::super::value::{Value, Word, optional};
 use super::words::{at_most, or};
 use blocklab_syntax::toml_tree::Complaint;
 
-/// A recorded load instead of a pattern: the choices of `blocklab run --trace`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WantedTrace {
-    /// The files, which are merged by their times.
-    pub files: Vec<String>,
-    /// When operations are issued.
-    pub pace: ReplayPace,
-    /// Speed in per cent of the recorded one.
-    pub speed_percent: u64,
-    /// How often the load comes.
-    pub copies: u32,
-    /// How much later each copy begins than the one before.
-    pub shift: Nanos,
-    /// How it is put into a smaller target.
-    pub place: ReplayPlace,
-    /// Most operations in flight; `None`: as `--max-in-flight` by default.
-    pub max_in_flight: Option<u32>,
-    /// An operation waits while another one on the same bytes is in flight.
-    pub in_order: bool,
-    /// Trims are issued on a real target, too.
-    pub trims: bool,
-    /// What comes earlier is left out.
-    pub from: Option<Nanos>,
-    /// What comes then or later is left out.
-    pub until: Option<Nanos>,
-    /// Format of the files.
-    pub input: Option<String>,
-    /// Columns of a table.
-    pub columns: Option<String>,
-    /// Only operations of this device.
-    pub device: Option<String>,
+with_defaults! {
+    /// A recorded load instead of a pattern: the choices of `blocklab run --trace`.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct WantedTrace {
+        /// The files, which are merged by their times.
+        pub files: Vec<String> = Vec::new(),
+        /// When operations are issued.
+        pub pace: ReplayPace = ReplayPace::Open,
+        /// Speed in per cent of the recorded one.
+        pub speed_percent: u64 = 100,
+        /// How often the load comes.
+        pub copies: u32 = 1,
+        /// How much later each copy begins than the one before. Servers have peaks at every minute and
+        /// every few minutes. 37 s has no divisor in common with a minute, so that the peaks of up to
+        /// sixty copies come at different seconds of it.
+        pub shift: Nanos = Nanos::from_secs(37),
+        /// How it is put into a smaller target.
+        pub place: ReplayPlace = ReplayPlace::AsRecorded,
+        /// Most operations in flight; `None`: as `--max-in-flight` by default.
+        pub max_in_flight: Option<u32> = None,
+        /// An operation waits while another one on the same bytes is in flight.
+        pub in_order: bool = false,
+        /// Trims are issued on a real target, too.
+        pub trims: bool = false,
+        /// What comes earlier is left out.
+        pub from: Option<Nanos> = None,
+        /// What comes then or later is left out.
+        pub until: Option<Nanos> = None,
+        /// Format of the files.
+        pub input: Option<String> = None,
+        /// Columns of a table.
+        pub columns: Option<String> = None,
+        /// Only operations of this device.
+        pub device: Option<String> = None,
+    }
 }
-
-/// How much later each copy begins than the one before, by default. Servers have peaks at every minute
-/// and every few minutes. 37 s has no divisor in common with a minute, so that the peaks of up to
-/// sixty copies come at different seconds of it.
-const SHIFT: Nanos = Nanos::from_secs(37);
 
 const MOMENTS: [Word<ReplayPace>; 3] = [
     ("open", ReplayPace::Open),
@@ -83,31 +82,13 @@ const NAMES: [&str; 14] = [
     "device",
 ];
 
-impl WantedTrace {
-    fn new(files: Vec<String>) -> Self {
-        Self {
-            files,
-            pace: ReplayPace::Open,
-            speed_percent: 100,
-            copies: 1,
-            shift: SHIFT,
-            place: ReplayPlace::AsRecorded,
-            max_in_flight: None,
-            in_order: false,
-            trims: false,
-            from: None,
-            until: None,
-            input: None,
-            columns: None,
-            device: None,
-        }
-    }
-}
-
 /// Reads the key `trace`: the name of a file, or a table with it and more settings.
 pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
     if !value.is_table() {
-        return Ok(WantedTrace::new(vec![file(value)?]));
+        return Ok(WantedTrace {
+            files: vec![file(value)?],
+            ..WantedTrace::default()
+        });
     }
     let [
         file,
@@ -129,8 +110,9 @@ pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
         return Err(value.complaint("no `file` is named".to_owned()));
     };
     let files = named.list_or_one().into_iter().map(self::file);
-    let plain = WantedTrace::new(files.collect::<Result<_, _>>()?);
+    let plain = WantedTrace::default();
     let wanted = WantedTrace {
+        files: files.collect::<Result<_, _>>()?,
         pace: or(pace, |value| value.word(&MOMENTS), plain.pace)?,
         speed_percent: or(speed, |value| within(value, 1, 100_000), 100)?,
         copies: or(copies, |value| within(value, 1, 100_000), 1)? as u32,
@@ -146,7 +128,6 @@ pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
         input: input.map(Value::text).transpose()?.map(str::to_owned),
         columns: columns.map(Value::text).transpose()?.map(str::to_owned),
         device: device.map(Value::text).transpose()?.map(str::to_owned),
-        ..plain
     };
     if let (Some(from), Some(until), Some(place)) = (wanted.from, wanted.until, until)
         && from >= until

@@ -60,7 +60,7 @@ pub(super) struct Flight {
     deepest: u64,
     /// When the last operation came.
     last: Option<u64>,
-    idle: Idle,
+    pub(super) idle: Idle,
 }
 
 impl Flight {
@@ -145,10 +145,6 @@ impl Flight {
             latency_mean_ns: self.latency_sum as f64 / self.known as f64,
             latency_max_ns: self.latency_max,
         })
-    }
-
-    pub(super) const fn idle(&self) -> Idle {
-        self.idle
     }
 }
 

@@ -5,6 +5,7 @@
 //! bands of offsets double their width whenever an operation is beyond the last one, and neighbours
 //! are added up.
 
+use blocklab_units::with_defaults;
 use serde::Serialize;
 
 use crate::Operation;
@@ -57,32 +58,21 @@ impl SlotCounts {
     }
 }
 
-/// Counts the operations of a trace by slot, size class and band.
-#[derive(Debug)]
-pub(super) struct Mapping {
-    /// Current length of a slot.
-    slot_ns: u64,
-    /// Current width of a band in bytes.
-    band: u64,
-    slots: Vec<SlotCounts>,
-    /// Where the slot of the last operation begins.
-    begin: u64,
-    /// The index of that slot.
-    index: usize,
-    /// Number of bands that are used.
-    bands: usize,
-}
-
-impl Default for Mapping {
-    fn default() -> Self {
-        Self {
-            slot_ns: FIRST_SLOT_NS,
-            band: FIRST_BAND,
-            slots: vec![SlotCounts::EMPTY],
-            begin: 0,
-            index: 0,
-            bands: 1,
-        }
+with_defaults! {
+    /// Counts the operations of a trace by slot, size class and band.
+    #[derive(Debug)]
+    pub(super) struct Mapping {
+        /// Current length of a slot.
+        slot_ns: u64 = FIRST_SLOT_NS,
+        /// Current width of a band in bytes.
+        band: u64 = FIRST_BAND,
+        slots: Vec<SlotCounts> = vec![SlotCounts::EMPTY],
+        /// Where the slot of the last operation begins.
+        begin: u64 = 0,
+        /// The index of that slot.
+        index: usize = 0,
+        /// Number of bands that are used.
+        bands: usize = 1,
     }
 }
 

@@ -225,7 +225,7 @@ impl Characterizer {
                 reuse.add(operation);
             }
         }
-        let touched = self.space.touched();
+        let touched = self.space.touched;
         self.profile.add(operation.at.0, bytes.into(), touched);
     }
 
@@ -255,15 +255,15 @@ impl Characterizer {
             sizes: sizes(&together),
             interarrival_cv: self.bursts.interarrival_cv(),
             peaks: self.bursts.peaks(),
-            sequential_percent: percent(self.space.sequential(), placed),
-            unaligned_percent: percent(self.space.unaligned(), placed),
-            working_set_bytes: self.space.touched() * PAGE,
-            written_set_bytes: self.space.written() * PAGE,
-            rewritten_percent: percent(self.space.rewrites(), self.space.page_writes()),
-            end_bytes: self.space.end(),
+            sequential_percent: percent(self.space.sequential, placed),
+            unaligned_percent: percent(self.space.unaligned, placed),
+            working_set_bytes: self.space.touched * PAGE,
+            written_set_bytes: self.space.written * PAGE,
+            rewritten_percent: percent(self.space.rewrites(), self.space.page_writes),
+            end_bytes: self.space.end,
             reuse: self.reuse.map(Distances::end),
             in_flight: self.flight.in_flight(),
-            idle: self.flight.idle(),
+            idle: self.flight.idle,
             profile: self.profile.slots(self.last_ns),
             map: self.map.end(),
             devices: devices

@@ -6,6 +6,7 @@
 //! estimates the one among all pages (SHARDS, Waldspurger and others, FAST '15). The sample begins
 //! with all pages and is halved whenever it is full.
 
+use blocklab_units::with_defaults;
 use serde::Serialize;
 
 use super::space::{Numbers, PAGE, mixed, page_key};
@@ -39,44 +40,32 @@ pub struct Hit {
     pub hit_percent: f64,
 }
 
-/// Counts reuse distances.
-#[derive(Debug)]
-pub(super) struct Distances {
-    /// Pages whose hash has this many trailing zeros are in the sample: one in `2^shift`.
-    shift: u32,
-    /// The sequence number of the last access to each page of the sample.
-    last: Numbers<u32>,
-    /// A Fenwick tree over the sequence numbers: 1 where a number is some page's last access. Its sum
-    /// over a range is the number of different pages accessed in it.
-    tree: Vec<u32>,
-    /// The next sequence number.
-    next: u32,
-    /// Number of accesses, by the power of two that their distance in bytes does not exceed.
-    counts: [f64; 64],
-    /// Number of first accesses.
-    first: f64,
-    /// Number of all accesses to pages of the sample.
-    total: f64,
+with_defaults! {
+    /// Counts reuse distances.
+    #[derive(Debug)]
+    pub(super) struct Distances {
+        /// Pages whose hash has this many trailing zeros are in the sample: one in `2^shift`.
+        shift: u32 = 0,
+        /// The sequence number of the last access to each page of the sample.
+        last: Numbers<u32> = Numbers::default(),
+        /// A Fenwick tree over the sequence numbers: 1 where a number is some page's last access. Its
+        /// sum over a range is the number of different pages accessed in it.
+        tree: Vec<u32> = vec![0; PLACES + 1],
+        /// The next sequence number.
+        next: u32 = 0,
+        /// Number of accesses, by the power of two that their distance in bytes does not exceed.
+        counts: [f64; 64] = [0.0; 64],
+        /// Number of first accesses.
+        first: f64 = 0.0,
+        /// Number of all accesses to pages of the sample.
+        total: f64 = 0.0,
+    }
 }
 
 /// The hash that selects pages. It differs from that of the map: otherwise all selected pages would
 /// agree in the low bits of their map hash and share few buckets.
 const fn sample_hash(key: u64) -> u64 {
     mixed(key ^ 0x5bd1_e995)
-}
-
-impl Default for Distances {
-    fn default() -> Self {
-        Self {
-            shift: 0,
-            last: Numbers::default(),
-            tree: vec![0; PLACES + 1],
-            next: 0,
-            counts: [0.0; 64],
-            first: 0.0,
-            total: 0.0,
-        }
-    }
 }
 
 impl Distances {

@@ -63,15 +63,15 @@ pub(crate) struct Space {
     /// The number and the index of the region that was used last.
     last: Option<(u64, u32)>,
     /// Number of pages that were touched, and that were written.
-    touched: u64,
-    written: u64,
+    pub(crate) touched: u64,
+    pub(super) written: u64,
     /// Number of page writes, with repetitions.
-    page_writes: u64,
+    pub(super) page_writes: u64,
     /// Number of operations that are sequential, and that are unaligned.
-    sequential: u64,
-    unaligned: u64,
+    pub(super) sequential: u64,
+    pub(super) unaligned: u64,
     /// The highest end of an operation.
-    end: u64,
+    pub(super) end: u64,
     streams: Streams,
 }
 
@@ -171,31 +171,7 @@ impl Space {
         place
     }
 
-    pub(crate) const fn touched(&self) -> u64 {
-        self.touched
-    }
-
-    pub(super) const fn written(&self) -> u64 {
-        self.written
-    }
-
-    pub(super) const fn page_writes(&self) -> u64 {
-        self.page_writes
-    }
-
     pub(super) const fn rewrites(&self) -> u64 {
         self.page_writes - self.written
-    }
-
-    pub(super) const fn sequential(&self) -> u64 {
-        self.sequential
-    }
-
-    pub(super) const fn unaligned(&self) -> u64 {
-        self.unaligned
-    }
-
-    pub(super) const fn end(&self) -> u64 {
-        self.end
     }
 }

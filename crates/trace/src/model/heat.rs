@@ -9,6 +9,7 @@
 //! of rewrites.
 
 use crate::character::{Numbers, mixed};
+use blocklab_units::with_defaults;
 
 /// Most pages that are counted; with more, the sample is halved.
 const MAX_PAGES: usize = 1 << 20;
@@ -24,20 +25,13 @@ pub(super) struct Zone {
     pub(super) pages: f64,
 }
 
-/// Counts accesses to pages.
-#[derive(Debug)]
-pub(super) struct Heat {
-    counts: Numbers<u32>,
-    /// Pages whose hash is at most this are in the sample.
-    bound: u64,
-}
-
-impl Default for Heat {
-    fn default() -> Self {
-        Self {
-            counts: Numbers::default(),
-            bound: u64::MAX,
-        }
+with_defaults! {
+    /// Counts accesses to pages.
+    #[derive(Debug)]
+    pub(super) struct Heat {
+        counts: Numbers<u32> = Numbers::default(),
+        /// Pages whose hash is at most this are in the sample.
+        bound: u64 = u64::MAX,
     }
 }
 

@@ -295,7 +295,7 @@ impl Model {
     /// for all random jobs together.
     fn place(&mut self, parts: &Parts, end: u64) {
         let moved: u64 = self.sequential_jobs().map(|job| job.area.len).sum();
-        let touched = (parts.sequential.touched() * PAGE).min(end);
+        let touched = (parts.sequential.touched * PAGE).min(end);
         let mut next = 0;
         for job in self.jobs.iter_mut().filter(|job| job.is_sequential) {
             let share = touched as f64 * (job.area.len as f64 / moved.max(1) as f64);
