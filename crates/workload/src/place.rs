@@ -56,6 +56,13 @@ impl Extent {
         extent.check(size, block).map(|()| extent)
     }
 
+    /// Where an operation of `len` bytes begins in it: at the cursor, or at 0 where it would reach
+    /// beyond the end.
+    #[inline]
+    const fn wrapped(self, cursor: u64, len: u64) -> u64 {
+        if cursor + len > self.len { 0 } else { cursor }
+    }
+
     /// Checks that a region lies within a target of `size` bytes and holds a block.
     fn check(self, size: u64, block: u64) -> Result<(), Invalid> {
         let end = self.offset.checked_add(self.len);
@@ -304,9 +311,13 @@ impl Places {
     fn next_of_rare(&mut self, len: u64, chance: &mut Stream) -> u64 {
         let index = match &mut self.law {
             Law::Together(position) => {
-                let begin = position.fetch_add(len, Relaxed) % self.extent.len;
-                let room = begin + len <= self.extent.len;
-                return self.extent.offset + if room { begin } else { 0 };
+                let extent = self.extent;
+                let before = position
+                    .fetch_update(Relaxed, Relaxed, |cursor| {
+                        Some(extent.wrapped(cursor, len) + len)
+                    })
+                    .expect("every position has a next one");
+                return extent.offset + extent.wrapped(before, len);
             }
             Law::TogetherBy { steps, stride } => {
                 let all = (self.extent.len - len) / *stride + 1;
@@ -414,10 +425,7 @@ impl Places {
     /// distance to the one after it.
     #[inline]
     fn sequential(&mut self, len: u64, step: u64) -> u64 {
-        let mut begin = self.cursor;
-        if begin + len > self.extent.len {
-            begin = 0;
-        }
+        let begin = self.extent.wrapped(self.cursor, len);
         self.cursor = begin + step;
         self.extent.offset + begin
     }

@@ -327,6 +327,28 @@ fn a_target_that_is_done_waits_for_the_others() {
             Pattern::Random {
                 every_block_once: true,
             },
+/// The story: behind a block that did not fit at the end of the target, the position went on to
+/// count from there, and all later passes were at offsets such as 2,288 that O_DIRECT refuses.
+#[test]
+fn a_shared_position_begins_again_at_the_start() {
+    let mut job = Job {
+        threads: 2,
+        pattern: Pattern::Sequential,
+        ..Job::new("together")
+    };
+    job.region.spread = Spread::Shared;
+    let positions = Positions::new(1);
+    let mut pair = [0, 1].map(|thread| {
+        let mut requests = Requests::new(&job, 1, thread, &[10_000]).unwrap();
+        requests.share(&positions);
+        requests
+    });
+    let offsets: Vec<u64> = (0..5)
+        .map(|turn| pair[turn % 2].next_request().offset)
+        .collect();
+    assert_eq!(offsets, [0, 4096, 0, 4096, 0]);
+}
+
         ] {
             let mut job = Job {
                 target_order,
