@@ -547,8 +547,9 @@ impl Sizes {
                 step.map_or(0, |(_, size)| *size)
             }
             Self::Multiples { smallest, largest } => {
-                let steps = chance.below(u64::from(*largest)) as u32 / smallest;
-                largest.min(&((steps + 1) * smallest)).to_owned()
+                let (smallest, largest) = (u64::from(*smallest), u64::from(*largest));
+                let steps = chance.below(largest) / smallest + 1;
+                (steps * smallest).min(largest) as u32
             }
             Self::AnyByte { smallest, largest } => {
                 smallest + chance.below(u64::from(largest - smallest) + 1) as u32

@@ -240,6 +240,20 @@ fn sizes_up_to_one_that_is_no_multiple_end_with_it() {
     assert!((4700..5300).contains(&share(10_240)), "{}", share(10_240));
 }
 
+/// The story: the second multiple of 3 GiB was computed in 32 bits, and trims had 2 GiB.
+#[test]
+fn multiples_beyond_32_bits_end_at_the_largest_size() {
+    let mut job = once(&[3 << 30, u64::from(u32::MAX)]);
+    (job.pattern, job.size_draw) = (Pattern::Sequential, SizeDraw::Multiples);
+    job.mix = Mix::TRIM;
+    job.sizes.trim = job.sizes.read.clone();
+    let mut stream = Requests::new(&job, 1, 0, &[1 << 40]).unwrap();
+    let mut lens: Vec<u32> = (0..100).map(|_| stream.next_request().len).collect();
+    lens.sort_unstable();
+    lens.dedup();
+    assert_eq!(lens, [3 << 30, u32::MAX]);
+}
+
 #[test]
 fn a_map_that_no_memory_holds_is_refused() {
     let job = once(&[512, 4096]);
