@@ -272,8 +272,8 @@ impl Requests {
                 let target = self.targets.next(0);
                 (self.uncovered(target, direction), len)
             }
-            Some(refined) if refined.routes.is_empty() => self.extent(direction),
-            _ if self.targets.few().is_some() => {
+            Some(refined) if refined.routes.is_empty() => self.target_and_len(direction),
+            _ if self.targets.are_few() => {
                 let target = self.targets.next(len);
                 (self.uncovered(target, direction), len)
             }
@@ -284,7 +284,7 @@ impl Requests {
     /// This target, or the next one that the pass has not covered. If it has covered all, this one in
     /// a new pass.
     fn uncovered(&mut self, target: usize, direction: Direction) -> usize {
-        if self.targets.few().is_some() {
+        if self.targets.are_few() {
             return self.uncovered_of_few(target, direction);
         }
         let count = self.places.len();
@@ -318,9 +318,7 @@ impl Requests {
         let refined = self.refined.iter_mut();
         let routes = refined.flat_map(|refined| &mut refined.routes);
         routes.for_each(Route::begin_again);
-        if let Some(few) = self.targets.few() {
-            few.begin_again();
-        }
+        self.targets.begin_again();
         // Only targets that take turns by bytes need a length.
         self.targets.next(0)
     }

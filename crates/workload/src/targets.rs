@@ -104,11 +104,17 @@ impl Targets {
         self.finishes
     }
 
-    /// The open targets, for a job that works on few at a time.
-    pub(crate) const fn few(&mut self) -> Option<&mut Few> {
-        match &mut self.law {
-            Law::OfFew(few) => Some(few),
-            _ => None,
+    /// Whether the job works on few targets at a time.
+    pub(crate) const fn are_few(&self) -> bool {
+        matches!(self.law, Law::OfFew(_))
+    }
+
+    /// Begins a new pass over all targets, for a job that works on few at a time.
+    pub(crate) fn begin_again(&mut self) {
+        if let Law::OfFew(few) = &mut self.law {
+            few.begin_again();
+            // The turn that the old pass left unfinished is none of a target that is open now.
+            self.left = 0;
         }
     }
 
