@@ -8,7 +8,7 @@ use blocklab_random::{Permutation, Stream, Zipf};
 
 use crate::gaps::Gaps;
 use crate::preconditioning::Preconditioning;
-use crate::skew::{Skew, at_share};
+use crate::skew::{Skew, at_share, threshold};
 use crate::{Invalid, Pattern, Region, Spread};
 
 /// A stretch of a target, in bytes.
@@ -333,8 +333,8 @@ impl Places {
                 return self.backward(len, back);
             }
             Law::Pieces(_) => return self.fit(len, len, chance, |_| len).0,
-            Law::PercentRandom(threshold) => {
-                if chance.next_u64() >= *threshold {
+            Law::PercentRandom(random_below) => {
+                if chance.next_u64() >= *random_below {
                     return self.sequential(len, len);
                 }
                 let index = chance.below(self.grains);
@@ -385,8 +385,8 @@ impl Places {
     /// Changes how many of the next operations, in per cent, are at a random offset, for a pattern that
     /// has such a share.
     pub(crate) const fn set_random_percent(&mut self, percent: u8) {
-        if let Law::PercentRandom(threshold) = &mut self.law {
-            *threshold = random_threshold(percent);
+        if let Law::PercentRandom(random_below) = &mut self.law {
+            *random_below = threshold(percent);
         }
     }
 
@@ -457,7 +457,7 @@ impl Law {
             Pattern::Random {
                 every_block_once: true,
             } => Self::Once(Permutation::new(grains, chance)),
-            Pattern::PercentRandom(percent) => Self::PercentRandom(random_threshold(*percent)),
+            Pattern::PercentRandom(percent) => Self::PercentRandom(threshold(*percent)),
             Pattern::Zipf { theta } => {
                 let zipf = Zipf::new(grains, *theta);
                 Self::ranked(Skew::Zipf(zipf), grains, chance)
@@ -511,14 +511,6 @@ impl Law {
             }
             _ => chance.below(grains),
         }
-    }
-}
-
-/// Random numbers of 64 bits are below this in `percent` per cent of the draws.
-const fn random_threshold(percent: u8) -> u64 {
-    match percent {
-        100.. => u64::MAX,
-        _ => u64::MAX / 100 * percent as u64,
     }
 }
 

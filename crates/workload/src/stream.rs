@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use blocklab_random::Stream;
 
 use crate::route::Route;
+use crate::skew::threshold;
 use crate::targets::Targets;
 use crate::{Direction, Extent, Invalid, Job, Places, SizeDraw, SizeMix, Spread};
 
@@ -226,7 +227,7 @@ impl Requests {
         if self.refined.is_some() {
             return self.refined_request(direction);
         }
-        let (target, len) = self.extent(direction);
+        let (target, len) = self.target_and_len(direction);
         let sizes = &self.sizes[direction as usize];
         let (places, chance) = (&mut self.places[target], &mut self.where_to);
         let bytes = u64::from(len);
@@ -247,7 +248,7 @@ impl Requests {
 
     /// Target and length of the next request.
     #[inline(always)]
-    fn extent(&mut self, direction: Direction) -> (usize, u32) {
+    fn target_and_len(&mut self, direction: Direction) -> (usize, u32) {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
         let mut target = self.targets.next(len);
         if self.targets.finishes() && self.places[target].is_covered() {
@@ -263,7 +264,7 @@ impl Requests {
     }
 
     /// Target and length of the next request of a refined job.
-    fn refined_extent(&mut self, direction: Direction) -> (usize, u32) {
+    fn refined_target_and_len(&mut self, direction: Direction) -> (usize, u32) {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
         match &self.refined {
             Some(refined) if refined.routes.is_empty() && refined.in_pieces => {
@@ -342,7 +343,7 @@ impl Requests {
         if let Some(pending) = pending {
             return pending;
         }
-        let (target, len) = self.refined_extent(direction);
+        let (target, len) = self.refined_target_and_len(direction);
         let bytes = u64::from(len);
         let Some(refined) = &mut self.refined else {
             unreachable!("only called where something is refined");
@@ -452,14 +453,6 @@ impl Directions {
                 _ => Direction::Trim,
             },
         }
-    }
-}
-
-/// A random number of 64 bits is below this with the given probability.
-const fn threshold(percent: u8) -> u64 {
-    match percent {
-        100.. => u64::MAX,
-        _ => (u64::MAX / 100) * percent as u64,
     }
 }
 

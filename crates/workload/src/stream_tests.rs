@@ -327,20 +327,6 @@ fn threads_that_share_a_position_cover_the_target_once() {
     assert_eq!(offsets, [0, 8192, 16384, 0, 8192, 16384]);
 }
 
-/// The story: a target that a pass was through with was named again, so that a job that fills its
-/// files wrote some blocks twice and others never.
-#[test]
-fn a_target_that_is_done_waits_for_the_others() {
-    for (target_order, target_turn) in [
-        (TargetOrder::Random, 1),
-        (TargetOrder::Random, 3),
-        (TargetOrder::RoundRobin, 3),
-    ] {
-        for pattern in [
-            Pattern::Sequential,
-            Pattern::Random {
-                every_block_once: true,
-            },
 /// The story: behind a block that did not fit at the end of the target, the position went on to
 /// count from there, and all later passes were at offsets such as 2,288 that O_DIRECT refuses.
 #[test]
@@ -363,6 +349,20 @@ fn a_shared_position_begins_again_at_the_start() {
     assert_eq!(offsets, [0, 4096, 0, 4096, 0]);
 }
 
+/// The story: a target that a pass was through with was named again, so that a job that fills its
+/// files wrote some blocks twice and others never.
+#[test]
+fn a_target_that_is_done_waits_for_the_others() {
+    for (target_order, target_turn) in [
+        (TargetOrder::Random, 1),
+        (TargetOrder::Random, 3),
+        (TargetOrder::RoundRobin, 3),
+    ] {
+        for pattern in [
+            Pattern::Sequential,
+            Pattern::Random {
+                every_block_once: true,
+            },
         ] {
             let mut job = Job {
                 target_order,

@@ -16,7 +16,7 @@ pub(crate) struct Targets {
     turn: u32,
     /// How many of them are left.
     left: u32,
-    /// A target that the pass has covered waits until all others are covered.
+    /// Whether a target that the pass has covered waits until all others are covered.
     finishes: bool,
     chance: Stream,
 }
@@ -136,7 +136,7 @@ impl Targets {
         self.left = self.turn - 1;
     }
 
-    /// The target of the next operation, which has about `len` bytes.
+    /// The index of the target of the next operation, which has about `len` bytes.
     #[inline]
     pub(crate) fn next(&mut self, len: u32) -> usize {
         match self.law {
@@ -145,7 +145,7 @@ impl Targets {
         }
     }
 
-    /// The index of the target of the next operation, of `len` bytes.
+    /// As [`Targets::next`], by any law that draws.
     fn choose(&mut self, len: u32) -> usize {
         if self.left > 0 {
             self.left -= 1;
