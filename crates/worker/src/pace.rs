@@ -126,11 +126,8 @@ impl Pacer {
             return 0;
         };
         let oldest = now.0 as f64 - gap * f64::from(most);
-        if self.next >= oldest {
-            return 0;
-        }
-        let dropped = (oldest - self.next) / gap;
-        self.next = oldest;
+        let dropped = steps(self.next, gap, oldest);
+        self.next += dropped * gap;
         dropped as u64
     }
 
