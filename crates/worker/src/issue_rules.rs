@@ -301,7 +301,7 @@ impl Pieces {
         };
         Ok(Some(Self {
             piece: piece.0,
-            left: pass(job, thread, sizes)? / piece.0 * u64::from(loops),
+            left: (pass(job, thread, sizes)? / piece.0).saturating_mul(loops.into()),
             trim_first: job.trim_first,
         }))
     }
@@ -323,4 +323,30 @@ fn overlaps<'a>(request: &Request, mut others: impl Iterator<Item = &'a InFlight
         let other_end = other.offset + u64::from(other.len);
         moves && other.file == request.target && request.offset < other_end && other.offset < end
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_units::Bytes;
+    use blocklab_workload::{BlockSizes, Pattern, SizeMix, Stop};
+
+    use super::*;
+
+    /// The story: passes over more pieces than 64 bits count wrapped, and the job ended early.
+    #[test]
+    fn more_passes_than_can_be_counted_are_as_many_as_there_may_be() {
+        let job = Job {
+            pattern: Pattern::Random {
+                every_block_once: true,
+            },
+            sizes: BlockSizes::same(SizeMix(vec![(Bytes(512), 1), (Bytes(4096), 1)])),
+            stop: Stop {
+                loops: Some(u32::MAX),
+                ..Stop::default()
+            },
+            ..Job::new("pieces")
+        };
+        let pieces = Pieces::for_job(&job, 0, &[1 << 44]).expect("room for a block");
+        assert_eq!(pieces.expect("a job of pieces").left, u64::MAX);
+    }
 }
