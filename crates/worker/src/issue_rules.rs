@@ -21,7 +21,8 @@ use crate::verifier::Verifier;
 pub(crate) struct IssueRules {
     /// Nothing is issued before this moment.
     begin: Nanos,
-    /// Once the queue has been full, it is refilled only below this depth; `draining` until then.
+    /// Once the queue has been full, it is refilled only when no more than this many operations are
+    /// in flight; `draining` until then. 0: it is refilled at every opportunity.
     low: usize,
     draining: bool,
     ios_left: u64,
@@ -74,8 +75,12 @@ impl Replaying {
             recorder.reordered.add(1);
         }
         self.latest = self.latest.max(due);
-        let since_begin = [due, issue.now].map(|moment| moment.since(self.begin));
-        times.count(since_begin[0], since_begin[1], due < self.room_at);
+        let had_no_room = due < self.room_at;
+        times.count(
+            due.since(self.begin),
+            issue.now.since(self.begin),
+            had_no_room,
+        );
     }
 }
 
