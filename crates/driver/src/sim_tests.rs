@@ -371,6 +371,26 @@ fn a_job_that_is_too_slow_ends_as_failed() {
     assert!(late.accounting.balances() && late.accounting.failed == 0);
 }
 
+/// The story: the operations of a search for a depth were taken from those of its last window, which
+/// was thus too slow for any rate.
+#[test]
+fn the_last_window_of_a_search_is_judged_by_its_own_operations() {
+    let mut seeking = job(64, 60);
+    seeking.latency_target = Some(LatencyTarget {
+        limit: Nanos::from_millis(4),
+        window: Nanos::from_secs(3),
+        percentile: 90.0,
+        go_on: false,
+    });
+    seeking.min_rate = Some(MinRate {
+        rates: [Some(Rate::Iops(500.0)), None, None],
+        cycle: Nanos::from_secs(1),
+        settle: Nanos::ZERO,
+    });
+    let result = result(seeking, &volume(3000.0));
+    assert_eq!(result.stopped, Stopped::Steady, "{:?}", result.errors);
+}
+
 #[test]
 fn a_log_holds_every_operation_and_its_sums() {
     let mut logged = job(4, 2);
