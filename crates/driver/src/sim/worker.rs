@@ -28,6 +28,7 @@ pub(super) struct SimWorker {
 struct SimQueueState {
     /// The index of the device of each target.
     devices: Arc<[usize]>,
+    /// Fewest completions that are passed on together, unless fewer operations are in flight.
     complete: usize,
     /// Completions that wait until there are enough of them.
     gathered: Vec<Completion>,
