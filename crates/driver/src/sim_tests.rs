@@ -371,6 +371,21 @@ fn a_job_that_is_too_slow_ends_as_failed() {
     assert!(late.accounting.balances() && late.accounting.failed == 0);
 }
 
+/// The story: a flush of a range came back from a model with the length of the range, where a device
+/// gives 0, and counted as a short transfer that ended the job.
+#[test]
+fn a_flush_of_a_range_succeeds() {
+    let mut flushing = job(4, 10);
+    flushing.mix = Mix::WRITE;
+    flushing.pattern = Pattern::Sequential;
+    flushing.flush.range_every = 8;
+    let result = result(flushing, &volume(3000.0));
+    assert_eq!(
+        (result.stopped, result.errors),
+        (Stopped::Runtime, Vec::new())
+    );
+}
+
 /// The story: the operations of a search for a depth were taken from those of its last window, which
 /// was thus too slow for any rate.
 #[test]
