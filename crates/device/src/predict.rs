@@ -124,7 +124,6 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
         for full in refills.take_while(|full| *full < HORIZON) {
             meters.iter_mut().for_each(Metered::refill);
             later.extend(until_steady(&demand, &mut meters, load, full));
-            full += every;
         }
     }
     Ok(Prediction { phases, later })
