@@ -23,6 +23,22 @@ pub enum Class {
     LocalSsd,
 }
 
+impl Class {
+    /// How long the medium takes. The physical maximum of a local disk is for the caller to add
+    /// ([`Service::saturating_at`]): it is a matter of the size, not of the class.
+    pub fn service(self) -> Service {
+        match self {
+            Self::I3Nvme => i3_nvme(),
+            Self::I2Sata => i2_sata(),
+            Self::R5dNvme => r5d_nvme(),
+            Self::Im4gnNvme => nitro(im4gn_spread()),
+            Self::NitroSsd => nitro(nitro_spread()),
+            Self::I3enNvme => i3en_nvme(),
+            Self::LocalSsd => local_ssd(),
+        }
+    }
+}
+
 const R5D_STUDY: &str =
     "r5d.xlarge, DiskSpd, one thread and two in flight, 4 to 128 KiB (study r5d-vs-gp3)";
 const I3_STUDY: &str = "i2.xlarge and i3.xlarge, fio, one job, 4 KiB (study i3-vs-i2)";
@@ -81,22 +97,6 @@ fn measured_spread() -> Origin {
 /// The origin of the scatter of other disks.
 fn assumed_spread() -> Origin {
     Origin::assumed("scatter of the local NVMe of I3 and I3en at low load")
-}
-
-impl Class {
-    /// How long the medium takes. The physical maximum of a local disk is for the caller to add
-    /// ([`Service::saturating_at`]): it is a matter of the size, not of the class.
-    pub fn service(self) -> Service {
-        match self {
-            Self::I3Nvme => i3_nvme(),
-            Self::I2Sata => i2_sata(),
-            Self::R5dNvme => r5d_nvme(),
-            Self::Im4gnNvme => nitro(im4gn_spread()),
-            Self::NitroSsd => nitro(nitro_spread()),
-            Self::I3enNvme => i3en_nvme(),
-            Self::LocalSsd => local_ssd(),
-        }
-    }
 }
 
 /// Reads of 4 KiB took 96 µs (study i3-vs-i2) and those of 512 B 99 µs (diskplorer): the size costs

@@ -16,7 +16,7 @@ use crate::stage::media::Media;
 use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
 use crate::stage::{
-    ChargedIo, Counts, Link, Meters, Stage as _, instance, limiter_kinds, limiters,
+    ChargedIo, Counts, Link, Stage as _, WhichMeter, instance, limiter_kinds, limiters,
 };
 use crate::usage::{DeviceUse, counted};
 use crate::{
@@ -69,7 +69,7 @@ pub struct Wait {
 
 impl Wait {
     #[inline(always)]
-    const fn new(place: Place, link: usize, meter: Meters, from: Nanos, until: Nanos) -> Self {
+    const fn new(place: Place, link: usize, meter: WhichMeter, from: Nanos, until: Nanos) -> Self {
         let link = link + place as usize * MOST_LINKS;
         Self {
             limit: link * 2 + meter as usize,
@@ -409,7 +409,10 @@ impl Device {
         let mut found = Vec::new();
         let mut add = |place, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>| {
             for (link, kinds) in kinds.into_iter().enumerate() {
-                for (meter, kind) in [Meters::First, Meters::Second].into_iter().zip(kinds) {
+                for (meter, kind) in [WhichMeter::First, WhichMeter::Second]
+                    .into_iter()
+                    .zip(kinds)
+                {
                     let wait = Wait::new(place, link, meter, Nanos::ZERO, Nanos::ZERO);
                     found.push((wait.limit, owner.has(kind)));
                 }

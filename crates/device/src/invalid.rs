@@ -86,6 +86,7 @@ impl DeviceSpec {
             check_limiters(&instance.name, &instance.caps, &instance.credits)?;
             if let Some(cache) = &instance.cache {
                 check_limiters(&instance.name, &cache.caps, &cache.credits)?;
+                (cache.latency).check(&format!("{}: cache latency", instance.name))?;
                 let room = cache.writes_back.is_none_or(|room| room.0 >= 1 << 20);
                 rules! { &instance.name;
                     (0.0..=1.0).contains(&cache.hit_share), "a share of hits lies between 0 and 1";

@@ -56,12 +56,15 @@ pub struct Phase {
 pub struct Prediction {
     /// At least one, in order of time; the last one goes on for ever, but for `later`.
     pub phases: Vec<Phase>,
-    /// What comes where a bucket is filled again every day, up to [`HORIZON`].
+    /// What comes where a bucket is filled again at intervals, up to [`HORIZON`] and
+    /// [`MOST_REFILLS`].
     pub later: Vec<Phase>,
 }
 
-/// Days of which daily refills are foretold.
+/// Seconds up to which refills are foretold: 30 days.
 const HORIZON: f64 = 30.0 * 86_400.0;
+/// Most refills that are foretold: as many as a daily one has up to [`HORIZON`].
+const MOST_REFILLS: usize = 29;
 
 impl Prediction {
     /// What a test sees at first, while every bucket holds something.
@@ -117,11 +120,10 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
     // Full at the start and empty since, a bucket is filled a day after it was last full.
     let every = meters.iter().filter_map(Metered::refilled_every);
     if let Some(every) = every.min_by(f64::total_cmp) {
-        let mut full = every;
-        while full < HORIZON {
+        let refills = (1..=MOST_REFILLS).map(|number| every * number as f64);
+        for full in refills.take_while(|full| *full < HORIZON) {
             meters.iter_mut().for_each(Metered::refill);
             later.extend(until_steady(&demand, &mut meters, load, full));
-            full += every;
         }
     }
     Ok(Prediction { phases, later })

@@ -91,7 +91,7 @@ pub struct VolumeSpec {
     /// Burst buckets of this volume.
     #[serde(default)]
     pub credits: Vec<Credit>,
-    /// How long the medium takes. `None`: nobody promises or knows anything (`standard`), and
+    /// How long the medium takes. `None`: that is neither promised nor measured (`standard`), and
     /// [`crate::Device::new`] refuses it.
     #[serde(default)]
     pub service: Option<Service>,
@@ -220,7 +220,7 @@ pub struct Charge {
     pub bytes: f64,
 }
 
-/// So much a second, in the unit in which it is sold.
+/// A rate, in the unit in which it is sold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rate {
@@ -303,8 +303,8 @@ pub struct Credit {
     /// What it holds at the start, as a share of `capacity` from 0 to 1.
     #[serde(default = "full")]
     pub initial_share: f64,
-    /// Full again at the latest so long after it was last full, whatever was spent: "at least
-    /// once in 24 hours". `None`: only what is earned.
+    /// The longest time from one moment at which the bucket is full to the next, whatever was spent:
+    /// "at least once in 24 hours". `None`: it fills only by what is earned.
     #[serde(rename = "full_again_ns", default)]
     pub full_again: Option<Nanos>,
     /// Where the figures come from.
@@ -395,7 +395,7 @@ pub struct Tail {
     pub sigma: f64,
 }
 
-/// A medium that cannot do more than so much, and comes near it gradually.
+/// The most that a medium can do, which it comes near gradually.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saturation {
@@ -489,7 +489,7 @@ pub struct FaultSpec {
 pub enum FaultKind {
     /// A share of the operations takes longer.
     Latency {
-        /// By so much.
+        /// By this much.
         #[serde(rename = "added_ns")]
         added: Nanos,
         /// Share of the reads in per cent.

@@ -315,6 +315,26 @@ fn a_cache_of_the_host() {
     check(&spec, load(50, 4, 256), "volume: operations");
 }
 
+/// The story: a bucket that a device file fills every nanosecond was refilled in the prediction 2.6
+/// quadrillion times, which took all memory.
+#[test]
+fn a_bucket_that_is_always_full_again_is_predicted_in_time() {
+    let mut spec = device(vec![volume(100, constant(100_000))]);
+    for again in [0, 1, 1_000_000_000] {
+        spec.volumes[0].credits = vec![Credit {
+            name: "burst credits".to_owned(),
+            baseline: Rate::Iops(100.0),
+            burst: Rate::Iops(3000.0),
+            capacity: 1000.0,
+            initial_share: 1.0,
+            full_again: Some(Nanos(again)),
+            origin: Origin::Given,
+        }];
+        let predicted = predict(&spec, load(100, 4, 8)).expect("sound");
+        assert!(predicted.later.len() <= 60, "{}", predicted.later.len());
+    }
+}
+
 #[test]
 fn what_nobody_promises_is_not_predicted() {
     let mut magnetic = volume(100, constant(1));

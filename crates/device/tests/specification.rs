@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Accounting, Cap, Credit, Device, DeviceSpec, Direction, FaultKind, FaultSpec, InstanceSpec,
-    Invalid, Io, Latency, Layout, Network, Origin, Programs, Rate, Service, Spread, Tail,
+    Accounting, Cap, Credit, Device, DeviceSpec, Direction, FaultKind, FaultSpec, HostCache,
+    InstanceSpec, Invalid, Io, Latency, Layout, Network, Origin, Programs, Rate, Service, Spread,
+    Tail,
 };
 use blocklab_units::{Bytes, Nanos};
 use drive::{cap, constant, device, volume};
@@ -226,6 +227,30 @@ fn rules_say_what_would_work() {
         let error = Device::new(&spec, 1).expect_err(wanted).to_string();
         assert!(error.contains(wanted), "{error}");
     }
+}
+
+/// The story: a cache that takes 584 years overflowed with the first hit; only its limiters and its
+/// share of hits were checked.
+#[test]
+fn the_latency_of_a_cache_is_checked() {
+    let mut spec = device(vec![volume(1, constant(1))]);
+    spec.instance = Some(InstanceSpec {
+        cache: Some(HostCache {
+            caps: Vec::new(),
+            credits: Vec::new(),
+            hit_share: 1.0,
+            writes_back: None,
+            latency: Latency {
+                base: Nanos::MAX,
+                ..constant(1).read
+            },
+        }),
+        name: "vm".to_owned(),
+        caps: Vec::new(),
+        credits: Vec::new(),
+    });
+    let error = spec.check().expect_err("too slow").to_string();
+    assert_eq!(error, "vm: cache latency: the base must be 1 ns to 60 s");
 }
 
 /// Of this many caps on the volume and that many on its instance: whether the device is sound, and reports

@@ -29,16 +29,17 @@ impl Counted {
 
 /// The sum of all recorders of one direction of a job at one moment.
 #[derive(Debug, Clone, Default)]
-struct Held {
+struct JobTotals {
     all: Counted,
-    /// The longest of the measured time alone; 0 as long as nothing has ended in it.
+    /// The longest service latency of the measured time alone, in nanoseconds; 0 as long as nothing has
+    /// ended in it.
     longest: u64,
-    /// The longest of the ramp, and what ended in it.
+    /// The longest of the ramp, and how many operations ended in it.
     ramp_longest: u64,
     ramp_ios: u64,
 }
 
-impl Held {
+impl JobTotals {
     /// The counters, with or without what ended during the ramp.
     fn new(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
         let (mut all, mut ramp) = (Vec::new(), Vec::new());
@@ -102,7 +103,8 @@ pub(crate) struct IntervalTicker {
     start: Nanos,
     begun: Nanos,
     number: u32,
-    before: Vec<[Held; 2]>,
+    /// The totals of reads and writes of each job when the last slice ended.
+    before: Vec<[JobTotals; 2]>,
     /// Whether each job is in a pool. Those are Vdbench's, which shows its warm-up in every interval;
     /// the other tools do not.
     pooled: Vec<bool>,
@@ -163,13 +165,13 @@ impl IntervalTicker {
     /// Ends a slice at `end` and passes it on.
     fn cut(&mut self, members: &[WorkerStatus], end: Nanos, observer: &mut dyn Observer) {
         let directions = [Direction::Read, Direction::Write];
-        let held: Vec<[Held; 2]> = (0..self.before.len())
+        let totals: Vec<[JobTotals; 2]> = (0..self.before.len())
             .map(|job| {
                 let warm = self.pooled[job];
-                directions.map(|direction| Held::new(members, job, warm, direction))
+                directions.map(|direction| JobTotals::new(members, job, warm, direction))
             })
             .collect();
-        let jobs = held
+        let jobs = totals
             .iter()
             .zip(&self.before)
             .map(|(now, before)| [0, 1].map(|direction| now[direction].since(&before[direction])));
@@ -180,7 +182,7 @@ impl IntervalTicker {
             length: end.since(self.begun),
             jobs: jobs.collect(),
         };
-        self.before = held;
+        self.before = totals;
         self.begun = end;
         observer.event(Event::Slice(&slice));
     }

@@ -189,10 +189,16 @@ fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
     file.write_all(&saved.to_bytes())?;
     file.sync_all()?;
     fs::rename(&new, &map)?;
-    match map.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
-    }
+    sync_folder(&map)
+}
+
+/// Puts the name of a file on stable storage: it is in the file's folder, not in the file.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
 }
 
 /// The file at a path, emptied on stable storage; it is created if it is not there.
@@ -209,6 +215,7 @@ fn empty(path: &Path) -> io::Result<File> {
     }
     file.set_len(0)?;
     file.sync_all()?;
+    sync_folder(path)?;
     Ok(file)
 }
 

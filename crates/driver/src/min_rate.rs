@@ -50,9 +50,11 @@ impl MinRates {
     }
 
     /// The ramp by bytes is over, or the last window of a search has begun, so the measured time is known now.
-    pub(crate) const fn begin(&mut self, window: &Window) {
+    pub(crate) fn begin(&mut self, window: &Window) {
         self.measure_from = window.measure_from;
         self.last = window.measure_from;
+        // A last window has counters of its own, which begin at zero.
+        (self.before, self.seen) = Default::default();
     }
 
     /// Whether a rate was missed over the span that ends now. A span ends with a completion, so a job

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use blocklab_record::{ClockFacts, Overhead};
 use blocklab_targets::Clock;
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Bytes;
 use blocklab_workload::{Engine, Job, Stop, Workload};
 
 use crate::{Control, Error, Run, TargetFile, run};
@@ -54,5 +54,7 @@ fn probe(clock: Clock, depth: u32) -> Result<f64, Error> {
     )?;
     let result = &outcome.measurement.jobs[0];
     let operations = result.accounting.completed.max(1);
-    Ok(Nanos(result.elapsed_ns).0 as f64 / operations as f64)
+    // Not the elapsed time, which on a busy machine includes that of other processes.
+    let used = result.threads_use.unwrap_or_default();
+    Ok((used.user_ns + used.system_ns) as f64 / operations as f64)
 }

@@ -371,6 +371,41 @@ fn a_job_that_is_too_slow_ends_as_failed() {
     assert!(late.accounting.balances() && late.accounting.failed == 0);
 }
 
+/// The story: a flush of a range came back from a model with the length of the range, where a device
+/// gives 0, and counted as a short transfer that ended the job.
+#[test]
+fn a_flush_of_a_range_succeeds() {
+    let mut flushing = job(4, 10);
+    flushing.mix = Mix::WRITE;
+    flushing.pattern = Pattern::Sequential;
+    flushing.flush.range_every = 8;
+    let result = result(flushing, &volume(3000.0));
+    assert_eq!(
+        (result.stopped, result.errors),
+        (Stopped::Runtime, Vec::new())
+    );
+}
+
+/// The story: the operations of a search for a depth were taken from those of its last window, which
+/// was thus too slow for any rate.
+#[test]
+fn the_last_window_of_a_search_is_judged_by_its_own_operations() {
+    let mut seeking = job(64, 60);
+    seeking.latency_target = Some(LatencyTarget {
+        limit: Nanos::from_millis(4),
+        window: Nanos::from_secs(3),
+        percentile: 90.0,
+        go_on: false,
+    });
+    seeking.min_rate = Some(MinRate {
+        rates: [Some(Rate::Iops(500.0)), None, None],
+        cycle: Nanos::from_secs(1),
+        settle: Nanos::ZERO,
+    });
+    let result = result(seeking, &volume(3000.0));
+    assert_eq!(result.stopped, Stopped::Steady, "{:?}", result.errors);
+}
+
 #[test]
 fn a_log_holds_every_operation_and_its_sums() {
     let mut logged = job(4, 2);

@@ -46,7 +46,9 @@ pub(super) struct Ended {
 
 /// The task of one thread.
 pub(super) struct ThreadSpec {
+    /// Index of its first member among all members of the run.
     pub(super) number: usize,
+    /// Its number among the threads of its job.
     pub(super) thread: u32,
     pub(super) job: Job,
     pub(super) seed: u64,

@@ -76,15 +76,12 @@ impl ThreadGroup {
             mine.may_write |= other.may_write;
         }
         let mine = &mut self.job;
-        // This mix draws no operation: it says which directions the thread opens files and has
-        // buffers for. Each job draws by its own mix, so the shares only have to add up to 100.
-        let read = u8::from(mine.mix.read > 0 || job.mix.read > 0);
-        let write = u8::from(mine.mix.write > 0 || job.mix.write > 0);
-        let trim = u8::from(mine.mix.trim > 0 || job.mix.trim > 0);
+        // Each job draws by its own mix. This one says which directions the thread opens files and
+        // has buffers for, so it only matters which shares are 0.
         mine.mix = Mix {
-            read: 100 * read - write - trim,
-            write,
-            trim,
+            read: mine.mix.read.max(job.mix.read),
+            write: mine.mix.write.max(job.mix.write),
+            trim: mine.mix.trim.max(job.mix.trim),
         };
         let largest = mine.sizes.largest().max(job.sizes.largest());
         let smallest = mine.sizes.smallest().min(job.sizes.smallest());
@@ -191,5 +188,26 @@ fn recorder_spec(job: &Job) -> RecorderSpec {
         by_priority: [(reads, Direction::Read), (writes, Direction::Write)].map(
             |(goes, direction)| PriorityTable::for_job(job, direction, submit).filter(|_| goes),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::Pooled;
+
+    use super::*;
+
+    /// The story: a pool of jobs that only write had fewer than 0 per cent of reads.
+    #[test]
+    fn a_pool_of_writers_has_no_reads() {
+        let job = |name| Job {
+            mix: Mix::WRITE,
+            pool: Some(Pooled::new("pool", 4)),
+            ..Job::new(name)
+        };
+        let groups = thread_groups(&[job("a"), job("b")], &[Vec::new(), Vec::new()]);
+        let mix = groups[0].job.mix;
+        assert_eq!((groups.len(), mix.read, mix.trim), (1, 0, 0));
+        assert!(mix.write > 0);
     }
 }

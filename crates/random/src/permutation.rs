@@ -10,7 +10,7 @@ use crate::Stream;
 ///               of k bits) ──▶ number below 2^k ──▶ skip it if it is not below len
 /// ```
 ///
-/// 2^k is less than twice `len`, so fewer than one value in two is skipped on average. A bitmap
+/// 2^k is at least 4 and less than twice any larger `len`, so fewer than one value in two is skipped on average. A bitmap
 /// would give true uniformity over all orders, but costs a bit a block and ever longer searches
 /// towards the end of a pass.
 #[derive(Debug, Clone)]
@@ -29,8 +29,9 @@ const ODD: [u64; 3] = [
 ];
 
 impl Permutation {
-    /// A new order of `0..len`, drawn from the stream.
+    /// A new order of `0..len`, drawn from the stream. `len` is at most 2^63.
     pub fn new(len: u64, chance: &mut Stream) -> Self {
+        debug_assert!(len <= 1 << 63, "{len} numbers do not fit 63 bits");
         let bits = (64 - len.saturating_sub(1).leading_zeros()).clamp(2, 63);
         Self {
             len,
@@ -44,6 +45,7 @@ impl Permutation {
     /// Where the fixed order puts `index` (below the length), by walking the cycle until it
     /// comes back into range. Independent of the iterator's position.
     pub const fn position(&self, index: u64) -> u64 {
+        debug_assert!(index < self.len, "the walk returns only to where it began");
         let mut value = self.scramble(index);
         while value >= self.len {
             value = self.scramble(value);

@@ -10,8 +10,11 @@ use crate::Stream;
 #[derive(Debug, Clone)]
 pub struct Zipf {
     theta: f64,
-    hx0: f64,
-    span: f64,
+    /// Where the area under the curve begins, with that of rank 0 as wide as its weight of 1.
+    area_start: f64,
+    /// The area from there to the end of the last rank.
+    area: f64,
+    /// A rank this far below the drawn point, or closer, is accepted without the exact test.
     accept: f64,
     len: u64,
 }
@@ -19,12 +22,13 @@ pub struct Zipf {
 impl Zipf {
     /// Over ranks `0..len`; `theta` above 0 and not 1.
     pub fn new(len: u64, theta: f64) -> Self {
+        debug_assert!(theta > 0.0 && theta != 1.0, "no Zipf exponent: {theta}");
         let len = len.max(1);
-        let hx0 = integral(0.5, theta) - 1.0;
+        let area_start = integral(0.5, theta) - 1.0;
         Self {
             theta,
-            hx0,
-            span: integral(len as f64 - 0.5, theta) - hx0,
+            area_start,
+            area: integral(len as f64 - 0.5, theta) - area_start,
             accept: 1.0 - inverse(integral(1.5, theta) - libm::pow(2.0, -theta), theta),
             len,
         }
@@ -33,7 +37,7 @@ impl Zipf {
     /// One rank, below the length.
     pub fn draw(&self, chance: &mut Stream) -> u64 {
         loop {
-            let u = self.hx0 + chance.unit() * self.span;
+            let u = self.area_start + chance.unit() * self.area;
             let x = inverse(u, self.theta);
             let k = libm::floor(x + 0.5).clamp(0.0, (self.len - 1) as f64);
             // The first test is a shortcut that needs no power; the second is the exact one.

@@ -29,7 +29,8 @@ pub struct Window {
     pub window_ns: u64,
     /// Operations.
     pub operations: f64,
-    /// Bytes.
+    /// Bytes of the operations before the last one: a limiter lets an operation go once those before it
+    /// are paid for.
     pub bytes: f64,
 }
 
@@ -63,7 +64,7 @@ impl Arrivals {
                 if window_ns <= self.last.0.max(FIRST_NS) {
                     windows.push(Window {
                         window_ns,
-                        // The hull counts up to an operation, without it.
+                        // The hull counts the work before an operation, and here it is counted too.
                         operations: operations.within(Nanos(window_ns)) + 1.0,
                         bytes: bytes.within(Nanos(window_ns)),
                     });

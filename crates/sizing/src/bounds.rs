@@ -12,8 +12,9 @@
 //!
 //! Two kinds of limits are answered by two figures: a bucket that saves only a part of unused rate is
 //! at least its small part and at most all of it, and credits are at least what is held at the
-//! beginning; where a vendor fills them within a time, a longer queue may not have waited at all. Limits in a row hold an operation back at least as long as the hardest of them alone,
-//! and at most as long as all of them together.
+//! beginning; where a vendor fills them within a time, a longer queue may not have waited at all.
+//! Limits in a row hold an operation back at least as long as the hardest of them alone, and at most as
+//! long as all of them together.
 
 use blocklab_device::{
     Accounting, Cap, Charges, Covers, Credit, DeviceSpec, Direction, FORGIVEN_STALL, Io, Rate,
@@ -116,7 +117,7 @@ pub struct Worst {
     pub wait: Nanos,
     /// Since when more came than the limiter let pass.
     pub from: Nanos,
-    /// When the operation came that waited so long.
+    /// When the operation with this wait came.
     pub at: Nanos,
 }
 
@@ -154,7 +155,7 @@ struct Limiter {
     /// Units of its bucket: at least, and at most.
     bucket: [f64; 2],
     is_credit: bool,
-    /// A queue that lasts so long may find the bucket filled anew.
+    /// A queue that lasts at least this long may find the bucket filled anew.
     full_again: Option<Nanos>,
 }
 
@@ -236,9 +237,12 @@ impl Gates {
         }
     }
 
-    /// How long operations wait on a device; `None` where its volumes share the load.
+    /// How long operations wait on a device; `None` where its volumes share the load, or where a cache of
+    /// the host answers a part of it.
     pub fn bounds(&self, spec: &DeviceSpec) -> Option<Bounds> {
-        if spec.volumes.len() != 1 {
+        let instance = spec.instance.as_ref();
+        let is_cached = instance.is_some_and(|instance| instance.cache.is_some());
+        if spec.volumes.len() != 1 || is_cached {
             return None;
         }
         let mut limits = Vec::new();
@@ -362,7 +366,7 @@ fn add(
 mod tests {
     use super::*;
     use crate::demand::limited;
-    use blocklab_device::{Device, Origin};
+    use blocklab_device::{Device, HostCache, InstanceSpec, Origin, Service};
     use blocklab_units::Bytes;
     use proptest::prelude::*;
 
@@ -396,6 +400,28 @@ mod tests {
         let mut gates = Gates::new(std::iter::once(spec));
         operations.iter().for_each(|operation| gates.add(operation));
         gates.bounds(spec).expect("one volume")
+    }
+
+    /// The story: reads that the host's cache holds were counted against the volume, and `trace fit`
+    /// refused it.
+    #[test]
+    fn a_volume_behind_a_cache_has_no_bounds() {
+        let mut spec = spec(Rate::Iops(10.0), Nanos::ZERO, 1.0, Accounting::Plain);
+        let cache = HostCache {
+            caps: Vec::new(),
+            credits: Vec::new(),
+            hit_share: 0.9,
+            writes_back: None,
+            latency: Service::constant(Nanos(1000)).read,
+        };
+        spec.instance = Some(InstanceSpec {
+            name: "vm".to_owned(),
+            caps: Vec::new(),
+            credits: Vec::new(),
+            cache: Some(cache),
+        });
+        let gates = Gates::new(std::iter::once(&spec));
+        assert_eq!(gates.bounds(&spec), None);
     }
 
     /// The story: a load a little above the baseline for two days, which the promised burst of each day

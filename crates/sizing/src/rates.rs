@@ -167,7 +167,7 @@ impl Maker {
     }
 }
 
-/// Bytes of an operation in the mean, in sectors.
+/// Bytes of an operation in the mean, rounded to whole sectors; `None` if one of the rates is not known.
 fn size(bytes: Option<f64>, iops: Option<f64>) -> Option<u64> {
     let (bytes, iops) = bytes.zip(iops).filter(|(_, iops)| *iops > 0.0)?;
     Some(((bytes / iops / 512.0).round() as u64 * 512).clamp(512, LARGEST))

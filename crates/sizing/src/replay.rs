@@ -20,18 +20,22 @@ const SLOW: Nanos = Nanos::from_millis(10);
 pub struct Replay {
     device: Device,
     limits: Vec<(usize, LimitName)>,
+    /// The waits for each limit in nanoseconds, by its index in `limits`.
     waited_for: Vec<u64>,
     tolerated: Nanos,
     operations: u64,
     slow: u64,
     late: u64,
     first_late: Option<Nanos>,
-    worst: (Nanos, Nanos),
-    slowest: Nanos,
+    wait_max: Nanos,
+    /// When the operation with that wait came.
+    wait_max_at: Nanos,
+    latency_max: Nanos,
     latencies: Vec<u64>,
     now: Option<Episode>,
     longest: Option<Episode>,
-    end: u64,
+    /// End of the last byte that lies beyond the device; 0: none does.
+    beyond: u64,
 }
 
 /// Operations that waited too long, one soon after the other.
@@ -65,7 +69,7 @@ pub struct Outcome {
     pub operations: u64,
     /// The longest wait for limits.
     pub wait_max_ns: u64,
-    /// When the operation came that waited so long.
+    /// When the operation with that wait came.
     pub wait_max_at_ns: u64,
     /// Operations that waited longer than is tolerated.
     pub late: u64,
@@ -88,7 +92,7 @@ pub struct Outcome {
 }
 
 impl Replay {
-    /// A load whose operations may wait so long.
+    /// A load whose operations may wait for at most `tolerated`.
     ///
     /// # Errors
     /// The first rule that the specification of the device breaks.
@@ -105,19 +109,20 @@ impl Replay {
             slow: 0,
             late: 0,
             first_late: None,
-            worst: (Nanos::ZERO, Nanos::ZERO),
-            slowest: Nanos::ZERO,
+            wait_max: Nanos::ZERO,
+            wait_max_at: Nanos::ZERO,
+            latency_max: Nanos::ZERO,
             latencies: vec![0; 64 * SUBS],
             now: None,
             longest: None,
-            end: 0,
+            beyond: 0,
         })
     }
 
     /// An operation, not before the one before it.
     pub fn add(&mut self, operation: &Operation) {
         if operation.end() > self.device.capacity().0 {
-            self.end = self.end.max(operation.end());
+            self.beyond = self.beyond.max(operation.end());
             return;
         }
         let io = as_io(operation);
@@ -134,9 +139,9 @@ impl Replay {
         let took = answer.at.since(at);
         self.latencies[bucket(took.0)] += 1;
         self.slow += u64::from(took > SLOW);
-        self.slowest = self.slowest.max(took);
-        if Nanos(waited) > self.worst.0 {
-            self.worst = (Nanos(waited), at);
+        self.latency_max = self.latency_max.max(took);
+        if Nanos(waited) > self.wait_max {
+            (self.wait_max, self.wait_max_at) = (Nanos(waited), at);
         }
         if Nanos(waited) > self.tolerated {
             self.late(at, waited, answer.at);
@@ -194,8 +199,8 @@ impl Replay {
         held.sort_by_key(|held| std::cmp::Reverse(held.waited_ns));
         Outcome {
             operations: self.operations,
-            wait_max_ns: self.worst.0.0,
-            wait_max_at_ns: self.worst.1.0,
+            wait_max_ns: self.wait_max.0,
+            wait_max_at_ns: self.wait_max_at.0,
             late: self.late,
             first_late_ns: self.first_late.map(|first| first.0),
             episode: self.longest,
@@ -203,8 +208,8 @@ impl Replay {
             above_10_ms_percent: 100.0 * self.slow as f64 / self.operations.max(1) as f64,
             latency_p50_ns: self.quantile(0.5),
             latency_p99_ns: self.quantile(0.99),
-            latency_max_ns: self.slowest.0,
-            beyond_bytes: (self.end > 0).then_some(self.end),
+            latency_max_ns: self.latency_max.0,
+            beyond_bytes: (self.beyond > 0).then_some(self.beyond),
         }
     }
 
@@ -217,7 +222,7 @@ impl Replay {
             seen += count;
             seen > wanted
         });
-        found.map_or(0, upper).min(self.slowest.0)
+        found.map_or(0, upper).min(self.latency_max.0)
     }
 }
 

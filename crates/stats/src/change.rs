@@ -8,20 +8,24 @@ use crate::energy::{Distances, SHORTEST};
 use crate::rank_test::{doubled_ranks, rank_test, shift_ratio};
 use crate::summary::{Interval, median};
 
-/// So many values, the last ones, are looked at: the time grows with their square.
+/// How many of the last values a caller should hand to [`changes`]: its time grows with their
+/// square.
 pub const TESTED: usize = 200;
-/// A split that may be one, until its neighbours are known.
+/// A split below this probability is kept as a candidate, until its neighbours are known.
 const WEAK: f64 = 0.01;
 /// Pairs of a probability by chance and a size in standard errors: a change below the one and above
-/// the other is clear. Three values cannot reach less than the first, and a few wild ones on the
-/// other side raise the figure of any step.
+/// the other is clear. The second pair is for three values against twenty or fewer, which cannot
+/// come below 0.001, and for levels whose few wild values raise the probability of any step.
 const IF_CLEAR: [(f64, f64); 2] = [(0.001, 5.0), (0.002, 6.0)];
-/// The energy places a change within this many values.
+/// The energy statistic finds the place of a change to within this many values.
 const NEAR: usize = 3;
-/// A smaller difference of the medians is none that anybody could act on.
+/// A difference of the medians below this share of the older one is too small to act on.
 const LEAST: f64 = 0.02;
 /// Share of false ones among all changes that are shown.
 const FALSE_SHARE: f64 = 0.01;
+/// A suspected value is at least this many median distances from the median of its level, which
+/// are 3.4 standard deviations of normal values.
+const FAR: f64 = 5.0;
 
 /// A place since which a series is on another level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -219,9 +223,6 @@ pub fn suspected(level: &[f64]) -> Option<Suspicion> {
         (is_large(before, after) && is_beyond).then_some(Suspicion { at, before, after })
     })
 }
-
-/// So many times the median distance from the median: 3.4 standard deviations of normal values.
-const FAR: f64 = 5.0;
 
 /// Which of the changes of many series are shown, by their probabilities, of `tested` series: at
 /// most 1 % of those shown are false (Benjamini and Hochberg). Without this, eight cases with four

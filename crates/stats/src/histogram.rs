@@ -9,8 +9,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 /// A log-linear histogram of nanoseconds: 64 buckets for every power of two.
 ///
 /// ```text
-///  value    0 … 63 | 64 … 127 | 128 … 255 | 256 … 511 | …  2^40
-///  width         1 |        1 |         2 |         4 | …  2^34
+///  value    0 … 63 | 64 … 127 | 128 … 255 | 256 … 511 | … 2^40
+///  width         1 |        1 |         2 |         4 | … 2^33
 ///  buckets      64 |       64 |        64 |        64 | …
 /// ```
 ///

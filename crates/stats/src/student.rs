@@ -1,8 +1,8 @@
 //! In: degrees of freedom and a level. Out: Student's t, computed instead of read from a table,
 //! because intervals of few passes need every number of degrees and any level.
 
-/// Largest number of degrees of freedom that is told apart; beyond it t differs from the normal
-/// distribution by less than 1e-4.
+/// More degrees of freedom than this are taken for this many: t differs from the normal
+/// distribution by less than 1e-4 there.
 const MOST: u32 = 10_000;
 
 /// The share of Student's t distribution with `freedom` degrees that lies between -t and t.

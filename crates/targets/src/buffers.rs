@@ -129,7 +129,8 @@ impl BufferAddresses {
         Rc::strong_count(&self.memory)
     }
 
-    /// The whole mapping as pieces of at most 1 GiB, which is what io_uring can register.
+    /// The whole mapping as pieces of at most 1 GiB, which is what io_uring can register, and how many
+    /// buffers each piece holds.
     pub(crate) fn pieces(&self) -> (Vec<libc::iovec>, usize) {
         let per_piece = ((1 << 30) / self.stride).clamp(1, self.count.max(1));
         let pieces = (0..self.count).step_by(per_piece).map(|first| libc::iovec {

@@ -23,7 +23,7 @@ pub struct OpenFile {
 pub struct Opening {
     /// Opened for writing.
     pub write: bool,
-    /// O_RDWR although only writes are requested: mappings need it.
+    /// Opened for reading as well as for writing (O_RDWR), which mappings need even for writes alone.
     pub read_too: bool,
     /// Past the page cache, with O_DIRECT.
     pub direct: bool,

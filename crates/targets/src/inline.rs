@@ -10,8 +10,7 @@ use crate::clock::{Clock, sleep_until};
 
 /// Something that carries out an operation at once.
 pub trait CarryOut {
-    /// Carries out an operation. Returns the bytes moved, the length of the operation for a trim or a sync
-    /// that worked, or a negated errno.
+    /// Carries out an operation. Returns its result as [`Completion::result`] has it.
     fn carry_out(&self, io: &Io) -> i32;
 
     /// As [`Target::exchange`].
@@ -29,7 +28,7 @@ pub struct NullCall;
 impl CarryOut for NullCall {
     #[inline]
     fn carry_out(&self, io: &Io) -> i32 {
-        io.len as i32
+        io.whole_result()
     }
 }
 
@@ -52,7 +51,7 @@ impl CarryOut for BurnCall {
         while self.clock.now() < end {
             std::hint::spin_loop();
         }
-        io.len as i32
+        io.whole_result()
     }
 }
 

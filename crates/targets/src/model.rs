@@ -89,11 +89,11 @@ pub fn device_io(io: &Io) -> DeviceIo {
     }
 }
 
-/// The device's answer as the kernel would give it: bytes, or a negated errno.
+/// The device's answer to an operation as the kernel would give it: bytes, or a negated errno.
 #[inline]
-pub const fn kernel_result(answer: Answer, len: u32) -> i32 {
+pub const fn kernel_result(answer: Answer, io: &Io) -> i32 {
     match answer.result {
-        Ok(()) => len as i32,
+        Ok(()) => io.whole_result(),
         Err(fault) => failure(fault),
     }
 }

@@ -81,7 +81,7 @@ impl Target for ModelTarget {
             "a model completes no operation before it arrives"
         );
         self.submitted += 1;
-        let result = kernel_result(answer, io.len);
+        let result = kernel_result(answer, io);
         self.pending.push(Reverse(Pending {
             at: answer.at,
             number: self.submitted,

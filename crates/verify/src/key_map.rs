@@ -36,7 +36,7 @@ pub struct Wrongs(AtomicU64);
 impl Wrongs {
     /// So far.
     pub fn count(&self) -> u64 {
-        // The number alone is told; the blocks themselves are behind each map's lock.
+        // Only the number is shared; the blocks themselves are behind each map's lock.
         self.0.load(Relaxed)
     }
 }
@@ -141,13 +141,13 @@ impl KeyMap {
         self.wrongs.count()
     }
 
-    /// The wrong blocks from the index `from` on; only the first [`Self::TOLD`] are kept.
+    /// The wrong blocks from the index `from` on; only the first [`Self::MOST_KEPT`] are kept.
     pub fn wrong_blocks(&self, from: usize) -> Vec<WrongBlock> {
         self.state().wrong.get(from..).unwrap_or_default().to_vec()
     }
 
     /// Most wrong blocks that are kept; more are only counted.
-    pub const TOLD: usize = 1000;
+    pub const MOST_KEPT: usize = 1000;
 
     /// What became of writes that were in flight when an earlier run ended, so far.
     pub fn settled(&self) -> Settled {
@@ -389,7 +389,7 @@ impl KeyMap {
             run: state.runs.last().cloned().unwrap_or_default(),
             micros,
         };
-        if state.wrong.len() < Self::TOLD {
+        if state.wrong.len() < Self::MOST_KEPT {
             state.wrong.push(wrong.clone());
         }
         self.wrongs.0.fetch_add(1, Relaxed);

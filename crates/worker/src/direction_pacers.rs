@@ -35,11 +35,12 @@ impl DirectionPacers {
                 Some(rate) if poisson => Pace::OpenPoisson(rate),
                 Some(rate) => Pace::OpenFixed(rate),
             };
-            // A name of its own gives each direction its own random arrivals. Pauses are the job's.
+            // A label of its own gives each direction its own random arrivals. Pauses are the job's.
+            let label = job.rng_label.as_ref().unwrap_or(&job.name);
             let own = Job {
                 pace,
                 think: None,
-                name: format!("{}/{}", job.name, direction.name()),
+                rng_label: Some(format!("{label}/{}", direction.name())),
                 ..job.clone()
             };
             (shares[direction as usize] > 0).then(|| Pacer::new(&own, seed, thread))
@@ -108,5 +109,32 @@ impl DirectionPacers {
                 .as_mut()
                 .map_or_else(Missed::default, |pacer| pacer.overdue(end, len))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::{Mix, Rate};
+
+    use super::*;
+
+    /// The story: a job whose random numbers have a label of their own, as one of fio that verifies
+    /// has, drew the same arrivals for reads and for writes.
+    #[test]
+    fn each_direction_has_its_own_arrivals() {
+        let job = Job {
+            rng_label: Some("1".to_owned()),
+            mix: Mix::reads(50),
+            pace: Pace::ByDirection {
+                rates: [Some(Rate::Iops(100.0)), Some(Rate::Iops(100.0)), None],
+                poisson: true,
+            },
+            ..Job::new("mixed")
+        };
+        let pacers = DirectionPacers::for_job(&job, 1, 0).expect("rates by direction");
+        let first = pacers
+            .pacers
+            .map(|pacer| pacer.map(|pacer| pacer.due(Nanos::ZERO)));
+        assert_ne!(first[0], first[1]);
     }
 }

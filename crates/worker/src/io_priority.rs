@@ -26,7 +26,7 @@ impl IoPriorityDraw {
         }
         Some(Box::new(Self {
             shares: job.priority_shares.clone(),
-            own: own(job),
+            own: thread_priority(job),
             chance: job.chance(seed, "priority", thread.into()),
         }))
     }
@@ -47,7 +47,8 @@ impl IoPriorityDraw {
     }
 }
 
-fn own(job: &Job) -> u16 {
+/// The priority of the threads of a job in the kernel's encoding; 0: none.
+fn thread_priority(job: &Job) -> u16 {
     job.priority.io.map_or(0, IoPriority::encoded)
 }
 
@@ -81,7 +82,7 @@ impl PriorityTable {
     /// submission and completion latency are measured separately.
     pub fn for_job(job: &Job, direction: Direction, split: bool) -> Option<Self> {
         let mut rows = vec![Row::new(0, job.priority.io, split)];
-        let own = own(job);
+        let own = thread_priority(job);
         let shares = job.priority_shares.iter();
         for share in shares.filter(|share| share.direction == direction && share.percent > 0) {
             let carried = share.priority.encoded();

@@ -21,7 +21,8 @@ use crate::verifier::Verifier;
 pub(crate) struct IssueRules {
     /// Nothing is issued before this moment.
     begin: Nanos,
-    /// Once the queue has been full, it is refilled only below this depth; `draining` until then.
+    /// Once the queue has been full, it is refilled only when no more than this many operations are
+    /// in flight; `draining` until then. 0: it is refilled at every opportunity.
     low: usize,
     draining: bool,
     ios_left: u64,
@@ -74,8 +75,12 @@ impl Replaying {
             recorder.reordered.add(1);
         }
         self.latest = self.latest.max(due);
-        let since_begin = [due, issue.now].map(|moment| moment.since(self.begin));
-        times.count(since_begin[0], since_begin[1], due < self.room_at);
+        let had_no_room = due < self.room_at;
+        times.count(
+            due.since(self.begin),
+            issue.now.since(self.begin),
+            had_no_room,
+        );
     }
 }
 
@@ -301,7 +306,7 @@ impl Pieces {
         };
         Ok(Some(Self {
             piece: piece.0,
-            left: pass(job, thread, sizes)? / piece.0 * u64::from(loops),
+            left: (pass(job, thread, sizes)? / piece.0).saturating_mul(loops.into()),
             trim_first: job.trim_first,
         }))
     }
@@ -323,4 +328,30 @@ fn overlaps<'a>(request: &Request, mut others: impl Iterator<Item = &'a InFlight
         let other_end = other.offset + u64::from(other.len);
         moves && other.file == request.target && request.offset < other_end && other.offset < end
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_units::Bytes;
+    use blocklab_workload::{BlockSizes, Pattern, SizeMix, Stop};
+
+    use super::*;
+
+    /// The story: passes over more pieces than 64 bits count wrapped, and the job ended early.
+    #[test]
+    fn more_passes_than_can_be_counted_are_as_many_as_there_may_be() {
+        let job = Job {
+            pattern: Pattern::Random {
+                every_block_once: true,
+            },
+            sizes: BlockSizes::same(SizeMix(vec![(Bytes(512), 1), (Bytes(4096), 1)])),
+            stop: Stop {
+                loops: Some(u32::MAX),
+                ..Stop::default()
+            },
+            ..Job::new("pieces")
+        };
+        let pieces = Pieces::for_job(&job, 0, &[1 << 44]).expect("room for a block");
+        assert_eq!(pieces.expect("a job of pieces").left, u64::MAX);
+    }
 }

@@ -32,7 +32,7 @@ pub struct LogEntry {
 pub struct LogSpan {
     /// End of the span, since the job's measured time began.
     pub end: Nanos,
-    /// Its length; the last one of a job is shorter.
+    /// Its length; shorter where the job ended in it.
     pub length: Nanos,
     /// Direction.
     pub direction: Direction,
@@ -175,10 +175,17 @@ impl LogBook {
     /// Closes the last spans at the `end` of the job and returns the log.
     pub fn finish(&mut self, end: Nanos) -> JobLog {
         // A thread that was given up may have logged an operation after `end` was read.
-        self.close_span(end.max(self.span_begin));
-        self.close_histogram(end.max(self.histogram_begin));
+        self.close_span(last_end(self.span_begin, self.rule.average, end));
+        self.close_histogram(last_end(self.histogram_begin, self.rule.histogram, end));
         std::mem::take(&mut self.log)
     }
+}
+
+/// Where a span that began at `begin` ends if the job ends at `job_end`: after its length, or earlier
+/// with the job.
+fn last_end(begin: Nanos, length: Option<Nanos>, job_end: Nanos) -> Nanos {
+    let whole = begin.saturating_add(length.unwrap_or(Nanos::ZERO));
+    job_end.clamp(begin, whole)
 }
 
 #[cfg(test)]
@@ -233,5 +240,17 @@ mod tests {
         assert_eq!(log.spans[2].length, Nanos::from_millis(50));
         let counts: Vec<u64> = log.histograms.iter().map(|(_, _, h)| h.count()).collect();
         assert_eq!(counts, [3, 1]);
+        let mut stalled = LogBook::new(Log {
+            average: Some(Nanos::from_millis(100)),
+            ..Log::default()
+        });
+        stalled.write(entry(410, 20));
+        let log = stalled.finish(Nanos::from_millis(900));
+        let ends = log.spans.iter().map(|span| (span.end, span.length));
+        let expected = (Nanos::from_millis(500), Nanos::from_millis(100));
+        assert!(
+            ends.eq([expected]),
+            "the span before the stall is a whole one"
+        );
     }
 }

@@ -112,10 +112,9 @@ impl Pacer {
     pub(crate) fn set_rate(&mut self, iops: f64, from: Nanos) {
         // A rate of 0 is a pause: one operation in 30 years. An arrival that the old rate has set is
         // at most one new gap away, so that such a pause ends with its burst.
-        self.gap = Gap::Operation(1e9 / iops.max(1e-9));
-        self.next = self
-            .next
-            .clamp(from.0 as f64, from.0 as f64 + 1e9 / iops.max(1e-9));
+        let gap = 1e9 / iops.max(1e-9);
+        self.gap = Gap::Operation(gap);
+        self.next = self.next.clamp(from.0 as f64, from.0 as f64 + gap);
     }
 
     /// Drops the oldest arrivals that are due and have not begun, until `most` are left, because
@@ -126,11 +125,8 @@ impl Pacer {
             return 0;
         };
         let oldest = now.0 as f64 - gap * f64::from(most);
-        if self.next >= oldest {
-            return 0;
-        }
-        let dropped = (oldest - self.next) / gap;
-        self.next = oldest;
+        let dropped = steps(self.next, gap, oldest);
+        self.next += dropped * gap;
         dropped as u64
     }
 

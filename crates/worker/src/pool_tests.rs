@@ -225,6 +225,23 @@ fn check_queue(job: Job, waits_ms: f64) {
     );
 }
 
+/// The story: at 1,500 a second on a device that does 1,000, each operation turned half an arrival
+/// away, which counted as none.
+#[test]
+fn every_arrival_that_is_turned_away_is_counted() {
+    let mut pooled = Pooled::new("p", 1);
+    pooled.queue = 10;
+    let mut job = job("a", pooled);
+    job.pace = Pace::OpenFixed(Rate::Iops(1500.0));
+    let (mut pool, recorders) = pool(vec![job], 1);
+    drive(&mut pool, QUICK);
+    let (issued, overdue) = (recorders[0].issued.get(), recorders[0].overdue.get());
+    assert!(
+        (1499..=1501).contains(&(issued + overdue)),
+        "{issued} {overdue}"
+    );
+}
+
 #[test]
 fn better_ranks_come_first() {
     let ranked = |name, rank| {

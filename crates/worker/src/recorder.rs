@@ -380,7 +380,7 @@ impl Recorder {
     }
 
     /// Registers a worker with this many slots. Returns the list of its operations in flight.
-    pub(crate) fn admit(&self, slots: usize) -> Arc<Outstanding> {
+    pub(crate) fn register(&self, slots: usize) -> Arc<Outstanding> {
         let outstanding = Arc::new(Outstanding::new(slots));
         let mut all = self.outstanding.lock().expect("no panic under this lock");
         all.push(Arc::clone(&outstanding));

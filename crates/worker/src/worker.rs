@@ -110,7 +110,7 @@ impl Worker {
     pub fn new(jobs: Vec<JobParts>, parts: Parts<'_>) -> Result<Self, Invalid> {
         let lead = jobs.first().expect("a worker without a job").job.clone();
         let (seed, thread, depth) = (parts.seed, parts.thread, parts.slots.len());
-        check(&parts.slots);
+        check_slots(&parts.slots);
         let mut jobs = jobs.into_iter().map(|job| WorkerJob::new(job, &parts));
         // The first job is kept apart from the others, so that a single one needs no indirection.
         let first = jobs.next().expect("there is one")?;
@@ -531,7 +531,7 @@ impl Worker {
 }
 
 /// Slots are numbered from 0, and there is at least one: without one, a worker would wait for ever.
-fn check(slots: &[Slot]) {
+fn check_slots(slots: &[Slot]) {
     assert!(!slots.is_empty(), "a worker without a slot");
     assert!(
         slots.iter().all(|slot| slot.index() < slots.len()),

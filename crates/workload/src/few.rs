@@ -138,6 +138,14 @@ mod tests {
             named(&longer, &[4, 4, 4], 12),
             [0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 2, 2]
         );
+        // The story: a turn that a target's end cut short went on in the next pass, which began with
+        // the last target again.
+        let too_long = Job {
+            open_targets: Some(1),
+            target_turn: 4,
+            ..sequential
+        };
+        assert_eq!(named(&too_long, &[2, 2, 2], 8), [0, 0, 1, 1, 2, 2, 0, 0]);
         let once = Pattern::Random {
             every_block_once: true,
         };

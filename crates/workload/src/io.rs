@@ -71,6 +71,16 @@ impl Io {
         }
     }
 
+    /// The result of its completion if all of it is done: its bytes, and 0 for a sync, as from the
+    /// kernel.
+    #[inline]
+    pub const fn whole_result(&self) -> i32 {
+        match self.direction {
+            Direction::Sync => 0,
+            _ => self.len as i32,
+        }
+    }
+
     /// Its completion: the right to the buffer, with the kernel's result.
     ///
     /// Only the target to which the operation was submitted calls this, and once.
@@ -99,6 +109,7 @@ pub enum SyncKind {
 pub struct Completion {
     /// The buffer.
     pub slot: Slot,
-    /// Bytes moved, or a negated errno. A successful trim or sync has its `len`.
+    /// Bytes moved or trimmed, 0 for a sync that succeeded, or a negated errno. See
+    /// [`Io::whole_result`].
     pub result: i32,
 }

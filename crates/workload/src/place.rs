@@ -8,7 +8,7 @@ use blocklab_random::{Permutation, Stream, Zipf};
 
 use crate::gaps::Gaps;
 use crate::preconditioning::Preconditioning;
-use crate::skew::{Skew, at_share};
+use crate::skew::{Skew, at_share, threshold};
 use crate::{Invalid, Pattern, Region, Spread};
 
 /// A stretch of a target, in bytes.
@@ -54,6 +54,13 @@ impl Extent {
             Spread::Same | Spread::Staggered | Spread::Shared => {}
         }
         extent.check(size, block).map(|()| extent)
+    }
+
+    /// Where an operation of `len` bytes begins in it: at the cursor, or at 0 where it would reach
+    /// beyond the end.
+    #[inline]
+    const fn wrapped(self, cursor: u64, len: u64) -> u64 {
+        if cursor + len > self.len { 0 } else { cursor }
     }
 
     /// Checks that a region lies within a target of `size` bytes and holds a block.
@@ -304,9 +311,13 @@ impl Places {
     fn next_of_rare(&mut self, len: u64, chance: &mut Stream) -> u64 {
         let index = match &mut self.law {
             Law::Together(position) => {
-                let begin = position.fetch_add(len, Relaxed) % self.extent.len;
-                let room = begin + len <= self.extent.len;
-                return self.extent.offset + if room { begin } else { 0 };
+                let extent = self.extent;
+                let before = position
+                    .fetch_update(Relaxed, Relaxed, |cursor| {
+                        Some(extent.wrapped(cursor, len) + len)
+                    })
+                    .expect("every position has a next one");
+                return extent.offset + extent.wrapped(before, len);
             }
             Law::TogetherBy { steps, stride } => {
                 let all = (self.extent.len - len) / *stride + 1;
@@ -322,8 +333,8 @@ impl Places {
                 return self.backward(len, back);
             }
             Law::Pieces(_) => return self.fit(len, len, chance, |_| len).0,
-            Law::PercentRandom(threshold) => {
-                if chance.next_u64() >= *threshold {
+            Law::PercentRandom(random_below) => {
+                if chance.next_u64() >= *random_below {
                     return self.sequential(len, len);
                 }
                 let index = chance.below(self.grains);
@@ -374,8 +385,8 @@ impl Places {
     /// Changes how many of the next operations, in per cent, are at a random offset, for a pattern that
     /// has such a share.
     pub(crate) const fn set_random_percent(&mut self, percent: u8) {
-        if let Law::PercentRandom(threshold) = &mut self.law {
-            *threshold = random_threshold(percent);
+        if let Law::PercentRandom(random_below) = &mut self.law {
+            *random_below = threshold(percent);
         }
     }
 
@@ -414,10 +425,7 @@ impl Places {
     /// distance to the one after it.
     #[inline]
     fn sequential(&mut self, len: u64, step: u64) -> u64 {
-        let mut begin = self.cursor;
-        if begin + len > self.extent.len {
-            begin = 0;
-        }
+        let begin = self.extent.wrapped(self.cursor, len);
         self.cursor = begin + step;
         self.extent.offset + begin
     }
@@ -449,7 +457,7 @@ impl Law {
             Pattern::Random {
                 every_block_once: true,
             } => Self::Once(Permutation::new(grains, chance)),
-            Pattern::PercentRandom(percent) => Self::PercentRandom(random_threshold(*percent)),
+            Pattern::PercentRandom(percent) => Self::PercentRandom(threshold(*percent)),
             Pattern::Zipf { theta } => {
                 let zipf = Zipf::new(grains, *theta);
                 Self::ranked(Skew::Zipf(zipf), grains, chance)
@@ -503,14 +511,6 @@ impl Law {
             }
             _ => chance.below(grains),
         }
-    }
-}
-
-/// Random numbers of 64 bits are below this in `percent` per cent of the draws.
-const fn random_threshold(percent: u8) -> u64 {
-    match percent {
-        100.. => u64::MAX,
-        _ => u64::MAX / 100 * percent as u64,
     }
 }
 

@@ -210,9 +210,7 @@ impl Plan {
             .flat_map(|case| &case.workload.jobs)
             .any(Job::writes)
     }
-}
 
-impl Plan {
     /// Why the plan's JSON is not the whole plan; `None` if it is.
     pub fn missing_in_json(&self) -> Option<&'static str> {
         let mut jobs = self.cases.iter().flat_map(|case| &case.workload.jobs);

@@ -266,7 +266,17 @@ pub struct Check {
     pub max: Option<f64>,
 }
 
-/// The table of figures, a row each: its scope, its name, its title for people, its unit, its
+/// How one figure is written and shown.
+struct Row {
+    figure: Figure,
+    scope: Scope,
+    /// In the text of a study: `mib_per_s`.
+    name: &'static str,
+    quantity: Quantity,
+    decimals: usize,
+}
+
+/// The table of figures, a [`Row`] each: its scope, its name, its title for people, its unit, its
 /// decimals.
 macro_rules! figures {
     ($($(#[$doc:meta])* $figure:ident: $scope:ident, $name:literal, $what:literal, $unit:literal, $decimals:literal;)*) => {
@@ -280,8 +290,14 @@ macro_rules! figures {
             WithinUs(u32),
         }
 
-        const FIGURES: &[(Figure, Scope, &str, Quantity, usize)] = &[
-            $((Figure::$figure, Scope::$scope, $name, Quantity { what: Cow::Borrowed($what), unit: $unit }, $decimals),)*
+        const FIGURES: &[Row] = &[
+            $(Row {
+                figure: Figure::$figure,
+                scope: Scope::$scope,
+                name: $name,
+                quantity: Quantity { what: Cow::Borrowed($what), unit: $unit },
+                decimals: $decimals,
+            },)*
         ];
     };
 }
@@ -433,8 +449,9 @@ pub enum Scope {
 }
 
 impl Figure {
-    fn row(self) -> Option<&'static (Self, Scope, &'static str, Quantity, usize)> {
-        FIGURES.iter().find(|(figure, ..)| *figure == self)
+    /// `None` for a quantile or a share, which have a number in their names.
+    fn row(self) -> Option<&'static Row> {
+        FIGURES.iter().find(|row| row.figure == self)
     }
 
     /// Its name in the text of a study: `mib_per_s`, `p99.9_us`.
@@ -442,7 +459,7 @@ impl Figure {
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => format!("p{}_us", percent(thousandths)),
             (Self::WithinUs(us), _) => format!("within_{us}_us"),
-            (_, row) => row.map_or("", |row| row.2).to_owned(),
+            (_, row) => row.map_or("", |row| row.name).to_owned(),
         }
     }
 
@@ -458,26 +475,29 @@ impl Figure {
                 Quantity::new(format!("p{}", percent(thousandths)), MICROS)
             }
             (Self::WithinUs(us), _) => Quantity::new(format!("within {us} µs"), "%"),
-            (_, Some(row)) => row.3.clone(),
+            (_, Some(row)) => row.quantity.clone(),
             (_, None) => Quantity::new(String::new(), ""),
         }
     }
 
     /// Decimals with which it is shown.
     pub fn decimals(self) -> usize {
-        let other = if let Self::WithinUs(_) = self { 2 } else { 0 };
-        self.row().map_or(other, |row| row.4)
+        match (self, self.row()) {
+            (_, Some(row)) => row.decimals,
+            (Self::WithinUs(_), None) => 2,
+            (_, None) => 0,
+        }
     }
 
     /// What it describes.
     pub fn scope(self) -> Scope {
-        self.row().map_or(Scope::Case, |row| row.1)
+        self.row().map_or(Scope::Case, |row| row.scope)
     }
 
     /// Every name that can be written, with one example each of the quantiles and shares.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let patterns = ["p99_us", "within_500_us"];
-        FIGURES.iter().map(|(_, _, name, ..)| *name).chain(patterns)
+        FIGURES.iter().map(|row| row.name).chain(patterns)
     }
 }
 
@@ -506,9 +526,8 @@ impl FromStr for Figure {
     type Err = NoFigure;
 
     fn from_str(text: &str) -> Result<Self, NoFigure> {
-        let known = FIGURES.iter().find(|(_, _, name, ..)| *name == text);
-        if let Some((figure, ..)) = known {
-            return Ok(*figure);
+        if let Some(known) = FIGURES.iter().find(|row| row.name == text) {
+            return Ok(known.figure);
         }
         let within = text
             .strip_prefix("within_")

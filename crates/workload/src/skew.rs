@@ -39,6 +39,14 @@ pub(crate) fn at_share(share: f64, count: u64) -> u64 {
     ((share * count as f64) as u64).min(count - 1)
 }
 
+/// A random number of 64 bits is below this with the given probability; at 100, all but one are.
+pub(crate) const fn threshold(percent: u8) -> u64 {
+    match percent {
+        100.. => u64::MAX,
+        _ => u64::MAX / 100 * percent as u64,
+    }
+}
+
 /// A normally distributed share of the whole around this middle. Around one that was moved, a share
 /// beyond an end wraps to the other one, so that both sides of it stay alike; around the middle of the
 /// whole they are alike anyway, and a share beyond an end is drawn again.

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use blocklab_random::Stream;
 
 use crate::route::Route;
+use crate::skew::threshold;
 use crate::targets::Targets;
 use crate::{Direction, Extent, Invalid, Job, Places, SizeDraw, SizeMix, Spread};
 
@@ -226,7 +227,7 @@ impl Requests {
         if self.refined.is_some() {
             return self.refined_request(direction);
         }
-        let (target, len) = self.extent(direction);
+        let (target, len) = self.target_and_len(direction);
         let sizes = &self.sizes[direction as usize];
         let (places, chance) = (&mut self.places[target], &mut self.where_to);
         let bytes = u64::from(len);
@@ -247,7 +248,7 @@ impl Requests {
 
     /// Target and length of the next request.
     #[inline(always)]
-    fn extent(&mut self, direction: Direction) -> (usize, u32) {
+    fn target_and_len(&mut self, direction: Direction) -> (usize, u32) {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
         let mut target = self.targets.next(len);
         if self.targets.finishes() && self.places[target].is_covered() {
@@ -263,7 +264,7 @@ impl Requests {
     }
 
     /// Target and length of the next request of a refined job.
-    fn refined_extent(&mut self, direction: Direction) -> (usize, u32) {
+    fn refined_target_and_len(&mut self, direction: Direction) -> (usize, u32) {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
         match &self.refined {
             Some(refined) if refined.routes.is_empty() && refined.in_pieces => {
@@ -272,8 +273,8 @@ impl Requests {
                 let target = self.targets.next(0);
                 (self.uncovered(target, direction), len)
             }
-            Some(refined) if refined.routes.is_empty() => self.extent(direction),
-            _ if self.targets.few().is_some() => {
+            Some(refined) if refined.routes.is_empty() => self.target_and_len(direction),
+            _ if self.targets.are_few() => {
                 let target = self.targets.next(len);
                 (self.uncovered(target, direction), len)
             }
@@ -284,7 +285,7 @@ impl Requests {
     /// This target, or the next one that the pass has not covered. If it has covered all, this one in
     /// a new pass.
     fn uncovered(&mut self, target: usize, direction: Direction) -> usize {
-        if self.targets.few().is_some() {
+        if self.targets.are_few() {
             return self.uncovered_of_few(target, direction);
         }
         let count = self.places.len();
@@ -318,9 +319,7 @@ impl Requests {
         let refined = self.refined.iter_mut();
         let routes = refined.flat_map(|refined| &mut refined.routes);
         routes.for_each(Route::begin_again);
-        if let Some(few) = self.targets.few() {
-            few.begin_again();
-        }
+        self.targets.begin_again();
         // Only targets that take turns by bytes need a length.
         self.targets.next(0)
     }
@@ -344,7 +343,7 @@ impl Requests {
         if let Some(pending) = pending {
             return pending;
         }
-        let (target, len) = self.refined_extent(direction);
+        let (target, len) = self.refined_target_and_len(direction);
         let bytes = u64::from(len);
         let Some(refined) = &mut self.refined else {
             unreachable!("only called where something is refined");
@@ -457,14 +456,6 @@ impl Directions {
     }
 }
 
-/// A random number of 64 bits is below this with the given probability.
-const fn threshold(percent: u8) -> u64 {
-    match percent {
-        100.. => u64::MAX,
-        _ => (u64::MAX / 100) * percent as u64,
-    }
-}
-
 /// How sizes are drawn; a single one costs no draw.
 #[derive(Debug, Clone)]
 enum Sizes {
@@ -547,8 +538,9 @@ impl Sizes {
                 step.map_or(0, |(_, size)| *size)
             }
             Self::Multiples { smallest, largest } => {
-                let steps = chance.below(u64::from(*largest)) as u32 / smallest;
-                largest.min(&((steps + 1) * smallest)).to_owned()
+                let (smallest, largest) = (u64::from(*smallest), u64::from(*largest));
+                let steps = chance.below(largest) / smallest + 1;
+                (steps * smallest).min(largest) as u32
             }
             Self::AnyByte { smallest, largest } => {
                 smallest + chance.below(u64::from(largest - smallest) + 1) as u32

@@ -240,6 +240,20 @@ fn sizes_up_to_one_that_is_no_multiple_end_with_it() {
     assert!((4700..5300).contains(&share(10_240)), "{}", share(10_240));
 }
 
+/// The story: the second multiple of 3 GiB was computed in 32 bits, and trims had 2 GiB.
+#[test]
+fn multiples_beyond_32_bits_end_at_the_largest_size() {
+    let mut job = once(&[3 << 30, u64::from(u32::MAX)]);
+    (job.pattern, job.size_draw) = (Pattern::Sequential, SizeDraw::Multiples);
+    job.mix = Mix::TRIM;
+    job.sizes.trim = job.sizes.read.clone();
+    let mut stream = Requests::new(&job, 1, 0, &[1 << 40]).unwrap();
+    let mut lens: Vec<u32> = (0..100).map(|_| stream.next_request().len).collect();
+    lens.sort_unstable();
+    lens.dedup();
+    assert_eq!(lens, [3 << 30, u32::MAX]);
+}
+
 #[test]
 fn a_map_that_no_memory_holds_is_refused() {
     let job = once(&[512, 4096]);
@@ -311,6 +325,28 @@ fn threads_that_share_a_position_cover_the_target_once() {
         .map(|turn| pair[turn % 2].next_request().offset)
         .collect();
     assert_eq!(offsets, [0, 8192, 16384, 0, 8192, 16384]);
+}
+
+/// The story: behind a block that did not fit at the end of the target, the position went on to
+/// count from there, and all later passes were at offsets such as 2,288 that O_DIRECT refuses.
+#[test]
+fn a_shared_position_begins_again_at_the_start() {
+    let mut job = Job {
+        threads: 2,
+        pattern: Pattern::Sequential,
+        ..Job::new("together")
+    };
+    job.region.spread = Spread::Shared;
+    let positions = Positions::new(1);
+    let mut pair = [0, 1].map(|thread| {
+        let mut requests = Requests::new(&job, 1, thread, &[10_000]).unwrap();
+        requests.share(&positions);
+        requests
+    });
+    let offsets: Vec<u64> = (0..5)
+        .map(|turn| pair[turn % 2].next_request().offset)
+        .collect();
+    assert_eq!(offsets, [0, 4096, 0, 4096, 0]);
 }
 
 /// The story: a target that a pass was through with was named again, so that a job that fills its

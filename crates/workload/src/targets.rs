@@ -16,7 +16,7 @@ pub(crate) struct Targets {
     turn: u32,
     /// How many of them are left.
     left: u32,
-    /// A target that the pass has covered waits until all others are covered.
+    /// Whether a target that the pass has covered waits until all others are covered.
     finishes: bool,
     chance: Stream,
 }
@@ -104,11 +104,17 @@ impl Targets {
         self.finishes
     }
 
-    /// The open targets, for a job that works on few at a time.
-    pub(crate) const fn few(&mut self) -> Option<&mut Few> {
-        match &mut self.law {
-            Law::OfFew(few) => Some(few),
-            _ => None,
+    /// Whether the job works on few targets at a time.
+    pub(crate) const fn are_few(&self) -> bool {
+        matches!(self.law, Law::OfFew(_))
+    }
+
+    /// Begins a new pass over all targets, for a job that works on few at a time.
+    pub(crate) fn begin_again(&mut self) {
+        if let Law::OfFew(few) = &mut self.law {
+            few.begin_again();
+            // The turn that the old pass left unfinished is none of a target that is open now.
+            self.left = 0;
         }
     }
 
@@ -130,7 +136,7 @@ impl Targets {
         self.left = self.turn - 1;
     }
 
-    /// The target of the next operation, which has about `len` bytes.
+    /// The index of the target of the next operation, which has about `len` bytes.
     #[inline]
     pub(crate) fn next(&mut self, len: u32) -> usize {
         match self.law {
@@ -139,7 +145,7 @@ impl Targets {
         }
     }
 
-    /// The index of the target of the next operation, of `len` bytes.
+    /// As [`Targets::next`], by any law that draws.
     fn choose(&mut self, len: u32) -> usize {
         if self.left > 0 {
             self.left -= 1;

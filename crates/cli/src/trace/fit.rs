@@ -201,7 +201,7 @@ fn judge_all(
         })
         .collect();
     let simulate_all = demand.operations * candidates.len() as u64 <= FEW_SIMULATED;
-    // Several volumes that share the load have no bounds, so they are always simulated.
+    // Several volumes that share the load, and one behind a cache, have no bounds: they are simulated.
     let is_open = bounds.iter().map(|bounds| match bounds {
         Some(bounds) if !simulate_all => bounds.least <= tolerated && bounds.most > tolerated,
         _ => true,

@@ -10,7 +10,7 @@
 use blocklab_units::Nanos;
 
 use super::credit::Burst;
-use super::{ChargedIo, Link, Meters, Stage};
+use super::{ChargedIo, Link, Stage, WhichMeter};
 use crate::Direction;
 
 /// Links with their state, in order.
@@ -54,7 +54,7 @@ impl Chain {
         &mut self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(usize, WhichMeter, Nanos, Nanos),
     ) -> Nanos {
         let mut at = now;
         for link in &self.routes[charged_io.io.direction as usize] {

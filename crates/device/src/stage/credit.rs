@@ -17,7 +17,7 @@
 use blocklab_units::Nanos;
 
 use super::meter::{Meter, MeterUse};
-use super::{ChargedIo, Counts, FORGIVEN_STALL, Meters, Stage};
+use super::{ChargedIo, Counts, FORGIVEN_STALL, Stage, WhichMeter};
 use crate::Credit;
 
 /// A [`Credit`] at work.
@@ -130,19 +130,19 @@ impl Stage for Burst {
         &mut self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(WhichMeter, Nanos, Nanos),
     ) -> Nanos {
         if let Some(at_the_latest) = self.full_again {
             self.fill_in_time(now, at_the_latest);
         }
         let units = self.counts.units(charged_io);
         let at = self.baseline.admit(now, units);
-        on_wait(Meters::First, now, at);
+        on_wait(WhichMeter::First, now, at);
         let baseline = &self.baseline;
         self.emptied
             .look(at > now, now, || baseline.saved(now) / baseline.size());
         let left = self.burst.admit(at, units);
-        on_wait(Meters::Second, at, left);
+        on_wait(WhichMeter::Second, at, left);
         left
     }
 }

@@ -20,7 +20,7 @@ use blocklab_units::Nanos;
 
 use super::chain::Chain;
 use super::credit::Burst;
-use super::{ChargedIo, Counts, Meters, limiters};
+use super::{ChargedIo, Counts, WhichMeter, limiters};
 use crate::{Credit, InstanceSpec, Origin, Rate};
 
 /// How long a burstable instance can hold its maximum from a full bucket.
@@ -126,7 +126,7 @@ impl Instance {
         &mut self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(usize, WhichMeter, Nanos, Nanos),
     ) -> Nanos {
         match self {
             Self::Own(chain) => chain.explain(now, charged_io, on_wait),
@@ -161,7 +161,7 @@ impl SharedInstance {
         &self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(usize, WhichMeter, Nanos, Nanos),
     ) -> Nanos {
         self.lock().explain(now, charged_io, on_wait)
     }

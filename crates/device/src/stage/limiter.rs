@@ -18,7 +18,7 @@
 use blocklab_units::Nanos;
 
 use super::meter::{Meter, MeterUse, Savings};
-use super::{ChargedIo, Counts, FORGIVEN_STALL, Meters, Stage};
+use super::{ChargedIo, Counts, FORGIVEN_STALL, Stage, WhichMeter};
 use crate::{Cap, Covers};
 
 /// A [`Cap`] at work.
@@ -81,20 +81,20 @@ impl Stage for Limiter {
         &mut self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(WhichMeter, Nanos, Nanos),
     ) -> Nanos {
         let units = self.counts.units(charged_io);
         let at = match &mut self.savings {
             Some(savings) => self.rate.admit_saving(now, units, savings),
             None => self.rate.admit(now, units),
         };
-        on_wait(Meters::First, now, at);
+        on_wait(WhichMeter::First, now, at);
         // The peak counts from the moment that the rate lets it pass: it limits how fast a full
         // bucket is emptied.
         match &mut self.peak {
             Some(peak) => {
                 let left = peak.admit(at, units);
-                on_wait(Meters::Second, at, left);
+                on_wait(WhichMeter::Second, at, left);
                 left
             }
             None => at,

@@ -21,7 +21,7 @@ use super::meter::MeterUse;
 use super::programs::{ProgramQueue, place};
 use super::spread::{LatencyDistribution, ONE};
 use super::streams::RECENT;
-use super::{ChargedIo, Follows, Meters, Stage};
+use super::{ChargedIo, Follows, Stage, WhichMeter};
 use crate::{Direction, Latency, Service};
 
 /// Size at which physical maxima are stated.
@@ -211,10 +211,10 @@ impl Stage for Media {
         &mut self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(WhichMeter, Nanos, Nanos),
     ) -> Nanos {
         // Looked up and not branched on: which way the next operation goes cannot be foretold.
-        let meter = [Meters::Second, Meters::First]
+        let meter = [WhichMeter::Second, WhichMeter::First]
             [usize::from(charged_io.io.direction == Direction::Read)];
         let service = &mut self.by_direction[meter as usize];
         let line = match charged_io.follows {

@@ -121,7 +121,7 @@ impl Counts {
 
 /// Which of the two meters of a stage an operation waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meters {
+pub(crate) enum WhichMeter {
     /// The rate of a limiter, the baseline of credits, the channels for reads.
     First,
     /// The peak of a limiter, the burst rate of credits, the channels for writes.
@@ -136,7 +136,7 @@ pub(crate) trait Stage {
         &mut self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(WhichMeter, Nanos, Nanos),
     ) -> Nanos;
 
     #[cfg(test)]
@@ -168,7 +168,7 @@ impl Stage for Link {
         &mut self,
         now: Nanos,
         charged_io: &ChargedIo,
-        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
+        on_wait: &mut impl FnMut(WhichMeter, Nanos, Nanos),
     ) -> Nanos {
         match self {
             Self::Limiter(stage) => stage.explain(now, charged_io, on_wait),

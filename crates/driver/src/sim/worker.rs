@@ -28,6 +28,7 @@ pub(super) struct SimWorker {
 struct SimQueueState {
     /// The index of the device of each target.
     devices: Arc<[usize]>,
+    /// Fewest completions that are passed on together, unless fewer operations are in flight.
     complete: usize,
     /// Completions that wait until there are enough of them.
     gathered: Vec<Completion>,
@@ -141,7 +142,7 @@ impl SimQueueState {
     fn issue(&self, io: &Io, step: &mut SimStep<'_, '_>) {
         let device = &mut step.devices[self.devices[io.file as usize]];
         let answer = device.admit(step.now, device_io(io));
-        let result = kernel_result(answer, io.len);
+        let result = kernel_result(answer, io);
         let event = Event::completion(step.worker, &io.slot, result);
         step.queue.push(answer.at, event);
     }

@@ -157,8 +157,8 @@ impl Worker {
         }
     }
 
-    /// Tells the issue rules that an operation has left its slot. A search for a depth that ends with
-    /// it may end the job. Returns whether the operation exceeded the maximum latency.
+    /// Passes a completed operation to the issue rules. A search for a depth that ends with it may end
+    /// the job. Returns whether the operation exceeded the maximum latency.
     #[inline(never)]
     fn complete_in_rules(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
         let io = self.in_flight[index];
@@ -196,8 +196,8 @@ impl Worker {
         let at = now.since(self.window.start);
         let failure = Failure::new(result, io.direction, at, io.offset);
         self.job(io.job).recorder.fail(failure);
-        // The end that the job asked for: it counts as no error.
-        // The write that takes the last room is short.
+        // No space left is the end that such a job asks for, and no error. The write that takes the
+        // last room is short.
         let is_full = result >= 0 || [errno::ENOSPC, errno::EDQUOT].contains(&-result);
         if self.stop_on_enospc && io.direction == Direction::Write && is_full {
             self.stopper.request(Stopped::Bytes);

@@ -23,7 +23,7 @@ impl Worker {
         let in_flight = self.depth_in_use() as u64;
         self.first.recorder.completed_in_ramp.add(in_flight);
         self.first.recorder = Arc::new(Recorder::discarding());
-        let uncounted = self.first.recorder.admit(self.in_flight.len());
+        let uncounted = self.first.recorder.register(self.in_flight.len());
         self.first.outstanding.hand_over_to(&uncounted);
         self.first.outstanding = uncounted;
         self.submit_times = None;

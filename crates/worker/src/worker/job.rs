@@ -97,7 +97,7 @@ impl WorkerJob {
         });
         Ok(Self {
             budget: budget.bytes,
-            outstanding: own.recorder.admit(parts.slots.len()),
+            outstanding: own.recorder.register(parts.slots.len()),
             requests,
             has_schedule: has_schedule(job),
             misses: Misses::new(job.mix),

@@ -97,11 +97,11 @@ pub struct Stop {
     /// The steady state; `runtime` then limits the wait for it.
     pub steady: Option<Steady>,
     /// Measured time before the first round: it is measured and not judged.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub steady_after: Nanos,
 }
 
-fn is_none(time: &Nanos) -> bool {
+fn is_zero(time: &Nanos) -> bool {
     *time == Nanos::ZERO
 }
 

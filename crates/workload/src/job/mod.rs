@@ -200,8 +200,8 @@ impl Job {
 
     /// The random numbers of one of its threads for one purpose.
     pub fn chance(&self, seed: u64, purpose: &str, thread: u64) -> Stream {
-        let called = self.rng_label.as_ref().unwrap_or(&self.name);
-        Stream::new(seed, &format!("{called}/{purpose}"), thread)
+        let label = self.rng_label.as_ref().unwrap_or(&self.name);
+        Stream::new(seed, &format!("{label}/{purpose}"), thread)
     }
 
     /// Whether it changes stored data.

@@ -124,10 +124,10 @@ impl fmt::Display for SizeMix {
         if let [(size, _)] = self.0[..] {
             return f.write_str(&size.exact());
         }
-        let total: u32 = self.0.iter().map(|(_, weight)| weight).sum();
+        let total: f64 = self.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
         for (place, (size, weight)) in self.0.iter().enumerate() {
             let comma = if place > 0 { ", " } else { "" };
-            let share = f64::from(*weight) * 100.0 / f64::from(total);
+            let share = f64::from(*weight) * 100.0 / total;
             write!(f, "{comma}{} {share:.0} %", size.exact())?;
         }
         Ok(())

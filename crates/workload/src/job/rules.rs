@@ -131,7 +131,7 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
              registerfiles) or open_targets (fio: openfiles)";
     }
     target_order_rules(job.target_order)?;
-    centers(job)?;
+    center_rules(job)?;
     let trims = job.verify.as_ref().and_then(|verify| verify.trims);
     rules! {
         "verify": trims.is_none_or(|trim| trim.percent <= 100 && trim.every >= 1 && trim.batch >= 1),
@@ -236,7 +236,7 @@ fn has_bytes(pattern: &[PatternPart]) -> bool {
             .any(|part| matches!(part, PatternPart::Bytes(bytes) if bytes.is_empty()))
 }
 
-fn centers(job: &Job) -> Result<(), Invalid> {
+fn center_rules(job: &Job) -> Result<(), Invalid> {
     rules! {
         "pattern": job.center.is_none_or(is_share), "a centre must be between 0 and 1";
         "target_order": job.target_center.is_none_or(is_share), "a centre must be between 0 and 1";
