@@ -109,12 +109,12 @@ impl<'k> Limits<'k> {
     pub(super) fn get(&self, limit: &str) -> Option<Figure> {
         let begins = self.begins(limit)?;
         let of_limit = self.rows.iter().filter(|row| row.name == limit);
-        let rows = of_limit.filter(|row| row.gib_from == begins);
-        let (statements, units): (Vec<Statement>, Vec<LimitUnit>) =
-            rows.map(|row| (row.statement.clone(), row.unit)).unzip();
+        let rows: Vec<&LimitRow> = of_limit.filter(|row| row.gib_from == begins).collect();
+        let statements: Vec<Statement> = rows.iter().map(|row| row.statement.clone()).collect();
         let mut held = holds(&statements, self.as_of)?;
+        let row = rows.iter().find(|row| row.statement == held.statement)?;
         held.statement.source = self.catalog.source(&held.statement.source).text;
-        Some(held.figure(units[0]))
+        Some(held.figure(row.unit))
     }
 
     /// The smallest size of the row that applies to this size.
