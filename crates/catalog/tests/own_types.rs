@@ -213,6 +213,10 @@ fn what_cannot_be_used_is_reported_with_its_line() {
         types,
         "`by-luck` is no rule for iops",
     );
+    // A price of `NaN` made a sum of `NaN`.
+    let unreadable = "a number, a unit or a day cannot be read";
+    check(",0.09,", ",NaN,", 36, unreadable);
+    check("gib,5,", "gib,-5,", 16, unreadable);
     check(
         "512,xv9,",
         "512,xv8,",
