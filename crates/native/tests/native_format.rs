@@ -357,6 +357,19 @@ fn the_most_specific_place_counts() {
     assert_eq!(jobs(2)[0].pace, Pace::Capped(Rate::Iops(100.0)));
 }
 
+/// The story: a limit of the defaults in operations replaced one of the case in per cent, because the
+/// two keys were not known to set the same thing.
+#[test]
+fn the_limit_of_a_case_counts_before_that_of_the_defaults() {
+    let text = "[defaults]\nsteady = \"slope\"\nruntime = \"1h\"\nsteady_limit = 500.0\n\
+                [[case]]\nname = \"x\"\nsteady_limit_percent = 2.5\n";
+    let job = &study(text).plan.cases[0].workload.jobs[0];
+    let Some(Steady::Slope { limit, .. }) = job.stop.steady else {
+        panic!("{:?}", job.stop.steady);
+    };
+    assert_eq!(limit, Limit::Percent(2.5));
+}
+
 #[test]
 fn a_default_that_no_job_takes_is_noted() {
     let parsed = study("[defaults]\ndepth = 4\n[[case]]\nname = \"a\"\ndepth = 8\n");

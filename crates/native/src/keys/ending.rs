@@ -88,7 +88,7 @@ pub const END: Section<Job> = Section {
                     Limit::Absolute(_) => None,
                 }),
             "Largest slope per round, or deviation, in per cent of the mean.",
-            allowed: Allowed::Text("above 0"), default: Some("10.0"), need: Need::Given("steady");
+            allowed: Allowed::Text("above 0"), default: Some("10.0"), need: Need::Given("steady"), group: Some("steady_limit");
         "steady_limit" = "500.0",
             (own "number",
                 |job, value| set_limit(job, value, Limit::Absolute),
@@ -97,7 +97,7 @@ pub const END: Section<Job> = Section {
                     Limit::Percent(_) => None,
                 }),
             "The same limit in operations or bytes a second, or in nanoseconds.",
-            allowed: Allowed::Text("above 0"), need: Need::Given("steady");
+            allowed: Allowed::Text("above 0"), need: Need::Given("steady"), group: Some("steady_limit");
     },
 };
 
