@@ -413,6 +413,21 @@ fn a_sweep_makes_every_combination() {
     assert_eq!(last.workload.jobs[0].engine, Engine::Psync);
 }
 
+/// The story: only the values of a sweep were counted, so that a few lines made more cases than are
+/// allowed, each of them with a hundred shares of its rate.
+#[test]
+fn shares_of_the_full_rate_count_as_cases() {
+    let numbers: Vec<String> = (1..=100).map(|number: u32| number.to_string()).collect();
+    let list = numbers.join(", ");
+    let text =
+        format!("[matrix]\ndepth = [{list}]\n[[case]]\nname = \"x\"\nrate_percent = [{list}]\n");
+    let told = parse(&text, "study.toml").expect_err("too many cases");
+    assert!(
+        told.to_string().contains("makes at least 10100 cases"),
+        "{told}"
+    );
+}
+
 #[test]
 fn one_of_several_jobs_may_stand_aside_from_a_sweep() {
     let parsed = study(
