@@ -23,8 +23,8 @@ pub const END: Section<Job> = Section {
                 |job, value| put(&mut job.stop.runtime, value.unless_none(|time| time.time())),
                 |job| Some(job.stop.runtime.map_or_else(|| quoted("none"), time))),
             "Measured time, after the ramp. The first end that is reached counts.",
-            allowed: Allowed::Text("a time, or \"none\" with `stop_bytes` or `loops`"),
-            default: Some("\"10s\"; none where `stop_bytes` or `loops` is given"), other_names: &["duration", "elapsed", "time_based"];
+            allowed: Allowed::Text("a time, or \"none\" with `stop_bytes`, `stop_ios` or `loops`"),
+            default: Some("\"10s\"; none where `stop_bytes`, `stop_ios` or `loops` is given"), other_names: &["duration", "elapsed", "time_based"];
         "cool_down" = "\"1s\"", (rare time cool_down),
             "Load after the measured time; not in any result. Needs a runtime.",
             default: Some("none");
