@@ -63,8 +63,8 @@ impl Written {
         if let Some(digits) = lower.strip_suffix("iops") {
             self.iops = Some(number(digits).ok_or_else(wrong)?);
         } else if let Some(size) = part.strip_suffix("/s") {
-            let bytes: Bytes = size.parse().map_err(|_| wrong())?;
-            self.bytes_per_s = Some(bytes.as_f64());
+            let bytes: Option<Bytes> = size.parse().ok().filter(|bytes: &Bytes| bytes.0 > 0);
+            self.bytes_per_s = Some(bytes.ok_or_else(wrong)?.as_f64());
         } else if lower == "sequential" {
             self.is_sequential = true;
         } else if lower != "random" {
@@ -345,5 +345,7 @@ mod tests {
         refuse("600iops,4MB/s,4KiB", "two rates");
         refuse("many,4KiB", "`many` is neither");
         refuse("600iops,4KiB,130%write", "neither");
+        refuse("0iops,4KiB", "`0iops` is neither");
+        refuse("0MB/s,4KiB", "`0MB/s` is neither");
     }
 }

@@ -285,10 +285,11 @@ impl Catalog {
         let held = holds(&statements, as_of)?;
         let chosen = &held.statement;
         // Back from the statement that holds to its row, which has the step and the remark.
-        let usd = chosen.value.to_string();
         let row = rows
             .iter()
-            .find(|row| row.get("date") == Some(chosen.from) && row.text("usd") == usd)
+            .find(|row| {
+                row.get("date") == Some(chosen.from) && row.get("usd") == Some(chosen.value)
+            })
             .or(rows.first())?;
         let what = match per.counts() {
             Counted::Storage => "storage",

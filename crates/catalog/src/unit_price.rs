@@ -218,7 +218,9 @@ impl Bought {
             offer.region = Some(region.to_owned());
         }
         let sheet = describe(&address.to_string(), catalog).map_err(|error| error.echoing(text))?;
-        let spec = resolve(&address, catalog).ok().or_else(|| {
+        // The sheet's address names the IOPS that are assumed where the typed one has none.
+        let whole = Address::from_str(&sheet.address)?;
+        let spec = resolve(&whole, catalog).ok().or_else(|| {
             let own = own_disks(&address)?;
             resolve(&own, catalog).ok()
         });
@@ -422,6 +424,14 @@ mod tests {
         assert_eq!(all[0].money, "CNY");
         sort(&mut all, By::Iops);
         assert_eq!(all.map(|one| one.money), ["USD", "CNY"]);
+    }
+
+    /// The story: a volume that was priced with assumed IOPS had no price for a GB.
+    #[test]
+    fn assumed_operations_leave_the_capacity_known() {
+        let bought = find("io2:100GiB", Some("us-east-1"));
+        let per_gb = price("io2", &[bought], None).per(Unit::Gb);
+        assert!(per_gb.is_some_and(|usd| usd > 0.0), "{per_gb:?}");
     }
 
     /// `price` picked notes by the word "price", so that it kept silent where `catalog show` said that

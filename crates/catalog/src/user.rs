@@ -33,7 +33,7 @@ use crate::Error;
 use crate::embedded::{SECTIONS, Section};
 use crate::figure::unit;
 use crate::price_list::lists;
-use crate::table::{Table, cells};
+use crate::table::{Row, Table, cells};
 
 /// A user's own figures, by section. Each text is a table as the embedded ones are; empty: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -149,12 +149,10 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     let row = Table::new(&text).rows().next();
     let sound = row.is_some_and(|row| match section {
         Section::Instances => row.get::<u32>("vcpu").is_some(),
-        Section::VolumePrices => {
-            row.get::<f64>("usd").is_some() && row.get::<Date>("date").is_some()
-        }
+        Section::VolumePrices => amount(&row, "usd").is_some() && row.get::<Date>("date").is_some(),
         Section::VolumeLimits => {
             let known = unit(row.text("unit")).is_some();
-            known && row.get::<f64>("value").is_some() && row.get::<Date>("from").is_some()
+            known && amount(&row, "value").is_some() && row.get::<Date>("from").is_some()
         }
         // What they hold is checked when all of them are there.
         Section::VolumeTypes
@@ -166,7 +164,7 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
         Section::Machines => row.get::<u32>("vcpu").is_some(),
         Section::MachineLimits => ["iops", "throughput"]
             .iter()
-            .any(|figure| row.get::<f64>(figure).is_some()),
+            .any(|figure| amount(&row, figure).is_some()),
         _ => row.get::<Date>("date").is_some(),
     });
     if sound {
@@ -174,6 +172,12 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     } else {
         Err("a number, a unit or a day cannot be read".to_owned())
     }
+}
+
+/// A price or a limit in a row. No number, an infinite or a negative one is none.
+fn amount(row: &Row<'_>, column: &str) -> Option<f64> {
+    row.get(column)
+        .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
 }
 
 /// Checks a line of compressed prices; `first` is true for the first line of its section, which has

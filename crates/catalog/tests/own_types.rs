@@ -143,6 +143,41 @@ fn an_import_knows_it_and_leaves_it_alone() {
     assert_eq!(of_bytes.date.to_string(), "2026-11-18");
 }
 
+/// The catalog of the fixture with one of its rows replaced.
+fn catalog_with(row: &str, rows: &str) -> Catalog {
+    let home = tempfile::tempdir().expect("a folder");
+    let written = fs::read_to_string(folder().join("own.txt")).expect("the fixture");
+    let text = written.replace(row, rows);
+    assert_ne!(text, written, "{row}");
+    fs::write(home.path().join("own.txt"), text).expect("written");
+    Catalog::load(home.path()).expect("sound")
+}
+
+/// The story: a limit that a vendor counted in MiB/s and later in MB/s had the new number with the old
+/// unit.
+#[test]
+fn a_limit_has_the_unit_of_its_own_row() {
+    let row = "xv9,max_throughput,1500,MiB/s,2026-01-01,,,xv9-guide";
+    let newer = format!("{row}\nxv9,max_throughput,1600,MB/s,2027-01-01,,,xv9-guide");
+    let sheet = describe("xv9:512GiB", &catalog_with(row, &newer)).expect("a sheet");
+    let most = sheet.limits.iter().find(|limit| limit.value == 1600.0);
+    assert_eq!(most.expect("the newer limit").unit, "MB/s");
+}
+
+/// The story: a price was matched with its row by the text of its number, so `0.090` had the remark of
+/// another day.
+#[test]
+fn a_price_has_the_remark_of_its_own_row() {
+    let row = "us-east-1,xv9,gib_month,0,,0.09,2026-01-01,,xv9-guide";
+    let rows = "us-east-1,xv9,gib_month,0,,0.08,2025-01-01,assumed: a guess,xv9-guide\n\
+                us-east-1,xv9,gib_month,0,,0.090,2026-01-01,,xv9-guide";
+    let prices = catalog_with(row, rows).volume_prices_of("xv9", "us-east-1", None);
+    let storage = prices.iter().find(|price| price.per == Per::GibMonth);
+    let storage = storage.expect("a price of storage");
+    assert_eq!(storage.usd, 0.09);
+    assert!(storage.evidence.is_listed(), "{storage:?}");
+}
+
 /// The story: the days on which limits were looked up ended with 2026, whatever the user's own rows said.
 #[test]
 fn a_limit_that_changes_later_than_all_sources_counts_as_the_newest() {
@@ -178,6 +213,10 @@ fn what_cannot_be_used_is_reported_with_its_line() {
         types,
         "`by-luck` is no rule for iops",
     );
+    // A price of `NaN` made a sum of `NaN`.
+    let unreadable = "a number, a unit or a day cannot be read";
+    check(",0.09,", ",NaN,", 36, unreadable);
+    check("gib,5,", "gib,-5,", 16, unreadable);
     check(
         "512,xv9,",
         "512,xv8,",

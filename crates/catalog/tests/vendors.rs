@@ -26,6 +26,19 @@ fn refuse(text: &str, words: &str) {
     assert!(told.contains(words), "{text}:\n{told}");
 }
 
+/// The story: a disk of 1 TiB was offered with 128 IOPS, and the vendor sells it from 2 a GiB on.
+#[test]
+fn the_fewest_operations_follow_the_size() {
+    refuse(
+        "gcp/hyperdisk-extreme:1TiB,iops=2000",
+        "gcp/hyperdisk-extreme of 1024 GiB starts at 2,048 IOPS",
+    );
+    let told = Address::parse("gcp/hyperdisk-extreme:1TiB").expect("an address");
+    let told = resolve(&told, &Catalog::embedded()).expect_err("no IOPS");
+    assert!(told.to_string().contains("iops=2048 to 350000"), "{told}");
+    sheet("gcp/hyperdisk-extreme:1TiB,iops=2048");
+}
+
 /// The vendor says that a bucket lasts half an hour at the maximum; the rest follows.
 #[test]
 fn buckets_of_azure_last_half_an_hour_and_refill_at_the_target() {

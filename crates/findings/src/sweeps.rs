@@ -49,6 +49,25 @@ impl Point<'_> {
         let (_, value) = &self.settings[place];
         value
     }
+
+    fn has_settings_of(&self, other: &Self) -> bool {
+        let names = self.settings.iter().map(|(name, _)| name);
+        names.eq(other.settings.iter().map(|(name, _)| name))
+    }
+}
+
+/// The cases of one name that have the same settings.
+type CaseFamily<'a> = (String, Vec<Point<'a>>);
+
+/// Adds a point to those of its name that have the same settings.
+fn add_to_family<'a>(families: &mut Vec<CaseFamily<'a>>, name: String, point: Point<'a>) {
+    let known = families
+        .iter_mut()
+        .find(|(known, points)| *known == name && point.has_settings_of(&points[0]));
+    match known {
+        Some((_, points)) => points.push(point),
+        None => families.push((name, vec![point])),
+    }
 }
 
 /// The job of a case that no matrix made, as if a matrix had set its numbers.
@@ -71,16 +90,16 @@ pub fn add<P>(all: &mut Vec<(String, Vec<P>)>, name: String, point: P) {
 /// This many cases that were written one by one make a curve.
 const CURVE: usize = 3;
 
-/// Families of them: of each the name, and its points. What varies is one number alone.
-fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
-    let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
+/// The families of cases that no matrix made. What varies in them is one number alone.
+fn by_hand(rows: &[Row]) -> Vec<CaseFamily<'_>> {
+    let mut families = Vec::new();
     for row in rows.iter().filter(|row| row.settings.is_empty()) {
         let Some(job) = &row.only_job else { continue };
         let point = Point {
             row,
             settings: settings(job),
         };
-        add(&mut families, job.other_settings.clone(), point);
+        add_to_family(&mut families, job.other_settings.clone(), point);
     }
     families.retain(|(_, points)| {
         let varied: Vec<usize> = (0..2)
@@ -103,21 +122,14 @@ fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
 /// The sweeps of these rows, in their order. Of several axes of numbers, the one with the most
 /// values lies across and the next makes the lines; the rest makes sweeps of their own.
 pub fn sweeps(rows: &[Row]) -> Vec<Sweep<'_>> {
-    let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
+    let mut families = Vec::new();
     for row in rows.iter().filter(|row| !row.settings.is_empty()) {
         let name = row.settings.iter().fold(row.case.clone(), without);
         let point = Point {
             row,
             settings: row.settings.clone(),
         };
-        let same = families.iter_mut().find(|(known, points)| {
-            let (mine, theirs) = (row.settings.iter(), points[0].settings.iter());
-            *known == name && mine.map(|(key, _)| key).eq(theirs.map(|(key, _)| key))
-        });
-        match same {
-            Some((_, points)) => points.push(point),
-            None => families.push((name, vec![point])),
-        }
+        add_to_family(&mut families, name, point);
     }
     families.extend(by_hand(rows));
     families
@@ -364,6 +376,26 @@ mod tests {
             sweeps(&rows_of_depths(&[(1, "a"), (4, "b"), (4, "c")])).is_empty(),
             "one place, two cases"
         );
+    }
+
+    /// The story: cases written one by one, of which one did not tell its depth, ended the program: a
+    /// setting was looked up that this case has not.
+    #[test]
+    fn cases_of_unknown_depth_are_no_points_of_a_curve() {
+        let sketch = |depth| Sketch {
+            depth,
+            ..Sketch::named(if depth == 8 { "few" } else { "many" })
+        };
+        let mut rows = crate::assess(&record(&[sketch(8), sketch(16)])).rows;
+        rows.push(Row {
+            case: "unknown".to_owned(),
+            ..rows[0].clone()
+        });
+        for (row, depth) in rows.iter_mut().zip([8, 16, 0]) {
+            let job = row.only_job.as_mut().expect("one job");
+            (job.depth, job.threads) = (depth, 0);
+        }
+        assert!(sweeps(&rows).is_empty(), "two of known depth are no curve");
     }
 
     #[test]

@@ -151,7 +151,9 @@ fn refuse_too_many(raw: &Raw<'_>) -> Result<(), Complaint> {
         let combinations = axes.iter().fold(1_usize, |product, axis| {
             product.saturating_mul(axis.values.len())
         });
-        total = total.saturating_add(combinations);
+        // Each of them comes once more for every share of its full rate.
+        let times = 1 + case.head.rate_percent.len();
+        total = total.saturating_add(combinations.saturating_mul(times));
         if total > MOST_CASES {
             let place = axes.first().map_or(&case.place, |axis| &axis.place);
             let wrong =

@@ -357,6 +357,19 @@ fn the_most_specific_place_counts() {
     assert_eq!(jobs(2)[0].pace, Pace::Capped(Rate::Iops(100.0)));
 }
 
+/// The story: a limit of the defaults in operations replaced one of the case in per cent, because the
+/// two keys were not known to set the same thing.
+#[test]
+fn the_limit_of_a_case_counts_before_that_of_the_defaults() {
+    let text = "[defaults]\nsteady = \"slope\"\nruntime = \"1h\"\nsteady_limit = 500.0\n\
+                [[case]]\nname = \"x\"\nsteady_limit_percent = 2.5\n";
+    let job = &study(text).plan.cases[0].workload.jobs[0];
+    let Some(Steady::Slope { limit, .. }) = job.stop.steady else {
+        panic!("{:?}", job.stop.steady);
+    };
+    assert_eq!(limit, Limit::Percent(2.5));
+}
+
 #[test]
 fn a_default_that_no_job_takes_is_noted() {
     let parsed = study("[defaults]\ndepth = 4\n[[case]]\nname = \"a\"\ndepth = 8\n");
@@ -398,6 +411,21 @@ fn a_sweep_makes_every_combination() {
     );
     assert_eq!(last.workload.jobs[0].depth, 4);
     assert_eq!(last.workload.jobs[0].engine, Engine::Psync);
+}
+
+/// The story: only the values of a sweep were counted, so that a few lines made more cases than are
+/// allowed, each of them with a hundred shares of its rate.
+#[test]
+fn shares_of_the_full_rate_count_as_cases() {
+    let numbers: Vec<String> = (1..=100).map(|number: u32| number.to_string()).collect();
+    let list = numbers.join(", ");
+    let text =
+        format!("[matrix]\ndepth = [{list}]\n[[case]]\nname = \"x\"\nrate_percent = [{list}]\n");
+    let told = parse(&text, "study.toml").expect_err("too many cases");
+    assert!(
+        told.to_string().contains("makes at least 10100 cases"),
+        "{told}"
+    );
 }
 
 #[test]

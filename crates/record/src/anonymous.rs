@@ -104,6 +104,9 @@ impl Record {
                 }
             }
         }
+        for pass in self.fleet.iter_mut().flat_map(|fleet| &mut fleet.passes) {
+            rename(&mut pass.case, "case");
+        }
         for measurement in &mut self.measurements {
             rename(&mut measurement.case, "case");
             for job in &mut measurement.jobs {

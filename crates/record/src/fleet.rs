@@ -447,6 +447,7 @@ fn by_pass(runs: &[HostRun]) -> Vec<Vec<Part<'_>>> {
 /// first host's clock where the clocks were compared, else by the host's own.
 struct Span {
     begin: u64,
+    /// In a pass that was stopped in its ramp, maybe a little after the end.
     ramp_end: u64,
     end: u64,
 }
@@ -480,7 +481,10 @@ fn pass(parts: &[Part<'_>]) -> FleetPass {
     let to = ends.clone().min();
     let window = from.zip(to).map(|(from, to)| from..to.max(from));
     let length = window.as_ref().map(|window| window.end - window.start);
-    let longest = spans.iter().map(|span| span.end - span.ramp_end).max();
+    let lengths = spans.iter();
+    let longest = lengths
+        .map(|span| span.end.saturating_sub(span.ramp_end))
+        .max();
     let moved = window.map(|window| moved(parts, &spans, window));
     let rates = moved
         .zip(length.filter(|length| *length > 0))

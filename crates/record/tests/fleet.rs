@@ -155,6 +155,39 @@ fn an_anonymous_fleet_names_no_host() {
     assert_eq!(bare.measurements[0].jobs[1].host.as_deref(), Some("host2"));
 }
 
+/// The story: the jobs and the measurements of an anonymous run had other names, and the list of its passes
+/// still had those that its author had given to the cases. No pass was found by its case any more.
+#[test]
+fn the_passes_of_an_anonymous_fleet_have_the_new_names_of_its_cases() {
+    let merged = merge(&[host("a", 0, 1000.0), host("b", 0, 1000.0)]).expect("two hosts");
+    let case = merged.measurements[0].case.clone();
+    let bare = merged.anonymous(false, |_| false);
+    let text = bare.to_json();
+    assert!(!text.contains(&case), "{case} is in {text}");
+    let fleet = bare.fleet.expect("hosts");
+    let passes = fleet.whole_passes(&bare.measurements[0].case);
+    assert_eq!(passes.count(), 2);
+}
+
+/// The story: a host that was stopped within its ramp made the measured time of a pass 584 years long: the
+/// slices of a ramp may last a little longer than the pass that they belong to.
+#[test]
+fn a_pass_that_was_stopped_in_its_ramp_has_no_measured_time() {
+    let stopped = |name| {
+        let mut run = host(name, 0, 1000.0);
+        for measurement in &mut run.measurements {
+            measurement.elapsed_ns = 10 * SECOND - 1;
+            for slice in &mut measurement.series {
+                slice.ramp = true;
+            }
+        }
+        run
+    };
+    let merged = merge(&[stopped("a"), stopped("b")]).expect("two hosts");
+    let fleet = merged.fleet.expect("hosts");
+    assert_eq!(fleet.passes[0].window_percent, None);
+}
+
 /// The story: two hosts on a simulated gp3 each were at its 3,000 IOPS, and the merged run said that
 /// latency may be the limit: what the models counted was left out, so the reason was guessed.
 #[test]

@@ -103,11 +103,13 @@ fn bucket(value: Value<'_>) -> Read<f64> {
     }
 }
 
-/// A whole number before a suffix keeps all its digits.
+/// A whole number with all its digits, and the unit after it; `None` for any other number.
 fn whole(text: &str) -> Option<(u64, &str)> {
-    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number = text.strip_suffix(digits)?.parse().ok()?;
-    Some((number, digits.trim()))
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = text.strip_suffix(unit)?.parse().ok()?;
+    // In `2.5TiB` these are the digits of a fraction.
+    let has_digits = unit.contains(|c: char| c.is_ascii_digit());
+    (!has_digits).then(|| (number, unit.trim()))
 }
 
 fn size(text: &str) -> Result<Bytes, String> {

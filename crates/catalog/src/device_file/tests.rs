@@ -42,6 +42,19 @@ fn the_example_of_the_guide() {
     assert_eq!(read(&render(&spec)), Ok(spec));
 }
 
+/// The story: a capacity of 2.5 TiB was read as 2 · 1.5 TiB.
+#[test]
+fn a_size_may_have_a_fraction() {
+    for (size, bytes) in [
+        ("2.5TiB", 5 << 39),
+        ("0.5 KiB", 512),
+        ("9007199254740993", (1 << 53) + 1),
+    ] {
+        let spec = read(&format!("[[volume]]\ncapacity = \"{size}\"\n")).expect(size);
+        assert_eq!(spec.volumes[0].capacity, Bytes(bytes), "{size}");
+    }
+}
+
 #[track_caller]
 fn refuse(text: &str, expected: &str) {
     assert_eq!(read(text).expect_err(text).to_string(), expected);

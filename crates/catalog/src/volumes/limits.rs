@@ -109,12 +109,12 @@ impl<'k> Limits<'k> {
     pub(super) fn get(&self, limit: &str) -> Option<Figure> {
         let begins = self.begins(limit)?;
         let of_limit = self.rows.iter().filter(|row| row.name == limit);
-        let rows = of_limit.filter(|row| row.gib_from == begins);
-        let (statements, units): (Vec<Statement>, Vec<LimitUnit>) =
-            rows.map(|row| (row.statement.clone(), row.unit)).unzip();
+        let rows: Vec<&LimitRow> = of_limit.filter(|row| row.gib_from == begins).collect();
+        let statements: Vec<Statement> = rows.iter().map(|row| row.statement.clone()).collect();
         let mut held = holds(&statements, self.as_of)?;
+        let row = rows.iter().find(|row| row.statement == held.statement)?;
         held.statement.source = self.catalog.source(&held.statement.source).text;
-        Some(held.figure(units[0]))
+        Some(held.figure(row.unit))
     }
 
     /// The smallest size of the row that applies to this size.
@@ -246,8 +246,8 @@ impl<'k> Limits<'k> {
         })
     }
 
-    /// Provisioned operations: between the least and the most that the size allows. The least is
-    /// what nobody has to ask for where it is included.
+    /// Provisioned operations: between the least and the most that the size allows. Where the least is
+    /// `included`, it is what a volume has without any.
     pub(super) fn iops(
         &self,
         included: bool,
@@ -257,6 +257,8 @@ impl<'k> Limits<'k> {
         most: &Figure,
     ) -> Result<u64, Refusal> {
         let kind = self.kind;
+        let needed = self.get("min_iops_per_gib").map(|per| gib * per.value);
+        let least = least.max(needed.unwrap_or(0.0).ceil());
         let per_gib = self.value("max_iops_per_gib");
         // The least can be had at every size.
         let by_size = (gib * per_gib).max(least);
@@ -276,6 +278,8 @@ impl<'k> Limits<'k> {
             let least = count(least);
             let message = if included {
                 format!("{kind} includes {least} IOPS; iops= is for more")
+            } else if needed.is_some() {
+                format!("{kind} of {gib} GiB starts at {least} IOPS")
             } else {
                 format!("{kind} starts at {least} IOPS")
             };

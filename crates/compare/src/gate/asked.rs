@@ -74,7 +74,7 @@ pub struct NoSuchCase {
     hint: String,
 }
 
-/// Whether each condition about single cases is about at least one of these.
+/// Checks that each condition about single cases is about at least one of these.
 ///
 /// # Errors
 /// With the first one that is not.
@@ -84,8 +84,10 @@ pub fn check_cases<'c>(
 ) -> Result<(), NoSuchCase> {
     let cases: BTreeSet<&str> = cases.into_iter().collect();
     for one in asked {
-        if !cases.iter().any(|case| one.loads.has_case(case)) {
-            return Err(NoSuchCase::new(one, &cases));
+        if let Some(pattern) = &one.loads.case
+            && !cases.iter().any(|case| one.loads.has_case(case))
+        {
+            return Err(NoSuchCase::new(pattern, &cases));
         }
     }
     Ok(())
@@ -101,13 +103,15 @@ pub fn cases(record: &Record) -> impl Iterator<Item = &str> {
 
 impl NoSuchCase {
     /// The error about a pattern that matches no case, with the cases that may have been meant.
-    fn new(asked: &Asked, cases: &BTreeSet<&str>) -> Self {
-        let pattern = asked.loads.case.clone().unwrap_or_default();
-        let hint = did_you_mean(&pattern, cases.iter().copied(), || {
+    fn new(pattern: &str, cases: &BTreeSet<&str>) -> Self {
+        let hint = did_you_mean(pattern, cases.iter().copied(), || {
             let cases: Vec<&str> = cases.iter().copied().collect();
             format!("the cases are: {}", cases.join(", "))
         });
-        Self { pattern, hint }
+        Self {
+            pattern: pattern.to_owned(),
+            hint,
+        }
     }
 }
 
@@ -163,4 +167,26 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
         judged.push(Judged::new(0, subject, Answer::Undecided, why.to_owned()));
     }
     Check::new(asked, judged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: "no case fits `case = \"\"` of a [[gate]]" for a condition on all loads, of a run that was
+    /// stopped before its first measurement.
+    #[test]
+    fn a_condition_on_all_loads_needs_no_case() {
+        let all = Asked::from(Condition::Warning);
+        assert_eq!(check_cases(&[all.clone()], []), Ok(()));
+        let named = Asked {
+            loads: Loads {
+                case: Some("rand*".to_owned()),
+                ..Loads::default()
+            },
+            ..all
+        };
+        assert!(check_cases(&[named.clone()], ["seq"]).is_err());
+        assert_eq!(check_cases(&[named], ["seq", "rand4k"]), Ok(()));
+    }
 }

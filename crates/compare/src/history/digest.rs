@@ -13,7 +13,7 @@ use crate::compare::{Clocked, Load, Quantity, loads};
 
 /// Version of what [`derive()`] makes. It changes with every change of that, so that no store serves
 /// what an older build derived.
-pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/4");
+pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/5");
 
 /// What a list needs of a run. It is short, as a list reads it for every run of a store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -140,10 +140,11 @@ pub fn derive(record: &Record) -> (RunHead, String) {
     (head, text)
 }
 
-/// The rate of a case over all of its passes, without ramps, in at most [`POINTS`] points.
+/// The rate of a case over all of its passes that count, without ramps, in at most [`POINTS`] points.
 fn course(record: &Record, case: &str) -> Vec<f64> {
-    let passes = record.measurements.iter().filter(|pass| pass.case == case);
+    let passes = record.measurements.iter();
     let slices: Vec<&Interval> = passes
+        .filter(|pass| pass.case == case && pass.pass > 0)
         .flat_map(|pass| &pass.series)
         .filter(|slice| !slice.ramp && slice.length_ns > 0)
         .collect();

@@ -330,6 +330,12 @@ fn what_the_index_remembers_is_what_was_derived() {
     assert_eq!(read, Digest::new(&record, &assess(&record)));
     let course: Course = serde_json::from_str(&text).expect("a course");
     assert!(course.course_iops.len() <= 32, "{course:?}");
+    // The story: a pass that was run to be thrown away was a part of the course.
+    let mut discarded = record.clone();
+    discarded.measurements[0].pass = 0;
+    let (_, text) = derive(&discarded);
+    let of_two: Course = serde_json::from_str(&text).expect("a course");
+    assert!(of_two.course_iops.len() < course.course_iops.len());
     let load = &read.loads[0];
     let names: Vec<&str> = load
         .figures

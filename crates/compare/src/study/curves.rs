@@ -30,7 +30,8 @@ const BOUND_US: f64 = 1000.0;
 /// measurement at full rate is no point.
 pub fn curves(record: &Record) -> Option<Plot> {
     let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
-    for measurement in &record.measurements {
+    // Pass 0 was run before the passes that count.
+    for measurement in record.measurements.iter().filter(|one| one.pass > 0) {
         let settings = &measurement.settings;
         let mut loads = LOADS.iter();
         let load = loads.find_map(|wanted| settings.iter().find(|(name, _)| name == wanted));
@@ -174,4 +175,32 @@ fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<
         &latencies,
         Some(BOUND_US),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record};
+
+    /// The story: a pass that was run to be thrown away was a part of each point of the curves.
+    #[test]
+    fn a_discarded_pass_is_in_no_point() {
+        let point = |share: &str, iops: [f64; 2]| {
+            let mut run = record(&[Sketch {
+                iops: iops.to_vec(),
+                ..Sketch::named(&format!("rd_({share})"))
+            }]);
+            for (number, measurement) in (0..).zip(&mut run.measurements) {
+                measurement.pass = number;
+                measurement.settings = vec![("curve".to_owned(), share.to_owned())];
+            }
+            run
+        };
+        let mut run = point("50%", [90_000.0, 1000.0]);
+        run.measurements
+            .extend(point("100%", [90_000.0, 2000.0]).measurements);
+        let plot = curves(&run).expect("two points");
+        let rates: Vec<f64> = plot.lines[0].points.iter().map(|point| point.x).collect();
+        assert_eq!(rates, [1000.0, 2000.0]);
+    }
 }

@@ -286,9 +286,11 @@ fn latency_slots(case: &CaseView<'_>) -> Vec<Slot> {
     ]
 }
 
-/// Whether the case waits for its target, not for its own processor.
+/// Whether the case waits for its target, not for its own processor, and it is known for how long.
 fn is_waiting(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
-    case.iops() > 0.0 && !case.is_null() && !processor::is_limited(cases, case)
+    // Some runs of other programs have no latency.
+    let is_known = case.iops() > 0.0 && case.latency_ns() > 0.0;
+    is_known && !case.is_null() && !processor::is_limited(cases, case)
 }
 
 /// The findings on the members of families.
@@ -366,8 +368,10 @@ pub(super) fn over_driven(cases: &Cases<'_>) -> Vec<Finding> {
 fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
     let most = family.iter().map(|case| case.iops()).fold(0.0, f64::max);
     let enough = family.iter().find(|case| case.iops() >= SAME * most)?;
+    // Some runs of other programs have no latency.
+    let is_known = enough.latency_ns() > 0.0;
     let longer = deep.latency_ns() / enough.latency_ns();
-    if deep.slots() <= enough.slots() || longer < QUEUES {
+    if !is_known || deep.slots() <= enough.slots() || longer < QUEUES {
         return None;
     }
     let deepest = family.last()?;
@@ -441,6 +445,27 @@ mod tests {
         );
         silent(&sketch("psync", 1), "useless-depth");
         silent(&sketch("libaio", 16), "useless-depth");
+    }
+
+    /// The story: CrystalDiskMark of old reports no latency, and two depths with the same rate were said
+    /// to wait "NaN times as long".
+    #[test]
+    fn without_latencies_no_depth_only_queues() {
+        let mut sweep = record(&[at(8, 6000.0), at(64, 6000.0)]);
+        for job in sweep.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            for direction in job.directions.values_mut() {
+                direction.service.mean_ns = 0.0;
+            }
+        }
+        silent(&sweep, "over-driven");
+        let mut shallow = record(&[at(1, 6000.0)]);
+        the(&shallow, "latency-bound");
+        for job in shallow.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            for direction in job.directions.values_mut() {
+                direction.service.mean_ns = 0.0;
+            }
+        }
+        silent(&shallow, "latency-bound");
     }
 
     fn with_latency(share_of_law: f64) -> Record {

@@ -5,8 +5,8 @@ use blocklab_units::Nanos;
 
 use crate::hit::{Hit, per_case};
 use crate::statement::{number, time, word};
-use crate::view::Cases;
-use crate::{Finding, Severity};
+use crate::view::{CaseView, Cases};
+use crate::{Finding, RowDirection, Severity};
 
 /// What a limiter saves up while idle is about a second of its rate: it makes up a tenth of this
 /// long a pass, and of several shorter ones more.
@@ -69,12 +69,7 @@ const MATTERS: f64 = 0.01;
 pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Run longer where these percentiles matter.";
     per_case(cases, "few-samples", Some(advice), |case| {
-        let least = case.ios() as f64 * MATTERS;
-        let smallest = case
-            .row
-            .moved()
-            .filter(|direction| direction.ios as f64 >= least)
-            .min_by_key(|direction| direction.ios)?;
+        let smallest = directions_that_matter(case).min_by_key(|direction| direction.ios)?;
         let missing = PERCENTILES
             .iter()
             .map(|percentile| percentile.share)
@@ -96,6 +91,15 @@ pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
             .with("supported up to", percentile(highest.unwrap_or(0.0)), "p"),
         )
     })
+}
+
+/// The directions of a case whose percentiles matter.
+pub(super) fn directions_that_matter<'c>(
+    case: &'c CaseView<'_>,
+) -> impl Iterator<Item = &'c RowDirection> {
+    let least = case.ios() as f64 * MATTERS;
+    let moved = case.row.moved();
+    moved.filter(move |direction| direction.ios as f64 >= least)
 }
 
 /// 99.9 of 0.999, without the dust of floating point.

@@ -8,6 +8,7 @@ use blocklab_record::{Measurement, ModelUse, Record};
 use blocklab_units::{Nanos, count, plural};
 use blocklab_workload::Direction;
 
+use super::slices;
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::statement::{Slot, fixed, in_unit, number, percent, speed, time, word};
@@ -427,24 +428,27 @@ fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at
         how,
         name,
     } = LimitWords::new(limit);
-    let before = rate_between(pass, Nanos::ZERO, at) * units_per_operation(case, limit);
+    let before = rate_until(pass, at).map(|iops| iops * units_per_operation(case, limit));
     let times = limit.emptied.len() as f64;
     let which = match case.passes.len() {
         1 => String::new(),
         _ => format!(" of pass {}", pass.pass),
     };
-    let hit = warning(
-        "credits were used up after {}{}: {} {} before, and then {}, {} for {}",
-        [
-            time(at),
-            word(which),
-            speed(before),
-            fixed(limit.unit()),
-            left,
-            how,
-            name,
-        ],
-    );
+    let moment = [time(at), word(which)];
+    let hit = match before {
+        Some(before) => warning(
+            "credits were used up after {}{}: {} {} before, and then {}, {} for {}",
+            [
+                &moment[..],
+                &[speed(before), fixed(limit.unit()), left, how, name],
+            ]
+            .concat(),
+        ),
+        None => warning(
+            "credits were used up after {}{}: {} since then, {} for {}",
+            [&moment[..], &[left, how, name]].concat(),
+        ),
+    };
     let hit = match limit.emptied.get(1) {
         Some(again) => hit.alone(
             "; refilled, they were used up again after {}, {} times in all",
@@ -494,17 +498,16 @@ pub(super) fn fell_by_credits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     })
 }
 
-/// Operations a second of a pass between two moments since its start.
-fn rate_between(pass: &Measurement, from: Nanos, until: Nanos) -> f64 {
-    let (mut ios, mut ns) = (0, 0);
-    for interval in &pass.series {
-        let begin_ns = interval.end_ns.saturating_sub(interval.length_ns);
-        if begin_ns >= from.0 && interval.end_ns <= until.0 {
-            ios += interval.read.ios + interval.write.ios;
-            ns += interval.length_ns;
-        }
-    }
-    ios as f64 * 1e9 / ns.max(1) as f64
+/// Operations a second of a pass from its start to a moment since then; `None`: no slice of it ended
+/// before that.
+fn rate_until(pass: &Measurement, until: Nanos) -> Option<f64> {
+    let slices = pass.series.iter();
+    let (ios, ns) = slices
+        .filter(|slice| slice.end_ns <= until.0)
+        .fold((0, 0), |(ios, ns), slice| {
+            (ios + slices::ios(slice), ns + slice.length_ns)
+        });
+    (ns > 0).then(|| ios as f64 * 1e9 / ns as f64)
 }
 
 /// The rate is above the limit that should bind it, by what a limiter saves up while idle.

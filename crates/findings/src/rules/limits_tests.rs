@@ -463,6 +463,48 @@ fn credits_that_run_out_are_named_with_their_moment() {
     silent(&emptied(&[59]), "credits-used-up");
 }
 
+/// The story: "credits were used up after 500 ms of pass 1: 0.00 IOPS before". The slice in which they
+/// ran empty was the first one, so that no whole slice lay before that moment.
+#[test]
+fn credits_that_end_in_the_first_slice_have_no_rate_before() {
+    let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+    let shares = credits.into_iter().zip([0.6, 0.3, 0.0]).collect();
+    let mut record = simulated(&[shares], &[reads("a", 1000.0, 4, 32)]);
+    let model = record.measurements[0].model.as_mut().expect("simulated");
+    model.limits[0].emptied_at_ns = vec![500_000_000];
+    let finding = the(&record, "credits-used-up");
+    assert_eq!(
+        finding.statement,
+        "a: credits were used up after 0.5 s of pass 1: 300 IOPS since then, documented for gp2: \
+         credits (baseline)."
+    );
+    assert!(
+        finding
+            .evidence
+            .iter()
+            .all(|figure| figure.name != "before")
+    );
+}
+
+/// The story: "0.00 IOPS before" of a load that trims, since only reads and writes were counted.
+#[test]
+fn trims_count_in_the_rate_before_credits_ended() {
+    let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+    let shares = credits.into_iter().zip([0.6, 0.3, 0.0]).collect();
+    let sketch = Sketch {
+        direction: "trim",
+        ..reads("a", 1000.0, 4, 32)
+    };
+    let mut record = simulated(&[shares], &[sketch]);
+    for slice in &mut record.measurements[0].series {
+        slice.trim = std::mem::take(&mut slice.write);
+    }
+    let model = record.measurements[0].model.as_mut().expect("simulated");
+    model.limits[0].emptied_at_ns = vec![5_000_000_000];
+    let found = statement(&record, "credits-used-up");
+    assert!(found.contains("1,000 IOPS before"), "{found}");
+}
+
 /// The story: "85.9 IOPS before, and then 12.88 MiB/s": nobody sees from two units how deep the fall
 /// is.
 #[test]

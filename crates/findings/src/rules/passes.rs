@@ -36,7 +36,9 @@ fn left_over(cases: &Cases<'_>) -> &'static str {
         // What happened within a pass is reported with its time, and no credits explain it.
         let is_whole = undisturbed(case).is_none();
         let passes = case.pass_iops.split_first().filter(|_| is_whole);
-        passes.is_some_and(|(first, later)| later.iter().all(|iops| iops < first))
+        passes.is_some_and(|(first, later)| {
+            !later.is_empty() && later.iter().all(|iops| iops < first)
+        })
     });
     if began_fast { LEFT_OVER } else { DRAWN }
 }
@@ -179,6 +181,18 @@ mod tests {
         };
         assert_eq!(advice(&[13_000.0, 9000.0]).as_deref(), Some(LEFT_OVER));
         assert_eq!(advice(&[9000.0, 13_000.0]).as_deref(), Some(DRAWN));
+        // The story: a case that had a single pass was taken for one whose first pass was the fastest.
+        let single = Sketch {
+            iops: vec![5000.0],
+            ..Sketch::named("single")
+        };
+        let scattered = Sketch {
+            iops: vec![9000.0, 13_000.0],
+            ..Sketch::default()
+        };
+        let mut both = record(&[scattered, single]);
+        both.origin = blocklab_record::Origin::Simulated;
+        assert_eq!(the(&both, "scatter").advice.as_deref(), Some(DRAWN));
     }
 
     #[test]

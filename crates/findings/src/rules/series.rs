@@ -62,8 +62,9 @@ pub(super) fn level_rose(cases: &Cases<'_>) -> Vec<Finding> {
              load ends",
             "IOPS rose by {} at one moment and stayed up, as when a fault ends",
         );
+        // Of nothing there is no change in per cent; that nothing completed is a finding of its own.
         stepped(case, text, Severity::Info, |_, step| {
-            step.after * (1.0 - CHANGE) > step.before
+            step.before > 0.0 && step.after * (1.0 - CHANGE) > step.before
         })
     })
 }
@@ -259,6 +260,15 @@ mod tests {
         let record = over_time(|s| if s < 5 { 1000 } else { 3000 + wobble(s) });
         assert_eq!(the(&record, "level-rose").severity, Severity::Info);
         silent(&record, "level-fell");
+    }
+
+    /// The story: "IOPS rose by inf % at one moment", of a target that answered nothing for the first
+    /// five seconds.
+    #[test]
+    fn a_pass_that_began_with_nothing_has_no_change_in_per_cent() {
+        let record = over_time(|s| if s < 5 { 0 } else { 3000 + wobble(s) });
+        silent(&record, "level-rose");
+        the(&record, "standstill");
     }
 
     #[test]

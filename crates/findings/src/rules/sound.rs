@@ -3,7 +3,7 @@
 use blocklab_record::Status;
 use blocklab_stats::Summary;
 
-use super::length::percentile;
+use super::length::{directions_that_matter, percentile};
 use crate::hit::{Hit, of_run};
 use crate::statement::word;
 use crate::view::{CaseView, Cases};
@@ -65,7 +65,7 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
 }
 
 /// Up to which percentile every case and direction has operations enough; nothing where another
-/// program reported none for some.
+/// program reported none for some. A direction of a few operations among many counts for nothing.
 fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
     let mut moved = list.iter().flat_map(|case| case.row.moved());
     // A case of flushes alone has no percentile, either.
@@ -73,8 +73,8 @@ fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
     if has_none || moved.any(|direction| !direction.knows(0.5)) {
         return (None, None);
     }
-    let moved = list.iter().flat_map(|case| case.row.moved());
-    let highest = moved.map(|d| d.highest_quantile().unwrap_or(0.0));
+    let counted = list.iter().flat_map(directions_that_matter);
+    let highest = counted.map(|direction| direction.highest_quantile().unwrap_or(0.0));
     let lowest = percentile(highest.reduce(f64::min).unwrap_or(0.0));
     let every = if list.len() == 1 {
         ""
@@ -88,6 +88,7 @@ fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
 #[cfg(test)]
 mod tests {
     use blocklab_record::{Origin, Statistic, Unknown};
+    use blocklab_workload::Direction;
 
     use super::*;
     use crate::testing::{Sketch, record, silent, the};
@@ -162,6 +163,24 @@ mod tests {
         let assessment = crate::assess(&record);
         assert_eq!(assessment.quantile_error_percent, None);
         assert!(!assessment.rows[0].directions[0].knows(0.95));
+    }
+
+    /// The story: "percentiles up to p0 are supported", since five trims among thousands of reads are
+    /// too few for any percentile. They are too few to doubt the reads, too.
+    #[test]
+    fn a_few_operations_of_another_direction_take_nothing_from_the_others() {
+        let mut record = record(&[passes("a", &[10_000.0; 3])]);
+        for pass in &mut record.measurements {
+            let directions = &mut pass.jobs[0].directions;
+            let mut trims = directions[&Direction::Read].clone();
+            (trims.ios, trims.bytes) = (5, 20_480);
+            directions.insert(Direction::Trim, trims);
+        }
+        assert_eq!(
+            the(&record, "sound").statement,
+            "The case was measured without a failure; the 3 passes agree within 1 %, and \
+             percentiles up to p99.99 are supported."
+        );
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub const END: Section<Job> = Section {
                 |job, value| put(&mut job.stop.runtime, value.unless_none(|time| time.time())),
                 |job| Some(job.stop.runtime.map_or_else(|| quoted("none"), time))),
             "Measured time, after the ramp. The first end that is reached counts.",
-            allowed: Allowed::Text("a time, or \"none\" with `stop_bytes` or `loops`"),
-            default: Some("\"10s\"; none where `stop_bytes` or `loops` is given"), other_names: &["duration", "elapsed", "time_based"];
+            allowed: Allowed::Text("a time, or \"none\" with `stop_bytes`, `stop_ios` or `loops`"),
+            default: Some("\"10s\"; none where `stop_bytes`, `stop_ios` or `loops` is given"), other_names: &["duration", "elapsed", "time_based"];
         "cool_down" = "\"1s\"", (rare time cool_down),
             "Load after the measured time; not in any result. Needs a runtime.",
             default: Some("none");
@@ -88,7 +88,7 @@ pub const END: Section<Job> = Section {
                     Limit::Absolute(_) => None,
                 }),
             "Largest slope per round, or deviation, in per cent of the mean.",
-            allowed: Allowed::Text("above 0"), default: Some("10.0"), need: Need::Given("steady");
+            allowed: Allowed::Text("above 0"), default: Some("10.0"), need: Need::Given("steady"), group: Some("steady_limit");
         "steady_limit" = "500.0",
             (own "number",
                 |job, value| set_limit(job, value, Limit::Absolute),
@@ -97,7 +97,7 @@ pub const END: Section<Job> = Section {
                     Limit::Percent(_) => None,
                 }),
             "The same limit in operations or bytes a second, or in nanoseconds.",
-            allowed: Allowed::Text("above 0"), need: Need::Given("steady");
+            allowed: Allowed::Text("above 0"), need: Need::Given("steady"), group: Some("steady_limit");
     },
 };
 

@@ -134,7 +134,7 @@ runtime = "2 fortnights"
   |
 3 | runtime = "2 fortnights"
   |           ^^^^^^^^^^^^^^
-  = allowed: a time, or "none" with `stop_bytes` or `loops`
+  = allowed: a time, or "none" with `stop_bytes`, `stop_ios` or `loops`
   = example: runtime = "2s"
 "#,
     );
