@@ -235,7 +235,8 @@ function spoken({ title, entries }) {
 }
 
 function swatch(color, dash, thin) {
-  const class_ = ["swatch", dash && "dashed", dash && thin && "slim"].filter(Boolean).join(" ");
+  const kind = dash && (thin ? "slim" : dash === "7 4" ? "dashed" : "dotted");
+  const class_ = ["swatch", kind].filter(Boolean).join(" ");
   return el("span", { class: class_, style: { "--dye": color } });
 }
 
