@@ -59,6 +59,7 @@ fn a_reader_explores_the_report() {
     let study = written(&folder, "study.html", &page);
     browser.open(&study);
     a_study_draws_lines_and_bars(&browser);
+    assert_eq!(browser.bare_headings(), Vec::<String>::new());
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     sample::sweep(&mut assessment);

@@ -261,6 +261,12 @@ impl Browser {
         serde_json::from_value(self.run(FAULTS, json!([]))).expect("texts")
     }
 
+    /// The headings below which nothing is shown where a browser runs no script.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub fn bare_headings(&self) -> Vec<String> {
+        serde_json::from_value(self.run(BARE_HEADINGS, json!([]))).expect("texts")
+    }
+
     /// What the console and the network said since the last call: `browser` or `performance`.
     pub fn log(&self, kind: &str) -> Vec<Value> {
         let entries = self.post("/se/log", &json!({ "type": kind }));
