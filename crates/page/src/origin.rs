@@ -385,6 +385,23 @@ mod tests {
         }
     }
 
+    /// The story: a job file of fio with four files had four equal cards of the one disk below them.
+    #[test]
+    fn a_device_of_several_files_has_one_card() {
+        let on = |name: &str| TargetFacts {
+            devices: vec![BlockDevice {
+                name: name.to_owned(),
+                ..BlockDevice::default()
+            }],
+            ..TargetFacts::default()
+        };
+        let targets = [on("vda"), on("vda"), on("vdb"), on("vda")];
+        let names = distinct_devices(&targets)
+            .into_iter()
+            .map(|device| &*device.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["vda", "vdb"]);
+    }
+
     /// The story: `--target /nonexistent` was measured, and the page repeated it with
     /// `--target .`: another disk.
     #[test]
