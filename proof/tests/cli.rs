@@ -613,6 +613,33 @@ fn fish_completes_the_values_of_options() {
     }
 }
 
+/// In bash Tab typed a lone `-` after `trace fit`, where a file is expected, and listed options between
+/// the commands.
+#[test]
+fn bash_completes_options_for_who_begins_one() {
+    let lab = Lab::new();
+    lab.write("night.trace", "");
+    let check = |line: &str, wanted: &[&str], unwanted: &[&str]| {
+        let asked = format!(
+            "bash --norc -c 'source <(blocklab completions bash); COMP_LINE=\"{line}\"; \
+             COMP_POINT=${{#COMP_LINE}}; read -ra COMP_WORDS <<< \"$COMP_LINE\"; \
+             [[ $COMP_LINE == *\" \" ]] && COMP_WORDS+=(\"\"); \
+             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _blocklab_names blocklab \
+             \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"; \
+             printf \"%s\\n\" \"${{COMPREPLY[@]}}\"' 2> /dev/null"
+        );
+        let ran = lab.shell(&asked);
+        let offers = |word: &&str| ran.out.lines().any(|offered| offered == *word);
+        assert!(wanted.iter().all(offers), "{line}: {}", ran.out);
+        assert!(!unwanted.iter().any(offers), "{line}: {}", ran.out);
+    };
+    check("blocklab ", &["run", "list"], &["-h", "--store"]);
+    check("blocklab trace fit ", &[], &["-h", "--on"]);
+    check("blocklab trace fit --", &["--on"], &[]);
+    check("blocklab list ", &["--limit"], &[]);
+    check("blocklab run i3", &["i3-metal"], &["--store"]);
+}
+
 /// What the README shows must exist.
 #[test]
 fn the_commands_of_the_readme_are_commands() {

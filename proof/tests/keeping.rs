@@ -209,6 +209,26 @@ fn a_killed_worker_is_reported_with_what_is_kept() {
     good(lab.blocklab(["show", &stored.record.id]));
 }
 
+/// The story: the run was kept in the folder that `--store` named, and the command that the message
+/// gave to show it looked for it in the usual one.
+#[test]
+fn where_a_killed_run_is_kept_is_in_the_command_that_shows_it() {
+    let lab = Lab::new();
+    let study = "\
+        name = \"endless\"\npasses = 1000\n[[case]]\nname = \"a\"\nengine = \"null\"\n\
+        targets = [\"null\"]\nruntime = \"20ms\"\n";
+    lab.write("s.toml", study);
+    let mut command = lab.command();
+    command.args(["run", "s.toml", "--store", "elsewhere"]);
+    let mut running = Running::start(command);
+    running.await_measurement();
+    running.await_measurement();
+    let ended = running.end_worker_by("KILL");
+    let words = ended.last_words();
+    let (_, shows) = words.split_once("is kept: blocklab ").expect("a command");
+    good(lab.blocklab(shows.split_whitespace()));
+}
+
 /// The story: a run that was killed in the fourth second of a pass of six left nothing.
 #[test]
 fn a_run_that_is_killed_in_its_first_pass_is_a_run() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use blocklab_device::{Credit, DeviceSpec, InstanceSpec, Limit, LimitUnit, Rate, VolumeSpec};
-use blocklab_units::{count, did_you_mean};
+use blocklab_units::{count, did_you_mean, nearest};
 use blocklab_workload::{Address, Date, Offer, address::Part};
 
 use crate::cost::{Cost, purchase};
@@ -259,11 +259,17 @@ fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
 /// The refusal of a volume type, with the names that may have been meant.
 fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
     let types = catalog.volume_types();
-    let message = if catalog.instance_types().iter().any(|known| known == name) {
+    let instances = catalog.instance_types();
+    let message = if instances.iter().any(|known| known == name) {
         format!(
             "{name} is an instance type: local@{name} names its own disks, gp3:1TiB@{name} a volume \
              on it"
         )
+    } else if name.contains('.')
+        && let Some(near) = nearest(name, instances.iter().map(AsRef::as_ref))
+    {
+        // Names of instance types have a dot, and those of volume types have none.
+        format!("no volume or instance type {name}; did you mean {near}?")
     } else {
         let vendor = name.split_once('/').map(|(vendor, _)| vendor);
         let near: Vec<&str> = types

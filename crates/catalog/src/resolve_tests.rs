@@ -459,6 +459,8 @@ fn names_are_guessed() {
     );
     refuse("gp3:1TiB,iops=6,000", "write the number without it");
     refuse("i3.xlarge:1TiB", "local@i3.xlarge names its own disks");
+    // A mistyped instance type was answered with the list of volume types.
+    refuse("r5d.xlarg", "did you mean r5d.xlarge?");
     refuse("local", "local@i3.xlarge");
     refuse("local@m4.large", "has no disks of its own");
     refuse("9xlocal@i3.metal", "has 8 disks of its own");

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use blocklab_catalog::{Catalog, resolve_text};
 use blocklab_console::{place, terminal};
@@ -29,13 +30,17 @@ pub fn requested(arguments: &[OsString]) -> Option<Vec<String>> {
     (word == COMPLETE).then(|| words.collect())
 }
 
-/// Prints the names that fit, one a line. Errors are ignored: they would break the user's line.
-pub fn print(words: &[String]) {
-    let Some(place) = expected(words) else { return };
+/// Prints the names that fit, one a line; fails where no value is expected. Errors are ignored: they
+/// would break the user's line.
+pub fn print(words: &[String]) -> ExitCode {
+    let Some(place) = expected(words) else {
+        return ExitCode::FAILURE;
+    };
     let (store, catalog) = (place::store(place.store).ok(), place::load_catalog().ok());
     let names = candidates(&place.kind, &place.begun, store.as_ref(), catalog.as_ref());
     let lines: String = names.into_iter().map(|name| name + "\n").collect();
     let _ = terminal::print(lines);
+    ExitCode::SUCCESS
 }
 
 /// The value at the cursor.
@@ -112,9 +117,7 @@ fn option<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
         Some(long) => arg
             .get_long_and_visible_aliases()
             .is_some_and(|names| names.contains(&long)),
-        None => arg
-            .get_short()
-            .is_some_and(|short| name == format!("-{short}")),
+        None => arg.get_short().is_some_and(|c| name == format!("-{c}")),
     });
     found.filter(|arg| arg.get_action().takes_values())
 }
@@ -138,9 +141,8 @@ fn candidates(
             Some(rest) => {
                 let model = &begun[..begun.len() - rest.len()];
                 let own = catalog.map_or_else(Vec::new, |catalog| models(rest, catalog));
-                own.iter()
-                    .map(|address| format!("{model}{address}"))
-                    .collect()
+                let own = own.iter().map(|address| format!("{model}{address}"));
+                own.collect()
             }
             // With something typed that fits none of these, the shell completes files and devices.
             _ if begun.is_empty() => Vec::new(),
@@ -205,13 +207,10 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     match begun.rsplit_once('@') {
         Some((volume, _)) => {
             let vendor = volume.rsplit(':').next_back().unwrap_or_default();
-            let of_vendor = vendor
-                .split_once('/')
-                .map(|(vendor, _)| format!("{vendor}/"));
-            let mut names: Vec<String> = match of_vendor {
-                Some(vendor) => {
+            let names: Vec<String> = match vendor.split_once('/') {
+                Some((vendor, _)) => {
                     let mut machines = catalog.machines();
-                    machines.retain(|name| name.starts_with(&vendor));
+                    machines.retain(|name| name.starts_with(&format!("{vendor}/")));
                     machines
                 }
                 None => {
@@ -219,16 +218,12 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
                     types.map(String::from).chain(catalog.machines()).collect()
                 }
             };
-            for name in &mut names {
-                *name = format!("{volume}@{name}");
-            }
-            names
+            let on = names.iter().map(|name| format!("{volume}@{name}"));
+            on.collect()
         }
         None => {
-            let volumes = catalog
-                .volume_types()
-                .into_iter()
-                .map(|volume_type| volume_type + ":");
+            let volumes = catalog.volume_types().into_iter();
+            let volumes = volumes.map(|volume_type| volume_type + ":");
             volumes.chain(["local@".to_owned()]).collect()
         }
     }
@@ -261,18 +256,23 @@ fn fish(words: &str) -> String {
 
 const BASH: &str = r#"
 _blocklab_names() {
-    local line=${COMP_LINE:0:COMP_POINT} words=() names=() cut=""
+    local line=${COMP_LINE:0:COMP_POINT} words=() names=() cut="" found
     read -ra words <<< "$line"
     [[ $line == *[[:space:]] ]] && words+=("")
     local current=${words[${#words[@]} - 1]}
     [[ $current == --*=* ]] && current=${current#*=}
     # To the shell a colon may end a word.
     [[ $COMP_WORDBREAKS == *:* ]] && cut=${current%"${current##*:}"}
-    mapfile -t names < <("${words[0]}" __complete "${words[@]:1}" 2> /dev/null)
-    if ((${#names[@]} == 0)); then
+    found=$("${words[0]}" __complete "${words[@]:1}" 2> /dev/null)
+    local takes_value=$((! $?))
+    if [[ -z $found ]]; then
         _blocklab "$@"
+        # Options only for who begins one, or where nothing else is expected: else Tab types a `-`.
+        mapfile -t names < <(printf '%s\n' "${COMPREPLY[@]}" | grep '^[^-]')
+        [[ $current == -* ]] || ((takes_value + ${#names[@]} == 0)) || COMPREPLY=("${names[@]}")
         return
     fi
+    mapfile -t names <<< "$found"
     COMPREPLY=("${names[@]#"$cut"}")
     [[ ${names[0]} == *[:@] ]] && compopt -o nospace
 }

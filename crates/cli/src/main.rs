@@ -57,8 +57,7 @@ fn main() -> ExitCode {
     let arguments = by_name(env::args_os());
     // Before the parser: the words of an unfinished command line are not valid arguments.
     if let Some(words) = complete::requested(&arguments) {
-        complete::print(&words);
-        return ExitCode::SUCCESS;
+        return complete::print(&words);
     }
     let cli = match parse(&arguments) {
         Ok(cli) => cli,

@@ -121,7 +121,8 @@ static SIGNALLED: AtomicBool = AtomicBool::new(false);
 /// the child is killed.
 static KEPT: OnceLock<File> = OnceLock::new();
 
-/// Tells the parent that something of this run is kept from now on.
+/// Tells the parent that something of this run is kept from now on. `id`: as `blocklab show` takes it,
+/// with the option that names a store other than the usual one.
 pub fn note_kept(id: &str) {
     if let Some(mut parent) = KEPT.get() {
         // A full pipe already names the run.

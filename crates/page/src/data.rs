@@ -220,7 +220,7 @@ fn bins(bins: &[(u64, u64, u64)], most_points: usize) -> Vec<u64> {
 /// The series of a pass, `merged` intervals to a slice.
 fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let series = without_remainder(&measurement.series);
-    let slices: Vec<&[Interval]> = series.chunks(merged).collect();
+    let slices = slices(series, merged);
     let ramp = series.iter().filter(|i| i.ramp).map(|i| i.end_ns);
     let seconds = |ns: u64| Figure(six_figures(ns as f64 / 1e9));
     let cpu = slices
@@ -261,6 +261,21 @@ fn without_remainder(series: &[Interval]) -> &[Interval] {
         }
         _ => series,
     }
+}
+
+/// The intervals, `merged` of them to a slice. A short slice at the end belongs to the one before it:
+/// the last operation of a pass, 2 ms after the last full interval, would be drawn as 500 IOPS.
+fn slices(series: &[Interval], merged: usize) -> Vec<&[Interval]> {
+    let length = |slice: &[Interval]| slice.iter().map(|interval| interval.length_ns).sum::<u64>();
+    let mut slices: Vec<&[Interval]> = series.chunks(merged).collect();
+    if let [.., before, last] = slices.as_slice()
+        && length(last) < length(before) / 4
+        && !before.iter().all(|interval| interval.ramp)
+    {
+        slices.truncate(slices.len() - 2);
+        slices.push(&series[slices.len() * merged..]);
+    }
+    slices
 }
 
 /// The series of a direction. A slice has the rate over all of its intervals, and the worst of
@@ -337,6 +352,42 @@ mod tests {
             "a real stall"
         );
         assert_eq!(left(&[]), 0);
+    }
+
+    /// The story: a pass of 125 MiB/s ended with one operation 1.5 ms after its last full interval,
+    /// and the chart of IOPS ended in a spike of 666, above every limit that was drawn.
+    #[test]
+    fn a_short_slice_at_the_end_is_no_spike() {
+        let slice = |length_ns, ramp, ios| {
+            let mut interval = Interval {
+                length_ns,
+                ramp,
+                ..Interval::default()
+            };
+            interval.read.ios = ios;
+            interval
+        };
+        let rates = |series: &[Interval], merged| -> Vec<f64> {
+            let slices = slices(series, merged);
+            slices
+                .iter()
+                .map(|slice| rate(slice, |i| i.read.ios).round())
+                .collect()
+        };
+        let full = slice(100_000_000, false, 12);
+        let short = slice(1_500_000, false, 1);
+        assert_eq!(rates(&[full, full, short], 1), [120.0, 128.0]);
+        assert_eq!(rates(&[full, full, full, full, short], 2), [120.0, 124.0]);
+        let half = slice(50_000_000, false, 6);
+        assert_eq!(rates(&[full, full, half], 1), [120.0, 120.0, 120.0]);
+        let ramp = slice(100_000_000, true, 60);
+        assert_eq!(
+            rates(&[ramp, short], 1),
+            [600.0, 667.0],
+            "not into the ramp"
+        );
+        assert_eq!(rates(&[short], 1), [667.0]);
+        assert!(rates(&[], 1).is_empty());
     }
 
     #[test]

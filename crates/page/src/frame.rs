@@ -56,12 +56,13 @@ pub fn front_script() -> String {
     lines_script(include_str!("../assets/js/front.js"))
 }
 
-/// Joins files into one closure, without their comments, which are for readers of the source.
+/// Joins files into one closure, without their comments and indents, which are for readers of the
+/// source. No text of theirs goes over the end of a line, so no indent is a part of one.
 fn closed(files: &[&str]) -> String {
     let lines = files.iter().flat_map(|file| file.lines());
     let code: Vec<&str> = lines
+        .map(str::trim_start)
         .filter(|line| {
-            let line = line.trim_start();
             !line.is_empty()
                 && !["//", "/**", "* "]
                     .iter()

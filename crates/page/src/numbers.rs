@@ -98,10 +98,17 @@ fn legend(sides: &[Side<'_>]) -> String {
     figures.sort();
     figures.dedup();
     let figures = figures.join("; ");
+    let mut joint: Vec<String> = sides
+        .iter()
+        .map(|side| facts::joint_cases(side.record))
+        .filter(|cases| !cases.is_empty())
+        .collect();
+    joint.dedup();
+    let joint: String = joint.iter().map(|cases| format!(" {cases}")).collect();
     format!(
         "Rates and mean: {figures}; ± is half the 95 % confidence interval of the IOPS. \
          Percentiles are of the operations of all passes together; beyond one with ~ lie fewer \
-         than ten operations."
+         than ten operations.{joint}"
     )
 }
 

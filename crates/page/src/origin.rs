@@ -45,17 +45,27 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
                     div class="columns" {
                         (list("Machine", environment(side.record)))
                         @for group in grouped(&side.record.targets).filter(|group| is_real(&group[0])) {
-                            @let target = &group[0];
                             (list("Target", target_facts(group)))
-                            @for device in &target.devices {
-                                (list(&format!("Device {}", device.name), device_facts(device)))
-                            }
+                        }
+                        @for device in distinct_devices(&side.record.targets) {
+                            (list(&format!("Device {}", device.name), device_facts(device)))
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// The devices below the targets. Several files often lie on one device, which has one card.
+fn distinct_devices(targets: &[TargetFacts]) -> Vec<&BlockDevice> {
+    let mut distinct: Vec<&BlockDevice> = Vec::new();
+    for device in targets.iter().flat_map(|target| &target.devices) {
+        if !distinct.contains(&device) {
+            distinct.push(device);
+        }
+    }
+    distinct
 }
 
 /// A card of facts.
@@ -373,6 +383,23 @@ mod tests {
         ] {
             assert_eq!(quoted(text), expected);
         }
+    }
+
+    /// The story: a job file of fio with four files had four equal cards of the one disk below them.
+    #[test]
+    fn a_device_of_several_files_has_one_card() {
+        let on = |name: &str| TargetFacts {
+            devices: vec![BlockDevice {
+                name: name.to_owned(),
+                ..BlockDevice::default()
+            }],
+            ..TargetFacts::default()
+        };
+        let targets = [on("vda"), on("vda"), on("vdb"), on("vda")];
+        let names = distinct_devices(&targets)
+            .into_iter()
+            .map(|device| &*device.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["vda", "vdb"]);
     }
 
     /// The story: `--target /nonexistent` was measured, and the page repeated it with

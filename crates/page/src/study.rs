@@ -68,7 +68,7 @@ fn first_chart(runs: &StudyRuns<'_>) -> Markup {
     let outcome = runs.outcome;
     html! {
         @if let Some(first) = first_drawn(outcome).map(|at| &outcome.tables[at]) {
-            h3 { (first.title) }
+            h3 class="needs-script" { (first.title) }
             div class="pair" { (charts::table_chart(first, runs)) }
         } @else if let Some(first) = outcome.plots.first() {
             h3 { (first.title) }

@@ -40,10 +40,10 @@ pub fn page(
             div class="inner" {
                 a class="brand" href="#main" { (mark()) "blocklab" }
                 nav aria-label="Sections" {
-                    a href="#rate" { "Rate" }
-                    a href="#sizes" { "Sizes" }
-                    a href="#places" { "Places" }
-                    @if beside.is_some() { a href="#arrivals" { "Arrivals" } }
+                    a class="needs-script" href="#rate" { "Rate" }
+                    a class="needs-script" href="#sizes" { "Sizes" }
+                    a class="needs-script" href="#places" { "Places" }
+                    @if beside.is_some() { a class="needs-script" href="#arrivals" { "Arrivals" } }
                     a href="#figures" { "Figures" }
                 }
                 (theme_button())
@@ -71,7 +71,7 @@ fn over_time(character: &Character, begins: Option<u64>) -> Markup {
     ];
     let bytes: [Figure<'_>; 1] = [("mean", |slot| slot.bytes_per_s / MIB)];
     html! {
-        section id="rate" {
+        section id="rate" class="needs-script" {
             h2 { "Rate over time" }
             (line_card("IOPS", &iops, &character.profile, begins))
             (line_card("MiB/s", &bytes, &character.profile, begins))
@@ -150,12 +150,12 @@ fn maps(map: &TimeMap, begins: Option<u64>) -> Markup {
         latency(map.slot_ns as f64)
     );
     html! {
-        section id="sizes" {
+        section id="sizes" class="needs-script" {
             h2 { "Sizes over time" }
             p class="lead" { (lead) }
             (map_card("Sizes", "up to", &columns, classes.collect(), &map.sizes))
         }
-        section id="places" {
+        section id="places" class="needs-script" {
             h2 { "Places over time" }
             p class="lead" {
                 "Where operations begin, in bands of " (Bytes(map.band_bytes)) "."
@@ -189,7 +189,7 @@ fn map_card(
 /// The charts of arrivals next to what volumes let pass.
 fn arrivals(beside: &LoadAndVolumes) -> Markup {
     html! {
-        section id="arrivals" {
+        section id="arrivals" class="needs-script" {
             h2 { "Arrivals against volumes" }
             p class="lead" {
                 "The most that comes within a window, a second, and what each volume lets pass in it \

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-use blocklab_console::{supervisor, terminal};
+use blocklab_console::{place, supervisor, terminal};
 use blocklab_host::target_facts;
 use blocklab_record::{Interval, Measurement, Record, TargetFacts};
 use blocklab_runner::{Event, planned_if_timed};
@@ -364,7 +364,7 @@ impl Spools {
             if !record.measurements.is_empty() {
                 self.measured.insert(id.to_owned());
             }
-            supervisor::note_kept(id);
+            supervisor::note_kept(&format!("{id}{}", place::store_option(&self.store)));
             return Ok(());
         }
         // Without a spool its begin has failed. The next measurement begins it again.

@@ -88,7 +88,8 @@ fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, settings: 
         // These lines go to standard error, so that the report can be pasted as it is.
         record.failure.iter().for_each(|text| terminal::warn(text));
         if is_kept && !args.no_save {
-            terminal::inform(&format!("\nMore    blocklab show {}", record.id));
+            let option = place::store_option(store);
+            terminal::inform(&format!("\nMore    blocklab show {}{option}", record.id));
         }
     }
     printed.is_ok() && is_kept

@@ -155,7 +155,8 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
     let is_kept = own.no_save || keep(&mut record, store);
     // The note about affinity (-ag is the default) would follow every run; `blocklab show` has it.
     let notes = record.notes.iter().filter(|note| note.subject != "-ag");
-    print_more(&record, notes, own.quiet, is_kept && !own.no_save);
+    let kept_in = Some(store).filter(|_| is_kept && !own.no_save);
+    print_more(&record, notes, own.quiet, kept_in);
     printed?;
     Ok(with_keeping(exit_code(&record), is_kept))
 }

@@ -59,21 +59,22 @@ pub fn run_tool(
     }
 }
 
-/// Prints to standard error what failed, then the notes and the command that shows a stored run. With
-/// `is_quiet`, only what failed.
+/// Prints to standard error what failed, then the notes and the command that shows a run, if it is kept
+/// in a store. With `is_quiet`, only what failed.
 pub fn print_more<'n>(
     record: &Record,
     notes: impl Iterator<Item = &'n Note>,
     is_quiet: bool,
-    is_saved: bool,
+    kept_in: Option<&Store>,
 ) {
     record.failure.iter().for_each(|text| terminal::warn(text));
     if is_quiet {
         return;
     }
     print_notes(notes);
-    if is_saved {
-        terminal::inform(&format!("More    blocklab show {}", record.id));
+    if let Some(store) = kept_in {
+        let option = place::store_option(store);
+        terminal::inform(&format!("More    blocklab show {}{option}", record.id));
     }
 }
 

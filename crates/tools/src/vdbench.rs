@@ -308,8 +308,8 @@ fn finish(
     let printed = terminal::print(curves);
     let is_kept = own.no_save || keep(record, store);
     printed?;
-    let is_saved = is_kept && !own.no_save;
-    print_more(record, record.notes.iter(), own.quiet, is_saved);
+    let kept_in = Some(store).filter(|_| is_kept && !own.no_save);
+    print_more(record, record.notes.iter(), own.quiet, kept_in);
     Ok(is_kept)
 }
 

@@ -188,21 +188,22 @@ pub(crate) fn each(record: &Record, text: impl Fn(&TargetFacts) -> String) -> St
 }
 
 /// `io2: 464.8 µs assumed`: the latency that a model assumes without a measurement or a document;
-/// empty for a target without such an assumption.
+/// `not assumed` for a disk, and for a model that has a source for it.
 fn assumed_latency(record: &Record) -> String {
     each(record, |target| {
         let limits = target.limits.iter();
         let assumed = limits.filter(|limit| limit.origin.is_assumed());
         let mut latencies =
             assumed.filter(|assumed| matches!(assumed.name.kind, LimitKind::Latency { .. }));
-        latencies.next().map_or_else(String::new, |latency| {
-            let value = stated(latency.value);
-            format!(
-                "{}: {value} {} assumed",
+        match latencies.next() {
+            Some(latency) => format!(
+                "{}: {} {} assumed",
                 latency.name.owner,
+                stated(latency.value),
                 latency.unit.text()
-            )
-        })
+            ),
+            None => "not assumed".to_owned(),
+        }
     })
 }
 
@@ -299,7 +300,7 @@ mod tests {
     }
 
     /// The story: io2 was slower than gp3 by an assumed latency, and a database's comparison said so
-    /// without a word on that.
+    /// without a word on that. Then it called gp3's measured latency "not known".
     #[test]
     fn who_wins_by_an_assumption_is_told() {
         let record_limited_by = |owner: &str, origin: Origin| {
@@ -325,7 +326,7 @@ mod tests {
         );
         let found = all(&[&measured, &assumed]);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].values, ["", "io2: 464.8 µs assumed"]);
+        assert_eq!(found[0].values, ["not assumed", "io2: 464.8 µs assumed"]);
         assert!(found[0].warning.is_some());
         assert_eq!(all(&[&assumed, &assumed]), []);
         assert_eq!(all(&[&measured, &measured]), []);

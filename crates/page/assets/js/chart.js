@@ -104,8 +104,12 @@ class Chart {
     const { left, right, top, bottom } = this.box;
     const y = (place) => bottom - ((place - low) / (high - low)) * (bottom - top);
     const wanted = Math.max(2, Math.floor((bottom - top) / 36));
-    for (const { at, label } of axis.ticks(low, high, wanted)) {
+    let free = -Infinity;
+    // From the top: below a power of ten, where ticks are close, that one keeps its label.
+    for (const { at, label } of [...axis.ticks(low, high, wanted)].reverse()) {
       this.grid.append(svg("line", { x1: left, x2: right, y1: y(at), y2: y(at), class: "rule" }));
+      if (y(at) < free) continue;
+      free = y(at) + 13;
       this.labels.append(svg("text", { x: left - 8, y: y(at) + 4, class: "tick tick-y" }, label));
     }
     this.labels.append(svg("text", { x: 0, y: top - 14, class: "title" }, title));
@@ -235,7 +239,8 @@ function spoken({ title, entries }) {
 }
 
 function swatch(color, dash, thin) {
-  const class_ = ["swatch", dash && "dashed", dash && thin && "slim"].filter(Boolean).join(" ");
+  const kind = dash && (thin ? "slim" : dash === "7 4" ? "dashed" : "dotted");
+  const class_ = ["swatch", kind].filter(Boolean).join(" ");
   return el("span", { class: class_, style: { "--dye": color } });
 }
 

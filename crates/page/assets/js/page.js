@@ -192,7 +192,13 @@ function suite(card) {
       hint: BAR_HINT,
       x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
       limits, allLimits, caps: state.kind.quantity === "iops",
-      rows: () => grouped(visible()), figure: (row) => state.kind.of(row), unit: () => state.kind.unit,
+      rows: () => {
+        const bars = visible();
+        // A choice of cases, or of directions, may leave nothing of this size.
+        host.hidden = !bars.length;
+        return grouped(bars);
+      },
+      figure: (row) => state.kind.of(row), unit: () => state.kind.unit,
     }));
   }
   picked(redraw);

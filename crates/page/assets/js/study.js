@@ -58,7 +58,7 @@ function drawnLines({ x, lines }) {
 /** What the dotted lines, the bound and the ticks say, where there are any. */
 function lineKeys(lines, { y, ways = WAYS }) {
   const keys = [];
-  if (hasBound(y)) keys.push(el("span", { class: "key-bound" }), y.is_time ? shortLatency(y.bound) : shortText(y.bound));
+  if (hasBound(y)) keys.push(el("span", { class: "key-bound" }), el("span", {}, y.is_time ? shortLatency(y.bound) : shortText(y.bound)));
   const hasCap = ({ points, record }) => points.some(({ size }) => byteCaps(size, ways, record).length);
   if (y.quantity === "iops" && lines.some(hasCap)) keys.push(el("span", { class: "key-cap" }), "a limit of bytes, as operations of that size");
   if (lines.some(({ mark }) => mark !== null)) keys.push(el("span", { class: "key-line dotted" }), "saturation point or knee");

@@ -59,6 +59,7 @@ fn a_reader_explores_the_report() {
     let study = written(&folder, "study.html", &page);
     browser.open(&study);
     a_study_draws_lines_and_bars(&browser);
+    assert_eq!(browser.bare_headings(), Vec::<String>::new());
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     sample::sweep(&mut assessment);
@@ -94,6 +95,7 @@ fn one_run_is_explored(browser: &Browser, assessment: &Assessment) {
     a_legend_entry_hides_its_series(browser);
     a_double_click_in_the_legend_shows_one_alone(browser);
     small_blocks_have_a_panel_of_their_own(browser, assessment);
+    a_panel_without_a_bar_is_not_shown(browser);
     passes_of_another_case_can_be_chosen(browser);
     the_keyboard_reads_values(browser);
     the_table_sorts(browser);
@@ -239,6 +241,25 @@ fn small_blocks_have_a_panel_of_their_own(browser: &Browser, assessment: &Assess
         };
         assert_eq!(values[index], expected.as_str());
     }
+}
+
+/// The story: of a study with 247 loads, the eight that are drawn first had small blocks, and the panel
+/// of large ones was an axis of 0, 5e-10 and 1e-9 MB/s without a bar.
+fn a_panel_without_a_bar_is_not_shown(browser: &Browser) {
+    let shown = || {
+        let script = "return [...document.querySelectorAll('[data-chart=suite]')]
+                      .filter((chart) => chart.checkVisibility()).length";
+        browser.run(script, json!([]))
+    };
+    let press = || {
+        let script = "document.querySelectorAll('#suite .entry').forEach((entry) => entry.click())";
+        browser.run(script, json!([]))
+    };
+    assert_eq!(shown(), 2);
+    press();
+    assert_eq!(shown(), 0, "neither reads nor writes");
+    press();
+    assert_eq!(shown(), 2);
 }
 
 fn passes_of_another_case_can_be_chosen(browser: &Browser) {

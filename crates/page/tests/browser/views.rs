@@ -62,6 +62,8 @@ fn a_trace_is_looked_at() {
     // The story: the name at the end of the line was cut to "busies…econd".
     let ends = "return [...document.querySelectorAll('#rate .end-label')].map((it) => it.textContent).sort()";
     assert_eq!(browser.run(ends, json!([])), json!(["busiest 1 s", "mean"]));
+    // The story: without a script the page had four headings in a row, with nothing below them.
+    assert_eq!(browser.bare_headings(), Vec::<String>::new());
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     browser.set_colours("dark");
     assert!(browser.count("[data-chart=map-sizes] .cell") > 0);

@@ -20,7 +20,8 @@ const ARGUMENTS: [&str; 9] = [
 ];
 
 /// Controls without a name or smaller than 24 px, landmarks that are called alike, ids that occur
-/// twice, heads of columns without a word, levels of headings that are left out.
+/// twice, ticks that lie on each other, heads of columns without a word, levels of headings that are
+/// left out.
 const FAULTS: &str = "const faults = [];
     const say = (what, node) => faults.push(`${what}: ${node.outerHTML.slice(0, 160)}`);
     const all = (selector) => [...document.querySelectorAll(selector)].filter((node) =>
@@ -37,9 +38,30 @@ const FAULTS: &str = "const faults = [];
     twice(all('[role=region], nav, [role=navigation]'), (node) => node.getAttribute('aria-label')).forEach((node) => say('called alike', node));
     twice([...document.querySelectorAll('[id]')], (node) => node.id).forEach((node) => say('an id twice', node));
     all('th').filter((node) => !node.textContent.trim()).forEach((node) => say('an empty head', node));
+    for (const chart of all('.picture')) {
+      const ticks = [...chart.querySelectorAll('.tick-y')].map((tick) => [tick, tick.getBoundingClientRect()]);
+      ticks.sort(([, a], [, b]) => a.top - b.top);
+      for (const [k, [tick, box]] of ticks.entries()) if (k && box.top < ticks[k - 1][1].bottom - 2.5) say('ticks overlap', tick);
+    }
     const heads = all('h1, h2, h3, h4');
     heads.filter((node, k) => k && node.tagName[1] - heads[k - 1].tagName[1] > 1).forEach((node) => say('a level is left out', node));
     return faults;";
+
+/// The headings below which nothing is shown where a browser runs no script.
+const BARE_HEADINGS: &str = "const root = document.documentElement;
+    root.classList.remove('scripted');
+    const shown = (node) => node.checkVisibility() && node.getBoundingClientRect().height > 0;
+    const all = [...document.querySelectorAll('main h2, main h3')].filter(shown);
+    const bare = all.filter((heading, k) => {
+      const next = all[k + 1];
+      const between = [...document.querySelectorAll('main *')].filter((node) => shown(node) && node.textContent.trim()
+        && !node.contains(heading) && !heading.contains(node)
+        && heading.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING
+        && (!next || (!node.contains(next) && next.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_PRECEDING)));
+      return between.length === 0 && (!next || next.tagName <= heading.tagName);
+    }).map((heading) => heading.textContent);
+    root.classList.add('scripted');
+    return bare;";
 
 /// Whether one of the two programs is not there: then it says that the test is skipped.
 pub fn is_missing() -> bool {
@@ -237,6 +259,12 @@ impl Browser {
     #[allow(dead_code, reason = "each test uses a part of it")]
     pub fn faults(&self) -> Vec<String> {
         serde_json::from_value(self.run(FAULTS, json!([]))).expect("texts")
+    }
+
+    /// The headings below which nothing is shown where a browser runs no script.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub fn bare_headings(&self) -> Vec<String> {
+        serde_json::from_value(self.run(BARE_HEADINGS, json!([]))).expect("texts")
     }
 
     /// What the console and the network said since the last call: `browser` or `performance`.

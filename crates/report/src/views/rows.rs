@@ -90,6 +90,7 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     let has = |property: fn(&RowDirection) -> bool| lines.iter().any(|row| property(row.direction));
     let figures = facts::aggregate(record, &assessment.rows);
     let mut parts = vec![format!("Figures: {figures}.")];
+    parts.extend(Some(facts::joint_cases(record)).filter(|cases| !cases.is_empty()));
     if has(|direction| direction.iops.low.is_some()) {
         parts.push("± is half the 95 % confidence interval of the IOPS.".to_owned());
     }

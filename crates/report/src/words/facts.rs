@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_findings::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
-    Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
-    Origin, Record, Status, TargetFacts, TargetKind,
+    Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, Measurement,
+    NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
 };
 use blocklab_units::{Bytes, count, latency, rate};
 use blocklab_workload::Direction;
@@ -606,6 +606,41 @@ pub fn aggregate(record: &Record, rows: &[Row]) -> String {
     }
 }
 
+/// More names of jobs than this, or more cases of several jobs, are counted and not listed.
+const MOST_JOBS: usize = 6;
+
+/// What the figures of a case hold that is named after the first of its jobs: `1-db is 3 jobs at once:
+/// db.0, log.1, scan.2.` Empty if each case is one job, and for hosts, which have a table of their own.
+pub fn joint_cases(record: &Record) -> String {
+    match record.fleet {
+        Some(_) => String::new(),
+        None => cases_of_several_jobs(&record.measurements),
+    }
+}
+
+fn cases_of_several_jobs(measurements: &[Measurement]) -> String {
+    let mut cases: Vec<(&str, Vec<&str>)> = Vec::new();
+    for measurement in measurements {
+        let is_new = cases.iter().all(|(case, _)| *case != measurement.case);
+        if measurement.jobs.len() > 1 && is_new {
+            let names = measurement.jobs.iter().map(|job| job.name.as_str());
+            cases.push((&measurement.case, names.collect()));
+        }
+    }
+    if cases.len() > MOST_JOBS {
+        return format!("{} cases are several jobs at once.", cases.len());
+    }
+    let sentences = cases.into_iter().map(|(case, names)| {
+        let listed = names[..names.len().min(MOST_JOBS)].join(", ");
+        let more = match names.len().saturating_sub(MOST_JOBS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{case} is {} jobs at once: {listed}{more}.", names.len())
+    });
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
 /// The different numbers of passes among the rows, ascending.
 fn passes(rows: &[Row]) -> Vec<u32> {
     let all = rows.iter().flat_map(|row| &row.directions);
@@ -617,6 +652,8 @@ fn passes(rows: &[Row]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::JobResult;
+
     use super::*;
 
     /// The story: passes of 100 and 1,000 were shown as "± 363 %", which is true and useless.
@@ -638,6 +675,35 @@ mod tests {
         assert_eq!(shown(Some(1.0), Some(300.0)), TOO_WIDE);
         assert_eq!(shown(Some(0.0), Some(150.0)), TOO_WIDE);
         assert_eq!(shown(None, None), "–");
+    }
+
+    /// The story: three jobs of fio were shown as "1-db read 1,292 MB/s", and of the job db alone it was
+    /// 1 MB/s.
+    #[test]
+    fn a_case_of_several_jobs_names_them() {
+        let joint = |names: &[&str]| {
+            let jobs = names.iter().map(|name| JobResult {
+                name: (*name).to_owned(),
+                ..JobResult::default()
+            });
+            let measurement = Measurement {
+                case: "1-db".to_owned(),
+                jobs: jobs.collect(),
+                ..Measurement::default()
+            };
+            cases_of_several_jobs(&[measurement.clone(), measurement])
+        };
+        assert_eq!(joint(&["db"]), "");
+        assert_eq!(
+            joint(&["db.0", "log.1", "scan.2"]),
+            "1-db is 3 jobs at once: db.0, log.1, scan.2."
+        );
+        let many: Vec<String> = (0..8).map(|index| format!("db.{index}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(
+            joint(&many),
+            "1-db is 8 jobs at once: db.0, db.1, db.2, db.3, db.4, db.5 and 2 more."
+        );
     }
 
     #[track_caller]
