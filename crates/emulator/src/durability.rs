@@ -14,8 +14,8 @@
 use std::collections::VecDeque;
 
 use blocklab_random::Stream;
+use rustc_hash::FxHashMap;
 
-use crate::memory::ByNumber;
 use crate::pages::{PAGE, Page, new_page};
 
 /// A power cut may tear a write at multiples of this many bytes.
@@ -27,7 +27,7 @@ pub(crate) type Before = Option<Box<Page>>;
 #[derive(Debug)]
 struct Generation {
     number: u64,
-    before: ByNumber<Before>,
+    before: FxHashMap<u64, Before>,
     /// Page numbers, oldest first; some may have become durable since.
     order: VecDeque<u64>,
 }
@@ -78,7 +78,7 @@ impl UndoLog {
         if last.is_none_or(|last| last < generation) {
             self.generations.push_back(Generation {
                 number: generation,
-                before: ByNumber::default(),
+                before: FxHashMap::default(),
                 order: VecDeque::new(),
             });
         }

@@ -5,12 +5,11 @@
 //!   group 7 ──▶ [ - | - | page | …       ]
 //! ```
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use blocklab_units::Bytes;
+use rustc_hash::FxHashMap;
 
 use crate::Failure;
 use crate::pages::{GROUP, PAGE, PAGES_PER_GROUP, Page, new_page, pieces};
@@ -48,29 +47,6 @@ impl MemoryLimit {
     }
 }
 
-/// Multiplicative hashing of group numbers. They come from a client, but two groups never share a
-/// number, and a stripe holds every 64th.
-#[derive(Debug, Default)]
-pub(crate) struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only numbers are hashed");
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = spread ^ (spread >> 29);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// A table by number.
-pub(crate) type ByNumber<T> = HashMap<u64, T, BuildHasherDefault<NumberHasher>>;
-
 #[derive(Debug)]
 struct Group {
     pages: Box<[Option<Box<Page>>]>,
@@ -87,7 +63,8 @@ impl Group {
 /// The written pages of a stripe.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    groups: ByNumber<Group>,
+    /// By their numbers, which come from a client; but two groups never share one.
+    groups: FxHashMap<u64, Group>,
     limit: Arc<MemoryLimit>,
 }
 
@@ -101,7 +78,7 @@ const fn place(offset: u64) -> (u64, usize, usize) {
 impl Memory {
     pub(crate) fn new(limit: &Arc<MemoryLimit>) -> Self {
         Self {
-            groups: ByNumber::default(),
+            groups: FxHashMap::default(),
             limit: Arc::clone(limit),
         }
     }

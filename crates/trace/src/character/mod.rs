@@ -38,8 +38,8 @@ use profile::Profile;
 pub use profile::Slot;
 use reuse::Distances;
 pub use reuse::{Hit, Reuse};
-pub(crate) use space::{Numbers, Space, Streams, mixed, page_key};
 pub use space::{PAGE, STREAMS};
+pub(crate) use space::{Space, Streams, mixed, page_key};
 
 /// Statistics of a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]

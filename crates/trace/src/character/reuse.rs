@@ -7,9 +7,10 @@
 //! with all pages and is halved whenever it is full.
 
 use blocklab_units::with_defaults;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::space::{Numbers, PAGE, mixed, page_key};
+use super::space::{PAGE, mixed, page_key};
 use crate::Operation;
 
 /// Most pages of the sample.
@@ -47,7 +48,7 @@ with_defaults! {
         /// Pages whose hash has this many trailing zeros are in the sample: one in `2^shift`.
         shift: u32 = 0,
         /// The sequence number of the last access to each page of the sample.
-        last: Numbers<u32> = Numbers::default(),
+        last: FxHashMap<u64, u32> = FxHashMap::default(),
         /// A Fenwick tree over the sequence numbers: 1 where a number is some page's last access. Its
         /// sum over a range is the number of different pages accessed in it.
         tree: Vec<u32> = vec![0; PLACES + 1],
@@ -62,8 +63,8 @@ with_defaults! {
     }
 }
 
-/// The hash that selects pages. It differs from that of the map: otherwise all selected pages would
-/// agree in the low bits of their map hash and share few buckets.
+/// The hash that selects pages. The selected ones agree in its low bits, so it must differ from that of
+/// the map, where they would share few buckets.
 const fn sample_hash(key: u64) -> u64 {
     mixed(key ^ 0x5bd1_e995)
 }

@@ -1,10 +1,8 @@
 //! In: the offsets of operations. Out: how many pages they touch and write, and how many operations are
 //! sequential or unaligned.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use blocklab_workload::Direction;
+use rustc_hash::FxHashMap;
 
 use crate::Operation;
 
@@ -17,35 +15,12 @@ pub const STREAMS: usize = 32;
 const REGION_PAGES: u64 = 4096;
 const WORDS: usize = REGION_PAGES as usize / 64;
 
-/// A hasher for keys that are numbers; it is faster than the standard one, which must withstand attacks.
-#[derive(Debug, Default)]
-pub(crate) struct Mixed(u64);
-
-/// Spreads the bits of a number over all 64.
+/// A hash that selects a sample of numbers: it spreads their bits over all 64.
 pub(crate) const fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number ^ (number >> 32)
 }
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = mixed(self.0 ^ u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = mixed(number);
-    }
-}
-
-/// A map whose keys are numbers.
-pub(crate) type Numbers<T> = HashMap<u64, T, BuildHasherDefault<Mixed>>;
 
 /// One bit for each page of a region of 16 MiB.
 #[derive(Debug)]
@@ -58,7 +33,7 @@ struct Region {
 #[derive(Debug, Default)]
 pub(crate) struct Space {
     /// Index in `regions`, by the number of the region.
-    index: Numbers<u32>,
+    index: FxHashMap<u64, u32>,
     regions: Vec<Region>,
     /// The number and the index of the region that was used last.
     last: Option<(u64, u32)>,

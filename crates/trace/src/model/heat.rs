@@ -8,8 +8,9 @@
 //! touch `t` on average: `m (1 - e^(-a/m)) = t`. Then the model has the trace's working set and share
 //! of rewrites.
 
-use crate::character::{Numbers, mixed};
+use crate::character::mixed;
 use blocklab_units::with_defaults;
+use rustc_hash::FxHashMap;
 
 /// Most pages that are counted; with more, the sample is halved.
 const MAX_PAGES: usize = 1 << 20;
@@ -29,7 +30,7 @@ with_defaults! {
     /// Counts accesses to pages.
     #[derive(Debug)]
     pub(super) struct Heat {
-        counts: Numbers<u32> = Numbers::default(),
+        counts: FxHashMap<u64, u32> = FxHashMap::default(),
         /// Pages whose hash is at most this are in the sample.
         bound: u64 = u64::MAX,
     }
