@@ -19,8 +19,11 @@ pub struct Compared {
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
 
+/// A figure of a load; `None` if it has none.
+type Figure = fn(&Character) -> Option<f64>;
+
 /// The figures that are compared, by the name that a row has.
-const FIGURES: [(&str, fn(&Character) -> Option<f64>); 23] = [
+const FIGURES: [(&str, Figure); 23] = [
     ("operations", |load| Some(load.operations as f64)),
     ("mean IOPS", |load| load.iops_mean),
     ("mean MiB/s", |load| {
