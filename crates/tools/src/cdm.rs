@@ -10,10 +10,10 @@ use blocklab_runner::{Missing, Request};
 use blocklab_store::Store;
 
 use crate::args::{CdmArgs, CdmProfile};
-use crate::tool_run::{exit_code, run_tool, seed, tool_request, with_keeping};
+use crate::tool_run::{exit_code, live_view, run_tool, seed, tool_request, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_results::output::{self, Over};
-use blocklab_results::{LiveView, View, keep, keeping};
+use blocklab_results::{keep, keeping};
 
 /// Measures, prints the report and stores the run.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
@@ -31,11 +31,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     if let Some(path) = &args.output {
         output::try_out(path, Over::Files)?;
     }
-    let mut view = LiveView::new(
-        View::progress(!args.quiet),
-        &[(None, &plan)],
-        (!args.no_save).then_some(store),
-    );
+    let mut view = live_view(!args.quiet, &plan, (!args.no_save).then_some(store));
     let guard = place::guard(&args.destroy_data, store);
     let request = Request {
         targets: vec![args.target.clone().unwrap_or_else(|| ".".to_owned())],

@@ -11,6 +11,7 @@ use blocklab_workload::Plan;
 
 use blocklab_console::{chance, place, status, terminal};
 use blocklab_results::keeping::NoStore;
+use blocklab_results::{LiveView, View};
 
 /// A request to run another tool's load on the targets that its jobs name. `notes` are on settings
 /// that were approximated or ignored; `missing` says what to do about a target that does not exist.
@@ -25,6 +26,11 @@ pub fn tool_request(plan: Plan, notes: Vec<Note>, missing: Missing) -> Request {
         missing,
         ..Request::once(study, Vec::new())
     }
+}
+
+/// The view of a tool's load. `store`: `None` when the run is not stored.
+pub fn live_view(is_shown: bool, plan: &Plan, store: Option<&Store>) -> LiveView {
+    LiveView::new(View::progress(is_shown), &[(None, plan)], store)
 }
 
 /// The requested seed, or a random one of 32 bits, which every format can hold and a person can copy.

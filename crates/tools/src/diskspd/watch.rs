@@ -2,7 +2,7 @@
 
 use blocklab_diskspd::{Bucket, Processor, Profile, TimeSpan};
 use blocklab_record::{Interval, IntervalData, Origin, Record};
-use blocklab_results::{LiveView, View};
+use blocklab_results::LiveView;
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
@@ -10,6 +10,7 @@ use blocklab_workload::Plan;
 
 use super::own_options::OwnOptions;
 use crate::processors::Ticks;
+use crate::tool_run::live_view;
 
 /// Shows progress, and reads the counters of the processors and the intervals of `-D`.
 pub struct Watcher<'a> {
@@ -31,11 +32,7 @@ pub struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     pub fn new(own: &OwnOptions, profile: &'a Profile, plan: &Plan, store: &Store) -> Self {
         Self {
-            view: LiveView::new(
-                View::progress(!own.quiet),
-                &[(None, plan)],
-                (!own.no_save).then_some(store),
-            ),
+            view: live_view(!own.quiet, plan, (!own.no_save).then_some(store)),
             processors: Vec::new(),
             buckets: Vec::new(),
             spans: &profile.timespans,

@@ -23,8 +23,9 @@ use super::files::{self, Around};
 use super::output::Out;
 use super::program::Programs;
 use super::trigger::Trigger;
+use crate::tool_run::live_view;
 use blocklab_console::terminal;
-use blocklab_results::{LiveView, View};
+use blocklab_results::LiveView;
 
 /// Sees the events of a run, prints progress, and writes what jobs leave.
 pub struct Watcher<'a> {
@@ -94,11 +95,7 @@ impl<'a> Watcher<'a> {
         shows_progress: bool,
     ) -> Self {
         Self {
-            view: LiveView::new(
-                View::progress(shows_progress),
-                &[(None, &prepared.plan)],
-                store,
-            ),
+            view: live_view(shows_progress, &prepared.plan, store),
             prepared,
             current: 0,
             eta: None,
