@@ -54,10 +54,9 @@ enum Known {
 
 /// Decides for a whole run what may be written to, and keeps others from it meanwhile.
 ///
-/// What a path leads to when it is opened first is what it means until the end: it is kept open,
-/// or of many files, known again by device and inode. A block
-/// device that may be written to is claimed exclusively, so that another run or `mkfs` is refused
-/// as long as the guard lives.
+/// What a path leads to when it is opened first is what it means until the end: it is kept open, or,
+/// with many files, known again by device and inode. A block device that may be written to is claimed
+/// exclusively, so that another run or `mkfs` is refused as long as the guard lives.
 #[derive(Debug, Default)]
 pub struct Guard {
     /// The names of what the user lets be overwritten.

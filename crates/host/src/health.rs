@@ -76,17 +76,17 @@ fn parse(page: &[u8; PAGE]) -> DeviceHealth {
         return DeviceHealth::default();
     }
     let kelvin = i32::from(u16::from_le_bytes([page[1], page[2]]));
-    let is_worn = page[3] > 0 || page[5] > 0;
+    let reports_wear = page[3] > 0 || page[5] > 0;
     DeviceHealth {
         temperature_celsius: (kelvin > 0).then_some(kelvin - 273),
-        spare_percent: is_worn.then_some(page[3]),
-        wear_percent: is_worn.then_some(page[5]),
+        spare_percent: reports_wear.then_some(page[3]),
+        wear_percent: reports_wear.then_some(page[5]),
         // In thousands of 512 bytes.
         written_bytes: counter(page, 48)
             .and_then(|units| units.checked_mul(512_000))
             .filter(|bytes| *bytes > 0),
         power_on_hours: counter(page, 128).filter(|hours| *hours > 0),
-        media_errors: counter(page, 160).filter(|_| is_worn),
+        media_errors: counter(page, 160).filter(|_| reports_wear),
         critical_warning: page[0],
     }
 }

@@ -236,8 +236,9 @@ impl Machine {
         self.mount_index(path).map(|index| &self.mounts[index])
     }
 
-    /// The index of the mount that `path` lies on: by the kernel's own number of the mount; before Linux 5.8 by the longest mount point on
-    /// the way. Of several at the same point, the last one mounted hides the others.
+    /// The index of the mount that `path` lies on: by the kernel's own number of the mount; before
+    /// Linux 5.8 by the longest mount point on the way. Of several at the same point, the last one
+    /// mounted hides the others.
     fn mount_index(&self, path: &Path) -> Option<usize> {
         let extra = crate::syscall::extra(&self.roots.path(path)).ok();
         let id = extra.and_then(|extra| extra.mount_id);

@@ -43,6 +43,7 @@ pub fn facts_of(handle: &Handle) -> io::Result<TargetFacts> {
 }
 
 /// The facts of many files and directories: what lies below a mount is looked up once for each kind.
+/// The key is the id of a mount and whether the facts are those of a directory.
 #[derive(Debug, Default)]
 pub struct FactsByMount(HashMap<(u64, bool), TargetFacts>);
 
