@@ -202,13 +202,17 @@ fn system_ratio(
     }
 }
 
-/// A ratio in per cent. Its interval is the widest that those of both values allow.
+/// A ratio in per cent. Its interval is the widest that those of both values allow, without an upper end
+/// where the lower value may be 0.
 fn quotient(above: Value, below: Value) -> Option<Value> {
     let value = above.value * (100.0 / below.value);
     value.is_finite().then(|| Value {
         value,
         low: above.low.zip(below.high).map(|(a, b)| a / b * 100.0),
-        high: above.high.zip(below.low).map(|(a, b)| a / b * 100.0),
+        high: above
+            .high
+            .zip(below.low.filter(|low| *low > 0.0))
+            .map(|(a, b)| a / b * 100.0),
         passes: above.passes.min(below.passes),
     })
 }
@@ -223,4 +227,25 @@ fn total(row: &Row, what: impl Fn(&blocklab_findings::RowDirection) -> Estimate)
         high: each.iter().map(|each| each.high).sum(),
         passes: each.iter().map(|each| each.passes).max()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a system of two passes far apart, whose interval begins below 0, had 50 % of another one,
+    /// "30 to -500".
+    #[test]
+    fn a_ratio_to_what_may_be_nothing_has_no_upper_end() {
+        let value = |value: f64, spread: f64| Value {
+            value,
+            low: Some(value - spread),
+            high: Some(value + spread),
+            passes: 2,
+        };
+        let found = quotient(value(50.0, 0.0), value(100.0, 110.0)).expect("a ratio");
+        assert_eq!((found.value, found.high), (50.0, None));
+        let sound = quotient(value(50.0, 0.0), value(100.0, 50.0)).expect("a ratio");
+        assert_eq!(sound.high, Some(100.0));
+    }
 }
