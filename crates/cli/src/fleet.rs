@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, anyhow, bail};
 use blocklab_compare::scaling::Curves;
-use blocklab_console::status::{DONE, INCOMPLETE, INTERRUPTED, MISTAKE};
+use blocklab_console::status::{DONE, INCOMPLETE, INTERRUPTED, MISTAKE, graver};
 use blocklab_console::{chance, listen, terminal};
 use blocklab_fleet::{FleetPlan, Launcher, Launching, Load, Outcome};
 use blocklab_record::{LostHost, Note, NoteLevel, Record, Status, merge};
@@ -100,7 +100,7 @@ impl Fleet<'_> {
     fn scale(&self) -> Result<u8> {
         let requested = self.args.host_counts.iter();
         let counts: BTreeSet<usize> = requested.map(|count| count.get() as usize).collect();
-        let mut curves = Curves::default();
+        let (mut curves, mut worst) = (Curves::default(), DONE);
         for count in counts {
             let outcome = self.launch(&self.hosts.names[..count.min(self.hosts.names.len())])?;
             let (code, record) = self.conclude(outcome)?;
@@ -109,13 +109,14 @@ impl Fleet<'_> {
                 // Without one of the points, the curve would not be the requested one.
                 _ => return Ok(code),
             }
+            worst = graver(worst, code);
         }
         // In JSON, only the runs of the launches are printed, one after the other.
         if let Output::Document(form) = self.args.run.form.output() {
             let curves = views::scaling(&self.load.plan.name, &curves.scalings()).print(form);
             terminal::print_styled(format!("\n{curves}"))?;
         }
-        Ok(DONE)
+        Ok(worst)
     }
 
     /// Launches the load on these hosts.
