@@ -96,6 +96,18 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
     assert_eq!(page.matches("class=\"copyable workload\"").count(), 1);
 }
 
+/// The story: a page of five runs of which one alone had trimmed was a panic: of a single figure
+/// there is no best and worst with others between them.
+#[test]
+fn of_many_systems_one_alone_may_have_a_direction() {
+    let mut all = sample::many(5);
+    let direction = &mut all[3].1.rows[0].directions[0];
+    direction.direction = Direction::Trim;
+    let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
+    let page = blocklab_page::runs(&all);
+    assert_eq!(page.matches("<h2>Trim rate</h2>").count(), 1);
+}
+
 /// The story: what a study of two systems found stood below two heads, two alarms and a page of
 /// notes, 3,800 pixels down.
 #[test]
