@@ -96,27 +96,12 @@ impl<'a> Sources<'a> {
             }
             Figure::Operations => {
                 let passes = total(row, |direction| direction.iops)?.passes.max(1);
-                let ios: u64 = row.directions.iter().map(|direction| direction.ios).sum();
-                Some(Value::exact(ios as f64 / f64::from(passes)))
+                Some(Value::exact(operations(row) as f64 / f64::from(passes)))
             }
             Figure::MeanUs => Latencies::from_row(row).mean_us(row),
             Figure::StdevUs => Latencies::from_row(row).stdev_us().map(Value::exact),
-            Figure::MinUs => {
-                let least_ns = row
-                    .directions
-                    .iter()
-                    .map(|direction| direction.min_ns)
-                    .min()?;
-                Some(Value::exact(least_ns as f64 / 1e3))
-            }
-            Figure::MaxUs => {
-                let most_ns = row
-                    .directions
-                    .iter()
-                    .map(|direction| direction.max_ns)
-                    .max()?;
-                Some(Value::exact(most_ns as f64 / 1e3))
-            }
+            Figure::MinUs => Some(Value::exact(least_ns(row)? as f64 / 1e3)),
+            Figure::MaxUs => Some(Value::exact(most_ns(row)? as f64 / 1e3)),
             Figure::QuantileUs(thousandths) => {
                 // From thousandths of a per cent to a share.
                 let quantile = f64::from(thousandths) / 1e5;
@@ -164,6 +149,21 @@ impl<'a> Sources<'a> {
     }
 }
 
+/// The operations on data of all passes: like all other figures, without flushes.
+fn operations(row: &Row) -> u64 {
+    row.moved().map(|direction| direction.ios).sum()
+}
+
+/// The shortest latency of an operation on data.
+fn least_ns(row: &Row) -> Option<u64> {
+    row.moved().map(|direction| direction.min_ns).min()
+}
+
+/// The longest latency of an operation on data.
+fn most_ns(row: &Row) -> Option<u64> {
+    row.moved().map(|direction| direction.max_ns).max()
+}
+
 /// Whether the record does not have the figure, as another program measured and did not report it.
 fn is_unknown(row: &Row, figure: Figure) -> bool {
     let needed = match figure {
@@ -172,8 +172,7 @@ fn is_unknown(row: &Row, figure: Figure) -> bool {
         Figure::MaxUs => Statistic::Max,
         _ => return false,
     };
-    let mut directions = row.directions.iter();
-    directions.any(|direction| direction.unknown.has(needed))
+    row.moved().any(|direction| direction.unknown.has(needed))
 }
 
 /// The value of a cell: a figure, its ratio to another system, or the ratio of that to another
@@ -231,7 +230,30 @@ fn total(row: &Row, what: impl Fn(&blocklab_findings::RowDirection) -> Estimate)
 
 #[cfg(test)]
 mod tests {
+    use blocklab_findings::assess;
+    use blocklab_workload::Direction;
+
     use super::*;
+    use crate::testing::run;
+
+    /// The story: a table of a load with flushes had their latency as its longest and counted them as
+    /// operations, beside a mean and a rate without them.
+    #[test]
+    fn flushes_are_no_operations_of_a_figure() {
+        let mut record = run(&[1000.0, 1000.0]);
+        let plain = assess(&record).rows.remove(0);
+        for pass in &mut record.measurements {
+            let directions = &mut pass.jobs[0].directions;
+            let mut flushes = directions[&Direction::Read].clone();
+            flushes.service.max_ns *= 2;
+            directions.insert(Direction::Sync, flushes);
+        }
+        let flushed = assess(&record).rows.remove(0);
+        assert_eq!(flushed.directions.len(), 2);
+        assert_eq!(operations(&flushed), operations(&plain));
+        assert_eq!(least_ns(&flushed), least_ns(&plain));
+        assert_eq!(most_ns(&flushed), most_ns(&plain));
+    }
 
     /// The story: a system of two passes far apart, whose interval begins below 0, had 50 % of another one,
     /// "30 to -500".
