@@ -50,7 +50,7 @@ pub struct Chosen {
     pub simulated: Vec<Simulated>,
     /// Cheaper ones that meet the need by their limits and failed in their simulation.
     pub passed_over: Vec<Refused>,
-    /// What stands in its way where nothing carries the need.
+    /// Why nothing meets the need; `None` where something does.
     pub why_not: Option<String>,
 }
 

@@ -236,7 +236,7 @@ impl Finalist {
     }
 
     /// The states of its buckets from which it is judged. A steady load leaves a bucket somewhere between
-    /// empty and full, and a fuller one never gives less, so both ends stand for any duration. Where the
+    /// empty and full, and a fuller one never gives less, so both ends are enough for any duration. Where the
     /// user accepts that burst credits carry the load, only full buckets are tried.
     pub fn starts(&self, need: &Need) -> &'static [Start] {
         if self.has_credits() && need.lasts.is_none() {

@@ -225,7 +225,7 @@ impl Held {
     }
 }
 
-/// A device whose only limits are those of the machine. Two volumes stand for any number of striped
+/// A device whose only limits are those of the machine. Two volumes are as good as any number of striped
 /// ones: a machine counts the parts of an operation, which the stripe decides.
 fn alone(granted: InstanceSpec, accounting: Accounting, is_striped: bool) -> DeviceSpec {
     let volume = VolumeSpec {

@@ -1,4 +1,4 @@
-//! In: what a disk must hold and do, as text. Out: the loads that it stands for, and each limit of a
+//! In: what a disk must hold and do, as text. Out: the loads that it asks for, and each limit of a
 //! device beside what they ask of it. Whether limits meet a need is decided here and nowhere else, by
 //! the closed form of the device.
 
@@ -178,7 +178,7 @@ impl Need {
         other
     }
 
-    /// The random loads that it stands for: without a mix, reads alone and writes alone.
+    /// The random loads that it asks for: without a mix, reads alone and writes alone.
     pub fn random(&self) -> Vec<Load> {
         let shares = self
             .read_percent
@@ -192,7 +192,7 @@ impl Need {
         loads.collect()
     }
 
-    /// The sequential loads in large operations that it stands for: for each direction that occurs in
+    /// The sequential loads in large operations that it asks for: for each direction that occurs in
     /// its mix, one stream of that direction alone.
     pub fn streams(&self) -> Vec<Load> {
         // A share of 0 or 100 is a load of one direction; any other, or none, is one of both.

@@ -10,7 +10,7 @@ use crate::need::Need;
 /// A vendor, and the region whose prices hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seller {
-    /// As it stands before the `/` of an address.
+    /// Its name before the `/` of an address.
     pub vendor: String,
     /// Its name in the vendor's price lists.
     pub region: String,

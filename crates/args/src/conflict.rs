@@ -13,7 +13,7 @@ use crate::trace::REPLAY_HEADING;
 /// What works where arguments exclude each other.
 struct Tip {
     /// One of them has one of these names, an option without its hyphens or a positional one in
-    /// capitals, or stands under this heading of the help of `run`.
+    /// capitals, or is listed under this heading of the help of `run`.
     one: &'static [&'static str],
     /// So has another one; empty: any other.
     other: &'static [&'static str],

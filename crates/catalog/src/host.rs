@@ -20,9 +20,9 @@ use crate::volumes::HostClass;
 /// Which machines.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hosts {
-    /// At least so many virtual processors.
+    /// The fewest virtual processors; 0: any.
     pub vcpus: u32,
-    /// At least so much memory.
+    /// The least memory; 0: any.
     pub memory: Bytes,
     /// `x86_64`, `arm64`: only these; `None`: any.
     pub arch: Option<String>,

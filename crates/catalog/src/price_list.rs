@@ -1,7 +1,7 @@
 //! Lists of on-demand prices, as text keeps them.
 use blocklab_workload::Date;
 
-/// The price list of a region on a day, or of several regions, whose prices stand in one row.
+/// The price list of a region on a day, or of several regions, whose prices share a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct List<'t> {
     /// Several are joined with `|`, and so are their prices.

@@ -238,6 +238,7 @@ fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
     Ok(sheet)
 }
 
+/// Adds the texts that are not there yet.
 fn add_new(known: &mut Vec<String>, more: Vec<String>) {
     for text in more {
         if !known.contains(&text) {
@@ -246,6 +247,7 @@ fn add_new(known: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
+/// The sum of a month; `None` without a cost that has one.
 fn total(costs: &[Cost]) -> Option<f64> {
     let known: Vec<f64> = costs.iter().filter_map(|cost| cost.usd_per_month).collect();
     (!known.is_empty()).then(|| known.iter().sum())
@@ -301,7 +303,7 @@ impl Sheet {
             limits: resolved.limits.iter().map(Figure::from_limit).collect(),
             bursts: bursts(&resolved.spec),
             prices: resolved.prices.clone(),
-            usd_per_month: total(&resolved.costs).filter(|_| !resolved.partly_unpriced),
+            usd_per_month: resolved.per_month(),
             currency: resolved.currency(),
             ratios: if resolved.partly_unpriced {
                 Vec::new()

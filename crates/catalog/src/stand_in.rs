@@ -9,8 +9,7 @@ use blocklab_units::Nanos;
 pub(crate) const BUCKET: Nanos = Nanos::from_secs(1);
 
 /// This share of the rate that an EBS limiter does not use refills its bucket: after 33 s of rest,
-/// runs of
-/// 10 s on a gp3 volume of 4,000 IOPS gave 4,131 to 4,170 a second, six of six, and a fresh one
+/// runs of 10 s on a gp3 volume of 4,000 IOPS gave 4,131 to 4,170 a second, six of six, and a fresh one
 /// 4,395 (miztiik/ebs-gp3-perf, 2020-12-21). Runs on three other volumes judge it.
 pub(crate) const REFILL: f64 = 0.0117;
 

@@ -62,7 +62,7 @@ impl Catalog {
         all.map(|vendor| vendor.name).collect()
     }
 
-    /// The one whose names stand without a vendor: the first of the tables that the program carries.
+    /// The one whose names have no vendor before them: the first of the tables that the program carries.
     pub(crate) fn own_vendor(&self) -> String {
         let texts = Section::Vendors.embedded().iter();
         let mut keys = texts.flat_map(|text| crate::table::Table::new(text).keys());
@@ -94,7 +94,7 @@ impl Catalog {
         self.vendor_of(name).region
     }
 
-    /// The vendors that have machines, the one whose names stand alone first.
+    /// The vendors that have machines, first the one whose names have no vendor before them.
     pub fn sellers_of_machines(&self) -> Vec<String> {
         let own = self
             .vendors()
@@ -107,7 +107,7 @@ impl Catalog {
     /// `azure/P30` is a size of `azure/Premium_LRS`, and `D4s_v5` a machine of the volume's vendor.
     ///
     /// # Errors
-    /// When a vendor stands where a volume is named.
+    /// When a volume is called by the name of a vendor.
     pub(crate) fn with_known_names(&self, offer: &Offer) -> Result<Offer, Refusal> {
         let mut known = offer.clone();
         self.use_known_volume(&mut known)?;

@@ -225,7 +225,7 @@ fn successor(
         });
         days.min()
     });
-    // Without a machine nothing stands against it.
+    // Without a machine, every one is possible.
     let supported = host.is_none() || first.is_some_and(|from| from <= day);
     if beyond && !supported {
         let begins = first.map_or_else(String::new, |from| format!(" before {from}"));
@@ -678,8 +678,8 @@ impl Terms<'_> {
         }
     }
 
-    /// Nobody promises anything, so nothing is predicted, unless the user wants the documented
-    /// average to stand in.
+    /// No rate is promised, so nothing is predicted, unless the user takes the documented average for
+    /// one.
     fn best_effort(&self, draft: &mut Draft) {
         if self.offer.profile.as_deref() != Some("average") {
             draft.volume.service = None;

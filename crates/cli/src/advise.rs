@@ -118,7 +118,7 @@ fn taken(
             .with(text)
             .map_err(|error| anyhow!("--need: {error}"))?;
         // A rate that the user gives is known; one that was measured may be only a lower bound.
-        let names_a_rate = text.contains("iops") || text.contains("/s");
+        let names_a_rate = text.to_ascii_lowercase().contains("iops") || text.contains("/s");
         taken.at_least &= !names_a_rate;
     }
     if let Some(current) = current {

@@ -206,8 +206,8 @@ fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
 fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     match begun.rsplit_once('@') {
         Some((volume, _)) => {
-            let vendor = volume.rsplit(':').next_back().unwrap_or_default();
-            let names: Vec<String> = match vendor.split_once('/') {
+            let volume_type = volume.split(':').next().unwrap_or_default();
+            let names: Vec<String> = match volume_type.split_once('/') {
                 Some((vendor, _)) => {
                     let mut machines = catalog.machines();
                     machines.retain(|name| name.starts_with(&format!("{vendor}/")));

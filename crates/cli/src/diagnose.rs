@@ -83,7 +83,7 @@ fn diagnose_run(
     catalog: &Catalog,
 ) -> Result<(String, Option<Gate>)> {
     gate::check_cases(asked, &[record])?;
-    let addresses = addresses(&args.expect, record)?;
+    let addresses = addresses(&args.expect, &record.id, &record.targets)?;
     let found = addresses.iter().map(|text| find(text, record, catalog));
     let bought = found.collect::<Result<Vec<_>>>()?;
     let hosts: Vec<_> = bought.iter().map(|(resolved, _)| host(resolved)).collect();
@@ -136,24 +136,21 @@ fn diagnose_run(
     Ok((text, gate))
 }
 
-/// The address of each target in their order; none if none is given. A single address applies to all
-/// targets.
-fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
-    let targets = &record.targets;
+/// The address of each target of a run in their order; none if none is given. A single address applies
+/// to all targets.
+fn addresses(given: &[String], run: &str, targets: &[TargetFacts]) -> Result<Vec<String>> {
     let named: Vec<_> = given
         .iter()
         .filter_map(|text| of_target(text, targets))
         .collect();
+    let (times, several) = (plural(given.len(), "time"), plural(targets.len(), "target"));
     if named.is_empty() {
         return match given {
             [one] => Ok(vec![one.clone(); targets.len().max(1)]),
             many if many.is_empty() || many.len() == targets.len() => Ok(many.to_vec()),
-            many => bail!(
-                "--expect is given {}, and run {} has {}: give one address for all targets, \
-                 or one for each in their order",
-                plural(many.len(), "time"),
-                record.id,
-                plural(targets.len(), "target")
+            _ => bail!(
+                "--expect is given {times}, and run {run} has {several}: give one address for all \
+                 targets, or one for each in their order"
             ),
         };
     }
@@ -166,6 +163,11 @@ fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
             );
         };
         addresses.push((*own).to_owned());
+    }
+    if given.len() > targets.len() {
+        bail!(
+            "--expect is given {times}, and run {run} has {several}: give TARGET=ADDRESS once for each"
+        );
     }
     Ok(addresses)
 }
@@ -198,4 +200,32 @@ fn find(text: &str, record: &Record, catalog: &Catalog) -> Result<(Resolved, Pri
     let bought = Bought::find(text, None, catalog).map_err(unusable)?;
     let priced = priced(text, &[bought], Some(&output));
     Ok((resolved, priced))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: of `--expect gp3:1TiB --expect /dev/sdb=gp2:1TiB` the first, and of two addresses of one
+    /// target the second, was not looked at.
+    #[test]
+    fn each_address_is_that_of_a_target() {
+        let targets = ["/dev/sda", "/dev/sdb"].map(|path| TargetFacts {
+            path: path.to_owned(),
+            ..TargetFacts::default()
+        });
+        let given = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            addresses(&texts, "k3f", &targets).map_err(|error| error.to_string())
+        };
+        let each = ["/dev/sdb=gp2:1TiB", "/dev/sda=gp3:1TiB"];
+        assert_eq!(given(&each), Ok(vec!["gp3:1TiB".into(), "gp2:1TiB".into()]));
+        for one_more in ["st1:1TiB", "/dev/sda=st1:1TiB"] {
+            let told = given(&[each[0], each[1], one_more]).expect_err(one_more);
+            assert!(
+                told.contains("3 times") && told.contains("TARGET=ADDRESS"),
+                "{told}"
+            );
+        }
+    }
 }

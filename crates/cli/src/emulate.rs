@@ -15,8 +15,8 @@ use blocklab_device::{Accounting, Device, DeviceSpec, LimitName};
 use blocklab_emulator::nbd::Listener;
 use blocklab_emulator::nbd::handshake::Export;
 use blocklab_emulator::{
-    Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Volume, VolumeSetup, forgive_stalls,
-    open_file,
+    Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Volume, VolumeSetup, divide_buckets,
+    forgive_stalls, open_file,
 };
 use blocklab_findings::assess;
 use blocklab_record::{
@@ -120,7 +120,12 @@ impl Model {
         }
         let (mut resolved, addresses) = addresses::resolved(args)?;
         if let Some(factor) = args.speed {
-            divide_buckets(&mut resolved.spec, factor)?;
+            if !divide_buckets(&mut resolved.spec, factor) {
+                bail!(
+                    "--speed divides burst buckets, and {} has none",
+                    resolved.spec.name
+                )
+            }
             resolved.limits = resolved.spec.limits();
         }
         let forgives = forgive_stalls(&mut resolved.spec);
@@ -283,31 +288,6 @@ impl Model {
 fn in_seconds(moment: Timestamp) -> String {
     let seconds = moment.round(jiff::Unit::Second);
     seconds.unwrap_or(moment).to_string()
-}
-
-/// Divides burst buckets, and the time in which they are full again, by a factor.
-fn divide_buckets(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
-    let volumes = spec
-        .volumes
-        .iter_mut()
-        .flat_map(|volume| &mut volume.credits);
-    let instance = spec
-        .instance
-        .iter_mut()
-        .flat_map(|instance| &mut instance.credits);
-    let mut found = false;
-    for credit in volumes.chain(instance) {
-        credit.capacity /= factor;
-        credit.full_again = credit
-            .full_again
-            .map(|time| Nanos::from_secs_f64(time.as_secs_f64() / factor));
-        found = true;
-    }
-    if found {
-        Ok(())
-    } else {
-        bail!("--speed divides burst buckets, and {} has none", spec.name)
-    }
 }
 
 /// Half of the machine's memory, or a quarter of the control group's limit if that is less: only a

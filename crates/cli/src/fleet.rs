@@ -1,7 +1,6 @@
 //! `blocklab fleet run`: runs one load on many hosts and merges their runs.
 
 mod hosts;
-mod scaling;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -10,10 +9,12 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_console::status::{DONE, INCOMPLETE, INTERRUPTED, MISTAKE};
+use blocklab_compare::scaling::Curves;
+use blocklab_console::status::{DONE, INCOMPLETE, INTERRUPTED, MISTAKE, graver};
 use blocklab_console::{chance, listen, terminal};
 use blocklab_fleet::{FleetPlan, Launcher, Launching, Load, Outcome};
 use blocklab_record::{LostHost, Note, NoteLevel, Record, Status, merge};
+use blocklab_report::views;
 use blocklab_results::{Wanted, conclude_run};
 use blocklab_store::Store;
 use blocklab_units::plural;
@@ -21,7 +22,7 @@ use jiff::Timestamp;
 
 use crate::gate::{self, Asking};
 use crate::request::request;
-use blocklab_args::{FleetArgs, FleetCommand, FleetRunArgs};
+use blocklab_args::{FleetArgs, FleetCommand, FleetRunArgs, Output};
 use hosts::Hosts;
 
 pub use tools::ToolFleet;
@@ -99,7 +100,7 @@ impl Fleet<'_> {
     fn scale(&self) -> Result<u8> {
         let requested = self.args.host_counts.iter();
         let counts: BTreeSet<usize> = requested.map(|count| count.get() as usize).collect();
-        let mut curves = scaling::Curves::default();
+        let (mut curves, mut worst) = (Curves::default(), DONE);
         for count in counts {
             let outcome = self.launch(&self.hosts.names[..count.min(self.hosts.names.len())])?;
             let (code, record) = self.conclude(outcome)?;
@@ -108,9 +109,14 @@ impl Fleet<'_> {
                 // Without one of the points, the curve would not be the requested one.
                 _ => return Ok(code),
             }
+            worst = graver(worst, code);
         }
-        curves.print(&self.load.plan.name, self.args.run.form)?;
-        Ok(DONE)
+        // In JSON, only the runs of the launches are printed, one after the other.
+        if let Output::Document(form) = self.args.run.form.output() {
+            let curves = views::scaling(&self.load.plan.name, &curves.scalings()).print(form);
+            terminal::print_styled(format!("\n{curves}"))?;
+        }
+        Ok(worst)
     }
 
     /// Launches the load on these hosts.

@@ -62,7 +62,7 @@ fn today() -> Date {
     day.expect("Linux keeps no time before 1970")
 }
 
-/// What the table writes before the id of a run; an address stands by itself.
+/// What the table writes before the id of a run; an address has nothing before it.
 const RUN: &str = "run ";
 
 /// The error where no offer has a price: a table of dashes would be no answer.

@@ -201,7 +201,7 @@ fn from_trace(args: &RunArgs) -> Result<Loaded> {
     })
 }
 
-/// Drops all cases but those of these names; the name of a matrix stands for all its cases.
+/// Drops all cases but those of these names; the name of a matrix means all its cases.
 fn keep_cases(plan: &mut Plan, names: &[String]) -> Result<()> {
     let known: Vec<&str> = plan.cases.iter().map(|case| &*case.name).collect();
     for name in names {

@@ -12,6 +12,41 @@
 //!        └───────────────── hosts
 //! ```
 
+use blocklab_findings::assess;
+use blocklab_record::Record;
+
+/// The rates of runs on different numbers of hosts, case by case.
+#[derive(Debug, Default)]
+pub struct Curves {
+    cases: Vec<(String, Vec<Point>)>,
+}
+
+impl Curves {
+    /// Adds the rates of a run on some hosts.
+    pub fn add(&mut self, record: &Record) {
+        let hosts = record.fleet.as_ref().map_or(1, |fleet| fleet.hosts.len());
+        for row in assess(record).rows {
+            let point = Point {
+                hosts: u32::try_from(hosts).unwrap_or(u32::MAX),
+                iops: row.moved().map(|direction| direction.iops.value).sum(),
+            };
+            match self.cases.iter_mut().find(|(case, _)| *case == row.case) {
+                Some((_, points)) => points.push(point),
+                None => self.cases.push((row.case, vec![point])),
+            }
+        }
+    }
+
+    /// The name and the scaling of each case that was run on at least two numbers of hosts.
+    pub fn scalings(self) -> Vec<(String, Scaling)> {
+        let scalings = self
+            .cases
+            .into_iter()
+            .filter_map(|(case, points)| Some((case, Scaling::new(points)?)));
+        scalings.collect()
+    }
+}
+
 /// A rate on some hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
@@ -92,7 +127,31 @@ fn knee(points: &[Point], per_host: f64) -> Option<Knee> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_workload::Direction;
+
     use super::*;
+    use crate::testing::run;
+
+    /// The story: the curve of a load with an fsync after each write grew twice as fast as its writes,
+    /// because flushes counted as operations.
+    #[test]
+    fn flushes_do_not_count() {
+        let mut record = run(&[1000.0, 1000.0]);
+        for pass in &mut record.measurements {
+            let directions = &mut pass.jobs[0].directions;
+            let reads = directions[&Direction::Read].clone();
+            directions.insert(Direction::Sync, reads);
+        }
+        let mut curves = Curves::default();
+        curves.add(&record);
+        assert_eq!(
+            curves.cases[0].1,
+            [Point {
+                hosts: 1,
+                iops: 1000.0
+            }]
+        );
+    }
 
     #[track_caller]
     fn check(points: &[(u32, f64)], expected: Option<(f64, f64)>) {

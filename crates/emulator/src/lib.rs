@@ -40,7 +40,7 @@ pub use instance::Instance;
 pub use measurement::{Sampler, ServiceFacts};
 pub use memory::MemoryLimit;
 pub use observed::{FailureCounter, Observed, OperationCounter};
-pub use real_time::forgive_stalls;
+pub use real_time::{divide_buckets, forgive_stalls};
 pub use sleep_plan::Spin;
 pub use volume::{Volume, VolumeSetup};
 

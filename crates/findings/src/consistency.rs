@@ -25,7 +25,7 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
         .collect();
     let mut rates: Vec<f64> = slices
         .iter()
-        .filter_map(|slice| Some(moved(slice, direction)? as f64 / slice.length_ns as f64))
+        .filter_map(|slice| Some(operations(slice, direction)? as f64 / slice.length_ns as f64))
         .collect();
     if rates.len() < FEWEST {
         return None;
@@ -39,14 +39,14 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
 }
 
 /// Operations of a direction in an interval; `None` for syncs, which a series does not count.
-fn moved(interval: &Interval, direction: Direction) -> Option<u64> {
-    let served: &IntervalDirection = match direction {
+fn operations(interval: &Interval, direction: Direction) -> Option<u64> {
+    let in_direction: &IntervalDirection = match direction {
         Direction::Read => &interval.read,
         Direction::Write => &interval.write,
         Direction::Trim => &interval.trim,
         Direction::Sync => return None,
     };
-    Some(served.ios)
+    Some(in_direction.ios)
 }
 
 #[cfg(test)]

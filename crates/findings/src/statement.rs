@@ -145,7 +145,7 @@ pub fn delay(ns: f64) -> Slot {
     Slot::Range(ns, latency)
 }
 
-/// `6.0 s`, `3 min`: a length of time that was chosen, not measured.
+/// `6.0 s`, `3 min`: a length of time that needs no more than a decimal.
 pub fn time(time: Nanos) -> Slot {
     Slot::Range(time.0 as f64, |ns| match ns {
         // A run that was stopped at once.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetKind};
-use blocklab_workload::{Address, Direction, EngineKind, Target};
+use blocklab_workload::{Address, Direction, EngineKind, Job, Target};
 
 use crate::{Row, rows};
 
@@ -76,12 +76,7 @@ impl Cases<'_> {
     /// Whether jobs that do not fill the same slots keep shares of the load of a case: one that is ahead
     /// waits for the others, and its slots are empty.
     pub fn keeps_shares(&self, case: &CaseView<'_>) -> bool {
-        let plan = self.record.requested.plan.iter();
-        let mut planned = plan.flat_map(|plan| &plan.cases);
-        let Some(planned) = planned.find(|planned| planned.name == case.name) else {
-            return false;
-        };
-        let of_share = planned.workload.jobs.iter().filter_map(|job| {
+        let of_share = self.planned_jobs(case).filter_map(|job| {
             let pool = job.pool.as_ref();
             let has_share = job.flow.is_some() || pool.is_some_and(|pool| pool.share.is_some());
             has_share.then(|| pool.map_or(&job.name, |pool| &pool.pool))
@@ -92,21 +87,26 @@ impl Cases<'_> {
     /// Whether a job of a case issues fewer operations than its depth allows: until a batch is done, while a
     /// search tries another depth, or where two would overlap.
     pub fn holds_operations_back(&self, case: &CaseView<'_>) -> bool {
-        let plan = self.record.requested.plan.iter();
-        let mut planned = plan.flat_map(|plan| &plan.cases);
-        let planned = planned.find(|planned| planned.name == case.name);
-        let mut jobs = planned.iter().flat_map(|planned| &planned.workload.jobs);
-        jobs.any(|job| job.batch.low > 0 || job.latency_target.is_some() || job.no_overlap)
+        self.planned_jobs(case)
+            .any(|job| job.batch.low > 0 || job.latency_target.is_some() || job.no_overlap)
     }
 
     /// The most completions that a job of a case waits for at a time; 1: it handles each as it comes.
     pub fn completions_at_a_time(&self, case: &CaseView<'_>) -> u32 {
-        let plan = self.record.requested.plan.iter();
-        let mut planned = plan.flat_map(|plan| &plan.cases);
-        let planned = planned.find(|planned| planned.name == case.name);
-        let jobs = planned.iter().flat_map(|planned| &planned.workload.jobs);
-        let batches = jobs.map(|job| job.batch.complete.min(job.effective_depth()));
+        let batches = self
+            .planned_jobs(case)
+            .map(|job| job.batch.complete.min(job.effective_depth()));
         batches.max().unwrap_or(1)
+    }
+
+    /// The jobs of a case as they were requested; none where the record has no plan.
+    fn planned_jobs(&self, case: &CaseView<'_>) -> impl Iterator<Item = &Job> {
+        let plan = self.record.requested.plan.iter();
+        let mut cases = plan.flat_map(|plan| &plan.cases);
+        let planned = cases.find(|planned| planned.name == case.name);
+        planned
+            .into_iter()
+            .flat_map(|planned| &planned.workload.jobs)
     }
 
     /// Bytes that the devices right below the targets moved in a measurement. Devices that lie

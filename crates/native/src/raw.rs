@@ -272,7 +272,7 @@ fn unknown_top_level_key(name: &str, place: Range<usize>) -> Complaint {
     with_known_keys(wrong, name, own.chain(sections).chain(PUBLICATION))
 }
 
-/// The nearest known key, or what another tool's name is called here, or all that may stand here.
+/// The nearest known key, or what another tool's name is called here, or all keys that are allowed here.
 fn with_known_keys(
     wrong: Complaint,
     name: &str,

@@ -303,8 +303,9 @@ fn figures<'a>(
     if side::is_many(sides.len()) {
         own.sort_by(|(_, (_, a)), (_, (_, b))| rank(b).total_cmp(&rank(a)));
         // The best and the worst stay.
-        let middle = 1..own.len().saturating_sub(1);
-        own.drain(middle);
+        if own.len() > 2 {
+            own.drain(1..own.len() - 1);
+        }
         return own;
     }
     // The best cases of two runs may be different ones, which would look like a difference between

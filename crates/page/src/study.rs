@@ -77,7 +77,7 @@ fn first_chart(runs: &StudyRuns<'_>) -> Markup {
     }
 }
 
-/// The table of systems: what stood for each, and its price.
+/// The table of systems: where the figures of each come from, and its price.
 fn parties(outcome: &Outcome) -> Markup {
     let columns = ["system", "figures from", "run", "price"].map(Column::words);
     let rows = html! { @for party in &outcome.systems { (system(party)) } };

@@ -1,4 +1,4 @@
-//! In: the runs of a page, and which run stood for each system of a study.
+//! In: the runs of a page, and which of them is the run of each system of a study.
 //! Out: for a figure of the study, its run, the directions that moved and the size of an operation,
 //! so that a chart can draw the limits of that run.
 
@@ -19,7 +19,7 @@ pub struct StudyRuns<'a> {
 }
 
 impl StudyRuns<'_> {
-    /// Index of the run that stood for a system.
+    /// Index of the run of a system.
     pub fn record(&self, system: &str) -> Option<usize> {
         let mut systems = self.outcome.systems.iter();
         let run = systems.find(|party| party.name == system)?.run.as_ref()?;

@@ -9,6 +9,7 @@ use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use blocklab_report::document::Form;
 use blocklab_report::views;
+use blocklab_report::words::facts;
 use blocklab_units::Style;
 use blocklab_workload::Direction;
 
@@ -94,6 +95,31 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
         assert_eq!(page.matches(finding.as_str()).count(), 1, "{finding}");
     }
     assert_eq!(page.matches("class=\"copyable workload\"").count(), 1);
+}
+
+/// The story: a page of five runs of which one alone had trimmed was a panic: of a single figure
+/// there is no best and worst with others between them.
+#[test]
+fn of_many_systems_one_alone_may_have_a_direction() {
+    let mut all = sample::many(5);
+    let direction = &mut all[3].1.rows[0].directions[0];
+    direction.direction = Direction::Trim;
+    let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
+    let page = blocklab_page::runs(&all);
+    assert_eq!(page.matches("<h2>Trim rate</h2>").count(), 1);
+}
+
+/// The story: a page gave the mean in flight too low, because the ramp, of which no latencies are
+/// kept, counted as time without operations.
+#[test]
+fn the_ramp_does_not_lower_the_mean_in_flight() {
+    let mut record = sample::run("7f3a2c", 1.0).0;
+    let without = facts::mean_in_flight(&record).by_latency;
+    for pass in &mut record.measurements {
+        pass.elapsed_ns *= 2;
+    }
+    assert!(without.is_some());
+    assert_eq!(facts::mean_in_flight(&record).by_latency, without);
 }
 
 /// The story: what a study of two systems found stood below two heads, two alarms and a page of

@@ -14,13 +14,13 @@ const HARMLESS_OPTIONS: [&str; 14] = [
     "stripe", "sunit", "swidth", "vers", "wsize",
 ];
 
-/// What stands where a path stood.
+/// What takes the place of a path.
 const PATH: &str = "(path)";
 
 impl Record {
     /// The same figures without paths, serial numbers, names and notes of people: targets become
-    /// `target1`, `target2`, mount points `mount1`, and any other path `(path)`, wherever they
-    /// stand. The name of the run, the words of its author and the text of the study stay only where
+    /// `target1`, `target2`, mount points `mount1`, and any other path `(path)`, in every
+    /// field. The name of the run, the words of its author and the text of the study stay only where
     /// `is_published` (a built-in study). Cases, jobs and pools become `case1`, `job1`, `pool1`, but for
     /// names that `is_public` knows: those of built-in studies and of loads that were given by flags.
     /// Models, sizes, kernels, instance types and times stay.
@@ -55,14 +55,14 @@ impl Record {
         let mut names = Names::default();
         for host in &mut fleet.hosts {
             host.environment.host_name = None;
-            host.name = names.call(&host.name, "host");
+            host.name = names.stand_in(&host.name, "host");
         }
         for host in &mut fleet.lost {
-            host.name = names.call(&host.name, "host");
+            host.name = names.stand_in(&host.name, "host");
         }
         let jobs = self.measurements.iter_mut().flat_map(|one| &mut one.jobs);
         for host in jobs.filter_map(|job| job.host.as_mut()) {
-            *host = names.call(host, "host");
+            *host = names.stand_in(host, "host");
         }
         let texts = fleet
             .hosts
@@ -74,7 +74,7 @@ impl Record {
         }
         for target in &mut self.targets {
             if let Some((host, path)) = target.path.split_once(':') {
-                target.path = format!("{}:{path}", names.call(host, "host"));
+                target.path = format!("{}:{path}", names.stand_in(host, "host"));
             }
         }
     }
@@ -84,7 +84,7 @@ impl Record {
         let mut names = Names::default();
         let mut rename = |name: &mut String, kind| {
             if !name.is_empty() && !is_public(name) {
-                *name = names.call(name, kind);
+                *name = names.stand_in(name, kind);
             }
         };
         for case in self
@@ -142,24 +142,24 @@ impl Requested {
     }
 }
 
-/// Takes what identifies a target out of its facts, and remembers what stands for its names.
+/// Takes what identifies a target out of its facts, and remembers what takes the place of its names.
 fn strip(target: &mut TargetFacts, names: &mut Names) {
     if let Some(system) = &mut target.file_system {
         let options = system.options.split(',').map(harmless);
         system.options = options.collect::<Vec<_>>().join(",");
-        // `/` is everybody's.
+        // Every machine has `/`.
         if system.mount_point.len() > 1 {
-            names.call(&system.mount_point, "mount");
+            names.stand_in(&system.mount_point, "mount");
         }
     }
     for device in &mut target.devices {
         device.serial = None;
     }
     let named = Target::parse(&target.path);
-    let names_nobody =
+    let is_public =
         target.kind == TargetKind::Null || named.is_ok_and(|named| is_plain_offer(&named));
-    if !names_nobody {
-        let stand_in = names.call(&target.path, "target");
+    if !is_public {
+        let stand_in = names.stand_in(&target.path, "target");
         if let Some(address) = &target.address {
             names.known.insert(address.clone(), stand_in);
         }
@@ -184,7 +184,7 @@ fn harmless(option: &str) -> &str {
     }
 }
 
-/// Texts that identify, each with what stands for it.
+/// Texts that identify, each with what takes its place.
 #[derive(Default)]
 struct Names {
     known: BTreeMap<String, String>,
@@ -193,7 +193,7 @@ struct Names {
 
 impl Names {
     /// The stand-in of a name, such as `host2`; `kind` is the word before its number.
-    fn call(&mut self, name: &str, kind: &'static str) -> String {
+    fn stand_in(&mut self, name: &str, kind: &'static str) -> String {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
@@ -236,20 +236,20 @@ impl Names {
             return stand_in.clone();
         }
         let mut text = text.to_owned();
-        for (known, stand_in) in self.long() {
+        for (known, stand_in) in self.paths() {
             text = text.replace(known, stand_in);
         }
         let mut out = String::with_capacity(text.len());
         for piece in text.split_inclusive(ends_word) {
             let word = piece.trim_end_matches(ends_word);
-            out.push_str(&self.word(word));
+            out.push_str(&self.replaced_word(word));
             out.push_str(&piece[word.len()..]);
         }
         out
     }
 
-    /// A text of ours in which every name, also one of several words, is replaced where it is no part of
-    /// a longer word.
+    /// A text of this program in which every name, also one of several words, is replaced where it is no
+    /// part of a longer word.
     fn replaced_in_words(&self, text: &str) -> String {
         let mut known: Vec<_> = self.known.iter().collect();
         known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
@@ -272,19 +272,20 @@ impl Names {
         text
     }
 
-    /// The names that are not words of a sentence, the longest first: one may begin as another.
-    fn long(&self) -> Vec<(&String, &String)> {
-        let mut long: Vec<_> = self
+    /// The names that have a slash and so are no words of a sentence, the longest first: one may begin as
+    /// another.
+    fn paths(&self) -> Vec<(&String, &String)> {
+        let mut paths: Vec<_> = self
             .known
             .iter()
             .filter(|(known, _)| known.len() > 3 && known.contains('/'))
             .collect();
-        long.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
-        long
+        paths.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
+        paths
     }
 
-    /// A word of a text, or what stands for it: a name that is known, or a path.
-    fn word(&self, word: &str) -> String {
+    /// A word of a text, or what takes its place: a name that is known, or a path.
+    fn replaced_word(&self, word: &str) -> String {
         let (bare, end) = match word.strip_suffix([':', '.', '!', '?']) {
             Some(bare) => (bare, &word[bare.len()..]),
             None => (word, ""),
@@ -309,7 +310,7 @@ impl Names {
     }
 }
 
-/// Whether a character separates words: a path in a sentence may stand in quotes or parentheses.
+/// Whether a character separates words: a path in a sentence may be in quotes or parentheses.
 fn ends_word(c: char) -> bool {
     c.is_whitespace() || "\"'`,;()[]{}<>=".contains(c)
 }

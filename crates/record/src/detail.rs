@@ -143,14 +143,14 @@ pub struct Verified {
     /// The blocks that differ.
     #[serde(alias = "flawed")]
     pub miscompared: u64,
-    /// Writes for which a job stands that only reads back; they were not made.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// Writes that a job which only reads back takes to be done by an earlier run; it issued none.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub assumed_writes: u64,
     /// Their bytes.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub assumed_bytes: u64,
 }
 
-const fn is_none(count: &u64) -> bool {
+const fn is_zero(count: &u64) -> bool {
     *count == 0
 }

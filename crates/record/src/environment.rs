@@ -206,7 +206,7 @@ pub struct TargetFacts {
     /// `blocklab.scratch`.
     pub path: String,
     /// The address as the user typed it, which names the same target again; `None` in older records,
-    /// and where nobody typed one.
+    /// and where none was typed.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "asked")]
     pub address: Option<String>,
     /// What it is.

@@ -328,7 +328,7 @@ pub const fn check_format(format: u32) -> Result<(), BadRecord> {
     }
 }
 
-/// Whether a field stands in the JSON, be it `null`.
+/// True where the JSON has the field, also with `null`; without the field it is not called.
 fn is_there<'de, D: Deserializer<'de>>(field: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(field).map(|_| true)
 }

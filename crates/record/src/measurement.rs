@@ -219,10 +219,10 @@ pub struct JobResult {
     pub effective_depth: u32,
     /// Whether O_DIRECT was in force; `None`: another program did not report it.
     pub direct: Option<bool>,
-    /// Requested-for operations per second, under a pace by operations.
+    /// Requested operations per second, under a pace by operations.
     #[serde(alias = "asked_iops")]
     pub requested_iops: Option<f64>,
-    /// Requested-for bytes per second, under a pace by bytes.
+    /// Requested bytes per second, under a pace by bytes.
     #[serde(alias = "asked_bytes_per_s")]
     pub requested_bytes_per_s: Option<f64>,
     /// Measured time: from the end of the ramp to the last completion, and of a job that ran out its

@@ -76,7 +76,7 @@ pub enum ControlAction {
     Detach,
     /// It came back.
     Attach,
-    /// What nobody had flushed was lost.
+    /// What was not flushed was lost.
     PowerCut,
     /// Its instance was stopped.
     Stop,

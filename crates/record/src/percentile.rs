@@ -65,8 +65,10 @@ impl Unknown {
     /// Whether the quantile of a share (0 to 1) is known; one between two of those that are kept
     /// is, where both are.
     pub fn knows(self, share: f64) -> bool {
-        let below = Percentile::kept().rev().find(|(it, _)| it.share <= share);
-        let above = Percentile::kept().find(|(it, _)| it.share >= share);
+        let below = Percentile::kept()
+            .rev()
+            .find(|(kept, _)| kept.share <= share);
+        let above = Percentile::kept().find(|(kept, _)| kept.share >= share);
         let mut around = below.into_iter().chain(above);
         around.all(|(_, statistic)| !self.has(statistic))
     }
@@ -131,9 +133,8 @@ impl Percentiles {
     /// On a name that is not in [`PERCENTILES`].
     pub fn at(&self, name: &str) -> u64 {
         let mut all = self.iter();
-        all.find(|(it, _)| it.name == name)
-            .expect("a percentile of the table")
-            .1
+        let found = all.find(|(percentile, _)| percentile.name == name);
+        found.expect("a percentile of the table").1
     }
 
     /// Each with its value, ascending.

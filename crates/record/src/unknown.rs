@@ -1,5 +1,5 @@
 //! Figures that are unknown, since another program printed a mean and no percentiles, say. In memory
-//! such a figure is 0 and stands in the [`Unknown`] of its owner; in JSON it is `null`.
+//! such a figure is 0 and is listed in the [`Unknown`] of its owner; in JSON it is `null`.
 
 /// A figure that may be unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Unknown(u16);
 impl Unknown {
     /// Whether a figure is not known.
     pub const fn has(self, statistic: Statistic) -> bool {
-        self.0 & 1 << statistic as u16 != 0
+        self.0 & (1 << statistic as u16) != 0
     }
 
     /// Whether everything is known.

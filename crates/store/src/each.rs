@@ -1,9 +1,10 @@
-//! In: many runs, and what is to be made of one. Out: that of each, made on all processors.
+//! In: items and a function of one. Out: its result for each, computed on all processors.
 
 use std::num::NonZero;
 use std::thread;
 
-/// What `work` makes of each item, in their order: on all processors, as far as the system gives threads.
+/// The result of `work` for each item, in their order: on all processors, as far as the system gives
+/// threads.
 pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     // A thread costs more than a few items.

@@ -1,6 +1,6 @@
 //! In: the folder of a store. Out: what killed processes left half made in it, removed.
 //!
-//! A file of its own: only what nobody can still be working on may be removed, and that is decided here.
+//! A file of its own: only what no process can still be working on may be removed, and that is decided here.
 //!
 //! ```text
 //!  ROOT/.20261120-190142-k3f.new-4711/record.json    a run that was being kept

@@ -27,7 +27,7 @@ macro_rules! forms {
     )*};
 }
 
-/// Words, and what each stands for.
+/// Words, and what each means.
 macro_rules! words {
     ($($form:ident of $type:ident { $first:literal = $meant:ident $(, $word:literal = $other:ident)* })*) => {
         forms! {$(

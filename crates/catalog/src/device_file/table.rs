@@ -47,7 +47,7 @@ impl<T: Form> Form for Option<T> {
 /// A part of a device that is a table of the file.
 pub(super) trait Table: Sized {
     type Of: Clone + PartialEq;
-    /// As it is written, where it stands first in the guide: `volume.cap`.
+    /// Its heading where the guide shows it first: `volume.cap`.
     const PATH: &'static str;
     const MEANING: &'static str;
     const SHAPE: Shape;
@@ -232,7 +232,7 @@ impl<T: Table> Form for T {
 /// What a file may hold at most of a table, so that a slip is an error and no full memory.
 const MOST: u64 = 1000;
 
-/// One table may stand where several are allowed.
+/// A list of tables; a single table is a list of one.
 impl<T: Table> Form for Vec<T> {
     type Of = Vec<T::Of>;
 

@@ -182,9 +182,7 @@ fn put_instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
     put_rows(catalog, Section::Instances, &rows, 1);
 }
 
-/// The cells of a row. What the file does not have is taken over from what is known: a list
-/// without attachments does not mean that there are none.
-/// Texts of one number, such as `0.10` and `.1`, are the same price.
+/// Whether two texts are the same figure: `0.10` and `.1` are.
 fn is_same(old: &str, new: &str) -> bool {
     match (old.parse::<f64>(), new.parse::<f64>()) {
         (Ok(a), Ok(b)) => (a - b).abs() <= 1e-9 * b.abs(),
@@ -192,7 +190,8 @@ fn is_same(old: &str, new: &str) -> bool {
     }
 }
 
-/// A whole row: what a file does not give is taken from the known row.
+/// The cells of a row. What the file does not have is taken over from what is known: a list
+/// without attachments does not mean that there are none.
 fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String> {
     let known = catalog.instance_rows(&row.name).into_iter().next();
     let cells = Section::Instances.head().split(',').map(|column| {

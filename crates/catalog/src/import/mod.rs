@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::price::{Per, System};
 use crate::{Catalog, Error};
 
-/// Hours and volumes of a file, before they are merged.
+/// Instance types and prices of a file, before they are merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Found {
     pub(crate) kind: &'static str,

@@ -27,7 +27,7 @@ pub(crate) enum IopsRule {
     Fixed,
     /// They follow the bytes that are sold.
     ByThroughput,
-    /// Nobody promises anything.
+    /// No rate is promised.
     BestEffort,
     /// Only bytes are limited.
     None,
@@ -44,9 +44,9 @@ pub(crate) enum ThroughputRule {
     ByIops,
     /// This many MiB/s per TiB, with burst credits.
     BySize,
-    /// So much for the size that it is sold in, more in a burst.
+    /// A rate for the size that it is sold in, more in a burst.
     ByTier,
-    /// So much per GiB of all volumes of the type on a machine.
+    /// A rate per GiB of all volumes of the type on a machine.
     BySum,
     /// All of it is sold.
     Provisioned,
@@ -148,7 +148,7 @@ pub(crate) struct Kind {
     pub(crate) default_iops: Option<u64>,
     /// Where the second and later steps of the price of an IOPS begin.
     pub(crate) iops_tiers: Vec<f64>,
-    /// Where the message about a refused key points.
+    /// What the message about a refused key names instead: `io2 is provisioned`.
     pub(crate) instead: String,
     /// The type whose limits hold.
     pub(crate) limits_as: String,
@@ -161,7 +161,7 @@ pub(crate) struct Kind {
     pub(crate) assumes: String,
     /// Why nothing can be said of it on a machine. Empty: something can.
     pub(crate) refused: String,
-    /// Its first limit is of its launch: the archives reach back to it.
+    /// Whether its limits are known from its launch on, so that an earlier day is refused.
     pub(crate) is_dated: bool,
 }
 
@@ -241,7 +241,7 @@ impl Kind {
         )
     }
 
-    /// Under which names its limits stand.
+    /// By which names its limits are found.
     pub(super) fn limits_of(&self) -> LimitsOf<'_> {
         LimitsOf {
             name: &self.name,

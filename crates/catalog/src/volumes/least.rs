@@ -58,7 +58,7 @@ impl Kind {
             }
             _ => 0,
         };
-        // Else the refusal would be of a throughput that nobody asked for.
+        // Else the refusal would be of a throughput that was not asked for.
         if self.iops == IopsRule::ByThroughput
             && let Some(most) = value("max_throughput")
             && let Some(per_mibps) = value("iops_per_mibps")

@@ -17,7 +17,7 @@ pub(super) struct LimitsOf<'k> {
     pub(super) name: &'k str,
     /// The type whose rows hold.
     pub(super) limits_as: &'k str,
-    /// Its first limit is of its launch.
+    /// Whether its limits are known from its launch on.
     pub(super) is_dated: bool,
 }
 

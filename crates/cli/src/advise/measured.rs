@@ -78,7 +78,7 @@ fn about_latency(assessment: &Assessment, row: &Row) -> Option<String> {
     let mut findings = assessment.findings.iter();
     findings
         .find(|finding| finding.rule == "latency-bound" && finding.subject.contains(&row.case))?;
-    let p99 = row.directions.iter().map(|one| one.service_ns.at("p99"));
+    let p99 = row.moved().map(|one| one.service_ns.at("p99"));
     Some(format!(
         "Latency bounds its quickest load, so as many in flight get less from a volume that takes \
          longer. Its p99 was {}: --need p99=TIME asks for as short a one.",

@@ -181,7 +181,7 @@ fn changed(
         resolve(&Address::Sold(offer), catalog).map_err(|error| in_one_line(error).to_string())?;
     if let Some(factor) = speed {
         // Without burst buckets there is nothing to divide.
-        let _ = super::divide_buckets(&mut resolved.spec, factor);
+        let _ = blocklab_emulator::divide_buckets(&mut resolved.spec, factor);
     }
     blocklab_emulator::forgive_stalls(&mut resolved.spec);
     Ok(resolved.spec.volumes.swap_remove(0))

@@ -134,7 +134,8 @@ fn check_limit(run: &ExplainedRun<'_>, limit: &Limit) -> LimitCheck {
     let in_shares = interval.zip(which).map(|(interval, share)| {
         // From operations per second of the case to shares of the limit.
         let ends = [interval.low, interval.high];
-        ends.map(|iops| iops / share.case.iops * share.value)
+        // Few passes far apart have an interval that reaches below 0, which no rate does.
+        ends.map(|iops| iops.max(0.0) / share.case.iops * share.value)
     });
     // One pass of a simulation is enough: its scatter is a setting of the model, not an unknown.
     let state = decided(

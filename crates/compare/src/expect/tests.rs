@@ -110,6 +110,20 @@ fn a_setting_that_is_not_in_effect() {
     );
 }
 
+/// The story: of two passes of 1,000 and 6,000 IOPS a gate said that between -28,266 and 35,266 IOPS
+/// were delivered.
+#[test]
+fn no_rate_below_zero_is_delivered() {
+    let sketch = Sketch {
+        iops: vec![1000.0, 6000.0],
+        ..case(4, 0.0)
+    };
+    let diagnosis = against(&record(&[sketch]), LARGE);
+    let limits = diagnosis.expected.expect("it was expected").limits;
+    let mut lows = limits.iter().map(|limit| limit.delivered_ci95_low);
+    assert!(lows.any(|low| low == Some(0.0)), "{limits:#?}");
+}
+
 #[test]
 fn more_in_flight_than_the_limit_takes() {
     let name = "more-than-the-limit-takes";

@@ -96,27 +96,12 @@ impl<'a> Sources<'a> {
             }
             Figure::Operations => {
                 let passes = total(row, |direction| direction.iops)?.passes.max(1);
-                let ios: u64 = row.directions.iter().map(|direction| direction.ios).sum();
-                Some(Value::exact(ios as f64 / f64::from(passes)))
+                Some(Value::exact(operations(row) as f64 / f64::from(passes)))
             }
             Figure::MeanUs => Latencies::from_row(row).mean_us(row),
             Figure::StdevUs => Latencies::from_row(row).stdev_us().map(Value::exact),
-            Figure::MinUs => {
-                let least_ns = row
-                    .directions
-                    .iter()
-                    .map(|direction| direction.min_ns)
-                    .min()?;
-                Some(Value::exact(least_ns as f64 / 1e3))
-            }
-            Figure::MaxUs => {
-                let most_ns = row
-                    .directions
-                    .iter()
-                    .map(|direction| direction.max_ns)
-                    .max()?;
-                Some(Value::exact(most_ns as f64 / 1e3))
-            }
+            Figure::MinUs => Some(Value::exact(least_ns(row)? as f64 / 1e3)),
+            Figure::MaxUs => Some(Value::exact(most_ns(row)? as f64 / 1e3)),
             Figure::QuantileUs(thousandths) => {
                 // From thousandths of a per cent to a share.
                 let quantile = f64::from(thousandths) / 1e5;
@@ -164,6 +149,21 @@ impl<'a> Sources<'a> {
     }
 }
 
+/// The operations on data of all passes: like all other figures, without flushes.
+fn operations(row: &Row) -> u64 {
+    row.moved().map(|direction| direction.ios).sum()
+}
+
+/// The shortest latency of an operation on data.
+fn least_ns(row: &Row) -> Option<u64> {
+    row.moved().map(|direction| direction.min_ns).min()
+}
+
+/// The longest latency of an operation on data.
+fn most_ns(row: &Row) -> Option<u64> {
+    row.moved().map(|direction| direction.max_ns).max()
+}
+
 /// Whether the record does not have the figure, as another program measured and did not report it.
 fn is_unknown(row: &Row, figure: Figure) -> bool {
     let needed = match figure {
@@ -172,8 +172,7 @@ fn is_unknown(row: &Row, figure: Figure) -> bool {
         Figure::MaxUs => Statistic::Max,
         _ => return false,
     };
-    let mut directions = row.directions.iter();
-    directions.any(|direction| direction.unknown.has(needed))
+    row.moved().any(|direction| direction.unknown.has(needed))
 }
 
 /// The value of a cell: a figure, its ratio to another system, or the ratio of that to another
@@ -202,13 +201,17 @@ fn system_ratio(
     }
 }
 
-/// A ratio in per cent. Its interval is the widest that those of both values allow.
+/// A ratio in per cent. Its interval is the widest that those of both values allow, without an upper end
+/// where the lower value may be 0.
 fn quotient(above: Value, below: Value) -> Option<Value> {
     let value = above.value * (100.0 / below.value);
     value.is_finite().then(|| Value {
         value,
         low: above.low.zip(below.high).map(|(a, b)| a / b * 100.0),
-        high: above.high.zip(below.low).map(|(a, b)| a / b * 100.0),
+        high: above
+            .high
+            .zip(below.low.filter(|low| *low > 0.0))
+            .map(|(a, b)| a / b * 100.0),
         passes: above.passes.min(below.passes),
     })
 }
@@ -223,4 +226,48 @@ fn total(row: &Row, what: impl Fn(&blocklab_findings::RowDirection) -> Estimate)
         high: each.iter().map(|each| each.high).sum(),
         passes: each.iter().map(|each| each.passes).max()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_findings::assess;
+    use blocklab_workload::Direction;
+
+    use super::*;
+    use crate::testing::run;
+
+    /// The story: a table of a load with flushes had their latency as its longest and counted them as
+    /// operations, beside a mean and a rate without them.
+    #[test]
+    fn flushes_are_no_operations_of_a_figure() {
+        let mut record = run(&[1000.0, 1000.0]);
+        let plain = assess(&record).rows.remove(0);
+        for pass in &mut record.measurements {
+            let directions = &mut pass.jobs[0].directions;
+            let mut flushes = directions[&Direction::Read].clone();
+            flushes.service.max_ns *= 2;
+            directions.insert(Direction::Sync, flushes);
+        }
+        let flushed = assess(&record).rows.remove(0);
+        assert_eq!(flushed.directions.len(), 2);
+        assert_eq!(operations(&flushed), operations(&plain));
+        assert_eq!(least_ns(&flushed), least_ns(&plain));
+        assert_eq!(most_ns(&flushed), most_ns(&plain));
+    }
+
+    /// The story: a system of two passes far apart, whose interval begins below 0, had 50 % of another one,
+    /// "30 to -500".
+    #[test]
+    fn a_ratio_to_what_may_be_nothing_has_no_upper_end() {
+        let value = |value: f64, spread: f64| Value {
+            value,
+            low: Some(value - spread),
+            high: Some(value + spread),
+            passes: 2,
+        };
+        let found = quotient(value(50.0, 0.0), value(100.0, 110.0)).expect("a ratio");
+        assert_eq!((found.value, found.high), (50.0, None));
+        let sound = quotient(value(50.0, 0.0), value(100.0, 50.0)).expect("a ratio");
+        assert_eq!(sound.high, Some(100.0));
+    }
 }

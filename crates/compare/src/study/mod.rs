@@ -100,7 +100,7 @@ pub struct Party {
     pub because: String,
     /// The run; `None`: it is only in tables of documents and prices.
     pub run: Option<String>,
-    /// Path of the target that stood for it.
+    /// Path of the target that the run used.
     pub target: Option<String>,
     /// Whether its figures were measured, simulated, emulated or imported.
     pub origin: Option<Origin>,

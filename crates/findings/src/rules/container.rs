@@ -71,9 +71,9 @@ pub(super) fn throttled(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Give the container a larger limit of processors (or none) and measure again.";
     per_case(cases, "quota-throttled", Some(advice), |case| {
         let passes = case.passes.iter();
-        let held: u64 = passes.clone().filter_map(|pass| pass.throttled_ns).sum();
-        let lasted: u64 = passes.map(|pass| pass.elapsed_ns).sum();
-        let percent = held as f64 * 100.0 / lasted.max(1) as f64;
+        let throttled_ns: u64 = passes.clone().filter_map(|pass| pass.throttled_ns).sum();
+        let elapsed_ns: u64 = passes.map(|pass| pass.elapsed_ns).sum();
+        let percent = throttled_ns as f64 * 100.0 / elapsed_ns.max(1) as f64;
         (percent >= THROTTLED_PERCENT).then(|| {
             warning(
                 "the container's processor quota held blocklab back, for {} of one processor's time: \
@@ -81,7 +81,7 @@ pub(super) fn throttled(cases: &Cases<'_>) -> Vec<Finding> {
                 [share_of(percent)],
             )
             .graded(percent)
-            .with("held back, all processors together", held as f64, "ns")
+            .with("held back, all processors together", throttled_ns as f64, "ns")
             .with("processors by quota", quota, "")
         })
     })

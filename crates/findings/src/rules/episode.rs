@@ -416,14 +416,14 @@ fn one_deviates(pass: &Measurement) -> f64 {
 }
 
 /// Chance at most that independent latencies of this deviation, none longer than the longest of the
-/// slice, make its mean exceed the usual one by so much: Bennett's inequality, which holds for any tail.
-fn chance_of(slice: &Interval, usual_ns: f64, excess_ns: f64, one: f64) -> f64 {
+/// slice, make its mean exceed the usual one by `excess_ns`: Bennett's inequality, which holds for any tail.
+fn chance_of(slice: &Interval, usual_ns: f64, excess_ns: f64, deviation_ns: f64) -> f64 {
     let (n, furthest) = (ios(slice) as f64, longest(slice) - usual_ns);
     // Some records have no longest of a slice.
-    if furthest <= 0.0 || one <= 0.0 {
+    if furthest <= 0.0 || deviation_ns <= 0.0 {
         return 0.0;
     }
-    let spread = (one / furthest).powi(2);
+    let spread = (deviation_ns / furthest).powi(2);
     let by = excess_ns / furthest / spread;
     (-n * spread * ((1.0 + by) * by.ln_1p() - by)).exp()
 }

@@ -1,5 +1,5 @@
 //! Limits that control groups set for the block devices below a target. The record knows them, and
-//! nothing counts for what an operation waited: a rate that stands at one of them is held back by it.
+//! nothing counts for what an operation waited: a rate near one of them is held back by it.
 
 use blocklab_record::{DeviceLimit, DeviceLimitCounts};
 use blocklab_workload::Direction;
@@ -13,7 +13,7 @@ use crate::view::{CaseView, Cases};
 /// The kernel gives a group a little less than its limit, and in a short pass a little more.
 const REACHED: std::ops::Range<f64> = 0.9..1.1;
 
-/// A limit of a control group at which a case stands.
+/// A limit of a control group, and the rate of a case that is near it.
 pub(crate) struct Reached<'a> {
     limit: &'a DeviceLimit,
     /// Kernel name of the device.
@@ -72,7 +72,7 @@ pub(super) fn group_limit(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// The limit of a control group at which a case stands, the one that is used most; `None` where the case
+/// The limit of a control group that a case reaches, the one that is used most; `None` where the case
 /// got the rate that it requested, pauses of its own accord, or may have been answered by memory.
 pub(crate) fn reached<'a>(cases: &Cases<'a>, case: &CaseView<'_>) -> Option<Reached<'a>> {
     let record = cases.record;

@@ -49,9 +49,9 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
             let (advice, hit) = hit(cases, case, &alike);
-            let mut places = hits.iter_mut();
-            let place = places.find(|(known, _)| *known == advice);
-            place.expect("one of them").1.push((case.name, hit));
+            let mut of_advice = hits.iter_mut().filter(|(known, _)| *known == advice);
+            let (_, hits) = of_advice.next().expect("ADVICE has every advice of a hit");
+            hits.push((case.name, hit));
         }
     }
     hits.into_iter()

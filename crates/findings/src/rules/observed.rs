@@ -139,12 +139,14 @@ const fn holds_steadily(kind: &LimitKind) -> bool {
 /// The share of a limit that was used: of one volume, or of all together.
 fn used(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f64> {
     let unit = limit.unit.per_second()?;
-    let (bytes, covers) = (unit > 1.0, limit.name.kind.covers());
+    // A unit of operations is one of them; one of bytes is many.
+    let counts_bytes = unit > 1.0;
+    let covers = limit.name.kind.covers();
     let rate = match limit.name.volumes {
-        Some(_) => rate(case.passes[0], covers, bytes),
+        Some(_) => rate(case.passes[0], covers, counts_bytes),
         None => {
             let passes = cases.list.iter().map(|case| case.passes[0]);
-            passes.map(|pass| rate(pass, covers, bytes)).sum()
+            passes.map(|pass| rate(pass, covers, counts_bytes)).sum()
         }
     };
     Some(rate / (limit.value * unit))

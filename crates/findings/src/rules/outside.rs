@@ -48,7 +48,9 @@ pub(super) fn disk_shared(cases: &Cases<'_>) -> Vec<Finding> {
         let disks = disks(&cases.record.targets);
         let by_others = [Direction::Read, Direction::Write].map(|direction| {
             let compared = direction == Direction::Read || writes_tell(cases, case);
-            compared.then(|| others(case, &disks, direction)).flatten()
+            compared
+                .then(|| foreign_bytes(case, &disks, direction))
+                .flatten()
         });
         let others: f64 = by_others.into_iter().flatten().sum();
         let directions = [Direction::Read, Direction::Write].into_iter();
@@ -126,7 +128,7 @@ fn is_disk_of(disk: &BlockDevice, part: &BlockDevice) -> bool {
 
 /// Bytes that the disks moved beyond those of the load, over all passes; `None` where one of them
 /// was not watched.
-fn others(case: &CaseView<'_>, disks: &BTreeSet<&str>, direction: Direction) -> Option<f64> {
+fn foreign_bytes(case: &CaseView<'_>, disks: &BTreeSet<&str>, direction: Direction) -> Option<f64> {
     case.passes
         .iter()
         .map(|pass| {

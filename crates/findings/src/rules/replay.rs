@@ -107,10 +107,11 @@ pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
 /// Operations on the same bytes were in flight together, at least one of them a write.
 pub(super) fn unordered(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "replay-unordered", None, |case| {
-        let jobs = case.jobs().filter_map(|job| job.fidelity.as_ref());
-        let (conflicts, due) = jobs.fold((0, 0), |sum, fidelity| {
-            (sum.0 + fidelity.conflicts, sum.1 + fidelity.due)
-        });
+        let (mut conflicts, mut due) = (0, 0);
+        for fidelity in case.jobs().filter_map(|job| job.fidelity.as_ref()) {
+            conflicts += fidelity.conflicts;
+            due += fidelity.due;
+        }
         let text = "{} of {} began while another was writing the same bytes: which of them came first \
                     is open";
         let slots = [number(conflicts as f64), operations(due as f64)];

@@ -56,7 +56,7 @@ pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
             let (quantile, ns) = tail(cases, direction)?;
             lasts(case, direction).then_some((direction, quantile, ns))
         });
-        // One finding a case: the first direction that has a tail stands for it.
+        // One finding a case: of the first direction that has a tail.
         let (direction, quantile, ns) = tails.next()?;
         let usual = direction.service_ns.at("p50") as f64;
         Some(

@@ -75,16 +75,16 @@ fn table_of(table: &Table) -> String {
     });
     let mut out = row(&titles);
     out.push_str(&format!("| {} |\n", rulers.collect::<Vec<_>>().join(" | ")));
-    for of_table in &table.rows {
-        if let Some(group) = &of_table.group {
+    for table_row in &table.rows {
+        if let Some(group) = &table_row.group {
             let title = format!("**{}**", plain(&group.title));
             out.push_str(&format!(
                 "| {title}{} |\n",
                 " |".repeat(table.columns.len() - 1)
             ));
         }
-        let mut cells = of_table.cells.clone();
-        if of_table.is_doubted {
+        let mut cells = table_row.cells.clone();
+        if table_row.is_doubted {
             cells[0].insert_str(0, "! ");
         }
         let cells = cells.iter().map(String::as_str);

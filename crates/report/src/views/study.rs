@@ -70,7 +70,7 @@ fn asides(margin: usize, texts: impl IntoIterator<Item = String>) -> Part {
     Part::Entries(texts.map(|text| Entry::aside(margin, text)).collect())
 }
 
-/// The systems that ran, each with what stood for it. If there are many, only their number is given,
+/// The systems that ran, each with where its figures come from. If there are many, only their number is given,
 /// since the page lists them.
 fn systems(outcome: &Outcome) -> Part {
     let measured: Vec<_> = outcome

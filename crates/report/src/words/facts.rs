@@ -566,33 +566,44 @@ pub fn accounting(record: &Record) -> Accounting {
 
 /// Operations in flight on average over the whole run; `None`: not known.
 pub struct MeanInFlight {
-    /// By Little's law from our latencies. Latency begins when an operation is issued, so operations
-    /// that wait in a batch for a call are in this figure only.
+    /// By Little's law from the latencies, in the measured time. Latency begins when an operation is
+    /// issued, so operations that wait in a batch for a call are in this figure only.
     pub by_latency: Option<f64>,
-    /// What the kernel counted in the queue of the busiest device below the targets.
+    /// What the kernel counted in the queue of the busiest device below the targets, ramps included.
     pub in_device_queue: Option<f64>,
 }
 
 /// Operations in flight on average over the whole run.
 pub fn mean_in_flight(record: &Record) -> MeanInFlight {
     let passes = &record.measurements;
-    let elapsed: u64 = passes.iter().map(|pass| pass.elapsed_ns).sum();
-    let jobs = passes.iter().flat_map(|pass| &pass.jobs);
-    let directions = jobs.flat_map(|job| job.directions.values());
-    let ours: f64 = directions
+    let latencies: f64 = record
+        .jobs()
+        .flat_map(|job| job.directions.values())
         .map(|direction| direction.ios as f64 * direction.service.mean_ns)
         .sum();
-    let mut queues: BTreeMap<&str, u64> = BTreeMap::new();
+    // The latencies are those after the ramp; the kernel counted from the start of a pass.
+    let measured_ns: u64 = passes.iter().filter_map(longest_job_ns).sum();
+    let elapsed_ns: u64 = passes.iter().map(|pass| pass.elapsed_ns).sum();
+    let mut queues_ms: BTreeMap<&str, u64> = BTreeMap::new();
     for disk in passes.iter().flat_map(|pass| &pass.disks) {
-        *queues.entry(&disk.name).or_default() += disk.queue_ms;
+        *queues_ms.entry(&disk.name).or_default() += disk.queue_ms;
     }
-    // A run without time or without a figure has no mean: the quotient is 0, infinite or no number.
-    let over_time = |sum: f64| Some(sum / elapsed as f64).filter(|mean| mean.is_normal());
-    let kernel = queues.into_values().max().unwrap_or(0);
+    let busiest_ms = queues_ms.into_values().max().unwrap_or(0);
     MeanInFlight {
-        by_latency: over_time(ours),
-        in_device_queue: over_time(kernel as f64 * 1e6),
+        by_latency: mean_over(latencies, measured_ns),
+        in_device_queue: mean_over(busiest_ms as f64 * 1e6, elapsed_ns),
     }
+}
+
+/// Measured time of a pass, in nanoseconds; `None`: it has no job.
+fn longest_job_ns(pass: &Measurement) -> Option<u64> {
+    pass.jobs.iter().map(|job| job.elapsed_ns).max()
+}
+
+/// The mean of what summed up to `sum_ns` in this time. A run without time or without a figure has
+/// none: the quotient is 0, infinite or no number.
+fn mean_over(sum_ns: f64, time_ns: u64) -> Option<f64> {
+    Some(sum_ns / time_ns as f64).filter(|mean| mean.is_normal())
 }
 
 /// How the passes of a run are aggregated: `mean of 3 passes`.

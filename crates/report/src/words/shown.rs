@@ -111,7 +111,7 @@ pub fn by_published(judged: &Judged) -> &'static str {
     }
 }
 
-/// What stood for a system: `simulated, sim:local@i3.xlarge`.
+/// Where the figures of a system come from: `simulated, sim:local@i3.xlarge`.
 pub fn stand_in(party: &Party) -> String {
     match (party.origin, &party.target) {
         (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),

@@ -112,8 +112,11 @@ fn figure(
     direction: Option<(&Direction, &DirectionResult)>,
 ) -> Named {
     let mut row = requested(job);
-    row.push(name("direction", direction.map(|(it, _)| it.name())));
-    let result = direction.map(|(_, result)| result);
+    let (direction, result) = direction.unzip();
+    row.push(name(
+        "direction",
+        direction.map(|direction| direction.name()),
+    ));
     row.extend(totals(job, result));
     row.extend(latency("service", result.map(|r| &r.service)));
     row.extend(latency(

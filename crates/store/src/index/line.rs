@@ -1,4 +1,4 @@
-//! In: a line of the index. Out: its parts, or that it is none of ours.
+//! In: a line of the index. Out: its parts, or that it is damaged.
 //!
 //! ```text
 //!  VERSION ID SECONDS NANOSECONDS BYTES FRONT TEXT ⇥ {"name":"quick", …} ⇥ {"loads":[…]}

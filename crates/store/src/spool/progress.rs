@@ -39,7 +39,7 @@ pub struct Progress {
     is_locked: bool,
     /// The measurement that has begun and not ended.
     current: Option<Current>,
-    /// Lines that are none of ours.
+    /// Lines that no spool has.
     unreadable: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct Current {
     pub before: Option<Box<Measurement>>,
 }
 
-/// Longer lines are none of ours: a record of a hundred thousand cases is shorter.
+/// Longer lines are not read: a record of a hundred thousand cases is shorter.
 const LONGEST: u64 = 256 << 20;
 
 impl Progress {
@@ -146,7 +146,7 @@ impl Progress {
         self.is_locked
     }
 
-    /// Lines that are none of ours.
+    /// Lines that no spool has.
     pub const fn unreadable(&self) -> u64 {
         self.unreadable
     }

@@ -154,7 +154,7 @@ fn whole_seconds(time: Nanos) -> String {
     }
 }
 
-/// What stands in place of a figure that only a model knows.
+/// What is shown in place of a figure that only a model knows.
 const NO_MODEL: &str = "unknown: the target is no model";
 
 /// What is left of each burst bucket.

@@ -46,12 +46,7 @@ pub(super) fn searched(
             "the trace is too long to search for a provision: take its busiest hour with --from and --until",
         ));
     }
-    let least = Bytes(demand.end_bytes).max(offer.size.unwrap_or(Bytes(0)));
-    // Sizes are sold in whole GiB.
-    let sized = Offer {
-        size: offer.size.map(|_| Bytes(least.0.div_ceil(1 << 30) << 30)),
-        ..offer
-    };
+    let sized = large_enough(offer, demand.end_bytes, answer.capacity_bytes);
     let tries = Tries {
         load,
         tolerated: demand.tolerated,
@@ -69,6 +64,20 @@ pub(super) fn searched(
         },
         Err(why) => not_found(&why),
     })
+}
+
+/// The offer with volumes that together hold this many bytes. `capacity_bytes`: what they hold as offered;
+/// while that is enough, an offer without a size keeps the usual one.
+fn large_enough(offer: Offer, end_bytes: u64, capacity_bytes: u64) -> Offer {
+    let is_usual = offer.size.is_none() && end_bytes <= capacity_bytes;
+    if is_usual || offer.size_name.is_some() {
+        return offer;
+    }
+    let volumes = offer.count.map_or(1, |count| count.get().into());
+    let each = Bytes(end_bytes.div_ceil(volumes)).max(offer.size.unwrap_or(Bytes::ZERO));
+    // Sizes are sold in whole GiB.
+    let size = Some(Bytes(each.0.div_ceil(1 << 30) << 30));
+    Offer { size, ..offer }
 }
 
 /// Whether IOPS of this kind of volume are provisioned: the catalog refuses the key `iops` elsewhere,
@@ -278,5 +287,28 @@ fn smallest(found: super::Candidate, wait_max_ns: u64) -> Smallest {
         usd_per_month: found.usd_per_month,
         currency: found.currency,
         wait_max_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a trace that reaches 2 TiB was answered with a gp3 of the usual 1 TiB, and one that
+    /// reaches 150 GiB with two volumes of 150 GiB each.
+    #[test]
+    fn what_is_found_holds_the_trace_and_no_more() {
+        let sized = |address: &str, end_gib: u64, capacity_gib: u64| {
+            let Ok(Address::Sold(offer)) = Address::parse(address) else {
+                panic!("{address} is sold");
+            };
+            let size = large_enough(offer, end_gib << 30, capacity_gib << 30).size;
+            size.map(|size| size.0 >> 30)
+        };
+        assert_eq!(sized("gp3", 2048, 1024), Some(2048));
+        assert_eq!(sized("gp3", 512, 1024), None);
+        assert_eq!(sized("2xgp3:100GiB", 150, 200), Some(100));
+        assert_eq!(sized("2xgp3:100GiB", 300, 200), Some(150));
+        assert_eq!(sized("gp3:100GiB", 150, 100), Some(150));
     }
 }
