@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use blocklab_proof::{Lab, good, json, root};
+use blocklab_workload::Direction;
 use serde_json::Value;
 
 /// The rows of the table: commands, and the key with its number.
@@ -167,4 +168,49 @@ fn commands(lab: &Lab, of: &[&str]) -> Vec<String> {
     let names = lines.filter_map(|line| line[2..].split(' ').next());
     let names = names.filter(|name| !["", "help"].contains(name));
     names.map(str::to_owned).collect()
+}
+
+/// Each list of permitted values in a schema that has the direction "trim".
+fn directions_of(schema: &Value, found: &mut Vec<Vec<String>>) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(values) = fields.get("enum").and_then(Value::as_array) {
+                let names = values.iter().filter_map(Value::as_str).map(str::to_owned);
+                found.extend(
+                    Some(names.collect::<Vec<_>>())
+                        .filter(|names| names.contains(&"trim".to_owned())),
+                );
+            }
+            for value in fields.values() {
+                directions_of(value, found);
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                directions_of(value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The story: syncs are "sync" in the output, and the schemas permitted "flush", which nothing prints: a
+/// validator refused the history of a fio job with `fsync=8`.
+#[test]
+fn the_schemas_permit_every_direction() {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(root().join("docs/schema")).expect("the schemas") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("a schema");
+        directions_of(&json(&text), &mut found);
+    }
+    assert_eq!(found.len(), 4, "{found:?}");
+    for names in found {
+        for direction in Direction::ALL {
+            assert!(
+                names.contains(&direction.to_string()),
+                "{direction}: {names:?}"
+            );
+        }
+        assert!(!names.contains(&"flush".to_owned()), "{names:?}");
+    }
 }

@@ -325,6 +325,16 @@ pub enum CreditUnit {
     Bytes,
 }
 
+impl CreditUnit {
+    /// The word after a number.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Operations => "operations",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
 impl Credit {
     pub(crate) const fn unit(&self) -> CreditUnit {
         match self.baseline {

@@ -1,10 +1,10 @@
 //! In: the last interval of a volume that is being served. Out: a line for people, an object for
 //! programs.
 
-use blocklab_device::{CreditBalance, CreditUnit, LimitName};
+use blocklab_device::{CreditBalance, LimitName};
 use blocklab_record::{Interval, IntervalDirection};
 
-use blocklab_units::{Bytes, Nanos, plural, rate, significant, width};
+use blocklab_units::{Bytes, Nanos, count, plural, rate, significant, width};
 use serde_json::json;
 
 use crate::words::facts::moved_figures;
@@ -127,12 +127,19 @@ pub fn credits(balance: &CreditBalance) -> String {
         capacity,
         unit,
     } = balance;
-    let amount = match unit {
-        CreditUnit::Operations => plural(left.round() as usize, "operation"),
-        CreditUnit::Bytes => format!("{} GiB", rate(left / GIB)),
-    };
+    let amount = amount_left(*left, unit.text());
     let percent = significant(left / capacity * 100.0, 3);
     format!("{name} {amount} ({percent} %)")
+}
+
+/// What is left in a bucket, in GiB if its unit is bytes: `754.4 GiB`. Without a unit, which spools of
+/// earlier builds do not have, the number alone.
+pub fn amount_left(left: f64, unit: &str) -> String {
+    match unit {
+        "bytes" => format!("{} GiB", rate(left / GIB)),
+        "operations" => plural(left.round() as usize, "operation"),
+        _ => count(left),
+    }
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -196,7 +203,7 @@ pub fn json_line(now: &Now<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_device::{Covers, LimitKind};
+    use blocklab_device::{Covers, CreditUnit, LimitKind};
 
     use super::*;
 
@@ -232,6 +239,13 @@ mod tests {
         assert_eq!(credits(&bytes), "gp2: burst credits 1.5 GiB (50 %)");
         assert!(credits(&operations(5.4e6)).ends_with("5,400,000 operations (100 %)"));
         assert!(credits(&operations(0.0)).ends_with("0 operations (0 %)"));
+        // The story: the live page said "EBS throughput: 809,999,991,821 left", of bytes.
+        assert_eq!(amount_left(810e9, "bytes"), "754 GiB");
+        assert_eq!(
+            amount_left(22_949_999.0, "operations"),
+            "22,949,999 operations"
+        );
+        assert_eq!(amount_left(22_949_999.0, ""), "22,949,999");
     }
 
     fn slice() -> Interval {

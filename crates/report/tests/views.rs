@@ -6,7 +6,7 @@ use blocklab_compare::expect::Diagnosis;
 use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Percentiles, Record, Statistic, Status};
 use blocklab_report::document::{Column, Document, Form, Part};
-use blocklab_report::views;
+use blocklab_report::{views, words};
 use blocklab_stats::Histogram;
 use blocklab_units::Style;
 use blocklab_workload::Direction;
@@ -618,5 +618,27 @@ fn a_finding_on_all_cases_says_all() {
         said(&assessment).contains(" in 7 of 8 cases"),
         "{}",
         said(&assessment)
+    );
+}
+
+/// The story: eight runs of one load were "not comparable: too few runs", without a word that five of
+/// them were left out, and of how many are needed.
+#[test]
+fn a_history_of_few_loads_says_what_they_lack() {
+    let runs = sample::history_runs();
+    let found = blocklab_compare::history::history(&runs[..8]);
+    assert!(
+        words::history::shown(&found).left.is_empty(),
+        "seven are enough"
+    );
+    let found = blocklab_compare::history::history(&runs[..6]);
+    let left = words::history::shown(&found).left;
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(
+        left[0].ends_with(
+            "read has, under the same conditions, 5 of the 6 runs that are needed; 1 more is left \
+             out, by hand or as findings doubt it"
+        ),
+        "{left:?}"
     );
 }

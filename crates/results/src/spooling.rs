@@ -135,6 +135,7 @@ impl Spooling {
                 let left = credits.iter().map(|balance| Credit {
                     name: balance.name.clone(),
                     left: balance.left,
+                    unit: balance.unit.text().to_owned(),
                 });
                 self.frame(so_far, elapsed.0, left.collect())
             }

@@ -179,6 +179,11 @@ fn a_reader_goes_through_the_pages() {
         &browser,
         "return document.querySelector('[data-chart=percentiles] .line') !== null",
     );
+    // The story: a class of these pages had the name of one of the report, and the dot before "p99" was
+    // on a line of its own.
+    let script = "return [...document.querySelectorAll('.source .beside')]
+                  .every((node) => getComputedStyle(node).display === 'inline')";
+    assert_eq!(browser.run(script, json!([])), true);
     it_fits_a_narrow_screen(&browser);
     hovering_shows_what_the_json_says(&browser, &lab);
     for place in ["/studies", "/?q=nothing"] {

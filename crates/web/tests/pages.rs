@@ -457,7 +457,7 @@ fn views_stand_beside_each_other() {
         "<h2>gp2</h2>",
         "<h2>gp3</h2>",
         "a <code>sheet</code>",
-        "class=\"beside\"",
+        "class=\"side-by-side\"",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -466,6 +466,7 @@ impl Found {
             .count();
         let left_out = match excluded {
             0 => String::new(),
+            1 => "; 1 more is left out, by hand or as findings doubt it".to_owned(),
             excluded => {
                 format!("; {excluded} more are left out, by hand or as findings doubt them")
             }

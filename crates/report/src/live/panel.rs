@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 
-use blocklab_device::CreditBalance;
+use blocklab_device::{CreditBalance, CreditUnit};
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Nanos, count, latency, rate, visible};
 
+use crate::observed::amount_left;
 use crate::words::facts::{DIRECTIONS, directions, per_second};
 
 /// How many intervals a line of blocks shows.
@@ -29,6 +30,7 @@ pub struct Panel {
 struct Credit {
     name: String,
     left: f64,
+    unit: CreditUnit,
     /// Credits spent per second; below 0 while the bucket fills.
     spent_per_s: f64,
     at: Nanos,
@@ -63,21 +65,26 @@ impl Panel {
         let before = std::mem::take(&mut self.credits);
         self.credits = balances
             .iter()
-            .map(|CreditBalance { name, left, .. }| {
-                // Without time in between there is no rate.
-                let known = before
-                    .iter()
-                    .find(|bucket| bucket.name == *name)
-                    .filter(|bucket| now > bucket.at);
-                let spent =
-                    known.map(|bucket| (bucket.left - left) * 1e9 / now.since(bucket.at).0 as f64);
-                Credit {
-                    name: name.clone(),
-                    left: *left,
-                    spent_per_s: spent.unwrap_or(0.0),
-                    at: now,
-                }
-            })
+            .map(
+                |CreditBalance {
+                     name, left, unit, ..
+                 }| {
+                    // Without time in between there is no rate.
+                    let known = before
+                        .iter()
+                        .find(|bucket| bucket.name == *name)
+                        .filter(|bucket| now > bucket.at);
+                    let spent = known
+                        .map(|bucket| (bucket.left - left) * 1e9 / now.since(bucket.at).0 as f64);
+                    Credit {
+                        name: name.clone(),
+                        left: *left,
+                        unit: *unit,
+                        spent_per_s: spent.unwrap_or(0.0),
+                        at: now,
+                    }
+                },
+            )
             .collect();
     }
 
@@ -136,7 +143,11 @@ impl Credit {
         } else {
             String::new()
         };
-        format!("left   {}  {}{end}", count(self.left), visible(&self.name))
+        let left = match self.unit {
+            CreditUnit::Operations => count(self.left),
+            CreditUnit::Bytes => amount_left(self.left, self.unit.text()),
+        };
+        format!("left   {left}  {}{end}", visible(&self.name))
     }
 }
 
@@ -170,8 +181,6 @@ fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_device::CreditUnit;
-
     use super::*;
 
     fn slice(ios: u64) -> Interval {
@@ -189,6 +198,22 @@ mod tests {
             write: moved,
             ..Interval::default()
         }
+    }
+
+    /// The story: the screen said "left 809,999,991,821", of the bytes of a bucket.
+    #[test]
+    fn a_bucket_of_bytes_has_its_unit() {
+        let mut panel = Panel::default();
+        panel.add(&slice(1000), Nanos::from_secs(1));
+        panel.credits(&[CreditBalance {
+            name: "m5.xlarge: EBS throughput".to_owned(),
+            left: 810e9,
+            capacity: 810e9,
+            unit: CreditUnit::Bytes,
+        }]);
+        let lines = panel.lines();
+        let last = lines.last().expect("a line");
+        assert_eq!(last, "left   754 GiB  m5.xlarge: EBS throughput");
     }
 
     /// The story: at 80 columns a mixed load lost the latencies of its writes.

@@ -36,12 +36,7 @@ pub fn shown(history: &History) -> Shown<'_> {
     if more > 0 {
         left.push(format!("{} more (--json shows all)", plural(more, "load")));
     }
-    if !too_few.is_empty() {
-        left.push(format!(
-            "not comparable: {} with too few runs under the same conditions (--json shows them)",
-            plural(too_few.len(), "load")
-        ));
-    }
+    left.extend(not_comparable(&too_few));
     // Every run draws a seed, so repeated simulations share no condition until one is given.
     if (too_few.iter()).any(|load| load[0].conditions.seed.is_some()) {
         let why = "simulated runs are compared where seed, cases, passes and times are the same: `blocklab run --seed 1`";
@@ -58,6 +53,31 @@ pub fn shown(history: &History) -> Shown<'_> {
             })
             .collect(),
         left,
+    }
+}
+
+/// The most loads of which each is told why it is not comparable.
+const FEW_LOADS: usize = 3;
+
+/// Sentences on the loads with too few runs: for a few loads, what each lacks; else how many they are.
+fn not_comparable(loads: &[&[&Series]]) -> Vec<String> {
+    match loads.len() {
+        0 => Vec::new(),
+        1..=FEW_LOADS => {
+            let firsts = loads.iter().map(|load| load[0]);
+            let sentences = firsts.map(|series| {
+                let conditions = &series.conditions;
+                format!(
+                    "not comparable: {} {} has, under the same conditions, {}",
+                    conditions.case, conditions.direction, series.why
+                )
+            });
+            sentences.collect()
+        }
+        many => vec![format!(
+            "not comparable: {} with too few runs under the same conditions (--json shows them)",
+            plural(many, "load")
+        )],
     }
 }
 

@@ -85,4 +85,7 @@ pub struct Credit {
     pub name: String,
     /// Operations or bytes, as the limit counts them.
     pub left: f64,
+    /// `operations` or `bytes`; empty in spools of earlier builds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
 }

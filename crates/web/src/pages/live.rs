@@ -2,6 +2,7 @@
 
 use blocklab_findings::assess;
 use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
+use blocklab_report::observed::amount_left;
 use blocklab_report::prometheus::prometheus;
 use blocklab_report::words::facts;
 use blocklab_store::spool::{Current, Follower, Frame, Progress, SpoolError};
@@ -167,9 +168,10 @@ fn credits(current: &Current) -> String {
             None => NO_MODEL.to_owned(),
         };
     }
-    let left = all
-        .iter()
-        .map(|credit| format!("{}: {} left", credit.name, count(credit.left)));
+    let left = all.iter().map(|credit| {
+        let amount = amount_left(credit.left, &credit.unit);
+        format!("{}: {amount} left", credit.name)
+    });
     left.collect::<Vec<_>>().join("; ")
 }
 

@@ -85,7 +85,7 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
         p class="lead" { (view.lead) }
         (form(view, query))
         @if let Some(why) = why { pre class="card bad" role="alert" { (printed::prose(&why)) } }
-        div class=[(built.len() > 1).then_some("beside")] {
+        div class=[(built.len() > 1).then_some("side-by-side")] {
             @for one in &built { section class="view" { (one.body) } }
         }
     };
