@@ -147,7 +147,11 @@ impl<'a> Evidence<'a> {
             channels,
         };
         let spec = draft::trial_of_one(&fit, caps.accounting);
-        let errors = Errors::of_rates(&spec, self.cells(), slower)?;
+        let errors = Errors::of_rates(&spec, self.cells(), slower, |cell| {
+            let line = fit.stream.filter(|_| cell.load.sequential);
+            let service = line.unwrap_or(fit.random).at(cell.load.block) * slower / 1e9;
+            self.longest_wait(service, 1.0 / caps.allow(cell.load))
+        })?;
         Some(Judged {
             cost: errors.cost(self.noise) + constants * COST_OF_A_CONSTANT,
             typical: errors.typical(),
@@ -164,6 +168,14 @@ impl<'a> Evidence<'a> {
         } else {
             Line::through(&free)
         }
+    }
+
+    /// How many times longer than by its service and its caps alone a lone operation may take, which is
+    /// served for `service` seconds on average, where a cap lets one pass in `held`: a limiter that saves
+    /// nothing up loses what an operation quicker than `held` leaves.
+    fn longest_wait(&self, service: f64, held: f64) -> f64 {
+        let whole = service + service * self.scatter.left_of(held / service);
+        whole / service.max(held)
     }
 
     /// A latency below that of every random cell of depth 1, where caps hide what it is.
@@ -226,18 +238,26 @@ struct Error {
 
 impl Errors {
     /// The errors of the rates that the closed form predicts; `None` if it cannot predict one. It does not
-    /// know that a lone operation takes `slower` times its own time.
+    /// know that a lone operation takes `slower` times its own time, nor up to `longest_wait` times as long
+    /// where a cap is near.
     pub(super) fn of_rates<'a>(
         spec: &DeviceSpec,
         cells: impl Iterator<Item = &'a Cell>,
         slower: f64,
+        longest_wait: impl Fn(&Cell) -> f64,
     ) -> Option<Self> {
         let fitted = cells.filter(|cell| !cell.cpu_bound);
         let errors = fitted.map(|cell| {
             // Only a lone operation may find the medium not yet ready.
-            let slower = if cell.load.depth == 1 { slower } else { 1.0 };
+            let (slower, wait) = if cell.load.depth == 1 {
+                (slower, longest_wait(cell).max(1.0))
+            } else {
+                (1.0, 1.0)
+            };
+            let most = (rate(spec, cell.load)? / slower / cell.lasting_iops).ln();
             Some(Error {
-                ln: (rate(spec, cell.load)? / slower / cell.lasting_iops).ln(),
+                // Any rate between the two is explained.
+                ln: most - most.clamp(0.0, wait.ln()),
                 chance: 1.0 / (cell.count as f64).sqrt(),
             })
         });
