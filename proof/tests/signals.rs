@@ -3,6 +3,7 @@
 mod stand;
 
 use std::fs;
+use std::process::Command;
 use std::time::Duration;
 
 use blocklab_record::{Record, Status, Stopped};
@@ -90,6 +91,50 @@ fn a_signal_to_all_processes_of_a_command_is_one_signal() {
     let ended = running.end_by("TERM", true);
     let record = assert_interrupted(&stand, ended, "SIGTERM to all");
     assert!(record.measurements.len() >= 2);
+}
+
+/// A command that a shell starts with `signal` ignored, as `nohup` does with HUP, and `&` with INT.
+fn ignoring(signal: &str, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    let script = format!("trap '' {signal}; exec \"$@\"");
+    shell.args(["-c", &script, "sh"]).arg(command.get_program());
+    shell.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    shell
+}
+
+/// `nohup blocklab run &` ended when its user logged out: blocklab's own handler took the place of the
+/// disposition that nohup had set.
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let stand = Stand::new();
+    let mut command = stand.lab.command();
+    command.args(["run", stand.study(ENDLESS), "--target", stand.disk_text()]);
+    let mut running = Running::start(ignoring("HUP", &command));
+    running.await_measurement();
+    running.signal("HUP", true);
+    for _ in 0..4 {
+        running.await_measurement();
+    }
+    let ended = running.end_by("INT", false);
+    assert_interrupted(&stand, ended, "SIGINT after SIGHUP");
+}
+
+/// A script started a server with `&`, where the shell ignores SIGINT, and neither Ctrl-C nor `kill -INT`
+/// ended it.
+#[test]
+fn a_server_in_the_background_ends_by_an_interrupt() {
+    for signal in ["INT", "TERM"] {
+        let stand = Stand::new();
+        let mut command = stand.lab.command();
+        command.args(["serve", "--port", "0"]);
+        let mut running = Running::start(ignoring("INT", &command));
+        running.await_words("Ctrl-C ends it");
+        let ended = running.end_by(signal, false);
+        assert_prompt(&ended, signal);
+    }
 }
 
 /// Threads that sleep until the next arrival, an hour ahead.

@@ -421,3 +421,20 @@ fn more_files_than_the_soft_limit_of_open_ones() {
     let output = output.expect("a shell");
     assert!(output.status.success(), "{output:?}");
 }
+
+/// `run --target /dev/null` measured nothing and called the target smaller than at its start, a terminal was
+/// read until the run was killed, and writes to it were refused with `--read-only` as the remedy.
+#[test]
+fn targets_without_offsets_or_content_are_refused() {
+    let stand = Stand::new();
+    let words = [
+        "a terminal",
+        "a directory, a file or a block device would work",
+    ];
+    for study in [READ, WRITE] {
+        stand.refused(study, &["--target", "/dev/tty"], &words);
+        stand.refused(study, &["--target", "/dev/ptmx"], &words);
+    }
+    let words = ["nothing to read", "/dev/zero", "`null`"];
+    stand.refused(READ, &["--target", "/dev/null"], &words);
+}

@@ -282,7 +282,7 @@ impl Choice {
             .map(|(iops, bytes)| Shares { iops, bytes, shown });
         let costs = options.map(|shares| {
             let spec = self.draft("", shares).trial();
-            let errors = Errors::of_rates(&spec, mixed.iter().copied(), 1.0);
+            let errors = Errors::of_rates(&spec, mixed.iter().copied(), 1.0, |_| 1.0);
             let cost = errors.map_or(f64::INFINITY, |errors| errors.cost(self.noise));
             (cost, shares)
         });
@@ -331,7 +331,7 @@ impl Choice {
     /// How far a device is off the rates of the mixed cells, and off the mean reads of those that
     /// show them.
     fn cost(&self, spec: &DeviceSpec, mixed: &[&Cell], shown: &[&Cell]) -> f64 {
-        let rates = Errors::of_rates(spec, mixed.iter().copied(), 1.0);
+        let rates = Errors::of_rates(spec, mixed.iter().copied(), 1.0, |_| 1.0);
         rates.map_or(f64::INFINITY, |errors| errors.cost(self.noise))
             + Errors::of_reads(spec, shown.iter().copied()).cost(self.noise)
     }

@@ -44,6 +44,9 @@ const FAR: f64 = 3.0;
 pub(super) const COST_OF_A_CONSTANT: f64 = 10.0;
 /// Ratio of one number of channels that is tried to the one before, at first.
 const STEP: f64 = 1.25;
+/// The latency of a medium whose every cell of depth 1 lies at a cap, as a share of the shortest mean there:
+/// it is anything from nothing to all of it, and half of it is off by the least.
+const BELOW_CAPS: f64 = 0.5;
 /// A queue that uses every channel of a medium.
 const DEEP: u32 = 1 << 16;
 /// Error of a rate that a candidate does not reach, as a logarithm: ten times too slow.
@@ -61,8 +64,8 @@ impl<'a> Evidence<'a> {
         plateaus(self.cells())
     }
 
-    /// The candidate that explains most with least, under this accounting. `None`: every cell of
-    /// depth 1 lies at a cap.
+    /// The candidate that explains most with least, under this accounting. `None`: no cell of depth 1
+    /// can be used.
     pub(super) fn best(&self, accounting: Accounting) -> Option<Judged> {
         let plateaus = self.plateaus();
         let mut best: Option<Judged> = None;
@@ -119,28 +122,38 @@ impl<'a> Evidence<'a> {
         judged.min_by(|a, b| a.cost.total_cmp(&b.cost))
     }
 
-    /// A candidate with its cost. `None` if no cell of depth 1 lies below its caps.
+    /// A candidate with its cost. `None` if no cell of depth 1 can be used.
     fn judged(&self, caps: &Caps, channels: Option<f64>) -> Option<Judged> {
         let slower = channels.map_or(1.0, |channels| alone(channels, self.scatter));
-        let random = self.line(&self.random, caps)?.times(1.0 / slower);
+        let free = self.line(&self.random, caps);
+        let is_bound = free.is_none();
+        let random = free.or_else(|| self.bound())?.times(1.0 / slower);
         let stream = self
             .line(&self.sequential, caps)
             .map(|line| line.times(1.0 / slower))
             .filter(|stream| !stream.agrees(random, AS_RANDOM));
-        let constants = usize::from(caps.iops.is_some())
-            + usize::from(caps.bytes.is_some())
-            + usize::from(channels.is_some());
+        // A latency that caps hide is none that was fitted: a cap that even one operation in flight reaches
+        // explains the cells as well as a medium with one channel does, and with less.
+        let constants = f64::from(u8::from(caps.iops.is_some()))
+            + f64::from(u8::from(caps.bytes.is_some()))
+            + f64::from(u8::from(channels.is_some()))
+            - f64::from(u8::from(is_bound));
         let fit = DirectionFit {
             random,
+            is_bound,
             stream,
             iops: caps.iops.clone(),
             bytes: caps.bytes.clone(),
             channels,
         };
         let spec = draft::trial_of_one(&fit, caps.accounting);
-        let errors = Errors::of_rates(&spec, self.cells(), slower)?;
+        let errors = Errors::of_rates(&spec, self.cells(), slower, |cell| {
+            let line = fit.stream.filter(|_| cell.load.sequential);
+            let service = line.unwrap_or(fit.random).at(cell.load.block) * slower / 1e9;
+            self.longest_wait(service, 1.0 / caps.allow(cell.load))
+        })?;
         Some(Judged {
-            cost: errors.cost(self.noise) + constants as f64 * COST_OF_A_CONSTANT,
+            cost: errors.cost(self.noise) + constants * COST_OF_A_CONSTANT,
             typical: errors.typical(),
             fit,
         })
@@ -155,6 +168,24 @@ impl<'a> Evidence<'a> {
         } else {
             Line::through(&free)
         }
+    }
+
+    /// How many times longer than by its service and its caps alone a lone operation may take, which is
+    /// served for `service` seconds on average, where a cap lets one pass in `held`: a limiter that saves
+    /// nothing up loses what an operation quicker than `held` leaves.
+    fn longest_wait(&self, service: f64, held: f64) -> f64 {
+        let whole = service + service * self.scatter.left_of(held / service);
+        whole / service.max(held)
+    }
+
+    /// A latency below that of every random cell of depth 1, where caps hide what it is.
+    fn bound(&self) -> Option<Line> {
+        let without_caps = Caps {
+            iops: None,
+            bytes: None,
+            accounting: Accounting::Plain,
+        };
+        Line::below(&points_below(1.0, &self.random, &without_caps), BELOW_CAPS)
     }
 }
 
@@ -207,18 +238,26 @@ struct Error {
 
 impl Errors {
     /// The errors of the rates that the closed form predicts; `None` if it cannot predict one. It does not
-    /// know that a lone operation takes `slower` times its own time.
+    /// know that a lone operation takes `slower` times its own time, nor up to `longest_wait` times as long
+    /// where a cap is near.
     pub(super) fn of_rates<'a>(
         spec: &DeviceSpec,
         cells: impl Iterator<Item = &'a Cell>,
         slower: f64,
+        longest_wait: impl Fn(&Cell) -> f64,
     ) -> Option<Self> {
         let fitted = cells.filter(|cell| !cell.cpu_bound);
         let errors = fitted.map(|cell| {
             // Only a lone operation may find the medium not yet ready.
-            let slower = if cell.load.depth == 1 { slower } else { 1.0 };
+            let (slower, wait) = if cell.load.depth == 1 {
+                (slower, longest_wait(cell).max(1.0))
+            } else {
+                (1.0, 1.0)
+            };
+            let most = (rate(spec, cell.load)? / slower / cell.lasting_iops).ln();
             Some(Error {
-                ln: (rate(spec, cell.load)? / slower / cell.lasting_iops).ln(),
+                // Any rate between the two is explained.
+                ln: most - most.clamp(0.0, wait.ln()),
                 chance: 1.0 / (cell.count as f64).sqrt(),
             })
         });

@@ -23,6 +23,8 @@ const MOST_IOPS: f64 = 1e9;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DirectionFit {
     pub random: Line,
+    /// Caps hold back every random cell of depth 1, so that `random` is assumed below them.
+    pub is_bound: bool,
     /// One sequential stream; `None`: not measured, or as random.
     pub stream: Option<Line>,
     pub iops: Option<Level>,
@@ -180,11 +182,19 @@ impl Draft<'_> {
             per_kib_ns: rounded(line.per_kib),
             origin: self.origin(&format!("{what} at depth 1, {}", sizes(line)), measured),
         };
+        let random = |fit: &DirectionFit, what: &str, measured| {
+            let mut latency = line(fit.random, what, measured);
+            if fit.is_bound && measured {
+                let why = "half of the shortest mean at depth 1: caps hold every size back";
+                latency.origin = Origin::assumed(why);
+            }
+            latency
+        };
         let (read, write) = (self.read, self.write);
         let cells = self.provenance.scatter_cells;
         Service {
-            read: line(read.random, "random reads", reads),
-            write: line(write.random, "random writes", writes),
+            read: random(read, "random reads", reads),
+            write: random(write, "random writes", writes),
             stream_read: read
                 .stream
                 .map(|stream| line(stream, "sequential reads", reads)),

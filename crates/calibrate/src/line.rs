@@ -20,6 +20,17 @@ pub(super) struct Sizes {
     pub count: usize,
 }
 
+impl Sizes {
+    /// `None` without points.
+    fn spanned_by(points: &[Point]) -> Option<Self> {
+        Some(Self {
+            smallest: points.iter().map(|point| point.block).min()?,
+            largest: points.iter().map(|point| point.block).max()?,
+            count: points.len(),
+        })
+    }
+}
+
 /// A mean latency at depth 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
@@ -37,8 +48,7 @@ impl Line {
     /// believed. A slope or a base below zero is none. `None` without points; with one size the
     /// slope is 0.
     pub(super) fn through(points: &[Point]) -> Option<Self> {
-        let smallest = points.iter().map(|point| point.block).min()?;
-        let largest = points.iter().map(|point| point.block).max()?;
+        let sizes = Sizes::spanned_by(points)?;
         let weighted = points.iter().map(|point| {
             let error = point.error.hypot(REPEATABILITY) * point.mean_ns;
             (point.block as f64 / 1024.0, point.mean_ns, error.powi(-2))
@@ -52,7 +62,7 @@ impl Line {
             xy += weight * kib * ns;
         }
         let spread = w * xx - x * x;
-        let slope = if smallest < largest {
+        let slope = if sizes.smallest < sizes.largest {
             ((w * xy - x * y) / spread).max(0.0)
         } else {
             0.0
@@ -68,11 +78,17 @@ impl Line {
         Some(Self {
             base,
             per_kib: slope,
-            sizes: Sizes {
-                smallest,
-                largest,
-                count: points.len(),
-            },
+            sizes,
+        })
+    }
+
+    /// A latency of every size that is this share of the shortest mean. `None` without points.
+    pub(super) fn below(points: &[Point], share: f64) -> Option<Self> {
+        let means = points.iter().map(|point| point.mean_ns);
+        Some(Self {
+            base: means.min_by(f64::total_cmp)? * share,
+            per_kib: 0.0,
+            sizes: Sizes::spanned_by(points)?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a sweep leaves unknown, in sentences.
 
 use blocklab_device::Accounting;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, Nanos};
 
 use super::cells::{LoadDirection, Sweep, cells_text, pattern};
 use super::choice::Choice;
@@ -56,7 +56,13 @@ fn add_unmeasured(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
                 "sequential {name} of depth 1 were not measured: they count as random."
             ));
         }
-        if fit.random.sizes.count == 1 {
+        if fit.is_bound {
+            let most = Nanos((2.0 * fit.random.base).round() as u64);
+            found.push(format!(
+                "how long random {name} take: every size of depth 1 lies at a cap, so that they take \
+                 at most {most}; the model has half of that."
+            ));
+        } else if fit.random.sizes.count == 1 {
             let size = Bytes(fit.random.sizes.smallest);
             found.push(format!(
                 "what a KiB costs a random {name}: only {size} was below every cap at depth 1."

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use blocklab_console::terminal;
+use blocklab_console::{end_by_interrupt, terminal};
 use blocklab_store::Store;
 use blocklab_web::{ENTER_PATH, Server, Token};
 
@@ -38,7 +38,7 @@ pub fn serve(args: &ServeArgs, store: Store) -> Result<()> {
         None => format!("http://{at}{ENTER_PATH}#t={}", server.token()),
     };
     terminal::print(format!("{shown}\n"))?;
-    terminal::inform("Ctrl-C ends it.");
+    end_by_interrupt();
     if args.open {
         open(&format!(
             "http://{at}{ENTER_PATH}#t={}",

@@ -13,4 +13,4 @@ pub mod terminal;
 
 pub use place::chance;
 pub use reading::ShownReading;
-pub use signals::listen;
+pub use signals::{end_by_interrupt, listen};

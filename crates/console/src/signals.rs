@@ -12,6 +12,29 @@ use crate::status::INTERRUPTED;
 /// The signals with which users end a run.
 pub(crate) const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
+/// Whether a signal to end stays ignored: a hangup under `nohup`, which a later handler would undo. An
+/// interrupt ends a run even so: a shell that starts a command in the background (`&`) ignores it without
+/// any wish of the user's, and who sends one to the process means it.
+pub(crate) fn stays_ignored(signal: i32) -> bool {
+    if signal != libc::SIGHUP {
+        return false;
+    }
+    // SAFETY: the kernel fills the structure, which lives through the call, and changes no handler.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Lets Ctrl-C end a server, and tells the user. A script that starts it in the background has the signal
+/// ignored, and neither its own Ctrl-C nor `kill -INT` would end the server then.
+pub fn end_by_interrupt() {
+    // SAFETY: the default is no handler that could be unsafe.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+    crate::terminal::inform("Ctrl-C ends it.");
+}
+
 /// Signals within this time after the first one count as the same request.
 ///
 /// `timeout`, `systemctl stop` and a closing terminal signal all processes of a command, and the
@@ -22,7 +45,8 @@ const ECHO: Duration = Duration::from_millis(500);
 pub fn listen() -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let first = Arc::new(AtomicU64::new(0));
-    for signal in ENDING {
+    let signals = ENDING.into_iter().filter(|signal| !stays_ignored(*signal));
+    for signal in signals {
         let (interrupted, first) = (Arc::clone(&interrupted), Arc::clone(&first));
         // SAFETY: `request_end` uses atomics, reads a clock, and may call _exit: all of that is
         // async-signal-safe.

@@ -31,7 +31,7 @@ use rustix::process::{
 };
 
 use crate::killed;
-use crate::signals::ENDING;
+use crate::signals::{ENDING, stays_ignored};
 
 /// Runs `work` in a child and returns its exit code. `work` must print everything itself, except an
 /// error: that is printed here, and `code_of` gives its exit code.
@@ -184,7 +184,8 @@ fn set_file_limit(most: Option<u64>) -> rustix::io::Result<()> {
 }
 
 fn set_handlers(handler: usize, flags: i32) {
-    for signal in ENDING.into_iter().chain([ASKING]) {
+    let signals = ENDING.into_iter().chain([ASKING]);
+    for signal in signals.filter(|signal| !stays_ignored(*signal)) {
         // SAFETY: the structure is fully set.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();

@@ -16,7 +16,7 @@ mod worker;
 use std::sync::Arc;
 
 use blocklab_device::Device;
-use blocklab_record::Measurement;
+use blocklab_record::{Cpu, Statistic, Unknown};
 use blocklab_targets::Model;
 use blocklab_units::Nanos;
 use blocklab_worker::{Parts, Shared, Stopper};
@@ -65,10 +65,11 @@ pub fn simulate(
         ..RunSpan::default()
     };
     let mut outcome = results::outcome(run, &simulation.workers, &span, watch.seen);
-    // The processor time of this program is not a property of the simulated run.
-    outcome.measurement = Measurement {
-        cpu: Default::default(),
-        ..outcome.measurement
+    // The processor time of this program is not a property of the simulated run, and the simulated one has
+    // none.
+    outcome.measurement.cpu = Cpu {
+        unknown: Unknown::from_iter([Statistic::Process, Statistic::MachineBusy]),
+        ..Cpu::default()
     };
     Ok(outcome)
 }

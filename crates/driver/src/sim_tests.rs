@@ -575,6 +575,13 @@ fn one_job_cannot_live_in_two_times() {
     assert!(matches!(error, Error::MixedClocks(_)), "{error}");
 }
 
+/// The CSV of a simulated run had a processor time of 0 ns, and a machine that was busy for 0 %.
+#[test]
+fn a_simulation_knows_no_processor() {
+    let cpu = outcome(vec![job(1, 1)], &volume(3000.0)).measurement.cpu;
+    assert!(cpu.unknown.has(Statistic::Process) && cpu.unknown.has(Statistic::MachineBusy));
+}
+
 #[test]
 fn a_job_may_end_those_beside_it() {
     let spec = volume(1000.0);

@@ -204,6 +204,9 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         unset: unset.clone(),
     };
     spec.given.insert(option.name, given);
+    if option.name == "nrfiles" {
+        keep_first_files(spec);
+    }
     // Each of the two replaces the other.
     match option.name {
         "direct" => spec.given.remove("buffered"),
@@ -211,6 +214,17 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         _ => None,
     };
     Ok(())
+}
+
+/// Keeps as many of the files that `filename` has named as a later `nrfiles` says. Given before the names, it
+/// has no effect, as in fio.
+fn keep_first_files(spec: &mut Spec) {
+    let most = spec.typed_options().nrfiles;
+    if let (1.., Some(given)) = (most, spec.given.get_mut("filename"))
+        && let Value::Names(names) = &mut given.value
+    {
+        names.truncate(most.try_into().unwrap_or(usize::MAX));
+    }
 }
 
 /// What two values of an option mean together. fio keeps a share beside bytes that follow it: an

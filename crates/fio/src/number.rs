@@ -51,7 +51,8 @@ pub(super) fn cut(text: &str) -> Option<&str> {
 pub(super) fn time(text: &str, clock: Clock) -> Result<u64, String> {
     let value = Expression::new(text, &|suffix| clock.factor(suffix)).value()?;
     if value < 0.0 {
-        return Err(format!("`{text}` lies in the past"));
+        let time = "a time is one number with a unit, such as 10ms";
+        return Err(format!("`{text}` is below 0: {time}"));
     }
     Ok((value * 1e9).round() as u64)
 }
@@ -276,6 +277,12 @@ mod tests {
     #[test]
     fn times_have_units_of_their_own() {
         assert_eq!(time("10", Clock::Seconds), Ok(10_000_000_000));
+        // A range "lies in the past", a user read.
+        let wrong = time("1s-2s", Clock::Micros).expect_err("below 0");
+        assert!(
+            wrong.contains("below 0") && wrong.contains("one number"),
+            "{wrong}"
+        );
         assert_eq!(time("10", Clock::Micros), Ok(10_000));
         assert_eq!(time("2m", Clock::Seconds), Ok(120_000_000_000));
         assert_eq!(time("250ms", Clock::Micros), Ok(250_000_000));

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -130,6 +130,34 @@ impl Handle {
         self.kind
     }
 
+    /// What it is, if it takes and gives bytes one after another and has no offsets: a pipe, a socket or a
+    /// terminal.
+    #[must_use]
+    pub fn stream(&self) -> Option<&'static str> {
+        if self.kind.is_fifo() {
+            Some("a pipe")
+        } else if self.kind.is_socket() {
+            Some("a socket")
+        } else if self.number().is_some_and(|(major, _)| is_terminal(major)) {
+            Some("a terminal")
+        } else {
+            None
+        }
+    }
+
+    /// Whether it is `/dev/null`, by any path: it takes writes, and has nothing for a read.
+    #[must_use]
+    pub fn is_dev_null(&self) -> bool {
+        self.number() == Some((1, 3))
+    }
+
+    /// Major and minor number of a character device.
+    fn number(&self) -> Option<(u32, u32)> {
+        let device = self.kind.is_char_device().then(|| self.metadata().ok())??;
+        let number = device.rdev();
+        Some((libc::major(number), libc::minor(number)))
+    }
+
     /// Whether `path` leads to the same file now.
     pub fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|there| id_of(&there) == self.id)
@@ -159,6 +187,13 @@ fn check_proc() -> io::Result<()> {
 
 /// The open files of this process.
 const PROC: &str = "/proc/self/fd";
+
+/// Whether character devices of this number are terminals (Linux, Documentation/admin-guide/devices.txt):
+/// consoles and serial lines (4), `/dev/tty` (5), pseudo-terminals (136 to 143), USB modems (166) and
+/// USB serial lines (188).
+const fn is_terminal(major: u32) -> bool {
+    matches!(major, 4 | 5 | 136..=143 | 166 | 188)
+}
 
 /// A path that leads to an open file, whatever happens to its name.
 pub fn through(file: &File) -> PathBuf {
@@ -249,5 +284,32 @@ mod tests {
         let path = folder.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
         assert!(Handle::open(&path).is_ok());
+    }
+
+    /// A terminal was a target, and its first read waited for a key until the run was killed; `/dev/null`
+    /// was one to read from, and every read came back short.
+    #[test]
+    fn what_has_no_offsets_or_no_content_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        fs::write(at("file"), "").unwrap();
+        symlink("/dev/null", at("null")).unwrap();
+        for (path, stream, is_dev_null) in [
+            (at("pipe"), Some("a pipe"), false),
+            (at("socket"), Some("a socket"), false),
+            ("/dev/tty".into(), Some("a terminal"), false),
+            ("/dev/ptmx".into(), Some("a terminal"), false),
+            ("/dev/zero".into(), None, false),
+            ("/dev/null".into(), None, true),
+            (at("null"), None, true),
+            (at("file"), None, false),
+            (folder.path().to_owned(), None, false),
+        ] {
+            let handle = Handle::open(&path).unwrap();
+            let found = (handle.stream(), handle.is_dev_null());
+            assert_eq!(found, (stream, is_dev_null), "{}", path.display());
+        }
     }
 }

@@ -179,7 +179,7 @@ fn a_mounted_device_is_refused_by_every_path() {
         refusal,
         format!(
             "{} {text}; blocklab does not write to it. To free it: umount {} (--destroy-data \
-             gives up content, never what others use). To measure reads only: --read-only.",
+             gives up content, never what others use). To measure reads only: --read-only, or with fio and Vdbench a load that does not write.",
             device.path(),
             point.display()
         )
@@ -409,7 +409,7 @@ fn a_read_only_device_is_refused_whatever_is_named() {
     };
     let refusal = may_write(&device.device, &[device.name()]).unwrap_err();
     let expected = format!(
-        "{} is read-only; blocklab does not write to it. To measure reads only: --read-only.",
+        "{} is read-only; blocklab does not write to it. To measure reads only: --read-only, or with fio and Vdbench a load that does not write.",
         device.path()
     );
     assert_eq!(refusal.to_string(), expected);
@@ -452,7 +452,7 @@ fn a_device_that_may_not_be_looked_at() {
     let expected = format!(
         "DEVICE cannot be read by this user, so what is on it is unknown; blocklab does not write \
          to it. To let blocklab look at it: run it as root, or as a member of the group that owns \
-         it (usually `disk`). To measure reads only: --read-only. To destroy what is on it: --destroy-data={}",
+         it (usually `disk`). To measure reads only: --read-only, or with fio and Vdbench a load that does not write. To destroy what is on it: --destroy-data={}",
         device.name()
     );
     assert_eq!(text, expected);

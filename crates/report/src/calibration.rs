@@ -183,7 +183,8 @@ fn errors(residuals: &Residuals) -> Vec<Entry> {
             Ink::Red,
             "poor",
             "the disk does not behave as the model can, or it did not hold still: measure it again \
-             when nothing else uses it, with a longer --runtime, before anything rests on this.",
+             when nothing else uses it, and longer (`blocklab run calibrate --runtime 10s`), before \
+             anything rests on this.",
         ),
     };
     let mut entries = vec![Entry::new(ink, &format!("Fit: {word}  "), MEANING, meaning)];

@@ -2,7 +2,6 @@
 //! if needed.
 
 use std::collections::{BTreeSet, HashMap};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::{fs, io};
@@ -25,6 +24,7 @@ use crate::target_forecast::TargetForecast;
 /// What all jobs of a plan together need of one target.
 #[derive(Debug, Clone, Copy, Default)]
 struct Needs {
+    reads: bool,
     writes: bool,
     /// Jobs create, look up or remove its name, which must be that of a file.
     of_names: bool,
@@ -186,6 +186,7 @@ fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
                 needs_by_target.len() - 1
             });
             let needs = &mut needs_by_target[at].1;
+            needs.reads |= job.reads() && job.engine.needs_target();
             needs.writes |= job.changes() && job.engine.needs_target();
             needs.of_directories |= job.engine.is_of_directories();
             needs.of_names |= job.engine.is_of_names();
@@ -351,11 +352,17 @@ impl Kind {
             let path = handle.path().join("blocklab.scratch");
             return Ok(Self::ToMake(handle, path));
         }
-        // A pipe has no offsets: a positioned read or write would fail with ESPIPE.
-        if kind.is_fifo() || kind.is_socket() {
-            let what = if kind.is_fifo() { "a pipe" } else { "a socket" };
-            let message = format!("it is {what}; a directory, a file or a device would work");
+        // A positioned read or write of a pipe fails with ESPIPE, and a read of a terminal waits for a key.
+        if let Some(what) = handle.stream() {
+            let message = format!("it is {what}; a directory, a file or a block device would work");
             return Err(unusable(&path, invalid_input(&message)));
+        }
+        // Fio runs such a job, and fails it.
+        let is_fio = context.missing == Missing::ScratchOrName;
+        if needs.reads && handle.is_dev_null() && !is_fio {
+            let message = "it has nothing to read; /dev/zero has, and the target `null` measures \
+                           blocklab itself";
+            return Err(unusable(&path, invalid_input(message)));
         }
         if needs.writes {
             context.guard.may_write(&handle)?;
@@ -603,7 +610,7 @@ fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Er
     // Half of the free space, in whole MiB: a nearly full file system is slower than usual.
     let remedy = match (free.0 / 2) >> 20 {
         0 => "free some space there, or name another directory".to_owned(),
-        mib => format!("a smaller one fits: --size {mib}MiB"),
+        mib => format!("a smaller one fits, such as one of {mib} MiB"),
     };
     Err(Error::NoSpace {
         path: path.to_owned(),

@@ -210,3 +210,23 @@ fn python_with_pyarrow() -> Option<String> {
         .output();
     probe.ok()?.status.success().then_some(python)
 }
+
+/// A simulation uses no processor, but its passes begin at moments of virtual time.
+#[test]
+fn a_simulated_pass_has_a_start_and_no_processor() {
+    let mut run = run();
+    run.origin = Origin::Simulated;
+    let measurement = &mut run.measurements[1];
+    measurement.started_ns = 7;
+    measurement.cpu.unknown = Unknown::from_iter([Statistic::Process, Statistic::MachineBusy]);
+    measurement.model = Some(Box::default());
+    let figures = rows(&export::csv(&run, Rows::Figures));
+    check(&figures, 3, "measurement_started_ns", "7");
+    for column in [
+        "process_cpu_user_ns",
+        "busiest_thread_percent",
+        "uring_workers_max",
+    ] {
+        check(&figures, 3, column, "");
+    }
+}

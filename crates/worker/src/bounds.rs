@@ -41,6 +41,12 @@ impl Stopper {
         self.reason.load(Relaxed) != 0
     }
 
+    /// Whether the end is one after which nothing is read back.
+    pub(crate) fn cuts_off(&self) -> bool {
+        use Stopped::{Error, Interrupted, Stalled};
+        matches!(self.reason(), Some(Error | Interrupted | Stalled))
+    }
+
     /// Why the end was requested; `None` while it was not.
     pub fn reason(&self) -> Option<Stopped> {
         let code = usize::from(self.reason.load(Relaxed));

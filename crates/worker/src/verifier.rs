@@ -378,12 +378,14 @@ impl Verifier {
         }
     }
 
-    /// All writes are done. The rest of them is read back until `ends`.
-    pub(crate) fn begin_pass(&mut self, ends: Nanos) {
+    /// All writes are done. The rest of them is read back until `ends`, or nothing if `is_stopped`.
+    pub(crate) fn begin_pass(&mut self, ends: Nanos, is_stopped: impl Fn() -> bool) {
         self.pass_ends = Some(ends);
         self.written.drain(..self.next);
         self.next = 0;
-        forget_overwritten(&mut self.written);
+        if !forget_overwritten(&mut self.written, is_stopped) {
+            self.written.clear();
+        }
     }
 
     /// The next write to read back in the last pass; `None` if the time of the pass is over or all have
@@ -443,23 +445,38 @@ impl Verifier {
     }
 }
 
+/// Writes that are looked through between two looks at whether the job was stopped: a few milliseconds.
+const BETWEEN_LOOKS: usize = 4096;
+
 /// Drops writes that a later one overwrote, even in part, and sorts the others by place. Where none was
 /// overwritten, all stay in the order of their writes: a job that writes at random reads back at
 /// random, too, as with fio.
-fn forget_overwritten(written: &mut Vec<Written>) {
+///
+/// Of a hundred million writes this takes minutes, so `is_stopped` is asked between two sorts and again
+/// and again in the slowest part. Returns whether it came to the end; else what is left means nothing.
+fn forget_overwritten(written: &mut Vec<Written>, is_stopped: impl Fn() -> bool) -> bool {
     written.sort_unstable_by_key(|w| (w.target, w.offset, w.age()));
     let is_disjoint = written
         .windows(2)
         .all(|pair| pair[0].target != pair[1].target || pair[0].end() <= pair[1].offset);
+    if is_stopped() {
+        return false;
+    }
     if is_disjoint {
         written.sort_unstable_by_key(Written::age);
-        return;
+        return true;
     }
     // From the newest to the oldest: each is dropped if a newer one touches it.
     written.sort_unstable_by_key(|w| std::cmp::Reverse(w.age()));
     // Disjoint ranges that newer writes cover: (target, begin) to end.
     let mut covered: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    let (mut seen, mut stopped) = (0usize, false);
     written.retain(|w| {
+        seen += 1;
+        stopped = stopped || (seen.is_multiple_of(BETWEEN_LOOKS) && is_stopped());
+        if stopped {
+            return false;
+        }
         let below = (w.target, 0)..(w.target, w.end());
         // Disjoint ranges are in the order of their ends as well, so the search ends at the first
         // that lies below.
@@ -478,7 +495,11 @@ fn forget_overwritten(written: &mut Vec<Written>) {
         covered.insert((w.target, begin), end);
         touched.is_empty()
     });
+    if stopped || is_stopped() {
+        return false;
+    }
     written.sort_unstable_by_key(|w| (w.target, w.offset));
+    true
 }
 
 #[cfg(test)]
@@ -500,9 +521,34 @@ mod tests {
 
     #[track_caller]
     fn check(mut writes: Vec<Written>, generations: &[u64]) {
-        forget_overwritten(&mut writes);
+        assert!(forget_overwritten(&mut writes, || false));
         let left: Vec<u64> = writes.iter().map(|w| w.generation).collect();
         assert_eq!(left, generations);
+    }
+
+    /// Ctrl-C after a hundred million writes was not seen until those that a later one had overwritten were
+    /// dropped: the run failed with operations that did not come back.
+    #[test]
+    fn a_stop_is_seen_while_overwritten_writes_are_dropped() {
+        let some = || -> Vec<Written> {
+            (0..100_000)
+                .map(|at| written(at % 1000 * 4, 4, at))
+                .collect()
+        };
+        let looks = std::cell::Cell::new(0);
+        let stops_at = |look| {
+            looks.set(0);
+            forget_overwritten(&mut some(), || {
+                looks.set(looks.get() + 1);
+                looks.get() >= look
+            })
+        };
+        for look in [1, 2, 10] {
+            assert!(!stops_at(look));
+            assert_eq!(looks.get(), look, "it went on after the stop");
+        }
+        assert!(stops_at(usize::MAX));
+        assert!(looks.get() > 20, "{looks:?}");
     }
 
     /// What was written at random was read back from the beginning of a file to its end, which is
@@ -538,7 +584,7 @@ mod tests {
                 verifier.issued(0, request);
                 verifier.completed(0, &InFlight::new(request, Nanos::ZERO, Nanos::ZERO));
             }
-            verifier.begin_pass(Nanos::MAX);
+            verifier.begin_pass(Nanos::MAX, || false);
             let found = verifier.next_of_pass(Nanos::ZERO);
             found.map(|found| found.generation)
         };

@@ -66,6 +66,13 @@ impl Running {
         line
     }
 
+    /// Waits for a line with these words, which must be the next one.
+    pub fn await_words(&mut self, words: &str) {
+        let mut line = String::new();
+        self.progress.read_line(&mut line).expect("text");
+        assert!(line.contains(words), "{line:?}");
+    }
+
     /// Waits until the process that measures has this many threads that do so.
     pub fn await_workers(&self, expected: usize) {
         // One more looks on, one waits for the parent's word, and one keeps what is measured.

@@ -51,6 +51,8 @@ pub(super) struct ExplainedCase<'a> {
     pub(super) view: &'a CaseView<'a>,
     /// Operations per second that the target delivered.
     pub(super) iops: f64,
+    /// Operations per second that were requested of it; infinite: all that it has.
+    requested: f64,
     /// The share of the case's operations that went to the target.
     share: Share,
     /// Operations per second of all targets on the same instance together.
@@ -380,18 +382,19 @@ impl<'a> ExplainedCase<'a> {
                 ..load
             })
         });
+        let iops = view.iops() * share.of_ios;
+        let requested = requested_iops(view).unwrap_or(f64::INFINITY) * share.of_ios;
         let predicted = load.and_then(|load| {
             let predicted = predict(spec, load).map_err(|_| Obstacle::NothingPromised)?;
-            // A rate that was missed asked for all there is only if no lasting phase
-            // would have carried it.
-            let requested = requested_iops(view).unwrap_or(f64::INFINITY) * share.of_ios;
-            if lasting(&predicted).any(|phase| phase.iops > requested) {
+            // A rate that a lasting phase would have carried does not ask for all there is. Where it was
+            // clearly missed, the target gave less than that.
+            let is_carried = lasting(&predicted).any(|phase| phase.iops > requested);
+            if is_carried && iops >= requested * (1.0 - NEAR) {
                 return Err(Obstacle::Paced);
             }
             Ok(predicted)
         });
         let window = Window::new(view);
-        let iops = view.iops() * share.of_ios;
         let together = given
             .together
             .iter()
@@ -403,6 +406,7 @@ impl<'a> ExplainedCase<'a> {
         Self {
             view,
             iops,
+            requested,
             share,
             together_iops,
             is_shared: given.together.len() > 1
@@ -426,7 +430,8 @@ impl<'a> ExplainedCase<'a> {
             return Some(burst.expected);
         }
         let Window { from, until } = self.window;
-        Some(self.predicted.as_ref()?.iops_mean(from, until))
+        let given = self.predicted.as_ref()?.iops_mean(from, until);
+        Some(given.min(self.requested))
     }
 
     /// Whether the delivered rate is this one, up to a share of it.

@@ -795,8 +795,18 @@ fn a_rate_beyond_every_limit_asks_for_all_there_is() {
     jobs(&mut record).for_each(|job| job.requested_iops = Some(20_000.0));
     assert_eq!(why(&record, "gp3:1TiB"), Why::AsExpected);
     assert_eq!(why(&record, "gp3:1TiB,iops=6000"), Why::DefaultSettings);
-    // This one would have carried more than was asked of it.
-    let compared = against(&record, "io2:1TiB,iops=32000").expected;
-    let compared = compared.expect("a comparison");
-    assert_eq!(compared.cases[0].obstacle, Some(Obstacle::Paced));
+    // This one would have carried more than was asked of it, and was asked for all that it gave.
+    let compared = |requested| {
+        let mut record = record.clone();
+        jobs(&mut record).for_each(|job| job.requested_iops = Some(requested));
+        let compared = against(&record, "io2:1TiB,iops=32000").expected;
+        let compared = compared.expect("a comparison");
+        let [case] = &compared.cases[..] else {
+            panic!("{compared:?}");
+        };
+        (case.obstacle, case.expected_iops)
+    };
+    assert_eq!(compared(3050.0), (Some(Obstacle::Paced), None));
+    // A rate of 5,000 that the address carries and of which 3,000 came was not compared.
+    assert_eq!(compared(5000.0), (None, Some(5000.0)));
 }

@@ -132,7 +132,7 @@ pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
     if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
         return Vec::new();
     }
-    let advice = "Choose a --target on the disk that you mean.";
+    let advice = "Choose a target on the disk that you mean.";
     let text = "The target lies on a file system in memory: no disk took part";
     vec![of_run("memory-target", Some(advice), warning(text, []))]
 }

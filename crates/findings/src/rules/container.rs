@@ -56,8 +56,8 @@ pub(super) fn layered_file_system(cases: &Cases<'_>) -> Vec<Finding> {
     let Some(system) = systems.find(|system| LAYERED.contains(&&*system.kind)) else {
         return Vec::new();
     };
-    let advice = "Mount the volume that is meant into the container and name a folder on it with \
-                  --target.";
+    let advice = "Mount the volume that is meant into the container, and name a folder on it as the \
+                  target.";
     let hit = warning(
         "The target lies on {} at {}, the file system of a container's own layers, not on a volume",
         [word(&system.kind), word(&system.mount_point)],

@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use blocklab_record::{Interval, Measurement};
+use blocklab_record::{Interval, Measurement, PaceKind};
 use blocklab_stats::{largest_step, median};
 use blocklab_units::Nanos;
 
@@ -33,6 +33,8 @@ const SLOWER_AGAIN: f64 = 1.25;
 const CHANCE: f64 = 0.1;
 /// On a real machine other programs and the own threads move the mean of a second now and then.
 const SLOWER_AGAIN_REAL: f64 = 2.0;
+/// An episode that touches an end of its pass may be a level, such as that of a device that warms up.
+const SLOWER_AT_END: f64 = 2.0;
 /// The standard deviation over the median distance, from its lower quartile, of the half of a
 /// normal distribution that lies below the median.
 const DEVIATION_BELOW: f64 = 2.5;
@@ -40,6 +42,8 @@ const DEVIATION_BELOW: f64 = 2.5;
 /// the two levels explain this share of the scatter; those of one level, cut in two, explain 0.64 to 0.75.
 const EACH_SIDE: usize = 3;
 const EXPLAINED: f64 = 0.9;
+/// The rate of a load that was kept up through an episode differs by less than this from that of the rest.
+const KEPT: f64 = 0.15;
 /// A recorded load that asks for this many times its usual rate has a burst, which takes longer by itself.
 const DENSER: f64 = 1.1;
 /// Fewer slices have no level.
@@ -245,7 +249,8 @@ pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 /// The longest run of slow slices with usual ones before and after it, or all of them where they
-/// come again and again: what lasts from the beginning or to the end is a change of level.
+/// come again and again: what lasts from the beginning or to the end is a change of level, which the rates
+/// show unless the load has a rate of its own.
 fn slow(pass: &Measurement) -> Option<Slow> {
     let slices = slices(pass)?;
     let latencies: Vec<Option<f64>> = slices.iter().map(|slice| latency(slice)).collect();
@@ -301,8 +306,45 @@ fn slow(pass: &Measurement) -> Option<Slow> {
     if again.len() >= AGAIN {
         return found(pass, &slices, &latencies, &again, usual_ns);
     }
-    let (run, usual_ns) = most_of_the_pass(&latencies)?;
+    let (run, usual_ns) =
+        most_of_the_pass(&latencies).or_else(|| to_an_end(pass, &slices, &latencies))?;
     found(pass, &slices, &latencies, &[run], usual_ns)
+}
+
+/// The slow slices of a pass from its beginning to a moment or from a moment to its end, and the mean
+/// latency of the others. Only of a load with a rate that it kept: the rates of others change with their
+/// latency, and a step of them has a finding of its own.
+fn to_an_end(
+    pass: &Measurement,
+    slices: &[&Interval],
+    latencies: &[Option<f64>],
+) -> Option<((usize, usize), f64)> {
+    let has_rate = |pace| {
+        !matches!(
+            pace,
+            PaceKind::Closed | PaceKind::Recorded | PaceKind::Dependent
+        )
+    };
+    if !pass.jobs.iter().all(|job| has_rate(job.pace)) {
+        return None;
+    }
+    let known: Vec<f64> = latencies.iter().copied().collect::<Option<_>>()?;
+    let step = largest_step(&known, EACH_SIDE).filter(|step| step.explained > EXPLAINED)?;
+    let rates = levels(slices);
+    let (before, after) = rates.split_at(step.at);
+    let is_kept = (median(after) / median(before) - 1.0).abs() < KEPT;
+    let lengths = slices.iter().map(|slice| slice.length_ns as f64);
+    let first_part: f64 = lengths.clone().take(step.at).sum();
+    let is_long = first_part.min(lengths.sum::<f64>() - first_part) >= SHORTEST;
+    if !is_kept || !is_long {
+        None
+    } else if step.after >= SLOWER_AT_END * step.before {
+        Some(((step.at, slices.len() - 1), step.before))
+    } else if step.before >= SLOWER_AT_END * step.after {
+        Some(((0, step.at - 1), step.after))
+    } else {
+        None
+    }
 }
 
 /// The only run of slow slices of a pass, where it is longer than the rest of it, and the mean latency
@@ -701,6 +743,54 @@ mod tests {
             }
         };
         the(&passes(half_of_the_time), "slow-episode");
+    }
+
+    /// The story: a fault that began after half of a pass at a fixed rate and lasted to its end made the
+    /// reads four times as slow, and nothing was said of it: the rate stayed, and with no usual second after
+    /// it the episode counted as a change of level.
+    #[test]
+    fn an_episode_may_last_to_the_end_of_a_load_with_a_rate() {
+        let with_rate = |pace, change: &dyn Fn(usize, &mut Interval)| {
+            let mut record = passes(change);
+            for pass in &mut record.measurements {
+                pass.jobs[0].pace = pace;
+            }
+            record
+        };
+        let late = |second: usize, slice: &mut Interval| {
+            if second >= 8 {
+                slice.read.mean_ns = 2_600_000 + 10_000 * (second as u64 % 3);
+            }
+        };
+        for pace in [PaceKind::Capped, PaceKind::OpenFixed, PaceKind::OpenPoisson] {
+            let finding = the(&with_rate(pace, &late), "slow-episode");
+            let words = "4.3 times as long as in the rest of the pass for 7.0 s, from 8.0 s to 15.0 s of \
+                         pass 2: 2.61 ms instead of 609 µs";
+            assert!(finding.statement.contains(words), "{finding:?}");
+        }
+        let early = |second: usize, slice: &mut Interval| late(14 - second, slice);
+        let finding = the(&with_rate(PaceKind::Capped, &early), "slow-episode");
+        assert!(
+            finding.statement.contains("from 0.0 s to 7.0 s of pass 2"),
+            "{finding:?}"
+        );
+        // Neither a load without a rate, nor one that could not keep it, nor a drift, nor scatter.
+        silent(&with_rate(PaceKind::Closed, &late), "slow-episode");
+        let not_kept = |second: usize, slice: &mut Interval| {
+            late(second, slice);
+            if second >= 8 {
+                slice.read.ios = 1000;
+            }
+        };
+        silent(&with_rate(PaceKind::Capped, &not_kept), "slow-episode");
+        let drift = |second: usize, slice: &mut Interval| {
+            slice.read.mean_ns = 600_000 + 200_000 * second as u64;
+        };
+        silent(&with_rate(PaceKind::Capped, &drift), "slow-episode");
+        let scatter = |second: usize, slice: &mut Interval| {
+            slice.read.mean_ns = [600_000, 2_000_000, 900_000, 1_400_000][second * 7 % 4];
+        };
+        silent(&with_rate(PaceKind::Capped, &scatter), "slow-episode");
     }
 
     /// The story: sixteen reads a second for two hours, of which two in a thousand take twelve times as

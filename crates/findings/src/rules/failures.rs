@@ -152,24 +152,26 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
     let is_device = kinds.len() > 0 && kinds.all(|kind| kind == TargetKind::BlockDevice);
     match kind {
         ErrorKind::Errno(errno::ENOSPC) if is_emulated => {
-            "Raise --memory-limit, or use --backing FILE on a disk with room."
+            "Raise the server's memory limit (`emulate --memory-limit`), or give it a file on a disk with \
+             room (`emulate --backing FILE`)."
         }
         ErrorKind::Errno(errno::EIO) if is_emulated => {
-            "Without an injected fault, look into the kernel's log for the disk of --backing."
+            "Without an injected fault, look into the kernel's log for the disk of the server's backing \
+             file."
         }
         ErrorKind::Errno(errno::ENOSPC) if is_device => {
             "The device ends before this offset, or what it is made of is full: compare its size \
              (`blockdev --getsize64`) with the one above; look whether its thin pool, or the file \
              system below a loop device, has room."
         }
-        ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
+        ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller size.",
         ErrorKind::Errno(errno::EDQUOT) => {
-            "Free space of this user or project, raise its quota, or use a smaller --size."
+            "Free space of this user or project, raise its quota, or use a smaller size."
         }
         // The kernel refuses what does not fit the sectors of a device that is read past the page cache.
         ErrorKind::Errno(errno::EINVAL) => {
             "With O_DIRECT, sizes and offsets must be multiples of the target's sector, 512 B or 4 KiB: \
-             take such a --bs, or measure through the page cache with --buffered."
+             take such a block size, or measure through the page cache."
         }
         ErrorKind::Errno(errno::EIO) => {
             "Look into the kernel's log: the device or the path to it is faulty."

@@ -1,6 +1,6 @@
 //! Whether a case was measured for long enough, and with enough operations, for its figures.
 
-use blocklab_record::{Origin, PERCENTILES};
+use blocklab_record::PERCENTILES;
 use blocklab_units::Nanos;
 
 use crate::hit::{Hit, per_case};
@@ -22,14 +22,9 @@ const ENOUGH_AFTER_RAMP_NS: u64 = 2_000_000_000;
 /// Too little time for what the target holds back. Of a modelled target that is no guess: the
 /// rules on its limits name what it held back.
 pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
-    // Another program has other options than these.
-    let advice = if cases.record.origin == Origin::Imported {
-        "Measure longer: at least ten seconds a case, or warm up for a second before each pass; and \
-         minutes on anything with burst credits or a write cache."
-    } else {
-        "Use a longer --runtime: at least ten seconds a case, or a --ramp of a second before each \
-         pass; and minutes on anything with burst credits or a write cache."
-    };
+    // Every tool has another option for it.
+    let advice = "Measure longer: at least ten seconds a case, or warm up for a second before each pass; and \
+                  minutes on anything with burst credits or a write cache.";
     per_case(cases, "too-short", Some(advice), |case| {
         let (measured, passes) = (case.measured_ns(), case.passes.len());
         let modelled = cases.is_simulated() || cases.is_emulated();
@@ -134,19 +129,6 @@ mod tests {
         silent(&simulated, "too-short");
         simulated.origin = blocklab_record::Origin::Emulated;
         silent(&simulated, "too-short");
-    }
-
-    /// The story: the user of a result of DiskSpd was to use a longer `--runtime`, which is its `-d`.
-    #[test]
-    fn another_program_has_other_options() {
-        let mut imported = record(&[lasting(1, 1e6)]);
-        let options = |record: &_| {
-            let advice = the(record, "too-short").advice;
-            advice.expect("an advice").contains("--")
-        };
-        assert!(options(&imported));
-        imported.origin = Origin::Imported;
-        assert!(!options(&imported));
     }
 
     /// The story: the default study ran every case for six seconds and warned its user, after every

@@ -138,3 +138,25 @@ pub fn drop_needless_guesses(findings: &mut Vec<Finding>) {
 fn is_guess(finding: &Finding) -> bool {
     finding.rule == "latency-bound" && finding.confidence == Confidence::Low
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// The users of `diskspd` and `fio` were told to use a longer `--runtime`, which neither has: what a rule
+    /// advises is about a run of any tool, so an option stands with the command that has it.
+    #[test]
+    fn options_stand_with_their_command() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+        for file in fs::read_dir(folder).expect("the rules").flatten() {
+            let text = fs::read_to_string(file.path()).expect("source");
+            let rules = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for line in rules.lines().filter(|line| !line.trim().starts_with("//")) {
+                for (at, _) in line.match_indices(" --") {
+                    let is_quoted = line[..at].matches('`').count() % 2 == 1;
+                    assert!(is_quoted, "{}: {line}", file.path().display());
+                }
+            }
+        }
+    }
+}

@@ -198,7 +198,8 @@ pub(super) fn never_bound(cases: &Cases<'_>) -> Vec<Finding> {
 /// Replies came so late that the machine, and not the model, made a figure by which the volume is judged:
 /// its median, or a tail that would be called heavy.
 pub(super) fn late_replies(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Give the server a processor of its own (and --spin on), or the clients fewer.";
+    let advice =
+        "Give the server a processor of its own (and `emulate --spin on`), or the clients fewer.";
     per_case(cases, "late-replies", Some(advice), |case| {
         let late = observed(case)?.lateness.as_ref()?;
         let job = case.only_job()?;

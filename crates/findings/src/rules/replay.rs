@@ -14,7 +14,7 @@ const LATE_NS: u64 = 1_000_000;
 /// Then the device was spared the bursts of the recording.
 pub(super) fn late(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Take response latency, which counts from the recorded moment. Where operations waited \
-                  for room, --max-in-flight lets more in flight; else the machine was too slow.";
+                  for room, a larger depth (`run --max-in-flight`) lets more in flight; else the machine was too slow.";
     per_case(cases, "replay-late", Some(advice), |case| {
         let (job, timing) = latest(case)?;
         let text = "the replay was not what was recorded: 1 in 100 operations was issued {} late or \

@@ -91,3 +91,19 @@ fn names_of_files_add_up() {
         assert_eq!(job.targets, ["g", "one/h"]);
     }
 }
+
+/// `nrfiles` had no effect on files with names. In fio, one that follows `filename` keeps the first of them.
+#[test]
+fn fewer_files_than_names_are_the_first_ones() {
+    for (given, targets) in [
+        ("filename=x:y nrfiles=1 size=12k", &["x"][..]),
+        ("filename=x:y:z nrfiles=2 size=12k", &["x", "y"]),
+        ("nrfiles=1 filename=x:y size=12k", &["x", "y"]),
+        ("filename=x:y nrfiles=3 size=12k", &["x", "y"]),
+    ] {
+        assert_eq!(job(given).targets, targets, "{given}");
+    }
+    let text = "[global]\nfilename=x:y\nsize=8k\n[a]\nnrfiles=1\n[b]\n";
+    let names: Vec<_> = jobs(text).into_iter().map(|job| job.targets).collect();
+    assert_eq!(names, [vec!["x"], vec!["x", "y"]]);
+}

@@ -62,7 +62,10 @@ impl Refusal {
             advice.push(words.to_owned());
         }
         if self.reasons.iter().all(|reason| reason.cause.can_be_read()) {
-            advice.push("To measure reads only: --read-only.".to_owned());
+            // Fio's and Vdbench's loads say themselves whether they write.
+            let words = "To measure reads only: --read-only, or with fio and Vdbench a load that does not \
+                         write.";
+            advice.push(words.to_owned());
         }
         if !self.names.is_empty() {
             let options: Vec<_> = self.names.iter().map(|name| option(name)).collect();

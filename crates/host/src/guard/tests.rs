@@ -139,7 +139,7 @@ fn one_reason_makes_one_sentence() {
         may_write(&path, &[]).unwrap_err().to_string(),
         format!(
             "{} is a file with content (8 B); blocklab does not write to it. \
-             To measure reads only: --read-only. \
+             To measure reads only: --read-only, or with fio and Vdbench a load that does not write. \
              To destroy what is on it: --destroy-data='{name}'",
             path.display()
         )
@@ -167,7 +167,7 @@ fn several_reasons_make_a_list() {
          - /dev/sda1 cannot be read by this user, so what is on it is unknown\n\
          To let blocklab look at it: run it as root, or as a member of the group that owns it \
          (usually `disk`).\n\
-         To measure reads only: --read-only.\n\
+         To measure reads only: --read-only, or with fio and Vdbench a load that does not write.\n\
          To destroy what is on it: --destroy-data=sda"
     );
 }
@@ -209,7 +209,7 @@ fn a_read_only_device_is_not_made_writable_by_a_name() {
     assert_eq!(
         refusal.to_string(),
         "/dev/sda is read-only; blocklab does not write to it. \
-         To measure reads only: --read-only."
+         To measure reads only: --read-only, or with fio and Vdbench a load that does not write."
     );
 }
 
@@ -228,7 +228,7 @@ fn a_use_is_not_given_up_by_a_name() {
         refusal.to_string(),
         "/dev/sda is in exclusive use; blocklab (process 7) has it open; blocklab does not write \
          to it. To free it: let the program that has it end (--destroy-data gives up content, \
-         never what others use). To measure reads only: --read-only."
+         never what others use). To measure reads only: --read-only, or with fio and Vdbench a load that does not write."
     );
 }
 

@@ -67,7 +67,9 @@ pub fn case_cells(check: &CaseCheck) -> [String; 4] {
     let why = match share {
         Some(share) if share < LEAST && check.why == Why::AsExpected => {
             let binding = check.binding.as_deref().unwrap_or_default();
-            format!("less than a rested device: as from empty credits, or bound by {binding}")
+            format!(
+                "as expected, bound by {binding}; a rested device begins with what it has saved up"
+            )
         }
         _ => why(check),
     };

@@ -229,14 +229,16 @@ fn errors(job: &JobResult) -> String {
 fn process(measurement: Option<&Measurement>) -> Named {
     let cpu = measurement.map(|m| m.cpu);
     let busy = cpu.filter(|cpu| !cpu.unknown.has(Statistic::MachineBusy));
-    // Nothing is known of the process where another program issued the load.
+    // Nothing is known of the process where another program issued the load, or a simulation.
     let ours = measurement.filter(|m| !m.cpu.unknown.has(Statistic::Process));
     let cpu = ours.map(|m| m.cpu);
     let busy = busy.map(|c| c.machine_busy_percent.into());
     let busiest = cpu.map(|c| c.busiest_thread_percent.into());
     let workers = ours.map(|m| m.uring_workers_max.into());
+    // A simulated pass begins at a moment of its virtual time.
+    let started = measurement.filter(|m| ours.is_some() || m.model.is_some());
     vec![
-        count("measurement_started_ns", ours.map(|m| m.started_ns)),
+        count("measurement_started_ns", started.map(|m| m.started_ns)),
         count("measurement_elapsed_ns", measurement.map(|m| m.elapsed_ns)),
         count("measurement_setup_ns", ours.map(|m| m.setup_ns)),
         count("process_cpu_user_ns", cpu.map(|c| c.user_ns)),
@@ -255,7 +257,7 @@ fn series(measurement: &Measurement) -> Vec<Named> {
     slices.map(|interval| slice(Some(interval), ours)).collect()
 }
 
-/// `ours`: our process issued the load, so what it used is known.
+/// `ours`: our process issued the load in real time, so what it used is known.
 fn slice(interval: Option<&Interval>, ours: bool) -> Named {
     let mut row = vec![
         count("end_ns", interval.map(|i| i.end_ns)),

@@ -16,7 +16,7 @@ use blocklab_host::Handle;
 use blocklab_host::guard::{Guard, Refusal, mark};
 use blocklab_units::Bytes;
 use blocklab_workload::Job;
-use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs};
 
 use blocklab_results::output::{self, Over};
 
@@ -268,6 +268,14 @@ impl Maker<'_> {
             path,
             size,
         };
+        if file.layout == Layout::Written && !has_room(open, size) {
+            return Err(blocklab_driver::Error::LayOut {
+                path: path.to_owned(),
+                size: size.to_string(),
+                cause: io::Error::from_raw_os_error(libc::ENOSPC),
+            }
+            .into());
+        }
         match self.filler.fill(layout, self.interrupted, |_| {}) {
             // What was written until then stays, and is what its jobs work on.
             Err(blocklab_driver::Error::LayOut { cause, .. })
@@ -278,6 +286,16 @@ impl Maker<'_> {
             filled => Ok(filled?),
         }
     }
+}
+
+/// Whether the file system of a file may have room for so much more. If not, a layout would fill it, and
+/// everything else on it would fail meanwhile. A file system that tells no size, as some of FUSE, may have.
+fn has_room(file: &File, more: Bytes) -> bool {
+    let Ok(found) = fstatvfs(file) else {
+        return true;
+    };
+    let free = found.f_bfree.saturating_mul(found.f_frsize);
+    found.f_blocks == 0 || more.0 <= free
 }
 
 /// Whether a file is laid out by writing it.
@@ -588,5 +606,18 @@ fn remove_groups(groups: &[ControlGroup]) {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file larger than the free space was laid out until the disk was full.
+    #[test]
+    fn what_cannot_fit_is_not_begun() {
+        let file = tempfile::tempfile().expect("a file");
+        assert!(has_room(&file, Bytes::MIB));
+        assert!(!has_room(&file, Bytes(1 << 62)));
     }
 }

@@ -98,7 +98,8 @@ impl Worker {
             if let Some(written) = verifier.last_trim() {
                 return self.issue_trim(now, &written);
             }
-            verifier.begin_pass(self.window.deadline);
+            let stopper = &self.stopper;
+            verifier.begin_pass(self.window.deadline, || stopper.cuts_off());
         }
         match verifier.next_of_pass(now) {
             Some(written) => self.issue_check(now, &written),
@@ -113,8 +114,7 @@ impl Worker {
     /// The next read of the last pass, or a wait; `None` when everything has been read back.
     #[cold]
     pub(super) fn read_back(&mut self, now: Nanos) -> Option<Action> {
-        use Stopped::{Error, Interrupted, Stalled};
-        if matches!(self.stopper.reason(), Some(Error | Interrupted | Stalled)) {
+        if self.stopper.cuts_off() {
             return None;
         }
         let (is_idle, is_full) = (self.is_idle(), self.free.is_empty());
@@ -137,7 +137,8 @@ impl Worker {
             }
             // Reading back may take as long as writing did.
             let span = self.window.deadline.since(self.window.measure_from);
-            verifier.begin_pass(now.saturating_add(span));
+            let stopper = &self.stopper;
+            verifier.begin_pass(now.saturating_add(span), || stopper.cuts_off());
             self.first.recorder.verify_began.set(now.0);
         }
         if is_full {

@@ -204,6 +204,14 @@ impl Job {
         Stream::new(seed, &format!("{label}/{purpose}"), thread)
     }
 
+    /// Whether it reads stored data.
+    pub fn reads(&self) -> bool {
+        match &self.replay {
+            Some(replay) => replay.goes(Direction::Read),
+            None => self.mix.read > 0 || self.reads_back(),
+        }
+    }
+
     /// Whether it changes stored data.
     pub fn writes(&self) -> bool {
         match &self.replay {
