@@ -90,11 +90,13 @@ fn a_rate_and_lists_are_flags() {
 }
 
 /// "p99 below 5 ms, yes or no" was a question for a shell and jq: `--fail-on` knew findings only.
+///
+/// The seed is given: of 60 others, one left `iops<1900` undecided.
 #[test]
 fn a_bound_decides_the_exit_code() {
     let lab = Lab::new();
     let carried = |rate: u32, flags: &str| {
-        let load = "run -q --rw randrw --mix 70 --bs 8k --target sim:gp3:500GiB@m5.xlarge";
+        let load = "run -q --seed 1 --rw randrw --mix 70 --bs 8k --target sim:gp3:500GiB@m5.xlarge";
         lab.blocklab(format!("{load} --rate {rate} {flags}").split(' '))
     };
     let yes = carried(2000, "--fail-on p99>5ms,iops<1900 --strict");
