@@ -446,6 +446,17 @@ fn a_user_without_home_has_the_directory_of_the_user_database() {
     }
 }
 
+/// The story: a store that was a file, or of another user, was listed as if there were no runs.
+#[test]
+fn a_store_that_cannot_be_read_is_not_an_empty_one() {
+    let lab = Lab::new();
+    lab.write("runs", "");
+    for command in ["list", "history"] {
+        lab.refused([command], &["cannot read", "runs: Not a directory"]);
+    }
+    lab.refused(["list", "--json"], &["cannot read"]);
+}
+
 /// The story: a record from a stranger, a job file and a mistyped word carried sequences that set
 /// the title of the terminal, hid text and reversed names, and every command printed them.
 #[test]
