@@ -73,6 +73,8 @@ impl Lab {
         command
             .current_dir(self.path())
             .env("BLOCKLAB_STORE", self.path().join("runs"))
+            // The user's own catalog would change figures.
+            .env("HOME", self.path().join("home"))
             .env_remove("XDG_DATA_HOME")
             .stdin(Stdio::null());
         command
@@ -139,6 +141,8 @@ impl Lab {
             .args(["-c", line])
             .current_dir(self.path())
             .env("BLOCKLAB_STORE", self.path().join("runs"))
+            .env("HOME", self.path().join("home"))
+            .env_remove("XDG_DATA_HOME")
             .env("PATH", format!("{}:{path}", folder.display()))
             .stdin(Stdio::null());
         said(command.output().expect("a shell"))
