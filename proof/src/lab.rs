@@ -76,6 +76,8 @@ impl Lab {
             // The user's own catalog would change figures.
             .env("HOME", self.path().join("home"))
             .env_remove("XDG_DATA_HOME")
+            // Help is as wide as this says.
+            .env_remove("COLUMNS")
             .stdin(Stdio::null());
         command
     }
@@ -143,6 +145,7 @@ impl Lab {
             .env("BLOCKLAB_STORE", self.path().join("runs"))
             .env("HOME", self.path().join("home"))
             .env_remove("XDG_DATA_HOME")
+            .env_remove("COLUMNS")
             .env("PATH", format!("{}:{path}", folder.display()))
             .stdin(Stdio::null());
         said(command.output().expect("a shell"))
