@@ -73,7 +73,11 @@ impl Lab {
         command
             .current_dir(self.path())
             .env("BLOCKLAB_STORE", self.path().join("runs"))
+            // The user's own catalog would change figures.
+            .env("HOME", self.path().join("home"))
             .env_remove("XDG_DATA_HOME")
+            // Help is as wide as this says.
+            .env_remove("COLUMNS")
             .stdin(Stdio::null());
         command
     }
@@ -139,6 +143,9 @@ impl Lab {
             .args(["-c", line])
             .current_dir(self.path())
             .env("BLOCKLAB_STORE", self.path().join("runs"))
+            .env("HOME", self.path().join("home"))
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("COLUMNS")
             .env("PATH", format!("{}:{path}", folder.display()))
             .stdin(Stdio::null());
         said(command.output().expect("a shell"))

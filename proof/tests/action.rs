@@ -162,7 +162,7 @@ fn a_baseline_comes_from_the_artifacts() {
         return;
     }
     let script = format!(
-        "case $2 in */zip) cat {}/a.zip;; *name=blocklab-baseline*) echo 7;; esac",
+        "case $2 in */zip) cat '{}/a.zip';; *name=blocklab-baseline*) echo 7;; esac",
         kept.display()
     );
     job.fake("gh", &script);

@@ -419,11 +419,42 @@ fn the_store_is_where_the_user_chooses() {
     let root = lab.store().root().to_path_buf();
     let root = root.to_str().expect("text");
     assert!(good(other.blocklab(["list", "--store", root])).contains(FIRST));
-    let mut homeless = other.command();
-    homeless.env_remove("BLOCKLAB_STORE").env_remove("HOME");
-    let output = homeless.arg("list").output().expect("it starts");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--store DIR"));
+}
+
+/// The story: in a service that starts without HOME, even what needs no store was refused. As in a
+/// shell, the user database then tells the home directory.
+#[test]
+fn a_user_without_home_has_the_directory_of_the_user_database() {
+    let other = Lab::new();
+    let id = good(other.shell("id -u"));
+    let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let is_known = accounts
+        .lines()
+        .any(|line| line.split(':').nth(2) == Some(id.trim()));
+    for home in [None, Some("")] {
+        let mut homeless = other.command();
+        homeless.env_remove("BLOCKLAB_STORE").env_remove("HOME");
+        homeless.envs(home.map(|home| ("HOME", home)));
+        let output = homeless.args(["price", "gp3:1TiB"]).output();
+        let output = output.expect("it starts");
+        let words = String::from_utf8_lossy(&output.stderr);
+        if is_known {
+            assert_eq!(output.status.code(), Some(0), "{words}");
+        } else if !output.status.success() {
+            assert!(words.contains("--store DIR"), "{words}");
+        }
+    }
+}
+
+/// The story: a store that was a file, or of another user, was listed as if there were no runs.
+#[test]
+fn a_store_that_cannot_be_read_is_not_an_empty_one() {
+    let lab = Lab::new();
+    lab.write("runs", "");
+    for command in ["list", "history"] {
+        lab.refused([command], &["cannot read", "runs: Not a directory"]);
+    }
+    lab.refused(["list", "--json"], &["cannot read"]);
 }
 
 /// The story: a record from a stranger, a job file and a mistyped word carried sequences that set

@@ -366,6 +366,38 @@ fn a_killed_server_leaves_what_was_seen_until_then() {
     good(lab.blocklab(["show", "db"]));
 }
 
+/// The story: the disk behind the output of a server was full. With `--json`, its clients lost their
+/// volume within a second; without, the run was left unfinished.
+#[test]
+fn a_server_whose_output_fails_serves_on_and_keeps_its_run() {
+    for json in [true, false] {
+        let lab = Lab::new();
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut command = lab.command();
+        let arguments = "emulate null --size 1MiB --nbd unix:s --name db";
+        command.args(arguments.split(' ').chain(json.then_some("--json")));
+        command.stdout(full.expect("/dev/full"));
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut words = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let awaited = if json { "cannot write" } else { "Serving" };
+        words
+            .find(|line| line.as_ref().expect("text").contains(awaited))
+            .unwrap_or_else(|| panic!("it ends without `{awaited}`"));
+        let mut socket = connect(&lab.path().join("s"));
+        ask(&mut socket, WRITE, 0, &[7; 4096], 0);
+        drop(socket);
+        let mut kill = Command::new("kill");
+        let sent = kill.args(["-INT", &child.id().to_string()]).status();
+        assert!(sent.expect("kill starts").success(), "it still serves");
+        let rest = words.map(|line| line.expect("text")).collect::<Vec<_>>();
+        assert_eq!(child.wait().expect("our child").code(), Some(1), "{rest:?}");
+        let stored = lab.store().load("db").expect("kept");
+        assert!(!stored.partial, "{rest:?}");
+        let jobs = &stored.record.measurements[0].jobs;
+        assert_eq!(jobs[0].directions[&Direction::Write].ios, 1);
+    }
+}
+
 /// A server that ends by itself leaves one run, and no checkpoint beside it.
 #[test]
 fn a_server_that_ends_leaves_no_checkpoint() {

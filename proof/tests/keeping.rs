@@ -5,6 +5,7 @@ mod stand;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use blocklab_proof::{Lab, Said, good};
 use blocklab_store::Store;
@@ -179,6 +180,35 @@ fn a_result_that_cannot_be_printed_is_reported_with_where_it_is() {
     assert_eq!(said.status.code(), Some(1), "{words}");
     let id = lab.store().load("latest").expect("kept").record.id;
     assert!(words.contains(&format!("blocklab show {id}")), "{words}");
+}
+
+/// The story: where /proc was not mounted, `rm` told that it had removed a run and removed nothing,
+/// and an existing report was "not there".
+#[test]
+fn without_proc_a_run_is_removed_and_a_file_is_refused_with_the_reason() {
+    let lab = lab("true");
+    let line = "run --quiet --target null --runtime 10ms --repeat 1";
+    good(lab.blocklab(line.split(' ')));
+    lab.write("page.html", "mine");
+    let script = "mount -t tmpfs none /proc || exit 99; \"$0\" report latest --html page.html; \
+                  \"$0\" rm latest";
+    let mut alone = Command::new("unshare");
+    alone.args(["-rm", "sh", "-c", script]);
+    alone.arg(lab.command().get_program());
+    alone.env("BLOCKLAB_STORE", lab.store().root());
+    let Ok(output) = alone.current_dir(lab.path()).output() else {
+        println!("skipped: unshare is not installed");
+        return;
+    };
+    let words = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() != Some(0) && (words.contains("unshare") || words.contains("mount:")) {
+        println!("skipped: {words}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    assert!(words.contains("/proc is not mounted"), "{words}");
+    let runs = lab.store().list().runs;
+    assert!(runs.is_empty(), "{runs:?}");
 }
 
 /// The story: a worker process was killed, and the command ended with 137 and not a word: neither

@@ -90,19 +90,19 @@ fn a_rate_and_lists_are_flags() {
 }
 
 /// "p99 below 5 ms, yes or no" was a question for a shell and jq: `--fail-on` knew findings only.
-/// The bound of IOPS is half the rate: arrivals are drawn at random, and near the rate itself three
-/// short passes are at times *undecided*.
+///
+/// The seed is given: of 60 others, one left `iops<1900` undecided.
 #[test]
 fn a_bound_decides_the_exit_code() {
     let lab = Lab::new();
     let carried = |rate: u32, flags: &str| {
-        let load = "run -q --rw randrw --mix 70 --bs 8k --target sim:gp3:500GiB@m5.xlarge";
+        let load = "run -q --seed 1 --rw randrw --mix 70 --bs 8k --target sim:gp3:500GiB@m5.xlarge";
         lab.blocklab(format!("{load} --rate {rate} {flags}").split(' '))
     };
-    let yes = carried(2000, "--fail-on p99>5ms,iops<1000 --strict");
+    let yes = carried(2000, "--fail-on p99>5ms,iops<1900 --strict");
     assert_eq!(yes.code, Some(0), "{}{}", yes.out, yes.err);
     assert!(yes.out.contains("p99>5ms: pass"), "{}", yes.out);
-    let no = carried(5000, "--fail-on p99>5ms,iops<1000");
+    let no = carried(5000, "--fail-on p99>5ms,iops<1900");
     assert_eq!(no.code, Some(4), "{}{}", no.out, no.err);
     assert!(no.out.contains("response p99"), "{}", no.out);
     let gates = "fail_on = [\"iops<1\"]\n[[gate]]\ncase = \"rand-*\"\ndirection = \"read\"\n\

@@ -118,6 +118,20 @@ fn a_crate_fits_one_head() {
     );
 }
 
+/// The story: a test ran in the folder of its package, and the 6 MiB that it left there were committed.
+#[test]
+fn tests_leave_nothing_in_the_folders_of_their_packages() {
+    let crates = fs::read_dir(root().join("crates")).expect("crates");
+    let mut folders: Vec<PathBuf> = crates.flatten().map(|entry| entry.path()).collect();
+    folders.push(root().join("proof"));
+    for folder in folders {
+        for entry in fs::read_dir(folder).expect("a package").flatten() {
+            let is_known = entry.path().is_dir() || entry.file_name() == "Cargo.toml";
+            assert!(is_known, "{}", entry.path().display());
+        }
+    }
+}
+
 #[test]
 fn the_fields_own_words_are_used() {
     let mut found = Vec::new();

@@ -10,7 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::Resolved;
 use blocklab_console::status::FAILED;
-use blocklab_console::{chance, listen, terminal};
+use blocklab_console::terminal::{self, LastingOutput};
+use blocklab_console::{chance, listen};
 use blocklab_device::{Accounting, Device, DeviceSpec, LimitName};
 use blocklab_emulator::nbd::Listener;
 use blocklab_emulator::nbd::handshake::Export;
@@ -65,22 +66,22 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     while !stopped.load(Ordering::Relaxed) {
         std::thread::sleep(control.time_to_next(model.clock.now(), POLL_INTERVAL));
         control.run_due(model.clock.now());
-        if watch.sample_if_due(&served)? && so_far.is_due(model.clock.now()) {
+        if watch.sample_if_due(&served) && so_far.is_due(model.clock.now()) {
             record.measurements = watch.measurements(served.visits(), &control);
             so_far.keep(&record);
         }
     }
     let is_free = served.stop();
     watch.close();
-    for volume in &volumes {
-        volume.sync().context("the backing file cannot be synced")?;
-    }
+    let synced = volumes.iter().try_for_each(|volume| volume.sync());
     record.measurements = watch.measurements(served.visits(), &control);
     record.finished_at = in_seconds(Timestamp::now());
     // Ends the thread that writes the spool, before the run is stored and the spool removed.
     drop(so_far);
-    let kept = end(args, store, &mut record)?;
-    Ok(if is_free { kept } else { FAILED.into() })
+    let kept = end(args, store, &mut record, &mut watch.output);
+    synced.context("the backing file cannot be synced")?;
+    let is_well = is_free && kept && watch.output.is_well;
+    Ok(if is_well { 0 } else { FAILED }.into())
 }
 
 /// How often a signal is looked for.
@@ -331,6 +332,7 @@ struct Watch<'a> {
     draws: bool,
     /// Number of lines that are drawn.
     drawn: usize,
+    output: LastingOutput,
 }
 
 /// Time between two samples.
@@ -349,29 +351,29 @@ impl<'a> Watch<'a> {
             next: began + INTERVAL,
             draws: !args.quiet && !args.json && std::io::stderr().is_terminal(),
             drawn: 0,
+            output: LastingOutput::default(),
         }
     }
 
     /// Samples if an interval has ended, and returns whether one has.
-    fn sample_if_due(&mut self, served: &Served) -> Result<bool> {
+    fn sample_if_due(&mut self, served: &Served) -> bool {
         if self.model.clock.now() < self.next {
-            return Ok(false);
+            return false;
         }
         self.next = self.next + INTERVAL;
-        self.sample(Some(served.clients()))?;
-        Ok(true)
+        self.sample(Some(served.clients()));
+        true
     }
 
     /// Samples the last interval, which is shorter, and clears the screen.
     fn close(&mut self) {
         self.draw(&[]);
-        // Only printing can fail, and without clients nothing is printed.
-        let _ = self.sample(None);
+        self.sample(None);
     }
 
     /// Samples every volume and shows the samples. `clients`: how many are connected; `None` at the end,
     /// when nothing is shown.
-    fn sample(&mut self, clients: Option<usize>) -> Result<()> {
+    fn sample(&mut self, clients: Option<usize>) {
         let now = self.model.clock.now();
         let mut lines = Vec::new();
         for (index, volume) in self.volumes.iter().enumerate() {
@@ -393,7 +395,7 @@ impl<'a> Watch<'a> {
                 waits: observed::since(&before, &self.waited[index], INTERVAL),
             };
             if self.args.json {
-                terminal::print(observed::json_line(&now))?
+                self.output.print(observed::json_line(&now));
             } else {
                 lines.extend(observed::lines(&now, terminal::style().columns()))
             }
@@ -401,7 +403,6 @@ impl<'a> Watch<'a> {
         if self.draws && clients.is_some() {
             self.draw(&lines);
         }
-        Ok(())
     }
 
     /// Draws the lines of all volumes over the previous ones.
@@ -438,25 +439,21 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Prints the run and stores it.
-fn end(args: &EmulateArgs, store: &Store, record: &mut Record) -> Result<ExitCode> {
+/// Prints the run and stores it, and returns whether it is kept as requested.
+fn end(args: &EmulateArgs, store: &Store, record: &mut Record, output: &mut LastingOutput) -> bool {
     if !args.no_save {
         store.settle(record);
     }
     if !args.quiet && !args.json {
-        let assessment = assess(record);
-        let form = Form::Text(terminal::style());
-        terminal::print_styled(views::summary(record, &assessment).print(form))?;
-    }
-    if args.no_save {
-        return Ok(ExitCode::SUCCESS);
+        let text = views::summary(record, &assess(record)).print(Form::Text(terminal::style()));
+        output.print(text);
     }
     let mut keeping = Keeping::new(store);
-    keeping.keep(record);
-    if keeping.is_well {
-        terminal::inform(&format!("Kept  blocklab diagnose {}", record.id));
-        Ok(ExitCode::SUCCESS)
-    } else {
-        Ok(ExitCode::from(FAILED))
+    if !args.no_save {
+        keeping.keep(record);
+        if keeping.is_well {
+            terminal::inform(&format!("Kept  blocklab diagnose {}", record.id));
+        }
     }
+    keeping.is_well
 }

@@ -20,7 +20,7 @@ use blocklab_args::{HistoryArgs, Output};
 /// Prints the series of the selected loads, with their changes.
 pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     let index = store.index(&DERIVATION);
-    warn_of_damaged(&index.damaged, store);
+    warn_of_damaged(&index.damaged, store)?;
     let (runs, found) = selected_series(args, store, &index)?;
     terminal::print_styled(match args.form.output() {
         Output::Json => json(runs, &found)?,

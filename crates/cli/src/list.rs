@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use blocklab_compare::gate::fits;
 use blocklab_compare::history::Fastest;
 use blocklab_console::terminal;
@@ -30,7 +30,7 @@ struct Line {
 /// Prints one line a run, and warns of folders that are no runs.
 pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     let listing = store.index(&DERIVATION);
-    warn_of_damaged(&listing.damaged, store);
+    warn_of_damaged(&listing.damaged, store)?;
     let all = listing.runs.len();
     let now = Timestamp::now();
     let runs = listing.runs.into_iter();
@@ -75,14 +75,16 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
 /// The most folders that a warning names.
 const NAMED_FOLDERS: usize = 3;
 
-/// Warns of folders that are no runs, in one line.
-pub fn warn_of_damaged(damaged: &[Damaged], store: &Store) {
+/// Warns of folders that are no runs, in one line. A store that cannot be read is an error, for it
+/// looks like one without runs.
+pub fn warn_of_damaged(damaged: &[Damaged], store: &Store) -> Result<()> {
     let Some(first) = damaged.first() else {
-        return;
+        return Ok(());
     };
-    let path = first.path.display();
+    let (path, why) = (first.path.display(), &first.why);
+    ensure!(first.path != store.root(), "cannot read {path}: {why}");
     let warning = if damaged.len() == 1 {
-        format!("{path}: {}", first.why)
+        format!("{path}: {why}")
     } else {
         let names = damaged.iter().take(NAMED_FOLDERS).map(|one| {
             let name = one.path.file_name().unwrap_or(one.path.as_os_str());
@@ -94,14 +96,14 @@ pub fn warn_of_damaged(damaged: &[Damaged], store: &Store) {
             more => format!(" and {more} more"),
         };
         format!(
-            "{} in {} cannot be read as runs: {names}{more}; of the first: {}; `blocklab list --json` \
+            "{} in {} cannot be read as runs: {names}{more}; of the first: {why}; `blocklab list --json` \
              has the reason of each",
             plural(damaged.len(), "folder"),
-            store.root().display(),
-            first.why
+            store.root().display()
         )
     };
     terminal::warn(&warning);
+    Ok(())
 }
 
 /// Whether a run fits all that is given.

@@ -95,7 +95,9 @@ impl Bench {
         let mut command = Command::new(env!("CARGO_BIN_EXE_blocklab"));
         command
             .current_dir(self.path())
-            .env("BLOCKLAB_STORE", self.path().join("runs"));
+            .env("BLOCKLAB_STORE", self.path().join("runs"))
+            // The user's own catalog would change figures.
+            .env("XDG_DATA_HOME", self.path().join("data"));
         let run = command.args(line.split(' ')).output().expect("it starts");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         (run.status.code(), text(run.stdout), text(run.stderr))

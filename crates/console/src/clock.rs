@@ -8,12 +8,12 @@ use std::time::SystemTime;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 
-/// Refuses a clock whose moment cannot be written as a date.
+/// Refuses a clock whose moment is before 1970 or cannot be written as a date.
 ///
 /// # Errors
 /// The clock is set to such a moment.
 pub fn check(now: SystemTime) -> Result<()> {
-    if Timestamp::try_from(now).is_err() {
+    if now < SystemTime::UNIX_EPOCH || Timestamp::try_from(now).is_err() {
         let off = match now.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(since) => format!("{} s after 1970", since.as_secs()),
             Err(before) => format!("{} s before 1970", before.duration().as_secs()),
@@ -43,5 +43,8 @@ mod tests {
         assert!(why.to_string().contains("the last year is 9999"), "{why}");
         let before = SystemTime::UNIX_EPOCH - Duration::from_secs(400_000_000_000);
         assert!(check(before).is_err());
+        // `price` counts days since 1970, and panicked.
+        let why = check(SystemTime::UNIX_EPOCH - Duration::from_secs(5)).expect_err("1969");
+        assert!(why.to_string().contains("(5 s before 1970"), "{why}");
     }
 }

@@ -16,17 +16,17 @@ use crate::terminal;
 /// The user's store: `--store`, else `$BLOCKLAB_STORE`, else
 /// `$XDG_DATA_HOME/blocklab/runs`, else `~/.local/share/blocklab/runs`.
 pub fn store(given: Option<PathBuf>) -> Result<Store> {
-    let root = given.or_else(|| root(|name| env::var_os(name)));
+    let root = given.or_else(|| root(from_environment));
     root.map(Store::open).context(
-        "cannot find the store of runs: none of BLOCKLAB_STORE, XDG_DATA_HOME and HOME is set; name a \
-         directory with --store DIR",
+        "cannot find the store of runs: none of BLOCKLAB_STORE, XDG_DATA_HOME and HOME is set, and the \
+         system knows no home directory of this user; name a directory with --store DIR",
     )
 }
 
 /// ` --store DIR`, to be appended to a command in a message; empty if the command finds this store
 /// without it.
 pub fn store_option(store: &Store) -> String {
-    if root(|name| env::var_os(name)).is_some_and(|usual| usual == store.root()) {
+    if root(from_environment).is_some_and(|usual| usual == store.root()) {
         return String::new();
     }
     let path = store.root().display().to_string();
@@ -69,7 +69,17 @@ pub fn load_catalog() -> Result<Catalog> {
 /// The folder of the user's own catalog: `$XDG_DATA_HOME/blocklab/catalog`, else
 /// `~/.local/share/blocklab/catalog`; none when neither variable is set.
 pub fn catalog() -> Option<PathBuf> {
-    data(|name| env::var_os(name)).map(|data| data.join("blocklab/catalog"))
+    data(from_environment).map(|data| data.join("blocklab/catalog"))
+}
+
+/// The value of a variable. Services, cron jobs and containers often start programs without `HOME`;
+/// then the user database tells the home directory, as it does to a shell.
+fn from_environment(name: &str) -> Option<OsString> {
+    if name == "HOME" {
+        env::home_dir().map(PathBuf::into_os_string)
+    } else {
+        env::var_os(name)
+    }
 }
 
 /// The user's data directory. A relative XDG_DATA_HOME is ignored, as its specification demands.

@@ -33,6 +33,32 @@ pub fn print_data(bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
     }
 }
 
+/// Standard output of a command that has more to do than to print. Its first failure is reported,
+/// and then nothing more is printed.
+#[derive(Debug)]
+pub struct LastingOutput {
+    /// Whether everything was printed.
+    pub is_well: bool,
+}
+
+impl Default for LastingOutput {
+    fn default() -> Self {
+        Self { is_well: true }
+    }
+}
+
+impl LastingOutput {
+    /// Prints text as [`print_styled`] does.
+    pub fn print(&mut self, text: impl AsRef<str>) {
+        if self.is_well
+            && let Err(error) = print_styled(text)
+        {
+            complain(&error);
+            self.is_well = false;
+        }
+    }
+}
+
 /// Standard output for data that another program reads: [`print_data`] in pieces.
 pub struct Data;
 

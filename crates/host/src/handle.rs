@@ -173,7 +173,10 @@ fn open_path_only(path: &Path, flags: i32) -> io::Result<File> {
 
 /// Checks that open files can be reached by path. Without /proc, the next use of a handle would say that
 /// the target is not there. Once it was there, it is not looked for again.
-fn check_proc() -> io::Result<()> {
+///
+/// # Errors
+/// If it is not there, with the remedy.
+pub fn check_proc() -> io::Result<()> {
     static IS_THERE: AtomicBool = AtomicBool::new(false);
     if !IS_THERE.load(Relaxed) && !Path::new(PROC).exists() {
         return Err(io::Error::other(

@@ -35,7 +35,7 @@ pub use cgroup::{MemoryKills, throttled_ns};
 pub use claim::programs;
 pub use devices::{Device, Verdict, devices};
 pub use environment::environment;
-pub use handle::{Handle, NewPath, through};
+pub use handle::{Handle, NewPath, check_proc, through};
 pub use input::{LARGEST_REPORT, LARGEST_SCRIPT, read_at_most, read_input};
 pub use memory::Memory;
 pub use mounts::{Mount, mounts};

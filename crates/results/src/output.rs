@@ -22,7 +22,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use blocklab_host::{set_xattr, through, xattr};
+use blocklab_host::{check_proc, set_xattr, through, xattr};
 use blocklab_report::document::head;
 use blocklab_report::junit::is_junit;
 
@@ -146,6 +146,7 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
         }
         held => held?,
     };
+    check_proc()?;
     let through = through(&held);
     check_replaceable(&held.metadata()?, Some(&through), over)?;
     OpenOptions::new().write(true).open(through)

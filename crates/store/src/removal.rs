@@ -5,11 +5,13 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::folder::{PAGES, RECORD, flush, remove_if_there};
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::io::Errno;
+
+use crate::folder::{PAGES, RECORD, flush};
 use crate::note::{NOTE, TAGS};
 use crate::spool::{FRESH_SPOOL, SPOOL};
 
@@ -92,9 +94,11 @@ impl Removal {
             return Err(io::Error::other(why));
         }
         // Files are removed through the open folder, so a link that takes its name has no effect.
-        let opened = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         for name in &self.files {
-            remove_if_there(&opened.join(name))?;
+            match unlinkat(&folder, *name, AtFlags::empty()) {
+                Err(Errno::NOENT) => {}
+                removed => removed?,
+            }
         }
         match fs::remove_dir(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),

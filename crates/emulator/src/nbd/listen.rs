@@ -201,6 +201,13 @@ fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
     })
 }
 
+/// The folder of a path; `.` for a name alone.
+fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
 /// Listens on a socket in the file system, in place of one that no server uses any more.
 fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let address = format!("unix:{}", path.display());
@@ -209,7 +216,7 @@ fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let socket = bind(path).map_err(|error| match error {
         Errno::NAMETOOLONG => ListenError::TooLong(path.to_owned()),
         Errno::ADDRINUSE => ListenError::InUse(address.clone()),
-        Errno::NOENT => ListenError::NoFolder(path.parent().unwrap_or(path).to_owned()),
+        Errno::NOENT => ListenError::NoFolder(folder_of(path).to_owned()),
         _ => system(error.into()),
     })?;
     let whole = std::path::absolute(path).map_err(system)?;
@@ -305,6 +312,8 @@ mod tests {
             refused.to_string().starts_with("/nowhere/at is not there"),
             "{refused}"
         );
+        // The story: in a working directory that was removed, a bare name gave " is not there".
+        assert_eq!(folder_of(Path::new("socket")), Path::new("."));
     }
 
     #[test]
