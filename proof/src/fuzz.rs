@@ -8,14 +8,17 @@
 pub mod corpus;
 pub mod hunt;
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use blocklab_advice::Need;
-use blocklab_catalog::{Catalog, describe, device_file, resolve_text};
+use blocklab_catalog::{Catalog, Filter, SteadyLoad, describe, device_file, resolve_text};
+use blocklab_compare::gate::{Bound, Condition, asked_in};
 use blocklab_device::DeviceSpec;
 use blocklab_diskspd::{self as diskspd_language, Overrides, Profile, Requested};
+use blocklab_emulator::control as emulator_control;
 use blocklab_emulator::nbd::handshake::{Export, Handshake, Privacy, Session, Step};
 use blocklab_emulator::nbd::transmission::{Command, REQUEST, Request};
 use blocklab_fio::{self as fio_language, State};
@@ -24,26 +27,29 @@ use blocklab_import::{Source, Tool, decode};
 use blocklab_record::{Latency, Record};
 use blocklab_store::spool::Progress;
 use blocklab_trace::completions::CompletionText;
-use blocklab_trace::csv::PRESETS;
+use blocklab_trace::csv::{Columns, PRESETS};
 use blocklab_trace::format::Format;
 use blocklab_trace::kernel_text::KernelText;
 use blocklab_trace::rates::{WantedRates, is_rate_table, read_rates};
 use blocklab_trace::{Moment, blktrace, iolog};
+use blocklab_units::{Bytes, Nanos};
 use blocklab_vdbench as vdbench_language;
 use blocklab_verify::SavedKeys;
-use blocklab_workload::Address;
+use blocklab_workload::{Address, Date};
 
 /// What a target is: it panics where something is wrong.
 pub type Target = fn(&[u8]);
 
 /// By the names of the files in `fuzz/fuzz_targets`.
-pub const TARGETS: [(&str, Target); 26] = [
+pub const TARGETS: [(&str, Target); 29] = [
     ("address", address),
+    ("catalog", catalog),
     ("device_toml", device_toml),
     ("diskspd", diskspd),
     ("fio_blktrace", fio_blktrace),
     ("fio_iolog", fio_iolog),
     ("fio_job", fio_job),
+    ("fio_line", fio_line),
     ("fio_log", fio_log),
     ("fio_state", fio_state),
     ("import", import),
@@ -64,6 +70,7 @@ pub const TARGETS: [(&str, Target); 26] = [
     ("trace_vscsi", trace_vscsi),
     ("trace_xperf", trace_xperf),
     ("vdbench", vdbench),
+    ("words", words),
 ];
 
 fn text(bytes: &[u8]) -> Option<&str> {
@@ -135,6 +142,63 @@ pub fn address(bytes: &[u8]) {
             let _ = error.to_string();
         }
     }
+}
+
+/// A catalog of the user's own: whatever its figures are, each name in it is described or refused.
+pub fn catalog(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    fs::write(home.path().join("own.txt"), text).expect("written");
+    let catalog = match Catalog::load(home.path()) {
+        Ok(catalog) => catalog,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let mut names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| Some(line.split_once(',')?.0))
+        .collect();
+    names.dedup();
+    for name in names.into_iter().take(20) {
+        for address in [
+            name.to_owned(),
+            format!("{name}:100GiB"),
+            format!("{name}:10TiB,iops=20000,throughput=900@m5.large"),
+            format!("gp3:1TiB@{name}"),
+            format!("local@{name}"),
+        ] {
+            if let Err(error) = describe(&address, &catalog) {
+                assert!(!error.to_string().is_empty(), "{address}");
+            }
+        }
+    }
+    catalog.list(&Filter::default());
+}
+
+/// The small languages of options, each line by itself: what is read is shown so that it reads back.
+/// The whole text is a file of gates.
+pub fn words(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    for line in text.lines() {
+        if let Ok(condition) = line.parse::<Condition>() {
+            let shown = condition.to_string();
+            shown
+                .parse::<Condition>()
+                .expect("what is shown reads back");
+        }
+        if let Ok(date) = line.parse::<Date>() {
+            assert_eq!(date.to_string().parse(), Ok(date));
+        }
+        if let Err(error) = line.parse::<SteadyLoad>() {
+            assert!(!error.to_string().is_empty());
+        }
+        if let Err(error) = line.parse::<emulator_control::Command>() {
+            assert!(!error.to_string().is_empty());
+        }
+        let _ = (line.parse::<Bytes>(), line.parse::<Nanos>());
+        let _ = line.parse::<Bound>();
+        let _ = Columns::parse(line);
+    }
+    let _ = asked_in(text);
 }
 
 /// Needs: what is read lies within its bounds and says the same when it is read on top of itself, and
@@ -337,9 +401,40 @@ pub fn fio_job(bytes: &[u8]) {
     let Ok(sections) = fio_language::parse_jobs("job.fio", text, &mut Outside) else {
         return;
     };
+    // Clones by the thousand are sound, and slow.
+    if text.contains("numjobs") || text.contains("nrfiles") || text.contains("nr_files") {
+        return;
+    }
     let Ok(resolved) = fio_language::resolve(&sections, &[]) else {
         return;
     };
+    check_jobs(&resolved);
+}
+
+/// Any words as a command line of fio: whatever is planned can be run.
+pub fn fio_line(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let Ok(command) = fio_language::parse_command(&words) else {
+        return;
+    };
+    if text.contains("numjobs") || text.contains("nrfiles") || text.contains("nr_files") {
+        return;
+    }
+    let sections: Vec<_> = command
+        .inputs
+        .into_iter()
+        .filter_map(|input| match input {
+            fio_language::Input::Job(section) => Some(section),
+            fio_language::Input::File(_) => None,
+        })
+        .collect();
+    if let Ok(resolved) = fio_language::resolve(&sections, &[]) {
+        check_jobs(&resolved);
+    }
+}
+
+fn check_jobs(resolved: &fio_language::Resolved) {
     let context = fio_language::PlanContext {
         size_of: &|_| Some(1 << 20),
         is_device: &|_| false,
@@ -355,11 +450,7 @@ pub fn fio_job(bytes: &[u8]) {
         aux: None,
         seed: 1,
     };
-    // Clones by the thousand are sound, and slow.
-    if text.contains("numjobs") || text.contains("nrfiles") || text.contains("nr_files") {
-        return;
-    }
-    if let Ok(prepared) = fio_language::prepare(&resolved, "job", &context) {
+    if let Ok(prepared) = fio_language::prepare(resolved, "job", &context) {
         let cases = prepared.plan.cases.iter();
         for job in cases.flat_map(|case| &case.workload.jobs) {
             job.check().expect("what is planned can be run");
@@ -471,6 +562,21 @@ pub fn results(bytes: &[u8]) {
     for tool in [Tool::DiskSpd, Tool::Cdm, Tool::Fio, Tool::Vdbench] {
         let sources = [source.clone(), histogram.clone()];
         for record in blocklab_import::import(tool, &sources).unwrap_or_default() {
+            Record::from_json(&record.to_json()).expect("what is kept can be read");
+        }
+    }
+    // The names of logs tell what is in them.
+    for name in [
+        "job_bw.1.log",
+        "job_iops.1.log",
+        "job_lat.1.log",
+        "job_clat_hist.1.log",
+    ] {
+        let log = Source {
+            name: name.to_owned(),
+            ..source.clone()
+        };
+        for record in blocklab_import::import(Tool::Fio, &[log]).unwrap_or_default() {
             Record::from_json(&record.to_json()).expect("what is kept can be read");
         }
     }

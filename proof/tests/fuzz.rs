@@ -36,9 +36,9 @@ macro_rules! hunts {
 }
 
 hunts! {
-    address device_toml diskspd fio_blktrace fio_iolog fio_job fio_log fio_state import journal
-    native nbd need record results signatures spool trace_biosnoop trace_blkparse trace_own
-    trace_perf trace_rates trace_table trace_vscsi trace_xperf vdbench
+    address catalog device_toml diskspd fio_blktrace fio_iolog fio_job fio_line fio_log fio_state
+    import journal native nbd need record results signatures spool trace_biosnoop trace_blkparse
+    trace_own trace_perf trace_rates trace_table trace_vscsi trace_xperf vdbench words
 }
 
 /// A parser without a hunt, or a shell that calls another function, would never be noticed.
@@ -53,7 +53,12 @@ fn every_target_is_hunted_and_has_its_shell() {
         .collect();
     let wanted: BTreeSet<String> = named.iter().map(|name| format!("{name}.rs")).collect();
     assert_eq!(shells, wanted);
+    let guide = fs::read_to_string(root().join("fuzz/README.md")).expect("a guide");
     for name in named {
+        assert!(
+            guide.contains(&format!("`{name}`")),
+            "README.md lacks {name}"
+        );
         let shell = fs::read_to_string(folder.join(format!("{name}.rs"))).expect("a shell");
         let call = format!("blocklab_proof::fuzz::{name}(bytes)");
         assert!(shell.contains(&call), "{name}: {shell}");

@@ -29,6 +29,20 @@ const NEEDS: [&str; 5] = [
     "4TiB,throughput=0.5GiB/s,read=0",
 ];
 
+const LINES: [&str; 4] = [
+    "--name=a --filename=f --rw=randrw --bs=4k,8k --size=1m --iodepth=4 --ioengine=libaio",
+    "--section=a --output-format=json+,terse --terse-version=5 --eta=never --name=b --rw=trim",
+    "--client=host --name=a --rate=1m,2m --zone_mode=strided --client=10.0.0.1,8765 --name=b",
+    "--runtime=10s --time_based --name=a --ioengine=splice --trigger-timeout=3 --name=b --rwmixread=30",
+];
+
+const WORDS: [&str; 3] = [
+    "slower:5%\nmissed\nwarning\np99>2ms\niops<3000\nmean>1.5us\n",
+    "time=Timestamp:us,offset=Offset:sectors,length=Size,op=Type\n2026-11-20\n4KiB\n1.5 h\n\
+     3000iops,16KiB,70%\nfail reads 10% --for 5s\nspeed 2\n",
+    "fail-on = [\"slower\"]\n[[gate]]\ncase = \"rand*\"\ndirection = \"read\"\nfail-on = [\"p99>1ms\"]\n",
+];
+
 /// Of a target, by its name.
 ///
 /// # Panics
@@ -37,6 +51,11 @@ const NEEDS: [&str; 5] = [
 pub fn corpus(target: &str) -> Vec<Vec<u8>> {
     match target {
         "address" => ADDRESSES.map(|text| text.as_bytes().to_vec()).to_vec(),
+        "catalog" => {
+            let mut all = files("crates/catalog/tests/own-types", &["txt"]);
+            all.extend(files("crates/catalog/tests/own-vendor", &["txt"]));
+            all
+        }
         "device_toml" => devices(),
         "diskspd" => {
             let mut all = lines("proof/tests/diskspd_language/accepted.txt");
@@ -46,6 +65,7 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
         "fio_blktrace" => files("proof/corpus/fio-traces", &["bin"]),
         "fio_iolog" => files("proof/corpus/fio-traces", &["log"]),
         "fio_job" => files("proof/corpus/fio", &["fio"]),
+        "fio_line" => LINES.map(|text| text.as_bytes().to_vec()).to_vec(),
         "fio_log" => files("crates/fio/src/golden", &["fz"]),
         "fio_state" => vec![state().encode()],
         "import" => files("crates/catalog/tests/samples", &["json"]),
@@ -62,6 +82,9 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
         "results" => {
             let mut all = files("crates/diskspd/src/golden", &["txt", "xml"]);
             all.extend(files("crates/cdm/src/golden", &["txt"]));
+            // Of fio 3.33 and of our own Vdbench.
+            let all_ends = ["html", "json", "log", "terse", "txt"];
+            all.extend(files("proof/corpus/results", &all_ends));
             all
         }
         "signatures" => vec![image()],
@@ -78,6 +101,7 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
         "trace_vscsi" => vec![vscsi()],
         "trace_xperf" => files("proof/corpus/traces", &["xperf"]),
         "vdbench" => scripts(),
+        "words" => WORDS.map(|text| text.as_bytes().to_vec()).to_vec(),
         other => panic!("no corpus for {other}"),
     }
 }
