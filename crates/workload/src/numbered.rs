@@ -25,7 +25,7 @@ pub fn run_len<T>(items: &[T], name: impl Fn(&T) -> &str, alike: impl Fn(&T, &T)
     };
     let len = items
         .iter()
-        .zip(number..)
+        .zip(number..=u64::MAX)
         .take_while(|(item, number)| {
             split(name(item)) == Some((text, *number)) && alike(&items[0], item)
         })
@@ -126,6 +126,13 @@ mod tests {
             again(names).as_array().map(Vec::len)
         };
         assert_eq!([entries(15), entries(16)], [Some(15), Some(1)]);
+    }
+
+    /// The story: the number after the largest one was sought too, which overflowed.
+    #[test]
+    fn the_largest_number_ends_a_name_like_any_other() {
+        let name = format!("f.{}", u64::MAX);
+        assert_eq!(again(vec![name.clone()]), serde_json::json!([name]));
     }
 
     /// The names are made as they are read: a record of two names can ask for any number of them.
