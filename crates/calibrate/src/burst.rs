@@ -56,14 +56,15 @@ impl Burst {
             };
             // How many times its rate the cap let pass on average.
             let times = start.ops * units / rate.per_second() / start.seconds;
-            // At the rate, all that was saved up has been spent.
+            // At the rate, all that was saved up has been spent; below it, it is saved up again.
             if is_counted && times <= 1.0 + SAME {
                 (saved, before) = (0.0, None);
                 continue;
             }
             // What is saved up again in between.
             saved = (saved - start.rest).max(0.0);
-            // The cap rests during a load of the other direction.
+            // The cap rests during a load of the other direction. A mixed load counts as one, too: so
+            // the bucket is found too small rather than too large.
             if !is_counted {
                 saved = (saved - start.seconds).max(0.0);
                 continue;

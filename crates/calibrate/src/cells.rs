@@ -118,8 +118,8 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// All passes of a run, each with its rest: the seconds since the end of the pass before, or
-    /// infinity if none came before.
+    /// All passes of a run that can be used, each with its rest: the seconds since the end of the one
+    /// before, or infinity if none came before.
     fn all(record: &Record) -> Vec<Self> {
         let mut starts = Vec::new();
         let mut ended = None;
@@ -134,7 +134,7 @@ impl Start {
         starts
     }
 
-    /// `None` if the load cannot be modelled or the pass has no series.
+    /// `None` if the pass cannot be used or has no series.
     fn new(measurement: &Measurement, rest: f64) -> Option<Self> {
         let (load, _) = Pass::with_load(measurement).ok()?;
         let (mut ns, mut ops) = (0, 0);
@@ -308,8 +308,10 @@ struct Pass {
     histogram: Histogram,
     count: u64,
     sum_ns: f64,
-    /// `count` and `sum_ns` of the reads alone.
-    reads: (u64, f64),
+    /// `count` of the reads alone.
+    read_count: u64,
+    /// `sum_ns` of the reads alone.
+    read_sum_ns: f64,
     sum_squares: f64,
     cpu_bound: bool,
     busy: bool,
@@ -325,7 +327,8 @@ const EXPLAINED: f64 = 0.85;
 /// A rate that fell by less is the same.
 const FELL: f64 = 0.1;
 
-/// Operations a second after the moment at which they fell, where they did.
+/// Operations a second after the moment at which they fell, where they did. A load that came to a stop
+/// shows no rate that lasts.
 fn lasting(measurement: &Measurement) -> Option<f64> {
     let slices = measurement
         .series
@@ -340,7 +343,7 @@ fn lasting(measurement: &Measurement) -> Option<f64> {
     let after = rates
         .get(step.at + 1..)
         .filter(|_| fell && step.explained > EXPLAINED)?;
-    (!after.is_empty()).then(|| median(after))
+    Some(median(after)).filter(|rate| *rate > 0.0)
 }
 
 /// Whether the block layer joined operations on their way to the disk.
@@ -375,7 +378,8 @@ impl Pass {
             histogram: Histogram::new(),
             count: 0,
             sum_ns: 0.0,
-            reads: (0, 0.0),
+            read_count: 0,
+            read_sum_ns: 0.0,
             sum_squares: 0.0,
             cpu_bound: measurement.cpu.busiest_thread_percent >= FULL_PERCENT,
             busy: measurement.cpu.machine_busy_percent >= FULL_PERCENT,
@@ -393,7 +397,7 @@ impl Pass {
             pass.count += service.count;
             pass.sum_ns += ops * service.mean_ns;
             if *direction == Direction::Read {
-                pass.reads = (service.count, ops * service.mean_ns);
+                (pass.read_count, pass.read_sum_ns) = (service.count, ops * service.mean_ns);
             }
             // E[x²] = mean² + variance: sums of it can be added up over directions and passes.
             pass.sum_squares += ops * (service.mean_ns.powi(2) + service.stddev_ns.powi(2));
@@ -482,7 +486,7 @@ fn merged(load: Load, passes: &[Pass]) -> Cell {
     let (mut count, mut iops, mut lasting_iops) = (0.0, 0.0, 0.0);
     let (mut least, mut most) = (f64::INFINITY, 0.0f64);
     let (mut sum_ns, mut sum_squares) = (0.0, 0.0);
-    let (mut reads, mut reads_sum_ns) = (0.0, 0.0);
+    let (mut read_count, mut read_sum_ns) = (0.0, 0.0);
     for pass in passes {
         histogram.merge(&pass.histogram);
         count += pass.count as f64;
@@ -491,8 +495,8 @@ fn merged(load: Load, passes: &[Pass]) -> Cell {
         (least, most) = (least.min(pass.iops), most.max(pass.iops));
         sum_ns += pass.sum_ns;
         sum_squares += pass.sum_squares;
-        reads += pass.reads.0 as f64;
-        reads_sum_ns += pass.reads.1;
+        read_count += pass.read_count as f64;
+        read_sum_ns += pass.read_sum_ns;
     }
     // Rates are averaged over passes; latencies are weighted by operations, as in one long pass.
     let number = passes.len() as f64;
@@ -505,7 +509,7 @@ fn merged(load: Load, passes: &[Pass]) -> Cell {
         lasting_iops: lasting_iops / number,
         range: (passes.len() > 1).then_some((most - least) / iops),
         mean_ns,
-        read_mean_ns: reads_sum_ns / reads.max(1.0),
+        read_mean_ns: read_sum_ns / read_count.max(1.0),
         mean_error: (variance / count).sqrt() / mean_ns,
         count: count as u64,
         histogram,

@@ -172,6 +172,25 @@ fn a_cap_that_quick_operations_wait_for_is_a_cap() {
     );
 }
 
+/// A disk that stopped altogether in the middle of one load: a rate of zero is infinitely far from any
+/// that a model predicts, so all candidates for reads were equally bad, and the first, without limits, won.
+#[test]
+fn a_load_that_came_to_a_stop_does_not_hide_a_cap() {
+    let mut record = sweep(&["read", "write"], &[4, 16, 64], &[1, 4, 16, 64, 128]);
+    let stopped = record.measurements.iter_mut();
+    for measurement in stopped.filter(|measurement| measurement.case == "read-4-64") {
+        for slice in &mut measurement.series[5..] {
+            slice.read.ios = 0;
+        }
+    }
+    let fitted = calibrate(&[&record], false).expect("a fit");
+    let caps = fitted.device.volumes[0].caps.iter();
+    let caps: Vec<_> = caps
+        .map(|cap| (cap.covers, cap.rate.per_second()))
+        .collect();
+    assert_eq!(caps, [(Covers::All, 20_000.0)]);
+}
+
 #[test]
 fn a_model_that_fails_is_not_called_a_run() {
     let disk = sweep(&["read"], &[4, 64], &[1, 8]);

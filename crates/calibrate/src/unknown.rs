@@ -71,8 +71,8 @@ fn add_unmeasured(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     }
 }
 
-/// Adds loads of which the deepest queue showed no maximum. Where a direction has a maximum of the medium, the
-/// way towards it has shown it.
+/// Adds loads of which the deepest queue showed no maximum. Where a direction has a maximum of the
+/// medium, the way towards it has shown it.
 fn add_unfilled(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     let fits = [
         (LoadDirection::Read, &choice.read, "reads"),
