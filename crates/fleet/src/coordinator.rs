@@ -5,7 +5,6 @@
 //! load makes no sense without it, so the other hosts are stopped and send what they have measured.
 
 use blocklab_record::HostClock;
-use blocklab_units::Nanos;
 use blocklab_workload::PLAN_FORMAT;
 
 use crate::clock::Now;
@@ -120,7 +119,7 @@ impl Coordinator {
     }
 
     /// Notes that a line of a host was passed on to the launcher: a sign of life and of progress.
-    pub fn passed(&mut self, rank: usize, now: Now) {
+    pub fn line_passed(&mut self, rank: usize, now: Now) {
         self.hosts[rank].heard_ns = now.monotonic_ns;
         self.hosts[rank].moved_ns = now.monotonic_ns;
     }
@@ -133,7 +132,7 @@ impl Coordinator {
             FromHost::Hello(hello) => self.meet(rank, hello, now),
             FromHost::Checked(verdict) => {
                 self.hosts[rank].verdict = Some(verdict);
-                self.check(now);
+                self.when_checked(now);
             }
             FromHost::Ready => {
                 self.hosts[rank].is_ready = true;
@@ -166,7 +165,7 @@ impl Coordinator {
         }
         let waited = now.monotonic_ns - self.since_ns;
         match self.phase {
-            Phase::Preparing => self.hurry(waited, now),
+            Phase::Preparing => self.watch_preparation(waited, now),
             Phase::Stopping if waited > ENDING => {
                 for rank in 0..self.hosts.len() {
                     if !self.hosts[rank].has_ended && !self.hosts[rank].is_lost {
@@ -178,9 +177,13 @@ impl Coordinator {
         }
     }
 
-    /// The user has requested a stop.
+    /// The user has requested a stop. After the run there is nothing to stop.
     pub fn stop(&mut self, now: Now) {
-        if !matches!(self.phase, Phase::Stopping | Phase::Over) {
+        let is_after = matches!(
+            self.phase,
+            Phase::Comparing(_, true) | Phase::Stopping | Phase::Over
+        );
+        if !is_after {
             self.stop_all(now);
         }
     }
@@ -217,36 +220,39 @@ impl Coordinator {
 
     /// A host has connected: it gets its task, and all are checked once the last one has connected.
     fn meet(&mut self, rank: usize, hello: Hello, now: Now) {
-        let task = self.plan.hosts.iter().position(|t| t.name == hello.name);
-        let wrong = if hello.version != VERSION || hello.plan_format != PLAN_FORMAT {
-            Some(format!(
+        let task = if hello.version != VERSION || hello.plan_format != PLAN_FORMAT {
+            Err(format!(
                 "it has {} with loads of form {}, and rank 0 has {VERSION} with form {PLAN_FORMAT}: \
                  install the same version on all hosts",
                 hello.version, hello.plan_format
             ))
-        } else if task.is_none() {
-            Some("the plan has no task for a host of this name".to_owned())
         } else {
-            None
+            let task = self
+                .plan
+                .hosts
+                .iter()
+                .position(|task| task.name == hello.name);
+            task.ok_or_else(|| "the plan has no task for a host of this name".to_owned())
         };
         self.hosts[rank].name = Some(hello.name);
-        if let Some(task) = task {
-            let of_host = Box::new(self.plan.of_host(task));
-            self.orders.push(Order::Send(rank, ToHost::Task(of_host)));
-        }
-        if let Some(why) = wrong {
-            self.hosts[rank].verdict = Some(Err(why));
+        match task {
+            Ok(task) => {
+                let of_host = Box::new(self.plan.of_host(task));
+                self.orders.push(Order::Send(rank, ToHost::Task(of_host)));
+            }
+            // Without a task it checks nothing, so this verdict stays.
+            Err(why) => self.hosts[rank].verdict = Some(Err(why)),
         }
         if self.phase == Phase::Meeting && self.hosts.iter().all(|host| host.name.is_some()) {
             self.tell(Line::Connected);
             self.enter(Phase::Checking, now);
-            self.check(now);
+            self.when_checked(now);
         }
     }
 
     /// Goes on once all hosts have checked their targets. One refusal ends everything before anything
     /// is written.
-    fn check(&mut self, now: Now) {
+    fn when_checked(&mut self, now: Now) {
         let all = self.hosts.iter().all(|host| host.verdict.is_some());
         if self.phase != Phase::Checking || !all {
             return;
@@ -273,11 +279,11 @@ impl Coordinator {
 
     /// While hosts prepare: names those that make no progress, and gives up those that are not ready at
     /// the deadline.
-    fn hurry(&mut self, waited: i64, now: Now) {
+    fn watch_preparation(&mut self, waited: i64, now: Now) {
         let mut late: Vec<usize> = (0..self.hosts.len()).collect();
         late.retain(|rank| !self.hosts[*rank].is_ready && !self.hosts[*rank].is_lost);
-        if waited > self.plan.prepare_within.0 as i64 {
-            let within = Nanos(self.plan.prepare_within.0);
+        let within = self.plan.prepare_within;
+        if waited.unsigned_abs() > within.0 {
             for rank in late {
                 let why = format!("not ready within {within}");
                 self.lose(rank, why, now);
@@ -320,7 +326,7 @@ impl Coordinator {
     }
 
     /// Corrects when a ping was sent: encoding the message takes time that is not part of its way.
-    pub fn is_sent(&mut self, rank: usize, now: Now) {
+    pub fn ping_sent(&mut self, rank: usize, now: Now) {
         self.hosts[rank].pinged_ns = now.monotonic_ns;
     }
 

@@ -89,7 +89,7 @@ impl Fleet {
             let ping = self.pings().nth(answered);
             let Some((rank, number)) = ping else { break };
             answered += 1;
-            self.coordinator.is_sent(rank, at(now));
+            self.coordinator.ping_sent(rank, at(now));
             let there = at(now + 20e-6);
             let pong = FromHost::Pong {
                 number,
@@ -257,7 +257,7 @@ fn a_host_that_falls_silent_stops_the_others_which_tell_what_they_have() {
     fleet.start([0, 0]);
     for seconds in [4.0, 5.0, 6.0, 7.0, 8.0, 9.0] {
         for rank in [0, 1] {
-            fleet.coordinator.passed(rank, at(seconds));
+            fleet.coordinator.line_passed(rank, at(seconds));
         }
         fleet.tick(seconds);
     }
@@ -300,4 +300,49 @@ fn a_host_that_cannot_prepare_ends_it_before_the_start() {
     assert_eq!(fleet.left(), Some(true));
     let is_started = |line: &&Line| matches!(line, Line::Started { .. });
     assert!(!fleet.lines().iter().any(is_started));
+}
+
+/// The story: a host of another version passed its checks before the last host had connected, and that
+/// took the place of its refusal: the load began with two versions.
+#[test]
+fn another_version_stays_refused_whatever_its_host_says() {
+    let mut fleet = Fleet::new();
+    let hello = |rank: usize, version: &str| {
+        FromHost::Hello(Hello {
+            name: format!("h{}", rank + 1),
+            version: version.to_owned(),
+            plan_format: PLAN_FORMAT,
+        })
+    };
+    fleet.hear(0, hello(0, VERSION), 1.0);
+    fleet.hear(1, hello(1, "blocklab 9.9.9"), 1.0);
+    let is_task = |order: &Order| matches!(order, Order::Send(1, ToHost::Task(_)));
+    if fleet.orders.iter().any(is_task) {
+        fleet.hear(1, FromHost::Checked(Ok(())), 2.0);
+    }
+    fleet.hear(2, hello(2, VERSION), 3.0);
+    fleet.hear(0, FromHost::Checked(Ok(())), 3.0);
+    fleet.hear(2, FromHost::Checked(Ok(())), 3.0);
+    assert!(!fleet.sent(1, &ToHost::Prepare));
+    assert_eq!(fleet.left(), Some(true));
+}
+
+/// The story: after a stop while clocks were compared again, the host whose clock was known already was
+/// asked anew, its answers did not count, and the launch never ended.
+#[test]
+fn a_stop_after_the_run_does_not_compare_clocks_twice() {
+    let mut fleet = Fleet::new();
+    fleet.start([0, 0]);
+    fleet.all_hear(&FromHost::Ended(Ended::Run), 9.0);
+    for number in 1..=Pings::COUNT {
+        let pong = FromHost::Pong {
+            number,
+            monotonic_ns: at(9.0).monotonic_ns,
+            unix_ns: at(9.0).unix_ns,
+        };
+        fleet.hear(1, pong, 9.0);
+    }
+    fleet.coordinator.stop(at(9.0));
+    fleet.compare([0, 0], 9.0);
+    assert_eq!(fleet.left(), Some(true));
 }

@@ -178,7 +178,9 @@ impl Part<'_> {
             interrupted,
             self.tools,
         );
-        self.to_member = Some(to_member);
+        // After a stop no command comes any more.
+        let is_stopped = self.interrupted.load(Ordering::Relaxed);
+        self.to_member = (!is_stopped).then_some(to_member);
         self.has_member = true;
         let spawned = thread::Builder::new()
             .name("member".to_owned())
@@ -280,7 +282,7 @@ impl Part<'_> {
     /// On rank 0: passes a host's line on to the launcher.
     fn print_line_of_host(&mut self, envelope: &Envelope, now: Now) {
         if let Some(coordinator) = &mut self.coordinator {
-            coordinator.passed(envelope.from, now);
+            coordinator.line_passed(envelope.from, now);
             print(&envelope.bytes);
         }
     }
@@ -295,7 +297,7 @@ impl Part<'_> {
                 Order::Send(rank, word) => {
                     let bytes = serde_json::to_vec(&word).expect("orders are plain data");
                     if matches!(word, ToHost::Ping(_)) {
-                        coordinator.is_sent(rank, clocks());
+                        coordinator.ping_sent(rank, clocks());
                     }
                     self.wire.send(rank, Kind::Order, bytes);
                 }
@@ -361,4 +363,104 @@ fn print(line: &[u8]) {
 pub fn host_name() -> String {
     let own = std::fs::read_to_string("/proc/sys/kernel/hostname");
     own.map_or_else(|_| "localhost".to_owned(), |own| own.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Ended;
+    use crate::plan::{ForeignLoad, HostTask, Load};
+    use blocklab_record::Record;
+    use blocklab_runner::{HostSetting, Observer};
+    use blocklab_units::Nanos;
+    use blocklab_workload::Plan;
+
+    /// A wire that carries nothing.
+    struct Nowhere;
+
+    impl Wire for Nowhere {
+        fn rank(&self) -> usize {
+            1
+        }
+        fn size(&self) -> usize {
+            2
+        }
+        fn send(&mut self, _: usize, _: Kind, _: Vec<u8>) {}
+        fn receive(&mut self) -> Option<Envelope> {
+            None
+        }
+        fn is_idle(&mut self) -> bool {
+            true
+        }
+    }
+
+    /// A tool that finds nothing to refuse.
+    struct Willing;
+
+    impl ForeignTools for Willing {
+        fn run(
+            &self,
+            _: &ForeignLoad,
+            _: &HostSetting<'_>,
+            permitted: &mut dyn FnMut() -> bool,
+            _: &mut dyn Observer,
+        ) -> Result<Option<Record>> {
+            assert!(!permitted(), "nobody has permitted it");
+            Ok(None)
+        }
+    }
+
+    fn plan(store: &std::path::Path) -> FleetPlan {
+        let load = Load {
+            plan: Plan::once("a", "", Vec::new()),
+            notes: Vec::new(),
+            may_replace_engine: false,
+            creates_targets: false,
+        };
+        let task = HostTask {
+            name: "h2".to_owned(),
+            run: "r".to_owned(),
+            targets: Vec::new(),
+            destroy_data: Vec::new(),
+            store: Some(store.to_owned()),
+            foreign: Some(ForeignLoad {
+                tool: "fio".to_owned(),
+                text: String::new(),
+                is_followed: false,
+            }),
+        };
+        FleetPlan::new(load, vec![task], Nanos::from_secs(20))
+    }
+
+    /// The story: a host connected after the user had stopped the launch, waited for a command that could
+    /// not come, and was reported as lost.
+    #[test]
+    fn a_task_that_comes_after_a_stop_ends_at_once() {
+        let store = tempfile::tempdir().expect("a directory");
+        let (member_sender, from_member) = channel();
+        let mut part = Part {
+            wire: &mut Nowhere,
+            tools: &Willing,
+            coordinator: None,
+            stops: None,
+            member_sender,
+            from_member,
+            to_member: None,
+            signalled: Arc::default(),
+            interrupted: Arc::default(),
+            heard_ns: 0,
+            beat_ns: 0,
+            is_spinning: false,
+            has_member: false,
+            ending: None,
+        };
+        part.stop();
+        part.start_member(plan(store.path())).expect("a thread");
+        let mut reports =
+            std::iter::from_fn(|| part.from_member.recv_timeout(Duration::from_secs(10)).ok());
+        assert!(reports.any(|report| matches!(
+            report,
+            MemberMessage::Report(FromHost::Ended(Ended::Nothing(_)))
+        )));
+    }
 }
