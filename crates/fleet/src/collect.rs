@@ -58,19 +58,19 @@ pub fn collect_from(program: &str, tasks: &[&HostTask]) -> Vec<(String, Record)>
 
 /// Fetches the Record of a host; `None` if the host cannot be reached or has none.
 fn from_one(program: &str, task: &HostTask) -> Option<Record> {
-    for again in 1..=TRIES {
+    for attempt in 1..=TRIES {
         let mut arguments = vec!["--collect".to_owned(), task.run.clone()];
         if let Some(store) = &task.store {
             arguments.extend(["--store".to_owned(), store.display().to_string()]);
         }
-        // If the agent does not reach the host, a second try would not help.
+        // If its agent cannot be started or gives no answer in time, a second try would not help.
         let output = run_there(program, &task.name, &arguments, LIMIT).ok()?;
         let record = Record::from_json(&String::from_utf8_lossy(&output.stdout))
             .ok()
             .filter(|record| !record.measurements.is_empty());
         // The rank program exits with 1 if nothing is stored yet. Any other code is that of an agent,
         // and final.
-        if record.is_some() || again == TRIES || output.status.code() != Some(1) {
+        if record.is_some() || attempt == TRIES || output.status.code() != Some(1) {
             return record;
         }
         thread::sleep(BETWEEN);

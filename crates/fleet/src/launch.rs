@@ -40,10 +40,12 @@ pub struct Unreachable {
     pub why: String,
 }
 
+/// Arguments of ssh: a host that does not answer is reported within seconds, and no password is asked for.
+const SSH_ARGUMENTS: &str = "-o BatchMode=yes -o ConnectTimeout=5";
+
 /// Settings of Open MPI, except those that the environment already sets.
 const SETTINGS: [(&str, &str); 8] = [
-    // A host that does not answer is reported within seconds, and no password is asked for.
-    ("plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=5"),
+    ("plm_rsh_args", SSH_ARGUMENTS),
     // Every host is started from this machine: hosts may not be able to log in to each other.
     ("plm_rsh_no_tree_spawn", "1"),
     // A broken connection is noticed after 11 s: later than by the coordinator, which can still end
@@ -88,8 +90,8 @@ impl Launcher {
         let mut stdin = child.stdin.take();
         if let Some(stdin) = &mut stdin {
             let text = serde_json::to_string(plan).expect("a plan is plain data");
-            writeln!(stdin, "{text}")?;
-            stdin.flush()?;
+            // A launcher that has already ended tells why on its output.
+            let _ = writeln!(stdin, "{text}").and_then(|()| stdin.flush());
         }
         Ok(Launched {
             child,
@@ -161,11 +163,11 @@ pub fn probe(program: &str, hosts: &[String]) -> Vec<Unreachable> {
         });
         let probes: Vec<_> = probes.collect();
         let found = probes.into_iter().filter_map(|(host, probe)| {
-            let why = probe
+            let reached = probe
                 .join()
                 .unwrap_or_else(|_| Err("its probe failed".to_owned()));
             let host = host.to_owned();
-            why.err().map(|why| Unreachable { host, why })
+            reached.err().map(|why| Unreachable { host, why })
         });
         found.collect()
     })
@@ -238,7 +240,7 @@ fn is_here(host: &str) -> bool {
 /// The program that starts others on a host, with its arguments: that of Open MPI's setting, or ssh.
 fn agent() -> (OsString, Vec<String>) {
     let agent = env::var("OMPI_MCA_plm_rsh_agent").unwrap_or_else(|_| "ssh".to_owned());
-    let arguments = env::var("OMPI_MCA_plm_rsh_args").unwrap_or_else(|_| SETTINGS[0].1.to_owned());
+    let arguments = env::var("OMPI_MCA_plm_rsh_args").unwrap_or_else(|_| SSH_ARGUMENTS.to_owned());
     // Several agents may be named, separated by colons; the first one is used.
     let first = agent.split(':').next().unwrap_or("ssh").trim();
     let mut words = first.split_whitespace().map(str::to_owned);

@@ -65,13 +65,13 @@ impl Launching<'_> {
         })?;
         // Text of the launcher is kept: if hosts are lost, it may tell why.
         let mut words: Vec<String> = Vec::new();
-        let mut heard = Instant::now();
+        let mut heard_at = Instant::now();
         let mut is_stopped = false;
         let mut has_begun = false;
         loop {
             match launched.hear(Duration::from_millis(100)) {
                 Ok(Some(Heard::Line(line))) => {
-                    heard = Instant::now();
+                    heard_at = Instant::now();
                     has_begun = true;
                     live.show(&line);
                     see(&line);
@@ -86,7 +86,7 @@ impl Launching<'_> {
                 launched.stop();
             }
             let limit = if has_begun { SILENCE } else { FIRST_WORD };
-            if watch.is_over || heard.elapsed() > limit {
+            if watch.is_over || heard_at.elapsed() > limit {
                 break;
             }
         }

@@ -31,7 +31,7 @@ pub struct Watch {
     /// Whether rank 0 has sent its last message.
     pub is_over: bool,
     /// Whether a run was read from a host afterwards, because the host had not sent it.
-    is_broken: bool,
+    has_collected: bool,
 }
 
 /// The result of a launch.
@@ -111,7 +111,7 @@ impl Watch {
     pub fn collected(&mut self, host: String, mut record: Record) {
         if let Some(HostEnd::Lost(why) | HostEnd::Nothing(why)) = self.ends.get(&host) {
             record.failure.get_or_insert_with(|| why.clone());
-            self.is_broken = true;
+            self.has_collected = true;
         }
         self.ends.insert(host, HostEnd::Run(Box::new(record)));
     }
@@ -119,7 +119,7 @@ impl Watch {
     /// How all hosts have ended, in the order in which the user named them.
     pub fn outcome(mut self) -> Outcome {
         let mut outcome = Outcome {
-            is_incomplete: self.is_broken,
+            is_incomplete: self.has_collected,
             ..Outcome::default()
         };
         for name in self.hosts {
