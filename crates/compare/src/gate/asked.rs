@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_condition_on_all_loads_needs_no_case() {
         let all = Asked::from(Condition::Warning);
-        assert_eq!(check_cases(&[all.clone()], []), Ok(()));
+        assert_eq!(check_cases(std::slice::from_ref(&all), []), Ok(()));
         let named = Asked {
             loads: Loads {
                 case: Some("rand*".to_owned()),
@@ -186,7 +186,7 @@ mod tests {
             },
             ..all
         };
-        assert!(check_cases(&[named.clone()], ["seq"]).is_err());
+        assert!(check_cases(std::slice::from_ref(&named), ["seq"]).is_err());
         assert_eq!(check_cases(&[named], ["seq", "rand4k"]), Ok(()));
     }
 }
