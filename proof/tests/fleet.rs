@@ -15,6 +15,24 @@ fn soon() -> String {
     soon.to_string()
 }
 
+/// The story: the hosts of a simulation had no skews, and the page said that the skews are by clocks that
+/// nothing keeps in step.
+#[test]
+fn simulated_hosts_have_no_clocks() {
+    let lab = Lab::new();
+    for name in ["h1", "h2"] {
+        let line =
+            format!("run -q --rw randread --runtime 1s --name {name} -t sim:gp3:1TiB@m5.large");
+        good(lab.blocklab(line.split(' ')));
+    }
+    let text = good(lab.blocklab("merge h1 h2".split(' ')));
+    assert!(text.contains("2 hosts that ran together"), "{text}");
+    assert!(
+        !text.contains("clock") && !text.contains("common window"),
+        "{text}"
+    );
+}
+
 #[test]
 fn hosts_begin_at_one_moment_and_are_merged() {
     let lab = Lab::new();

@@ -182,13 +182,19 @@ fn share<'a>(
     limit: &Limit,
 ) -> Option<Share<'a>> {
     let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
-    let rate = granted.iter().find_map(|grant| {
+    let (rate, in_a_burst) = granted.iter().find_map(|grant| {
         let names = [
             (&grant.name, grant.iops),
             (&grant.burst_name, grant.burst_iops),
         ];
         let found = names.into_iter().find(|(name, _)| *name == &limit.name);
-        found.map(|(_, rate)| rate)
+        // What a limiter without a burst saves up in a second doubles its rate for a second at most.
+        let in_a_burst = if grant.burst_iops.is_finite() {
+            grant.burst_iops
+        } else {
+            2.0 * grant.iops
+        };
+        found.map(|(_, rate)| (rate, in_a_burst))
     })?;
     let level = case.level(&limit.name);
     // Limits of a volume name how many volumes share them.
@@ -207,6 +213,13 @@ fn share<'a>(
     let binds = case
         .binding()
         .is_some_and(|binding| binding.is(&limit.name));
+    // A load alone that is above another limit than the one that binds first is above that, too,
+    // unless a burst allows it.
+    let is_above = if binds {
+        value > 1.0 + ABOVE
+    } else {
+        !case.is_shared && counted > in_a_burst * (1.0 + ABOVE)
+    };
     Some(Share {
         case,
         value,
@@ -216,7 +229,7 @@ fn share<'a>(
             // A healthy device of this type may be too slow to reach the limit at this queue depth.
             (binds && case.why != Why::Latency) || level.is_some()
         },
-        beyond: binds && value > 1.0 + ABOVE && case.iops > most * (1.0 + ABOVE),
+        beyond: is_above && case.iops > most * (1.0 + ABOVE),
     })
 }
 

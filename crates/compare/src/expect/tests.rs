@@ -305,6 +305,31 @@ fn every_limit_has_a_verdict() {
     );
 }
 
+/// The story: a file on a local disk was held against a gp3, and its 485 % of the volume's throughput
+/// were "not tested", with a load that would test it.
+#[test]
+fn a_limit_that_is_exceeded_by_far_is_not_called_untested() {
+    let states = |iops: f64, address: &str| -> Vec<(String, State)> {
+        let compared = against(&record(&[case(16, iops)]), address).expected;
+        let limits = compared.expect("a comparison").limits.into_iter();
+        limits.map(|limit| (limit.limit, limit.state)).collect()
+    };
+    // 625 MiB/s of 125, where 6,000 operations of 16 KiB would be 94: the rate binds first.
+    let far = states(40_000.0, "gp3:1TiB,iops=6000@r5d.xlarge");
+    let all_are = |state| far.iter().all(|(_, found)| *found == state);
+    assert!(all_are(State::Exceeded), "{far:?}");
+    // A burst of the machine explains what is beyond its baseline.
+    let burst = states(12_000.0, "gp3:1TiB,iops=10000,throughput=500@r5d.xlarge");
+    let machine = burst
+        .iter()
+        .find(|(name, _)| name == "r5d.xlarge: EBS IOPS (baseline)");
+    assert_eq!(
+        machine.expect("it has one").1,
+        State::NotTested,
+        "{burst:?}"
+    );
+}
+
 /// The story: "no load can: t3.small: EBS IOPS (baseline) binds first" stood beside the burst of a
 /// machine, whose baseline binds when its credits are spent, after hours. From full credits it is the
 /// volume that binds first. And a baseline was to be waited for with one operation in flight, for

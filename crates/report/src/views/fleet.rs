@@ -9,6 +9,10 @@ use blocklab_units::{Nanos, count, plural, rate};
 use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row, Table};
 use crate::words::facts;
 
+/// What the common window is.
+const WINDOW: &str = "The common window lies after the last ramp and before the first end; a slice that \
+                      lies partly in it counts in that part.";
+
 /// The hosts, case by case; empty for a run of one host.
 pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
     let Some(fleet) = &record.fleet else {
@@ -24,19 +28,19 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
         layout: Layout::Narrow { margin: MARGIN + 2 },
     };
     let title = format!("{} that ran together", plural(fleet.hosts.len(), "host"));
-    let legend = "The common window lies after the last ramp and before the first end; a slice that \
-                  lies partly in it counts in that part.";
     let lost = fleet
         .lost
         .iter()
         .map(|host| Entry::aside(MARGIN, format!("lost: {}: {}", host.name, host.why)));
     let mut entries: Vec<Entry> = lost.collect();
-    entries.push(Entry::aside(MARGIN, clocks(fleet)));
-    entries.push(Entry::aside(MARGIN, legend));
-    vec![Part::section(
-        title,
-        vec![Part::Table(table), Part::Entries(entries)],
-    )]
+    // Simulated hosts have no time in common, and so no skews.
+    if fleet.passes.iter().any(|pass| pass.start_skew_ns.is_some()) {
+        entries.push(Entry::aside(MARGIN, clocks(fleet)));
+        entries.push(Entry::aside(MARGIN, WINDOW));
+    }
+    let mut parts = vec![Part::Table(table)];
+    parts.extend((!entries.is_empty()).then_some(Part::Entries(entries)));
+    vec![Part::section(title, parts)]
 }
 
 /// The rows of a case: a row for each host and direction, under the name of the case.
