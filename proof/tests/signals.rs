@@ -102,6 +102,9 @@ fn ignoring(signal: &str, command: &Command) -> Command {
     for (name, value) in command.get_envs() {
         shell.env(name, value.unwrap_or_default());
     }
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
     shell
 }
 

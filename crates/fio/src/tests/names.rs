@@ -92,18 +92,17 @@ fn names_of_files_add_up() {
     }
 }
 
-/// `nrfiles` had no effect on files with names. In fio, one that follows `filename` keeps the first of them.
+/// `nrfiles` had no effect on files with names. In fio, one that is read after `filename` keeps the first of
+/// them; of the options of a section, `filename` is read last.
 #[test]
 fn fewer_files_than_names_are_the_first_ones() {
-    for (given, targets) in [
-        ("filename=x:y nrfiles=1 size=12k", &["x"][..]),
-        ("filename=x:y:z nrfiles=2 size=12k", &["x", "y"]),
-        ("nrfiles=1 filename=x:y size=12k", &["x", "y"]),
-        ("filename=x:y nrfiles=3 size=12k", &["x", "y"]),
+    for given in [
+        "filename=x:y nrfiles=1 size=12k",
+        "nrfiles=1 filename=x:y size=12k",
     ] {
-        assert_eq!(job(given).targets, targets, "{given}");
+        assert_eq!(job(given).targets, ["x", "y"], "{given}");
     }
-    let text = "[global]\nfilename=x:y\nsize=8k\n[a]\nnrfiles=1\n[b]\n";
+    let text = "[global]\nfilename=x:y\nsize=8k\n[a]\nnrfiles=1\n[b]\nnrfiles=3\n";
     let names: Vec<_> = jobs(text).into_iter().map(|job| job.targets).collect();
     assert_eq!(names, [vec!["x"], vec!["x", "y"]]);
 }
