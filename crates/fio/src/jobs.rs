@@ -152,21 +152,7 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     } = setting;
     let text = value.as_deref().unwrap_or_default();
     let Some(option) = find(key) else {
-        let engine = spec.typed_options().ioengine;
-        if engine::is_option_of_absent(&engine, key) {
-            // The engine itself is refused when it would be opened.
-            return Ok(());
-        }
-        let written = match value {
-            Some(value) => format!("{key}={value}"),
-            None => key.clone(),
-        };
-        // An unknown option may be one of an engine that is not available here.
-        let why = match engine::absent(&engine) {
-            Some(absent) => format!("<{written}>: {absent}"),
-            None => format!("Bad option <{written}>{}", hint(key)),
-        };
-        return Err(Mistake::here(at, why));
+        return unknown_option(spec, setting);
     };
     // `kb_base`, which says what `k` means, applies to the options after it.
     let scale = spec.typed_options().scale();
@@ -214,6 +200,26 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         _ => None,
     };
     Ok(())
+}
+
+/// An option that no table has: refused, unless it is one of an engine that is not available here.
+fn unknown_option(spec: &Spec, setting: &Setting) -> Result<(), Mistake> {
+    let Setting { key, value, at, .. } = setting;
+    let engine = spec.typed_options().ioengine;
+    if engine::is_option_of_absent(&engine, key) {
+        // The engine itself is refused when it would be opened.
+        return Ok(());
+    }
+    let written = match value {
+        Some(value) => format!("{key}={value}"),
+        None => key.clone(),
+    };
+    // An unknown option may be one of an engine that is not available here.
+    let why = match engine::absent(&engine) {
+        Some(absent) => format!("<{written}>: {absent}"),
+        None => format!("Bad option <{written}>{}", hint(key)),
+    };
+    Err(Mistake::here(at, why))
 }
 
 /// Keeps as many of the files that `filename` has named as a later `nrfiles` says. Given before the names, it

@@ -352,17 +352,8 @@ impl Kind {
             let path = handle.path().join("blocklab.scratch");
             return Ok(Self::ToMake(handle, path));
         }
-        // A positioned read or write of a pipe fails with ESPIPE, and a read of a terminal waits for a key.
-        if let Some(what) = handle.stream() {
-            let message = format!("it is {what}; a directory, a file or a block device would work");
-            return Err(unusable(&path, invalid_input(&message)));
-        }
-        // Fio runs such a job, and fails it.
-        let is_fio = context.missing == Missing::ScratchOrName;
-        if needs.reads && handle.is_dev_null() && !is_fio {
-            let message = "it has nothing to read; /dev/zero has, and the target `null` measures \
-                           blocklab itself";
-            return Err(unusable(&path, invalid_input(message)));
+        if let Some(why) = what_is_missing(&handle, needs, context) {
+            return Err(unusable(&path, invalid_input(&why)));
         }
         if needs.writes {
             context.guard.may_write(&handle)?;
@@ -421,6 +412,22 @@ impl Kind {
 fn is_free(path: &Path) -> bool {
     let found = fs::symlink_metadata(path);
     found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// Why a load cannot run on what was opened: it has no offsets, or nothing to read.
+fn what_is_missing(handle: &Handle, needs: Needs, context: &TargetContext<'_>) -> Option<String> {
+    // A positioned read or write of a pipe fails with ESPIPE, and a read of a terminal waits for a key.
+    if let Some(what) = handle.stream() {
+        let words = format!("it is {what}; a directory, a file or a block device would work");
+        return Some(words);
+    }
+    // Fio runs such a job, and fails it.
+    let is_fio = context.missing == Missing::ScratchOrName;
+    let has_nothing = needs.reads && handle.is_dev_null() && !is_fio;
+    has_nothing.then(|| {
+        "it has nothing to read; /dev/zero has, and the target `null` measures blocklab itself"
+            .to_owned()
+    })
 }
 
 /// What is done about a path where nothing is: create a file, leave it to the jobs, or refuse the run.
