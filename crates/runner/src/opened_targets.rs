@@ -617,7 +617,7 @@ fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Er
     // Half of the free space, in whole MiB: a nearly full file system is slower than usual.
     let remedy = match (free.0 / 2) >> 20 {
         0 => "free some space there, or name another directory".to_owned(),
-        mib => format!("a smaller one fits, such as one of {mib} MiB"),
+        mib => format!("a smaller one fits, such as one of {mib} MiB (`run --size {mib}MiB`)"),
     };
     Err(Error::NoSpace {
         path: path.to_owned(),
