@@ -11,7 +11,7 @@ use blocklab_proof::{Lab, Said, good};
 use blocklab_store::Store;
 use blocklab_workload::Direction;
 use stand::kernel::Mount;
-use stand::running::{PATIENCE, Running};
+use stand::running::{Ended, PATIENCE, Running};
 use stand::text;
 
 const PARAMETERS: &str = "\
@@ -211,22 +211,27 @@ fn without_proc_a_run_is_removed_and_a_file_is_refused_with_the_reason() {
     assert!(runs.is_empty(), "{runs:?}");
 }
 
-/// The story: a worker process was killed, and the command ended with 137 and not a word: neither
-/// by whom, nor that the measurements until then were kept.
-#[test]
-fn a_killed_worker_is_reported_with_what_is_kept() {
-    let lab = Lab::new();
+/// How a run of many short passes ended whose worker process was killed when some were kept.
+fn killed_after_a_pass(lab: &Lab, options: &[&str]) -> Ended {
     let study = "\
         name = \"endless\"\npasses = 1000\n[[case]]\nname = \"a\"\nengine = \"null\"\n\
         targets = [\"null\"]\nruntime = \"20ms\"\n";
     lab.write("s.toml", study);
     let mut command = lab.command();
-    command.args(["run", "s.toml"]);
+    command.args(["run", "s.toml"]).args(options);
     let mut running = Running::start(command);
     // Of the second, so that the first is surely kept.
     running.await_measurement();
     running.await_measurement();
-    let ended = running.end_worker_by("KILL");
+    running.end_worker_by("KILL")
+}
+
+/// The story: a worker process was killed, and the command ended with 137 and not a word: neither
+/// by whom, nor that the measurements until then were kept.
+#[test]
+fn a_killed_worker_is_reported_with_what_is_kept() {
+    let lab = Lab::new();
+    let ended = killed_after_a_pass(&lab, &[]);
     assert_eq!(ended.status.code(), Some(137));
     let words = ended.last_words();
     let stored = lab.store().load("latest").expect("kept");
@@ -244,16 +249,7 @@ fn a_killed_worker_is_reported_with_what_is_kept() {
 #[test]
 fn where_a_killed_run_is_kept_is_in_the_command_that_shows_it() {
     let lab = Lab::new();
-    let study = "\
-        name = \"endless\"\npasses = 1000\n[[case]]\nname = \"a\"\nengine = \"null\"\n\
-        targets = [\"null\"]\nruntime = \"20ms\"\n";
-    lab.write("s.toml", study);
-    let mut command = lab.command();
-    command.args(["run", "s.toml", "--store", "elsewhere"]);
-    let mut running = Running::start(command);
-    running.await_measurement();
-    running.await_measurement();
-    let ended = running.end_worker_by("KILL");
+    let ended = killed_after_a_pass(&lab, &["--store", "elsewhere"]);
     let words = ended.last_words();
     let (_, shows) = words.split_once("is kept: blocklab ").expect("a command");
     good(lab.blocklab(shows.split_whitespace()));

@@ -1,10 +1,10 @@
 //! Records made by hand: what is refused, and what the figures of known distributions give.
 
-use blocklab_device::Covers;
+use blocklab_device::{Covers, Service};
 use blocklab_record::{Origin, Record, Status};
 use proptest::prelude::*;
 
-use super::{CannotCalibrate, calibrate, is_usable, residuals};
+use super::{Calibration, CannotCalibrate, calibrate, is_usable, residuals};
 
 #[path = "../../record/tests/sketch/mod.rs"]
 mod sketch;
@@ -99,6 +99,20 @@ fn a_cap_just_above_depth_one_is_a_cap() {
     assert!((service.read.base.0 as f64 / 100_000.0 - 1.0).abs() < 0.01);
 }
 
+/// The medium of a fit that has these caps, in operations and bytes a second, and no maximum of its own.
+#[track_caller]
+fn medium_behind_caps(fitted: &Calibration, expected: [f64; 2]) -> &Service {
+    let volume = &fitted.device.volumes[0];
+    let caps = volume.caps.iter().map(|cap| cap.rate.per_second());
+    assert_eq!(caps.collect::<Vec<_>>(), expected);
+    let service = volume.service.as_ref().expect("a medium");
+    assert!(
+        service.saturation.is_none() && service.programs.is_none(),
+        "{service:?}"
+    );
+    service
+}
+
 /// A disk of 6,000 operations and 60 MiB a second, which one operation in flight reaches at every size: no
 /// cell was left that shows its latency, so the limit of operations became a medium with one channel, and
 /// reads waited behind flash programs that it does not have.
@@ -117,15 +131,7 @@ fn caps_that_one_operation_reaches_are_caps() {
             }
         }
         let fitted = calibrate(&[&record(&sketches)], false).expect("a fit");
-        let volume = &fitted.device.volumes[0];
-        let caps: Vec<f64> = volume
-            .caps
-            .iter()
-            .map(|cap| cap.rate.per_second())
-            .collect();
-        assert_eq!(caps, [most, mib * 1_048_576.0]);
-        let service = volume.service.as_ref().expect("a medium");
-        assert!(service.saturation.is_none() && service.programs.is_none());
+        let service = medium_behind_caps(&fitted, [most, mib * 1_048_576.0]);
         assert!((service.read.base.0 as f64) < 1e9 / most);
         assert!(service.read.origin.is_assumed(), "{service:?}");
         let unknown = fitted.unknown.iter();
@@ -158,18 +164,7 @@ fn a_cap_that_quick_operations_wait_for_is_a_cap() {
         }
     }
     let fitted = calibrate(&[&record(&sketches)], false).expect("a fit");
-    let volume = &fitted.device.volumes[0];
-    let caps: Vec<f64> = volume
-        .caps
-        .iter()
-        .map(|cap| cap.rate.per_second())
-        .collect();
-    assert_eq!(caps, [3000.0, 125.0 * 1_048_576.0]);
-    let service = volume.service.as_ref().expect("a medium");
-    assert!(
-        service.saturation.is_none() && service.programs.is_none(),
-        "{service:?}"
-    );
+    medium_behind_caps(&fitted, [3000.0, 125.0 * 1_048_576.0]);
 }
 
 /// A disk that stopped altogether in the middle of one load: a rate of zero is infinitely far from any

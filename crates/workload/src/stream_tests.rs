@@ -291,6 +291,24 @@ fn staggered_threads_begin_at_a_distance() {
     assert_eq!(begin(&job, 3), 0);
 }
 
+/// The first offsets of threads that share the position in a target of `size` bytes, and take turns.
+fn offsets_of_threads(job: &Job, threads: u32, size: u64, turns: usize) -> Vec<u64> {
+    let positions = Positions::new(1);
+    let mut sharing: Vec<Requests> = (0..threads)
+        .map(|thread| {
+            let mut requests = Requests::new(job, 1, thread, &[size]).unwrap();
+            requests.share(&positions);
+            requests
+        })
+        .collect();
+    let mut offsets = Vec::new();
+    for turn in 0..turns {
+        let thread = turn % sharing.len();
+        offsets.push(sharing[thread].next_request().offset);
+    }
+    offsets
+}
+
 #[test]
 fn threads_that_share_a_position_cover_the_target_once() {
     let mut job = Job {
@@ -299,32 +317,16 @@ fn threads_that_share_a_position_cover_the_target_once() {
         ..Job::new("together")
     };
     job.region.spread = Spread::Shared;
-    let positions = Positions::new(1);
-    let mut threads: Vec<Requests> = (0..3)
-        .map(|thread| {
-            let mut requests = Requests::new(&job, 1, thread, &[96 << 10]).unwrap();
-            requests.share(&positions);
-            requests
-        })
-        .collect();
-    let offsets: Vec<u64> = (0..24)
-        .map(|turn| threads[turn * 7 % 3].next_request().offset)
-        .collect();
+    let offsets = offsets_of_threads(&job, 3, 96 << 10, 24);
     assert!(offsets.into_iter().eq((0..24).map(|block| block * 4096)));
 
     job.pattern = Pattern::Strided {
         stride: Bytes(8192),
     };
-    let positions = Positions::new(1);
-    let mut pair = [0, 1].map(|thread| {
-        let mut requests = Requests::new(&job, 1, thread, &[20 << 10]).unwrap();
-        requests.share(&positions);
-        requests
-    });
-    let offsets: Vec<u64> = (0..6)
-        .map(|turn| pair[turn % 2].next_request().offset)
-        .collect();
-    assert_eq!(offsets, [0, 8192, 16384, 0, 8192, 16384]);
+    assert_eq!(
+        offsets_of_threads(&job, 2, 20 << 10, 6),
+        [0, 8192, 16384, 0, 8192, 16384]
+    );
 }
 
 /// The story: behind a block that did not fit at the end of the target, the position went on to
@@ -337,16 +339,10 @@ fn a_shared_position_begins_again_at_the_start() {
         ..Job::new("together")
     };
     job.region.spread = Spread::Shared;
-    let positions = Positions::new(1);
-    let mut pair = [0, 1].map(|thread| {
-        let mut requests = Requests::new(&job, 1, thread, &[10_000]).unwrap();
-        requests.share(&positions);
-        requests
-    });
-    let offsets: Vec<u64> = (0..5)
-        .map(|turn| pair[turn % 2].next_request().offset)
-        .collect();
-    assert_eq!(offsets, [0, 4096, 0, 4096, 0]);
+    assert_eq!(
+        offsets_of_threads(&job, 2, 10_000, 5),
+        [0, 4096, 0, 4096, 0]
+    );
 }
 
 /// The story: a target that a pass was through with was named again, so that a job that fills its
