@@ -46,7 +46,7 @@ pub(super) const COST_OF_A_CONSTANT: f64 = 10.0;
 const STEP: f64 = 1.25;
 /// The latency of a medium whose every cell of depth 1 lies at a cap, as a share of the shortest mean there:
 /// it is anything from nothing to all of it, and half of it is off by the least.
-const BELOW_CAPS: f64 = 0.5;
+pub(super) const BELOW_CAPS: f64 = 0.5;
 /// A queue that uses every channel of a medium.
 const DEEP: u32 = 1 << 16;
 /// Error of a rate that a candidate does not reach, as a logarithm: ten times too slow.
@@ -134,10 +134,13 @@ impl<'a> Evidence<'a> {
             .filter(|stream| !stream.agrees(random, AS_RANDOM));
         // A latency that caps hide is none that was fitted: a cap that even one operation in flight reaches
         // explains the cells as well as a medium with one channel does, and with less.
-        let constants = f64::from(u8::from(caps.iops.is_some()))
-            + f64::from(u8::from(caps.bytes.is_some()))
-            + f64::from(u8::from(channels.is_some()))
-            - f64::from(u8::from(is_bound));
+        let fitted = [
+            !is_bound,
+            caps.iops.is_some(),
+            caps.bytes.is_some(),
+            channels.is_some(),
+        ];
+        let constants = fitted.into_iter().filter(|is_fitted| *is_fitted).count();
         let fit = DirectionFit {
             random,
             is_bound,
@@ -153,7 +156,7 @@ impl<'a> Evidence<'a> {
             self.longest_wait(service, 1.0 / caps.allow(cell.load))
         })?;
         Some(Judged {
-            cost: errors.cost(self.noise) + constants * COST_OF_A_CONSTANT,
+            cost: errors.cost(self.noise) + constants as f64 * COST_OF_A_CONSTANT,
             typical: errors.typical(),
             fit,
         })

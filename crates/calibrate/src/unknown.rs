@@ -5,6 +5,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use super::cells::{LoadDirection, Sweep, cells_text, pattern};
 use super::choice::Choice;
+use super::direction::BELOW_CAPS;
 use super::draft::channels_unseen;
 use super::plateau::plateaus;
 
@@ -57,7 +58,7 @@ fn add_unmeasured(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
             ));
         }
         if fit.is_bound {
-            let most = Nanos((2.0 * fit.random.base).round() as u64);
+            let most = Nanos((fit.random.base / BELOW_CAPS).round() as u64);
             found.push(format!(
                 "how long random {name} take: every size of depth 1 lies at a cap, so that they take \
                  at most {most}; the model has half of that."
