@@ -405,4 +405,11 @@ fn the_need_of_a_run_is_its_operations_and_their_latency() {
     run("run -q --rw randread --depth 64 --runtime 2s -t sim:io2:20GiB,iops=9000 --name deep");
     let words = run("advise --run deep --no-simulation");
     assert!(!words.contains("Latency bounds"), "{words}");
+    // A rate that the user names is the need, in whatever way it is written: only `iops` in small letters
+    // and `/s` were looked for.
+    assert!(words.contains("at least "), "{words}");
+    for rate in ["iops=5000", "5000IOPS", "100MB/s"] {
+        let named = run(&format!("advise --run deep --need {rate} --no-simulation"));
+        assert!(!named.contains("at least "), "{rate}: {named}");
+    }
 }

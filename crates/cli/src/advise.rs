@@ -108,19 +108,24 @@ fn taken(
         (_, Some(recorded), _) => recorded.need()?,
         _ => Taken {
             need: Need::new(Bytes::ZERO),
-            at_least: false,
+            lower_bound: None,
             remarks: Vec::new(),
         },
     };
     if let Some(text) = &args.need {
-        taken.need = taken
-            .need
-            .with(text)
-            .map_err(|error| anyhow!("--need: {error}"))?;
+        let with = |need: Need| need.with(text).map_err(|error| anyhow!("--need: {error}"));
         // A rate that the user gives is known; one that was measured may be only a lower bound.
-        let names_a_rate = text.to_ascii_lowercase().contains("iops") || text.contains("/s");
-        taken.at_least &= !names_a_rate;
+        let given = with(Need::new(Bytes::ZERO))?;
+        let names_a_rate = given.iops > 0.0 || given.bytes_per_s > 0.0;
+        taken.need = with(taken.need)?;
+        let was_measured = args.run.is_some() || recorded.is_some();
+        if names_a_rate && was_measured {
+            taken.lower_bound = None;
+            let replaced = format!("--need {text} takes the place of what was measured.");
+            taken.remarks.push(replaced);
+        }
     }
+    taken.remarks.extend(taken.lower_bound.clone());
     if let Some(current) = current {
         let is_asked = taken.need.iops > 0.0 || taken.need.bytes_per_s > 0.0;
         taken.need = promised(current, taken.need);

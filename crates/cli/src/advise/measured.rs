@@ -10,8 +10,8 @@ use blocklab_workload::{Direction, Pattern};
 /// A need that was derived from a run, a trace or a volume.
 pub struct Taken {
     pub need: Need,
-    /// Whether the need may be higher, because the run got all that its disk could deliver.
-    pub at_least: bool,
+    /// Why the need may be higher: the run got all that its disk could deliver. `None`: it is known.
+    pub lower_bound: Option<String>,
     /// How it was derived, one sentence each.
     pub remarks: Vec<String>,
 }
@@ -49,26 +49,27 @@ pub fn need(record: &Record) -> Result<Taken> {
         .iter()
         .any(|finding| finding.rule == "rate-missed");
     let closed = record.jobs().any(|job| job.pace == PaceKind::Closed);
+    let why = if missed {
+        Some("It did not get the rate that it asked for")
+    } else if closed {
+        Some("Its loads ask for all that there is")
+    } else {
+        None
+    };
     let mut remarks = vec![format!(
         "The need is that of run {}: the rate of its quickest random load, its largest throughput, \
          and the size of its target.",
         record.id
     )];
-    if closed || missed {
-        let why = if missed {
-            "It did not get the rate that it asked for"
-        } else {
-            "Its loads ask for all that there is"
-        };
-        remarks.push(format!(
-            "{why}, so what it got is what its disk gave, and it needs at least that: say what it \
-             needs with --need, such as --need iops=5000."
-        ));
-    }
     remarks.extend(quickest.and_then(|(row, _)| about_latency(&assessment, row)));
     Ok(Taken {
         need,
-        at_least: closed || missed,
+        lower_bound: why.map(|why| {
+            format!(
+                "{why}, so what it got is what its disk gave, and it needs at least that: say what \
+                 it needs with --need, such as --need iops=5000."
+            )
+        }),
         remarks,
     })
 }

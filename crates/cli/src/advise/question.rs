@@ -29,7 +29,7 @@ pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Qu
         discount: args.instance_discount.unwrap_or(0.0) / 100.0,
         // `keep_machine` sets it for a migration.
         only: None,
-        at_least: taken.at_least,
+        at_least: taken.lower_bound.is_some(),
         remarks: taken.remarks,
     })
 }

@@ -53,7 +53,7 @@ impl Recorded<'_> {
         need.read_percent = Some((100 * demand.reads / demand.count) as u8);
         Ok(Taken {
             need,
-            at_least: false,
+            lower_bound: None,
             remarks: vec![self.remark(demand.count, is_short)],
         })
     }
