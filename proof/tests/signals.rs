@@ -66,7 +66,9 @@ fn a_signal_keeps_what_was_measured() {
     for signal in ["INT", "TERM", "HUP"] {
         let how = format!("SIG{signal}");
         let stand = Stand::new();
-        let mut running = start(&stand, ENDLESS, stand.disk_text());
+        let mut command = stand.lab.command();
+        command.args(["run", stand.study(ENDLESS), "--target", stand.disk_text()]);
+        let mut running = Running::start(heeding(signal, &command));
         running.await_measurement();
         running.await_measurement();
         let ended = running.end_by(signal, false);
@@ -95,17 +97,29 @@ fn a_signal_to_all_processes_of_a_command_is_one_signal() {
 
 /// A command that a shell starts with `signal` ignored, as `nohup` does with HUP, and `&` with INT.
 fn ignoring(signal: &str, command: &Command) -> Command {
-    let mut shell = Command::new("sh");
     let script = format!("trap '' {signal}; exec \"$@\"");
-    shell.args(["-c", &script, "sh"]).arg(command.get_program());
-    shell.args(command.get_args());
+    started_by("sh", &["-c", &script, "sh"], command)
+}
+
+/// A command that heeds `signal`, also where the tests themselves run under `nohup`. No shell can do
+/// that: it cannot trap what was ignored when it began.
+fn heeding(signal: &str, command: &Command) -> Command {
+    let option = format!("--default-signal={signal}");
+    started_by("env", &[&option], command)
+}
+
+/// A command behind a program that sets something up and becomes it.
+fn started_by(program: &str, arguments: &[&str], command: &Command) -> Command {
+    let mut starter = Command::new(program);
+    starter.args(arguments).arg(command.get_program());
+    starter.args(command.get_args());
     for (name, value) in command.get_envs() {
-        shell.env(name, value.unwrap_or_default());
+        starter.env(name, value.unwrap_or_default());
     }
     if let Some(folder) = command.get_current_dir() {
-        shell.current_dir(folder);
+        starter.current_dir(folder);
     }
-    shell
+    starter
 }
 
 /// `nohup blocklab run &` ended when its user logged out: blocklab's own handler took the place of the
