@@ -28,6 +28,13 @@ pub(crate) fn interval(jobs: &[Job]) -> Nanos {
     }
 }
 
+/// The shortest slice once a run has lasted that long: a second in its first hour, and then in
+/// proportion to its time. A load without a runtime may last for days of virtual time, and would
+/// fill gigabytes of its Record by the second.
+pub(crate) fn shortest_after(elapsed: Nanos) -> Nanos {
+    Nanos(elapsed.0 / SECOND.0 / MAX_INTERVALS * SECOND.0)
+}
+
 /// Whether slices may be shorter than a second: adding up many threads takes time, and a steady
 /// state is shown by the second.
 fn can_be_fine(jobs: &[Job]) -> bool {
@@ -219,5 +226,9 @@ mod tests {
         assert_eq!(slice(3600), Nanos::from_secs(1));
         assert_eq!(slice(3601), Nanos::from_secs(2));
         assert_eq!(slice(86_400), Nanos::from_secs(24));
+        // What is planned never grows: its slices are long enough from the beginning.
+        for seconds in [1, 3600, 3601, 7201, 86_400] {
+            assert!(slice(seconds) >= shortest_after(Nanos::from_secs(seconds - 1)));
+        }
     }
 }

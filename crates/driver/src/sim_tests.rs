@@ -17,6 +17,8 @@ use blocklab_workload::{
 use super::*;
 use blocklab_targets::Clock;
 
+const SECOND: u64 = 1_000_000_000;
+
 /// How long a network SSD takes: 600 µs and 2.2 µs a KiB, scattered.
 fn network_ssd() -> Service {
     let latency = Latency {
@@ -93,6 +95,31 @@ fn job(depth: u32, seconds: u64) -> Job {
         ramp: Nanos::from_secs(1),
         ..Job::new("job")
     }
+}
+
+/// The story: a load without a runtime had a slice for every second of it. Eleven days of a slow
+/// volume filled a Record of 685 MB, and Ctrl-C had to wait until it was written.
+#[test]
+fn slices_of_a_load_without_a_runtime_grow_with_its_time() {
+    let mut job = Job::new("days");
+    job.pace = Pace::OpenFixed(Rate::Iops(0.01));
+    job.stop = Stop {
+        ios: Some(1_000),
+        ..Stop::default()
+    };
+    let measured = outcome(vec![job], &volume(1_000.0)).measurement;
+    let slices = &measured.series;
+    assert!(
+        measured.elapsed_ns > 99_000 * SECOND,
+        "{}",
+        measured.elapsed_ns
+    );
+    assert!((3_600..20_000).contains(&slices.len()), "{}", slices.len());
+    assert_eq!(slices[0].length_ns, SECOND);
+    let longest = slices.iter().map(|slice| slice.length_ns).max();
+    assert_eq!(longest, Some(27 * SECOND));
+    let ios: u64 = slices.iter().map(|slice| slice.read.ios).sum();
+    assert_eq!(ios, 1_000);
 }
 
 #[test]

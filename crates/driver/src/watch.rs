@@ -10,7 +10,7 @@ use blocklab_worker::Window;
 use super::interval_ticker::IntervalTicker;
 use super::min_rate::MinRates;
 use super::samples::Sampler;
-use super::series::{IntervalSeries, interval};
+use super::series::{IntervalSeries, interval, shortest_after};
 use super::steady::Rounds;
 use super::usage::Used;
 use super::workers::{WorkerStatus, members_of};
@@ -100,9 +100,16 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// When the current slice of the series ends.
+    fn boundary(&self) -> Nanos {
+        let elapsed = self.series.begun.since(self.start);
+        self.series
+            .boundary(self.interval.max(shortest_after(elapsed)))
+    }
+
     /// When the next check is due.
     pub(crate) fn next(&self, now: Nanos) -> Nanos {
-        let boundary = self.series.boundary(self.interval);
+        let boundary = self.boundary();
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let ahead = samples.filter(|sample| *sample > now);
         let next = match self.clock_kind {
@@ -137,15 +144,15 @@ impl<'a> Watch<'a> {
         let measured = now.min(self.cool_from);
         match self.clock_kind {
             ClockKind::Virtual => {
-                while measured > self.series.boundary(self.interval) {
-                    self.close(members, self.series.boundary(self.interval), used);
+                while measured > self.boundary() {
+                    self.close(members, self.boundary(), used);
                 }
             }
             // The last interval before the cool-down is closed at the very end, because operations that
             // are counted late are in the totals too.
             // After a standstill one long interval covers the ones that were missed: what happened in
             // each of them is not known.
-            ClockKind::Real if measured >= self.series.boundary(self.interval) => {
+            ClockKind::Real if measured >= self.boundary() => {
                 self.close(members, now, used);
             }
             ClockKind::Real => {}

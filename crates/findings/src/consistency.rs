@@ -3,6 +3,8 @@
 use blocklab_record::{Interval, IntervalDirection, Record};
 use blocklab_workload::Direction;
 
+use crate::rules::uncut;
+
 /// How far from its median a rate may lie, in per cent.
 pub const NEAR_PERCENT: f64 = 10.0;
 /// With fewer slices of time a share would be a guess.
@@ -15,16 +17,8 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
         .measurements
         .iter()
         .filter(|measurement| measurement.case == case && measurement.pass > 0);
-    let slices = measured
-        .flat_map(|measurement| &measurement.series)
-        .filter(|slice| !slice.ramp);
-    let longest = slices.clone().map(|slice| slice.length_ns).max()?;
-    // What is left over at the end of a pass holds no rate of its own.
-    let slices: Vec<&Interval> = slices
-        .filter(|slice| slice.length_ns >= longest / 2)
-        .collect();
+    let slices = measured.flat_map(|measurement| uncut(&measurement.series));
     let mut rates: Vec<f64> = slices
-        .iter()
         .filter_map(|slice| Some(operations(slice, direction)? as f64 / slice.length_ns as f64))
         .collect();
     if rates.len() < FEWEST {

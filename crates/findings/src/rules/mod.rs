@@ -27,6 +27,8 @@ mod volume;
 
 use std::cmp::Reverse;
 
+pub(crate) use slices::uncut;
+
 use crate::view::Cases;
 use crate::{Confidence, Finding, Severity};
 

@@ -6,9 +6,7 @@ use blocklab_record::{Interval, IntervalDirection, Measurement, PaceKind, Stoppe
 /// different times: when one ends early, the sum falls for that reason alone.
 pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
     let longest = pass.jobs.iter().map(|job| job.elapsed_ns).max()?;
-    let full = pass.series.iter().map(|slice| slice.length_ns).max()? / 2;
-    let measured = pass.series.iter().filter(|slice| !slice.ramp);
-    let slices = measured.filter(|slice| slice.length_ns > full).collect();
+    let slices = uncut(&pass.series);
     pass.jobs
         .iter()
         .all(|job| {
@@ -18,6 +16,21 @@ pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
             together && job.elapsed_ns as f64 > longest as f64 * 0.95
         })
         .then_some(slices)
+}
+
+/// Slices of the measured time without those that were cut short, which hold no rate of their own:
+/// less than half as long as a neighbour. The lengths of a long run grow from one to the next.
+pub(crate) fn uncut(series: &[Interval]) -> Vec<&Interval> {
+    let measured: Vec<&Interval> = series.iter().filter(|slice| !slice.ramp).collect();
+    let lengths: Vec<u64> = measured.iter().map(|slice| slice.length_ns).collect();
+    let is_whole = |place: &usize| {
+        let neighbours = lengths[place.saturating_sub(1)..].iter().take(3);
+        neighbours
+            .max()
+            .is_some_and(|most| lengths[*place] >= most / 2)
+    };
+    let whole = (0..measured.len()).filter(is_whole);
+    whole.map(|place| measured[place]).collect()
 }
 
 /// Whether a recorded load was replayed: its pauses, bursts and trends are those of the recording.
@@ -42,4 +55,33 @@ pub(super) fn levels(slices: &[&Interval]) -> Vec<f64> {
         .iter()
         .map(|slice| ios(slice) as f64 * 1e9 / slice.length_ns as f64)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: only slices longer than half of the longest counted, and of a load that lasts for
+    /// days, whose slices grow with it, the whole first half was judged by no rule.
+    #[test]
+    fn growing_slices_are_whole_and_a_cut_one_is_not() {
+        let lengths = |all: &[u64]| {
+            let slice = |length_ns: &u64| Interval {
+                length_ns: *length_ns,
+                ..Interval::default()
+            };
+            let series: Vec<Interval> = all.iter().map(slice).collect();
+            let whole = uncut(&series);
+            whole
+                .iter()
+                .map(|slice| slice.length_ns)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(&[1, 1, 2, 2, 3, 4, 5, 1]), [1, 1, 2, 2, 3, 4, 5]);
+        assert_eq!(lengths(&[10, 10, 6]), [10, 10, 6]);
+        assert_eq!(lengths(&[10, 10, 4]), [10, 10]);
+        assert_eq!(lengths(&[3, 10, 10]), [10, 10]);
+        assert_eq!(lengths(&[7]), [7]);
+        assert!(lengths(&[]).is_empty());
+    }
 }
