@@ -178,14 +178,15 @@ fn direction(
     })
 }
 
-/// The sum of the jobs' rates in each pass.
+/// The sum of the jobs' rates in each pass; 0 in one without an operation of the direction.
 fn per_second(parts: &[Part<'_>], what: fn(&DirectionResult) -> u64) -> Vec<f64> {
     parts
         .iter()
         .map(|part| {
             part.iter()
                 .map(|(elapsed, result)| what(result) as f64 * 1e9 / (*elapsed).max(1) as f64)
-                .sum()
+                // `sum` of no floats is -0.0, which a reader of JSON would see.
+                .fold(0.0, |sum, rate| sum + rate)
         })
         .collect()
 }
@@ -453,6 +454,18 @@ mod tests {
         let row = &assess(&record).rows[0];
         near(row.directions[0].iops.value, 1000.0);
         assert_eq!(row.directions[0].iops.passes, 1);
+    }
+
+    /// The story: the JSON of a case with one trim in five passes had a least rate of -0.0.
+    #[test]
+    fn a_pass_without_a_direction_has_a_rate_of_zero() {
+        let mut record = record(&[passes(&[1000.0, 1000.0])]);
+        let directions = &mut record.measurements[0].jobs[0].directions;
+        let read = directions[&Direction::Read].clone();
+        directions.insert(Direction::Trim, read);
+        let trims = &assess(&record).rows[0].directions[1].iops;
+        assert!(trims.max > 0.0);
+        assert_eq!(trims.min.to_bits(), 0.0_f64.to_bits());
     }
 
     #[test]
