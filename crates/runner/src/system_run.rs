@@ -224,8 +224,9 @@ impl<'a> SystemRun<'a> {
         let Some(until) = self.request.until else {
             return;
         };
+        let wanting = until.wanting(&self.record);
         let again: Vec<usize> = (0..self.plan.cases.len())
-            .filter(|case| until.wants(&self.plan.cases[*case].name, &self.record))
+            .filter(|case| wanting.contains(&self.plan.cases[*case].name))
             .collect();
         if again.is_empty() || self.interrupted.load(Ordering::Relaxed) {
             return;

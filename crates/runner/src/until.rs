@@ -17,18 +17,17 @@ impl Until {
     /// Fewest passes: two agree by chance too easily.
     pub const LEAST_PASSES: u32 = 3;
 
-    /// Whether a case needs one more pass.
-    pub(crate) fn wants(&self, case: &str, record: &Record) -> bool {
+    /// The cases that need one more pass.
+    pub(crate) fn wanting(&self, record: &Record) -> Vec<String> {
         let spent: u64 = record
             .measurements
             .iter()
             .map(|measurement| measurement.elapsed_ns)
             .sum();
-        spent < self.limit.0
-            && self
-                .imprecise_cases(record)
-                .iter()
-                .any(|imprecise| imprecise == case)
+        if spent >= self.limit.0 {
+            return Vec::new();
+        }
+        self.imprecise_cases(record)
     }
 
     /// The cases with a rate whose interval is unknown or wider than requested.
