@@ -2,7 +2,7 @@
 
 use super::spec::Distribution;
 use blocklab_syntax::Mistake;
-use blocklab_syntax::number::{number, some_size};
+use blocklab_syntax::number::{number, size_above_zero};
 
 const OPTION: &str = "-rd";
 
@@ -21,7 +21,7 @@ pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
         };
         let io = number(OPTION, io, 0..=100)?;
         let width = if absolute {
-            some_size(OPTION, width, Some(block))?
+            size_above_zero(OPTION, width, Some(block))?
         } else {
             number(OPTION, width, 1..=100)?.into()
         };

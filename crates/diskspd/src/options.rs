@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use blocklab_record::NoteLevel;
 use blocklab_syntax::Mistake;
-use blocklab_syntax::number::{number, size, some_size};
+use blocklab_syntax::number::{number, size, size_above_zero};
 use blocklab_syntax::option::{self, Support};
 
 use super::distribution;
@@ -76,7 +76,7 @@ macro_rules! setter {
     };
     (size $($field:ident).+) => {
         |draft, option, rest| {
-            draft.$($field).+ = draft.some_size(option, rest)?;
+            draft.$($field).+ = draft.size_above_zero(option, rest)?;
             Ok(())
         }
     };
@@ -241,8 +241,8 @@ impl Draft {
         size(option, text, Some(self.target.block))
     }
 
-    fn some_size(&self, option: &str, text: &str) -> Result<u64, Mistake> {
-        some_size(option, text, Some(self.target.block))
+    fn size_above_zero(&self, option: &str, text: &str) -> Result<u64, Mistake> {
+        size_above_zero(option, text, Some(self.target.block))
     }
 }
 
@@ -286,7 +286,7 @@ fn affinity(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> 
 
 /// Sizes of other options may count blocks; its own cannot.
 fn block(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
-    draft.target.block = some_size(option, rest, None)?;
+    draft.target.block = size_above_zero(option, rest, None)?;
     Ok(())
 }
 
@@ -299,7 +299,7 @@ fn bounds(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     let base = draft.size(option, base)?;
     draft.target.base = base;
     if let Some(length) = length {
-        let end = base.checked_add(draft.some_size(option, length)?);
+        let end = base.checked_add(draft.size_above_zero(option, length)?);
         draft.target.max_file_size =
             end.ok_or_else(|| Mistake::new(option, "the end lies beyond 2^64"))?;
     }
@@ -338,7 +338,7 @@ fn tracing(_: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
 /// `-f1M`: the end of the tested part; `-fr`: hints for the cache.
 fn limit_or_hints(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     if rest.starts_with(|c: char| c.is_ascii_digit()) {
-        draft.target.max_file_size = draft.some_size(option, rest)?;
+        draft.target.max_file_size = draft.size_above_zero(option, rest)?;
         return Ok(());
     }
     if rest.is_empty() || !rest.chars().all(|hint| "srt".contains(hint)) {
@@ -372,7 +372,7 @@ fn flushing(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> 
 fn random(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     draft.random = true;
     if !rest.is_empty() {
-        draft.random_align = Some(draft.some_size(option, rest)?);
+        draft.random_align = Some(draft.size_above_zero(option, rest)?);
     }
     Ok(())
 }
