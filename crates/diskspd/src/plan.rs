@@ -209,16 +209,8 @@ impl Maker<'_> {
             fill: self.fill(span, target)?,
             ..load(span, target, &name)
         };
-        // Under `-p` a job for each operation in flight.
         let jobs = if target.parallel && target.requests > 1 {
-            (0..target.requests)
-                .map(|lane| Job {
-                    name: format!("{name}-lane{lane}"),
-                    engine: Engine::Psync,
-                    depth: 1,
-                    ..job.clone()
-                })
-                .collect()
+            lanes(&job)
         } else {
             vec![job]
         };
@@ -353,15 +345,20 @@ fn alignment(target: &Target) -> Option<[Bytes; 3]> {
     (target.random_ratio > 0).then_some([Bytes(align); 3])
 }
 
-/// Very low and low give way to everybody else; normal changes nothing.
+/// Very low (1) and low (2) are the last of their classes; normal (3) changes nothing.
 fn priority(target: &Target) -> Priority {
-    let class = [3, 2].get(target.priority as usize - 1);
-    let io = class.map(|class| IoPriority {
-        class: *class,
-        level: 7,
-    });
+    let class = match target.priority {
+        1 => Some(IDLE),
+        2 => Some(BEST_EFFORT),
+        _ => None,
+    };
+    let io = class.map(|class| IoPriority { class, level: 7 });
     Priority { nice: 0, io }
 }
+
+/// Classes of [`IoPriority`].
+const BEST_EFFORT: u8 = 2;
+const IDLE: u8 = 3;
 
 /// The processor of a thread, from those that are listed or from all.
 fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
@@ -373,6 +370,35 @@ fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
     };
     let own = among.get(thread as usize % among.len().max(1));
     own.copied().into_iter().collect()
+}
+
+/// Under `-p`, the jobs that together do what `job` does: one for each operation in flight, which
+/// passes the same offsets as the others and has an even part of the rate and of each burst.
+fn lanes(job: &Job) -> Vec<Job> {
+    // No more operations can be in flight than a burst has.
+    let count = job
+        .think
+        .map_or(job.depth, |think| job.depth.min(think.every));
+    let of_rate = |rate: f64| rate / f64::from(count);
+    let lane = |number: u32| Job {
+        name: format!("{}-lane{number}", job.name),
+        engine: match job.engine {
+            Engine::Mmap => Engine::Mmap,
+            _ => Engine::Psync,
+        },
+        depth: 1,
+        pace: match job.pace {
+            Pace::Capped(Rate::Iops(iops)) => Pace::Capped(Rate::Iops(of_rate(iops))),
+            Pace::Capped(Rate::Bytes(bytes)) => Pace::Capped(Rate::Bytes(of_rate(bytes))),
+            other => other,
+        },
+        think: job.think.map(|think| Think {
+            every: think.every / count + u32::from(number < think.every % count),
+            ..think
+        }),
+        ..job.clone()
+    };
+    (0..count).map(lane).collect()
 }
 
 /// What does not depend on the thread.

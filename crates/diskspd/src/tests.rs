@@ -1,6 +1,7 @@
 //! The printed results, to the letter. `BLESS=1` rewrites them; read the difference.
 
 use blocklab_record::Served;
+use blocklab_workload::{Engine, Job, Pace, Rate};
 
 use super::*;
 
@@ -141,6 +142,47 @@ fn the_head_tells_the_command_line_and_the_processors_by_group() {
     assert!(text.starts_with(head), "{text}");
     let affinity = "\tadvanced affinity round robin (group/core): 0/0, 0/1\n";
     assert!(text.contains(affinity), "{text}");
+}
+
+/// The jobs that are planned for a command line.
+#[track_caller]
+fn jobs(line: &str) -> Vec<Job> {
+    let prepared = prepare(&profile(line), &Terms::default()).expect(line);
+    prepared.plan.cases[0].workload.jobs.clone()
+}
+
+/// The story: under `-p` each operation in flight is a job, and each had the rate and the bursts of
+/// all: `-p -o4 -g100i` made 400 operations a second. With `-Sm` none of them mapped the memory.
+#[test]
+fn parallel_operations_share_the_rate_and_the_bursts() {
+    for (line, expected) in [
+        (
+            "-p -o4 -g100i x.dat",
+            vec![Pace::Capped(Rate::Iops(25.0)); 4],
+        ),
+        (
+            "-p -o4 -g400 x.dat",
+            vec![Pace::Capped(Rate::Bytes(1e5)); 4],
+        ),
+        ("-p -o4 x.dat", vec![Pace::Closed; 4]),
+    ] {
+        let paces: Vec<Pace> = jobs(line).iter().map(|job| job.pace).collect();
+        assert_eq!(paces, expected, "{line}");
+    }
+    let bursts = |line: &str| -> Vec<u32> {
+        let thinks = jobs(line).into_iter().filter_map(|job| job.think);
+        thinks.map(|think| think.every).collect()
+    };
+    assert_eq!(bursts("-p -o4 -i10 -j5 x.dat"), [3, 3, 2, 2]);
+    assert_eq!(bursts("-p -o4 -i2 -j5 x.dat"), [1, 1]);
+    for (line, engine) in [
+        ("-p -o4 x.dat", Engine::Psync),
+        ("-p -o4 -Sm x.dat", Engine::Mmap),
+    ] {
+        let jobs = jobs(line);
+        assert!(jobs.iter().all(|job| job.engine == engine), "{line}");
+        assert!(jobs.iter().all(|job| job.depth == 1), "{line}");
+    }
 }
 
 #[test]
