@@ -190,6 +190,37 @@ fn the_xml_of_2_2() {
     check("result.xml", &printed(LINE, Layout::V2_2).1);
 }
 
+/// The story: an option had limits that its element had not. 400 million threads were planned until
+/// the memory was full; a rate in MB/s was one in bytes a millisecond; intervals of 0 ms were none.
+#[test]
+fn elements_have_the_limits_of_their_options() {
+    for (element, wrong) in [
+        (
+            "<ThreadCount>4097</ThreadCount>",
+            "4097 is not from 0 to 4096",
+        ),
+        (
+            "<ThreadCount>1</ThreadCount><RequestCount>32769</RequestCount>",
+            "32769 is not from 0 to 32768",
+        ),
+        (
+            "<CalculateIopsStdDev>true</CalculateIopsStdDev><IoBucketDuration>0</IoBucketDuration>",
+            "IoBucketDuration: it must be above 0",
+        ),
+        (
+            "<Targets><Target><Path>x</Path><Throughput unit=\"MBps\">1</Throughput></Target></Targets>",
+            "`MBps` is neither IOPS nor BPMS",
+        ),
+    ] {
+        let target = "<Targets><Target><Path>x</Path></Target></Targets>";
+        let text = format!(
+            "<Profile><TimeSpans><TimeSpan>{element}{target}</TimeSpan></TimeSpans></Profile>"
+        );
+        let error = read_xml(&text, &Overrides::default()).expect_err(element);
+        assert!(error.to_string().contains(wrong), "{error}");
+    }
+}
+
 #[test]
 fn a_time_span_that_was_not_reached_is_reported() {
     let profile = profile("x.dat");
