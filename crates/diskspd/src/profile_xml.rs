@@ -9,7 +9,7 @@ use blocklab_syntax::xml_tree::{Element, document};
 use super::command::Overrides;
 use super::sheet::Sheet;
 use super::spec::{
-    Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
+    Buffers, Cache, Distribution, Format, IoRange, MapFlush, Profile, Target, Throughput, TimeSpan,
 };
 use super::validate::validate;
 
@@ -206,12 +206,12 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
         progress: element.number("Progress")?.unwrap_or(0),
         verbose: element.flag("Verbose")?.unwrap_or(false),
         profile_only: false,
-        unheeded: unheeded(element),
+        ignored: ignored(element),
     })
 }
 
 /// The elements without use here that request something.
-fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
+fn ignored(element: &Element) -> Vec<(&'static str, &'static str)> {
     let mut ignored = IGNORED.to_vec();
     ignored.retain(|(name, _)| {
         let child = element.child(name);
@@ -482,38 +482,47 @@ fn write_offsets(target: &Target, sheet: &mut Sheet) {
     }
 }
 
-/// The units of ranges: per cent, or bytes.
-const WIDTHS: [&str; 2] = ["Percent", "Absolute"];
+/// The elements of ranges whose widths are per cent of the target.
+const PERCENT: &str = "Percent";
+/// The elements of ranges whose widths are bytes.
+const ABSOLUTE: &str = "Absolute";
 
 fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mistake> {
     let Some(outer) = element.child("Distribution") else {
         return Ok(());
     };
     let wanted = "ranges such as <Range IO=\"90\">10</Range> are wanted";
-    let distribution = distribution(outer).ok_or_else(|| Mistake::new("Distribution", wanted))?;
-    target.distribution = Some(distribution);
+    let read = distribution(outer).ok_or_else(|| Mistake::new("Distribution", wanted))?;
+    target.distribution = Some(read);
     Ok(())
 }
 
 fn distribution(outer: &Element) -> Option<Distribution> {
     let inner = outer.children.first()?;
-    let mut list = Vec::new();
+    let absolute = match &*inner.name {
+        PERCENT => false,
+        ABSOLUTE => true,
+        _ => return None,
+    };
+    let mut ranges = Vec::new();
     for range in inner.all("Range") {
-        let io = range.attribute("IO")?.parse().ok()?;
-        list.push((io, range.text.trim().parse().ok()?));
+        ranges.push(IoRange {
+            io_percent: range.attribute("IO")?.parse().ok()?,
+            width: range.text.trim().parse().ok()?,
+        });
     }
-    let absolute = WIDTHS.iter().position(|name| *name == inner.name)? == 1;
-    Some(Distribution { absolute, list })
+    Some(Distribution { absolute, ranges })
 }
 
 fn write_distribution(target: &Target, sheet: &mut Sheet) {
-    let Some(Distribution { absolute, list }) = &target.distribution else {
+    let Some(Distribution { absolute, ranges }) = &target.distribution else {
         return;
     };
+    let unit = if *absolute { ABSOLUTE } else { PERCENT };
     sheet.nest("Distribution", |sheet| {
-        sheet.nest(WIDTHS[usize::from(*absolute)], |sheet| {
-            for (io, width) in list {
-                sheet.line(&format!("<Range IO=\"{io}\">{width}</Range>"));
+        sheet.nest(unit, |sheet| {
+            for IoRange { io_percent, width } in ranges {
+                sheet.line(&format!("<Range IO=\"{io_percent}\">{width}</Range>"));
             }
         });
     });

@@ -51,7 +51,7 @@ fn profile(line: &str) -> Profile {
 /// One thread, 1,000 reads and 1,000 writes in a second; two threads of one core.
 fn printed(line: &str, layout: Layout) -> (String, String) {
     let profile = profile(line);
-    let prepared = prepare(&profile, &Terms::default()).expect(line);
+    let prepared = prepare(&profile, &Inputs::default()).expect(line);
     let measurement = measurement(&prepared.plan.cases[0], 1, 2000, 250_000.0);
     let system = System {
         computer: "bench".to_owned(),
@@ -115,7 +115,7 @@ fn the_text_of_several_time_spans() {
         ..Overrides::default()
     };
     let profile = read_xml(TWO_SPANS, &overrides).expect("a sound profile");
-    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let prepared = prepare(&profile, &Inputs::default()).expect("a plan");
     let cases = prepared.plan.cases.iter();
     let measurements = cases.map(|case| measurement(case, 1, 2000, 250_000.0));
     let record = record_of(measurements.collect());
@@ -147,7 +147,7 @@ fn the_head_tells_the_command_line_and_the_processors_by_group() {
 /// The jobs that are planned for a command line.
 #[track_caller]
 fn jobs(line: &str) -> Vec<Job> {
-    let prepared = prepare(&profile(line), &Terms::default()).expect(line);
+    let prepared = prepare(&profile(line), &Inputs::default()).expect(line);
     prepared.plan.cases[0].workload.jobs.clone()
 }
 
@@ -224,7 +224,7 @@ fn elements_have_the_limits_of_their_options() {
 #[test]
 fn a_time_span_that_was_not_reached_is_reported() {
     let profile = profile("x.dat");
-    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let prepared = prepare(&profile, &Inputs::default()).expect("a plan");
     let record = record_of(Vec::new());
     let text = text(
         &record,
