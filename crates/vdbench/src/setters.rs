@@ -24,7 +24,13 @@ impl Argument<'_> {
         self.checked(ratio, (1.0..=25.0).contains(&ratio), message)
     }
 
-    /// Operations are whole sectors.
+    /// The ratio of a compression that leaves `percent` of what is written.
+    pub(super) fn ratio_of_rest(&self, percent: f64) -> Result<f64, Mistake> {
+        let message = format_args!("{percent} per cent are left; 4 to 100 would work");
+        self.checked(100.0 / percent, (4.0..=100.0).contains(&percent), message)
+    }
+
+    /// The bytes of an operation: whole sectors.
     pub(super) fn sectors(&self, bytes: u64) -> Result<u64, Mistake> {
         let is_whole = bytes > 0 && bytes.is_multiple_of(512);
         let message = format_args!("{bytes} bytes are no multiple of 512");
@@ -178,11 +184,11 @@ fn micros(word: &str) -> Result<u64, String> {
 impl Argument<'_> {
     /// `size=10g`, or `size=(10g,4)`: a quarter of it.
     pub(super) fn shared_size(&self) -> Result<u64, Mistake> {
-        let by = match self.numbers(Kind::Number)?.get(1) {
-            Some(by) => self.as_whole(*by)?.max(1),
-            None => 1,
+        let size = match *self.numbers(Kind::Number)? {
+            [size] => self.as_whole(size)?,
+            [size, parts] => self.as_whole(size)? / self.as_whole(parts)?.max(1),
+            _ => return Err(self.error("a size and into how many parts, as in size=(10g,4)")),
         };
-        let size = self.whole()? / by;
         self.checked(size, size > 0, "a size of 0 holds no block")
     }
 
@@ -497,9 +503,9 @@ impl Argument<'_> {
         })
     }
 
-    /// Ratios from what is left, in per cent.
+    /// Ratios from what is left, in per cent, to three decimals.
     pub(super) fn compressions(&self) -> Result<Vec<f64>, Mistake> {
-        self.each(|arg, percent| arg.ratio((1e5 / percent).round() / 1e3))
+        self.each(|arg, percent| Ok((arg.ratio_of_rest(percent)? * 1e3).round() / 1e3))
     }
 
     /// `seekpct=`, `forseekpct=`: numbers and words, words as the numbers that mean the same.

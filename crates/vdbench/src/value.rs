@@ -30,9 +30,10 @@ const MOST: usize = 10_240;
 /// What `iorate=max` requests, as a number that files and flat files carry.
 pub(super) const MAX_RATE: f64 = 9_999_988.0;
 
-/// A parameter whose keyword is known, and its values as what they are requested.
+/// A parameter whose keyword is known, and the ways to read its values.
 pub(super) struct Argument<'a> {
     pub(super) parameter: &'a Parameter,
+    /// The keyword in full.
     pub(super) name: &'static str,
 }
 
@@ -52,6 +53,9 @@ impl Argument<'_> {
         };
         match tokens.first() {
             Some(Token::Number(_)) => numbers(&tokens, parameter).map(Values::Numbers),
+            Some(Token::Hyphen) if kind != Kind::Name => Err(parameter.error(
+                "a hyphen in parentheses makes a range and needs a value before it; eof is -1",
+            )),
             Some(_) => words(&tokens, parameter).map(Values::Words),
             None => Err(parameter.error("the parentheses are empty; write a value between them")),
         }
@@ -77,14 +81,24 @@ impl Argument<'_> {
     }
 
     pub(super) fn number(&self) -> Result<f64, Mistake> {
-        Ok(self.numbers(Kind::Number)?[0])
+        self.only(self.numbers(Kind::Number)?)
     }
 
-    /// A number of bytes or things: whole, not negative.
+    /// The value of a list of one.
+    fn only<T>(&self, values: Vec<T>) -> Result<T, Mistake> {
+        <[T; 1]>::try_from(values)
+            .map(|[value]| value)
+            .map_err(|values| {
+                self.error(format_args!("one value is expected, not {}", values.len()))
+            })
+    }
+
+    /// A number of bytes or things that is not negative, without its fraction.
     pub(super) fn whole(&self) -> Result<u64, Mistake> {
         self.as_whole(self.number()?)
     }
 
+    /// `number`, which must not be negative, without its fraction.
     pub(super) fn as_whole(&self, number: f64) -> Result<u64, Mistake> {
         self.check(number >= 0.0, format_args!("{number} is below 0"))?;
         self.check(number < 9e18, format_args!("{number} is too large"))?;
@@ -93,7 +107,7 @@ impl Argument<'_> {
 
     /// A duration in whole seconds.
     pub(super) fn seconds(&self) -> Result<u64, Mistake> {
-        let seconds = self.as_whole(self.numbers(Kind::Time)?[0])?;
+        let seconds = self.as_whole(self.only(self.numbers(Kind::Time)?)?)?;
         let message = format_args!("{seconds} seconds are more than three years");
         self.checked(seconds, seconds < 100_000_000, message)
     }
@@ -115,8 +129,14 @@ impl Argument<'_> {
         self.words_of(Kind::Name)
     }
 
+    /// The only word.
     pub(super) fn word(&self) -> Result<String, Mistake> {
-        Ok(self.words()?.swap_remove(0))
+        self.only(self.words()?)
+    }
+
+    /// The only name.
+    pub(super) fn single_name(&self) -> Result<String, Mistake> {
+        self.only(self.names()?)
     }
 
     pub(super) fn yes(&self) -> Result<bool, Mistake> {
@@ -308,11 +328,17 @@ fn names(
     };
     let differ = format_args!("{first} and {last} differ in more than their number");
     parameter.check(stem == other, differ)?;
+    // Names of one length have the zeros before their numbers that make it so: `sd08-sd12`.
+    let width = if first.len() == last.len() {
+        first.len() - stem.len()
+    } else {
+        0
+    };
     let message = format_args!("{last} comes before {first}");
     parameter.check(from <= to, message)?;
     let most = format_args!("the range has more than {MOST} names");
     parameter.check((to - from) as usize <= MOST, most)?;
-    list.extend((from + 1..=to).map(|number| format!("{stem}{number}")));
+    list.extend((from + 1..=to).map(|number| format!("{stem}{number:0width$}")));
     Ok(())
 }
 
