@@ -14,8 +14,8 @@ const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one comman
                       work";
 /// The original counts in no more buckets, the last one included.
 const MOST_BUCKETS: usize = 64;
-/// Longer than any operation lasts, in microseconds: eleven days.
-const LONGEST: u64 = 1_000_000_000_000;
+/// The largest edge of a bucket in microseconds: eleven days, longer than any operation lasts.
+const LARGEST_EDGE: u64 = 1_000_000_000_000;
 
 /// General parameters.
 impl Argument<'_> {
@@ -172,7 +172,7 @@ fn micros(word: &str) -> Result<u64, String> {
     let number = digits.parse::<u64>().ok();
     let micros = number.and_then(|number| number.checked_mul(unit));
     match micros {
-        Some(micros @ 1..=LONGEST) => Ok(micros),
+        Some(micros @ 1..=LARGEST_EDGE) => Ok(micros),
         Some(0) => Err("a bucket cannot end at 0".to_owned()),
         _ => Err(format!(
             "`{word}` is no time; 50 or 50u (microseconds), 1m (milliseconds) and 2s would work"
@@ -287,7 +287,11 @@ impl Argument<'_> {
                 self.check(min < max, message)?;
                 let message = format_args!("(min,max,align): {align} is no multiple of 512");
                 self.check(align > 0 && align.is_multiple_of(512), message)?;
-                Ok(Xfersize::Between(min.max(align), max, align))
+                Ok(Xfersize::Between {
+                    min: min.max(align),
+                    max,
+                    align,
+                })
             }
             _ if numbers.len() % 2 == 0 => {
                 let mix: Vec<(u64, f64)> = numbers

@@ -24,7 +24,8 @@ pub(super) enum Kind {
     Word,
 }
 
-/// More values than any list needs; a bound for ranges such as `(1-1t,1)`.
+/// Values of a list, at most: the original has room for as many. A bound for ranges such as
+/// `(1-1t,1)`.
 const MOST: usize = 10_240;
 
 /// What `iorate=max` requests, as a number that files and flat files carry.
@@ -124,7 +125,7 @@ impl Argument<'_> {
         self.words_of(Kind::Word)
     }
 
-    /// Words among which `sd1-sd9` is written out.
+    /// Words, with ranges such as `sd1-sd9` written out.
     pub(super) fn names(&self) -> Result<Vec<String>, Mistake> {
         self.words_of(Kind::Name)
     }
@@ -156,6 +157,7 @@ enum Token {
     Hyphen,
 }
 
+/// The tokens of a value in parentheses. A hyphen makes a range, except among words.
 fn tokens(raw: &[Piece], kind: Kind) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut text = String::new();
@@ -187,8 +189,8 @@ fn token(text: &str, kind: Kind) -> Token {
     number.map_or_else(|| Token::Word(text.to_owned()), Token::Number)
 }
 
-/// A number, its unit multiplied in; `n%` is -n, as the original has it.
-fn number(text: &str, time: bool) -> Option<f64> {
+/// A number, its unit multiplied in; `n%` is -n, as in the original. In a time, `m` is minutes.
+fn number(text: &str, is_time: bool) -> Option<f64> {
     if let Some(plain) = plain(text) {
         return Some(plain);
     }
@@ -199,7 +201,7 @@ fn number(text: &str, time: bool) -> Option<f64> {
     };
     let unit = match stem.chars().next_back()? {
         'k' => 1024.0,
-        'm' if time => 60.0,
+        'm' if is_time => 60.0,
         'm' => 1_048_576.0,
         'g' => 1_073_741_824.0,
         't' => 1_099_511_627_776.0,
