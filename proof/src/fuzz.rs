@@ -269,7 +269,7 @@ fn attempt(profile: &Profile) {
     if jobs.map(|target| u64::from(target.threads)).sum::<u64>() > 1000 {
         return;
     }
-    let _ = diskspd_language::prepare(profile, &diskspd_language::Terms::default());
+    let _ = diskspd_language::prepare(profile, &diskspd_language::Inputs::default());
     let overrides = Overrides {
         profile_only: profile.profile_only,
         ..Overrides::default()

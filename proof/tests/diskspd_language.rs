@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use blocklab_diskspd::{
-    MapFlush, Mapping, Overrides, Parsed, Prepared, Profile, Requested, Terms, parse, prepare,
+    Inputs, MapFlush, Mapping, Overrides, Parsed, Prepared, Profile, Requested, parse, prepare,
     profile_xml, read_xml,
 };
 use blocklab_workload::{Access, Content, Durability, Job, Pace, Pattern, Plan, Rate, Spread};
@@ -14,9 +14,9 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn terms() -> Terms {
+fn inputs() -> Inputs {
     let map = |text: &str| text.parse::<Mapping>().expect("a mapping");
-    Terms {
+    Inputs {
         mappings: vec![map(r"E:\=/data/"), map("#1=/dev/nvme1n1")],
         clock_seed: 4711,
         size: None,
@@ -31,7 +31,7 @@ fn load(line: &str) -> Result<(Profile, Prepared, Vec<String>), String> {
     let Requested::Load(profile) = requested else {
         return Err(format!("{requested:?}"));
     };
-    let prepared = prepare(&profile, &terms()).map_err(|mistake| mistake.to_string())?;
+    let prepared = prepare(&profile, &inputs()).map_err(|mistake| mistake.to_string())?;
     let notes = notes.iter().chain(&prepared.notes);
     let subjects = notes.map(|note| note.subject.clone()).collect();
     Ok((profile, prepared, subjects))
@@ -360,7 +360,7 @@ fn all_elements_of_the_schema_are_heeded_or_noted() {
          <ETW><Process>false</Process><DiskIO>true</DiskIO></ETW><TimeSpans>",
     );
     let profile = read_xml(&tracing, &Overrides::default()).expect("sound");
-    let prepared = prepare(&profile, &terms()).expect("a plan");
+    let prepared = prepare(&profile, &inputs()).expect("a plan");
     let output: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
     assert!(output.starts_with(&["Progress", "ETW"]), "{output:?}");
     let fresh = profile_with("").replace(
@@ -381,7 +381,7 @@ fn common_threads_share_their_operations_by_weight() {
         <Thread>1</Thread><Weight>7</Weight></ThreadTarget></ThreadTargets></Target>\
         </Targets></TimeSpan></TimeSpans></Profile>";
     let profile = read_xml(text, &Overrides::default()).expect("sound");
-    let prepared = prepare(&profile, &terms()).expect("a plan");
+    let prepared = prepare(&profile, &inputs()).expect("a plan");
     assert_eq!(
         workload(&prepared),
         "    1 × io_uring random 4096 w0 x16 buffered @0+end 5+10s a\n    \
@@ -392,7 +392,7 @@ fn common_threads_share_their_operations_by_weight() {
     assert_eq!(written.timespans[0].targets[1].threads_of_pool, [(1, 7)]);
     let wrong = |from: &str, to: &str, expected: &str| {
         let read = read_xml(&text.replace(from, to), &Overrides::default());
-        let found = read.and_then(|profile| prepare(&profile, &terms()));
+        let found = read.and_then(|profile| prepare(&profile, &inputs()));
         let mistake = found.expect_err(to).to_string();
         assert!(mistake.contains(expected), "{to}: {mistake}");
     };

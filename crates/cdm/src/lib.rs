@@ -30,12 +30,12 @@ use blocklab_workload::{
 
 pub use blocklab_syntax::Mistake;
 pub use profile::{Profile, Test, Version};
-pub use report::{Imprint, all_passes, json, report};
+pub use report::{RunFacts, all_passes, json, report};
 
 /// What the user chooses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choices {
-    /// Whose tests and report.
+    /// CrystalDiskMark version to imitate.
     pub version: Version,
     /// Which tests.
     pub profile: Profile,
@@ -96,12 +96,9 @@ pub fn prepare(choices: &Choices) -> Result<Prepared, Mistake> {
     let settings = settings(choices)?;
     let mut cases = Vec::new();
     for mix in &settings.mixes {
-        cases.extend(
-            settings
-                .tests
-                .iter()
-                .map(|test| case(test, *mix, &settings)),
-        );
+        for test in &settings.tests {
+            cases.push(case(test, *mix, &settings));
+        }
     }
     let (aggregate, discard) = if choices.average {
         (Aggregate::Mean, 0)
@@ -178,8 +175,9 @@ fn check_ranges(settings: &Settings) -> Result<(), Mistake> {
         measure,
         ..
     } = settings;
-    let is_sized = size.0.is_multiple_of(1 << 20) && (16..=64 << 10).contains(&(size.0 >> 20));
-    let wrong = if !is_sized {
+    let is_allowed = size.0.is_multiple_of(1 << 20) && (16..=64 << 10).contains(&(size.0 >> 20));
+    let wrong = if !is_allowed {
+        let size = size.exact();
         format!(
             "the size of the test file must be 16 MiB to 64 GiB, in whole MiB, and {size} is not"
         )

@@ -27,9 +27,14 @@ impl Version {
         })
     }
 
-    /// The release whose habits are followed.
+    /// The release whose tests and report are imitated.
     pub const fn release(self) -> &'static str {
-        ["5.1.2", "6.0.2", "8.0.4", "9.0.1"][self as usize]
+        match self {
+            Self::V5 => "5.1.2",
+            Self::V6 => "6.0.2",
+            Self::V8 => "8.0.4",
+            Self::V9 => "9.0.1",
+        }
     }
 
     /// Whether it has profiles, mixed tests and latencies.
@@ -71,7 +76,7 @@ impl Profile {
         }
     }
 
-    /// The time of a pass, and that between two tests.
+    /// The time of a pass, and the rest between two tests.
     pub(super) const fn times(self) -> (Nanos, Nanos) {
         match self {
             Self::Flash => (Nanos::from_secs(1), Nanos::from_secs(30)),
@@ -123,26 +128,29 @@ impl Test {
     /// The block size as a whole number of a unit: `(1, "MiB")`.
     pub const fn size(&self) -> (u64, &'static str) {
         match self.block.0 {
-            mib if mib % (1 << 20) == 0 => (mib >> 20, "MiB"),
-            other => (other >> 10, "KiB"),
+            bytes if bytes.is_multiple_of(1 << 20) => (bytes >> 20, "MiB"),
+            bytes => (bytes >> 10, "KiB"),
         }
     }
 }
 
 /// The tests, in the order of the window; `None` where the version has no such profile.
 pub fn tests(version: Version, profile: Profile) -> Option<Vec<Test>> {
-    let seq = |kib, queues| Test::new(false, kib, queues, 1);
-    let rnd = |queues, threads| Test::new(true, 4, queues, threads);
-    let (deep, single) = (seq(1024, 8), seq(1024, 1));
-    let (queued, alone) = (rnd(32, 1), rnd(1, 1));
+    let seq1m_q8 = Test::new(false, 1024, 8, 1);
+    let seq1m_q1 = Test::new(false, 1024, 1, 1);
+    let seq128k_q32 = Test::new(false, 128, 32, 1);
+    let rnd4k_q32 = Test::new(true, 4, 32, 1);
+    let rnd4k_q1 = Test::new(true, 4, 1, 1);
+    let rnd4k_q8t8 = Test::new(true, 4, 8, 8);
+    let rnd4k_q32t16 = Test::new(true, 4, 32, 16);
     Some(match (version, profile) {
-        (Version::V5, Profile::Default) => vec![seq(128, 32), queued, single, alone],
-        (Version::V6, Profile::Default) => vec![seq(128, 32), rnd(8, 8), queued, alone],
+        (Version::V5, Profile::Default) => vec![seq128k_q32, rnd4k_q32, seq1m_q1, rnd4k_q1],
+        (Version::V6, Profile::Default) => vec![seq128k_q32, rnd4k_q8t8, rnd4k_q32, rnd4k_q1],
         (Version::V5 | Version::V6, _) => return None,
-        (_, Profile::Default | Profile::Flash) => vec![deep, single, queued, alone],
-        (_, Profile::Nvme) => vec![deep, seq(128, 32), rnd(32, 16), alone],
-        (_, Profile::Peak) => vec![deep, queued],
-        (_, Profile::Real) => vec![single, alone],
-        (_, Profile::Demo) => vec![deep],
+        (_, Profile::Default | Profile::Flash) => vec![seq1m_q8, seq1m_q1, rnd4k_q32, rnd4k_q1],
+        (_, Profile::Nvme) => vec![seq1m_q8, seq128k_q32, rnd4k_q32t16, rnd4k_q1],
+        (_, Profile::Peak) => vec![seq1m_q8, rnd4k_q32],
+        (_, Profile::Real) => vec![seq1m_q1, rnd4k_q1],
+        (_, Profile::Demo) => vec![seq1m_q8],
     })
 }

@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 use super::figures::{Row, rows};
 use super::{Settings, Version, mix_title};
 
-/// Facts of the report that no record holds.
+/// What the report states of the run and no record holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Imprint {
+pub struct RunFacts {
     /// Whether the run had all rights.
     pub admin: bool,
     /// The processor architecture, as Rust names it: `x86_64`.
     pub arch: String,
-    /// The user's own line.
+    /// The user's own line, the last one of the report.
     pub comment: Option<String>,
 }
 
 /// The report block. Lines end with a line feed alone; the original's end with CR LF.
-pub fn report(record: &Record, settings: &Settings, imprint: &Imprint) -> String {
+pub fn report(record: &Record, settings: &Settings, facts: &RunFacts) -> String {
     let rows = rows(record, settings);
     match settings.choices.version {
-        Version::V5 | Version::V6 => older(record, settings, imprint, &rows),
-        Version::V8 | Version::V9 => newer(record, settings, imprint, &rows),
+        Version::V5 | Version::V6 => older(record, settings, facts, &rows),
+        Version::V8 | Version::V9 => newer(record, settings, facts, &rows),
     }
 }
 
 /// The processor architecture as Windows calls it.
-fn arch(imprint: &Imprint) -> &str {
-    match &*imprint.arch {
+fn arch(facts: &RunFacts) -> &str {
+    match &*facts.arch {
         "x86_64" => "x64",
         "aarch64" => "ARM64",
         "x86" => "x86",
@@ -37,17 +37,17 @@ fn arch(imprint: &Imprint) -> &str {
     }
 }
 
-/// Characters of a line of dashes.
+/// Characters of a line of dashes in the layouts of versions 8 and 9.
 const WIDTH: usize = 78;
 
-/// The same in the layouts of versions 5 and 6.
+/// Characters of a line of dashes in the layouts of versions 5 and 6.
 const OLDER_WIDTH: usize = 71;
 
-/// Dashes, the name, the place of the original right-aligned, dashes, units.
+/// Dashes, the name, the original's own address right-aligned, dashes, units.
 fn head(
     record: &Record,
     settings: &Settings,
-    imprint: &Imprint,
+    facts: &RunFacts,
     width: usize,
     home: &str,
 ) -> String {
@@ -57,24 +57,25 @@ fn head(
          * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n\
          * KB = 1000 bytes, KiB = 1024 bytes\n\n",
         settings.choices.version.release(),
-        arch(imprint),
+        arch(facts),
         record.tool
     )
 }
 
-fn newer(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) -> String {
+fn newer(record: &Record, settings: &Settings, facts: &RunFacts, rows: &[Row]) -> String {
     let home = "Crystal Dew World: https://crystalmark.info/";
-    let mut text = head(record, settings, imprint, WIDTH, home);
+    let mut text = head(record, settings, facts, WIDTH, home);
     for mix in &settings.mixes {
         text.push_str(&match mix_title(*mix) {
             "Mix" => format!("[Mix] Read {}%/Write {}%\n", mix.read, mix.write),
             title => format!("[{title}]\n"),
         });
-        let of_mix = rows.iter().filter(|row| row.mix == *mix);
-        of_mix.for_each(|row| text.push_str(&newer_row(row)));
+        for row in rows.iter().filter(|row| row.mix == *mix) {
+            text.push_str(&newer_row(row));
+        }
         text.push('\n');
     }
-    text.push_str(&newer_foot(record, settings, imprint));
+    text.push_str(&newer_foot(record, settings, facts));
     text
 }
 
@@ -95,13 +96,13 @@ fn newer_row(row: &Row) -> String {
 }
 
 /// The lines below the results in the layouts of versions 8 and 9.
-fn newer_foot(record: &Record, settings: &Settings, imprint: &Imprint) -> String {
+fn newer_foot(record: &Record, settings: &Settings, facts: &RunFacts) -> String {
     let zero = if settings.choices.zero_fill {
         " <0Fill>"
     } else {
         ""
     };
-    let admin = if imprint.admin { " [Admin]" } else { "" };
+    let admin = if facts.admin { " [Admin]" } else { "" };
     let mut foot = format!(
         "Profile: {}\n   Test: {} (x{}) [{}]{zero}\n   Mode:{admin}\n   Time: Measure {} sec / \
          Interval {} sec \n   Date: {}\n     OS: {} [{}] ({})\n",
@@ -114,25 +115,31 @@ fn newer_foot(record: &Record, settings: &Settings, imprint: &Imprint) -> String
         date(record),
         record.environment.os,
         record.environment.kernel,
-        arch(imprint)
+        arch(facts)
     );
-    if let Some(comment) = &imprint.comment {
-        let one_line: String = comment.split_whitespace().collect::<Vec<_>>().join(" ");
-        foot.push_str(&format!("Comment: {one_line}\n"));
+    if let Some(comment) = comment(facts) {
+        foot.push_str(&format!("Comment: {comment}\n"));
     }
     foot
 }
 
+/// The user's own line, without line breaks in it.
+fn comment(facts: &RunFacts) -> Option<String> {
+    let comment = facts.comment.as_ref()?;
+    Some(comment.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
 /// The report in the layouts of versions 5 and 6.
-fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) -> String {
+fn older(record: &Record, settings: &Settings, facts: &RunFacts, rows: &[Row]) -> String {
     let home = match settings.choices.version {
         Version::V5 => "Crystal Dew World : http://crystalmark.info/",
         _ => "Crystal Dew World : https://crystalmark.info/",
     };
-    let mut text = head(record, settings, imprint, OLDER_WIDTH, home);
+    let mut text = head(record, settings, facts, OLDER_WIDTH, home);
     for test in &settings.tests {
-        let of_test = rows.iter().filter(|row| row.test == *test);
-        of_test.for_each(|row| text.push_str(&older_row(row, settings.choices.version)));
+        for row in rows.iter().filter(|row| row.test == *test) {
+            text.push_str(&older_row(row, settings.choices.version));
+        }
     }
     let zero = if settings.choices.zero_fill {
         " <0Fill>"
@@ -140,7 +147,7 @@ fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) 
         ""
     };
     text.push_str(&format!(
-        "\n  Test : {} MiB [{}] (x{}){zero}  [Interval={} sec]\n  Date : {}\n    OS : {} [{}] ({})\n  \n",
+        "\n  Test : {} MiB [{}] (x{}){zero}  [Interval={} sec]\n  Date : {}\n    OS : {} [{}] ({})\n  {}\n",
         settings.choices.size.0 >> 20,
         drive_text(record, settings.choices.version),
         settings.loops,
@@ -148,7 +155,8 @@ fn older(record: &Record, settings: &Settings, imprint: &Imprint, rows: &[Row]) 
         date(record),
         record.environment.os,
         record.environment.kernel,
-        arch(imprint)
+        arch(facts),
+        comment(facts).unwrap_or_default()
     ));
     text
 }
@@ -238,8 +246,8 @@ fn date(record: &Record) -> String {
     format!("{} {short}", day.replace('-', "/"))
 }
 
-/// Which figure of its passes a row shows.
-const fn shown_pass(settings: &Settings) -> &'static str {
+/// The statistic over its passes that a row shows.
+const fn shown_statistic(settings: &Settings) -> &'static str {
     if settings.choices.average {
         "mean"
     } else {
@@ -252,14 +260,14 @@ const fn shown_pass(settings: &Settings) -> &'static str {
 pub fn all_passes(record: &Record, settings: &Settings) -> String {
     let rows = rows(record, settings);
     let most = rows.iter().map(|row| row.passes.len()).max().unwrap_or(0);
-    let shown = shown_pass(settings);
+    let shown = shown_statistic(settings);
     let mut text = format!("{:<22}", "MB/s of every pass");
     for pass in 1..=most {
         text.push_str(&format!("{:>11}", format!("pass {pass}")));
     }
     text.push_str(&format!("{shown:>11}{:>11}{:>9}\n", "median", "spread"));
     for row in &rows {
-        text.push_str(&passes_of(row, most));
+        text.push_str(&passes_row(row, most));
     }
     text.push_str("\nspread: from the slowest to the fastest pass, in per cent of the median.\n");
     if !settings.choices.average {
@@ -268,7 +276,8 @@ pub fn all_passes(record: &Record, settings: &Settings) -> String {
     text
 }
 
-fn passes_of(row: &Row, most: usize) -> String {
+/// The figures of each pass, in columns for `most` of them, and their statistics.
+fn passes_row(row: &Row, most: usize) -> String {
     let (mix, test) = (mix_title(row.mix), row.test);
     let name = format!("{mix} {} {}", test.kind(), test.queue());
     let mut line = format!("{name:<22}");
@@ -279,7 +288,7 @@ fn passes_of(row: &Row, most: usize) -> String {
             .map(|pass| format!("{:.3}", pass.mb_per_s));
         line.push_str(&format!("{:>11}", figure.unwrap_or_default()));
     }
-    let Some((median, spread)) = middle(row) else {
+    let Some((median, spread)) = median_and_spread(row) else {
         return format!("{line}{:>11}\n", "none");
     };
     line.push_str(&format!(
@@ -289,8 +298,8 @@ fn passes_of(row: &Row, most: usize) -> String {
     line
 }
 
-/// Median in MB/s, and the range in per cent of it.
-fn middle(row: &Row) -> Option<(f64, f64)> {
+/// Median of the passes in MB/s, and their range in per cent of it; `None` without a pass.
+fn median_and_spread(row: &Row) -> Option<(f64, f64)> {
     let mut speeds: Vec<f64> = row.passes.iter().map(|pass| pass.mb_per_s).collect();
     speeds.sort_by(f64::total_cmp);
     let (first, last) = (speeds.first()?, speeds.last()?);
@@ -318,7 +327,7 @@ pub fn json(record: &Record, settings: &Settings) -> String {
         "loops": settings.loops,
         "measure_s": settings.measure.as_secs_f64(),
         "interval_s": settings.interval.as_secs_f64(),
-        "taken": shown_pass(settings),
+        "taken": shown_statistic(settings),
         "status": record.status,
         "origin": record.origin,
         "rows": rows,

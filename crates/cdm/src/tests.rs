@@ -120,19 +120,29 @@ fn refused(version: Version, words: &str, change: impl FnOnce(&mut Choices)) {
 #[test]
 fn what_the_original_does_not_have_is_noted() {
     let no_profiles = "6.0.2 has no profiles, only its four tests; --cdm-version 8 or 9";
-    refused(Version::V6, no_profiles, |of| of.profile = Profile::Nvme);
-    refused(Version::V5, "5.1.2 has no mixed tests", |of| {
-        of.mix = Some(70)
+    refused(Version::V6, no_profiles, |choices| {
+        choices.profile = Profile::Nvme
     });
-    refused(Version::V9, "1 to 99 per cent", |of| of.mix = Some(100));
+    refused(Version::V5, "5.1.2 has no mixed tests", |choices| {
+        choices.mix = Some(70)
+    });
+    refused(Version::V9, "1 to 99 per cent", |choices| {
+        choices.mix = Some(100)
+    });
     for size in [15 << 20, (65 << 30) + 1] {
-        refused(Version::V9, "16 MiB to 64 GiB", |of| of.size = Bytes(size));
+        refused(Version::V9, "16 MiB to 64 GiB", |choices| {
+            choices.size = Bytes(size)
+        });
     }
-    refused(Version::V9, "in whole MiB", |of| {
-        of.size = Bytes((16 << 20) + 512)
+    // Rounded, the size was called `16.0 MiB`, which is allowed.
+    let odd = "in whole MiB, and 16777728 B is not";
+    refused(Version::V9, odd, |choices| {
+        choices.size = Bytes((16 << 20) + 512)
     });
-    refused(Version::V9, "1 to 1000", |of| of.loops = Some(0));
-    refused(Version::V9, "above 0", |of| of.measure = Some(Nanos::ZERO));
+    refused(Version::V9, "1 to 1000", |choices| choices.loops = Some(0));
+    refused(Version::V9, "above 0", |choices| {
+        choices.measure = Some(Nanos::ZERO)
+    });
 }
 
 /// The discarded pass is by far the best; of the others the second is the fastest, and the first
@@ -153,12 +163,12 @@ fn record(prepared: &Prepared) -> Record {
 #[track_caller]
 fn check_report(choices: &Choices, expected: &str) {
     let prepared = prepare(choices).unwrap();
-    let imprint = Imprint {
+    let facts = RunFacts {
         admin: true,
         arch: "x86_64".to_owned(),
         comment: None,
     };
-    let text = report(&record(&prepared), &prepared.settings, &imprint);
+    let text = report(&record(&prepared), &prepared.settings, &facts);
     assert!(text == expected, "{text}");
 }
 
@@ -176,6 +186,26 @@ fn the_reports_of_versions_8_6_and_5() {
     check_report(&choices(Version::V8), include_str!("golden/v8.txt"));
     check_report(&choices(Version::V6), include_str!("golden/v6.txt"));
     check_report(&choices(Version::V5), include_str!("golden/v5.txt"));
+}
+
+/// The story: `--comment` was printed by the layouts of versions 8 and 9, and dropped in silence by
+/// those of 5 and 6, which have a line for it.
+#[test]
+fn a_comment_is_the_last_line_of_every_layout() {
+    for (version, last) in [
+        (Version::V5, "\n  my disk\n"),
+        (Version::V6, "\n  my disk\n"),
+        (Version::V8, "\nComment: my disk\n"),
+        (Version::V9, "\nComment: my disk\n"),
+    ] {
+        let prepared = prepare(&choices(version)).unwrap();
+        let facts = RunFacts {
+            comment: Some("my\ndisk".to_owned()),
+            ..RunFacts::default()
+        };
+        let text = report(&record(&prepared), &prepared.settings, &facts);
+        assert!(text.ends_with(last), "{text}");
+    }
 }
 
 #[test]
@@ -221,7 +251,7 @@ fn an_interrupted_run_shows_zeros_as_the_original() {
     let prepared = prepare(&choices(Version::V9)).unwrap();
     let mut record = record(&prepared);
     record.measurements.truncate(1);
-    let text = report(&record, &prepared.settings, &Imprint::default());
+    let text = report(&record, &prepared.settings, &RunFacts::default());
     assert!(
         text.contains(
             "  SEQ    1MiB (Q=  8, T= 1):     0.000 MB/s [      0.0 IOPS] <     0.00 us>"

@@ -84,13 +84,19 @@ fn is_option(argument: &str) -> bool {
 }
 
 /// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here, so only a word of its own that
-/// reads as an option is one: `./b4K` and `/b4K/x` are paths.
+/// reads as an option is one: `./b4K` and `/b4K/x` are paths. So is `/home`: behind a hyphen,
+/// whatever follows the `h` is ignored, and it would be one.
 fn hyphened(argument: &str) -> String {
     let word = argument
         .strip_prefix('/')
         .filter(|word| !word.contains('/'));
     let option = word.map(|word| format!("-{word}"));
-    let read = option.filter(|option| apply(&mut Draft::default(), option).is_ok());
+    let read = option.filter(|option| {
+        apply(&mut Draft::default(), option).is_ok_and(|row| {
+            let takes_value = row.value.form != row.name;
+            takes_value || option == row.name
+        })
+    });
     read.unwrap_or_else(|| argument.to_owned())
 }
 
@@ -280,5 +286,33 @@ fn profile(draft: Draft, targets: &[String]) -> Profile {
     Profile {
         timespans: vec![span],
         ..draft.profile
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hyphened;
+
+    /// The story: a target `/home` was read as `-h`, because what follows the letter of an option
+    /// without a value is ignored, and the command said that a target was wanted. So were `/nvme`,
+    /// `/local`, `/pool` and `/Lustre`.
+    #[test]
+    fn a_slash_makes_an_option_of_what_is_nothing_else() {
+        for (option, expected) in [
+            ("/b4K", "-b4K"),
+            ("/h", "-h"),
+            ("/L", "-L"),
+            ("/ag0,0,1", "-ag0,0,1"),
+            ("/Zr", "-Zr"),
+            ("/?", "-?"),
+        ] {
+            assert_eq!(hyphened(option), expected);
+        }
+        let targets = [
+            "/home", "/nvme", "/local", "/pool", "/Lustre", "/xfs", "/data", "/tmp", "//b4K", "/",
+        ];
+        for target in targets {
+            assert_eq!(hyphened(target), target);
+        }
     }
 }

@@ -1,42 +1,49 @@
 //! `-rd`: shares of the operations over shares or stretches of the target.
 
-use super::spec::Distribution;
 use blocklab_syntax::Mistake;
-use blocklab_syntax::number::{number, some_size};
+use blocklab_syntax::number::{number, size_above_zero};
+use blocklab_workload::Zone;
+
+use super::spec::{Distribution, IoRange};
 
 const OPTION: &str = "-rd";
 
 /// `pct90/10:5/20`, `abs90/10G:5/20G`.
 pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
     let absolute = text.starts_with("abs");
-    let Some(ranges) = text.strip_prefix("pct").or(text.strip_prefix("abs")) else {
+    let Some(written) = text.strip_prefix("pct").or(text.strip_prefix("abs")) else {
         let wrong = format!("`{text}` begins with neither pct nor abs: -rdpct90/10 would work");
         return Err(Mistake::new(OPTION, wrong));
     };
-    let mut list = Vec::new();
-    for range in ranges.split(':') {
+    let mut ranges = Vec::new();
+    for range in written.split(':') {
         let Some((io, width)) = range.split_once('/') else {
             let wrong = format!("`{range}` is no pair of shares such as 90/10");
             return Err(Mistake::new(OPTION, wrong));
         };
-        let io = number(OPTION, io, 0..=100)?;
+        let io_percent = number(OPTION, io, 0..=100)?;
         let width = if absolute {
-            some_size(OPTION, width, Some(block))?
+            size_above_zero(OPTION, width, Some(block))?
         } else {
             number(OPTION, width, 1..=100)?.into()
         };
-        list.push((io, width));
+        ranges.push(IoRange { io_percent, width });
     }
-    let distribution = Distribution { absolute, list };
+    let distribution = Distribution { absolute, ranges };
     check(&distribution, block)?;
     Ok(distribution)
 }
 
-/// The shares of the operations and of the target add up to 100 at most; a stretch holds a block.
+/// Checks that the shares of the operations and of the target add up to 100 at most, and that each
+/// range in bytes holds a block.
+///
+/// # Errors
+/// [`Mistake`] about `-rd`, from wherever the distribution comes.
 pub fn check(distribution: &Distribution, block: u64) -> Result<(), Mistake> {
-    let Distribution { absolute, ref list } = *distribution;
-    let io: u32 = list.iter().fold(0, |sum, (io, _)| sum.saturating_add(*io));
-    let widths = list.iter().map(|(_, width)| *width);
+    let absolute = distribution.absolute;
+    let shares = distribution.ranges.iter().map(|range| range.io_percent);
+    let io = shares.fold(0, u32::saturating_add);
+    let widths = distribution.ranges.iter().map(|range| range.width);
     let width: u64 = widths.clone().fold(0, u64::saturating_add);
     let mut small = widths.filter(|width| absolute && *width > 0 && *width < block);
     let wrong = if io > 100 {
@@ -56,61 +63,77 @@ pub fn check(distribution: &Distribution, block: u64) -> Result<(), Mistake> {
     Err(Mistake::new(OPTION, wrong))
 }
 
-/// Zones over the whole extent of `len` bytes (needed where widths are in bytes): (per cent of
-/// the operations, per cent of the extent). What is left of the operations goes to what is left
-/// of the extent.
-pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, f64)>, Mistake> {
-    let Some(whole) = (if distribution.absolute {
+/// Zones over the whole extent of `len` bytes. What the ranges leave of the operations goes to what
+/// they leave of the extent.
+///
+/// # Errors
+/// [`Mistake`] where widths are in bytes and `len` is not known, or is too short for any range with
+/// operations.
+pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<Zone>, Mistake> {
+    let whole = if distribution.absolute {
         len
     } else {
         Some(100)
-    }) else {
+    };
+    let whole = whole.ok_or_else(|| {
         let hint = "widths in bytes need the size of the target, which is not known here: add -c or \
                     -f";
-        return Err(Mistake::new(OPTION, hint));
-    };
-    let mut zones: Vec<(u32, u64)> = Vec::new();
+        Mistake::new(OPTION, hint)
+    })?;
+    let mut ranges: Vec<IoRange> = Vec::new();
     let mut used = 0;
-    for (io, width) in &distribution.list {
+    for range in &distribution.ranges {
         let left = whole - used;
-        let width = if *width == 0 { left } else { left.min(*width) };
+        let width = match range.width {
+            0 => left,
+            width => left.min(width),
+        };
         if width > 0 {
-            zones.push((*io, width));
+            ranges.push(IoRange { width, ..*range });
         }
         used += width;
     }
-    let used_io: u32 = zones.iter().map(|(io, _)| io).sum();
     if used < whole {
-        zones.push((100 - used_io.min(100), whole - used));
+        let used_percent: u32 = ranges.iter().map(|range| range.io_percent).sum();
+        ranges.push(IoRange {
+            io_percent: 100_u32.saturating_sub(used_percent),
+            width: whole - used,
+        });
     }
-    shares(&zones, whole)
+    shared(&ranges, whole)
 }
 
-/// Each stretch (share of the operations as given, width) as per cent of all operations and per cent of
-/// `whole`. Where the target is too short for all stretches, those that it holds share all operations.
-fn shares(zones: &[(u32, u64)], whole: u64) -> Result<Vec<(f64, f64)>, Mistake> {
-    let sum: u32 = zones.iter().map(|(io, _)| io).sum();
+/// The ranges, which cover `whole`, as zones. Where the target is too short for all ranges that were
+/// requested, those that it holds share all operations.
+fn shared(ranges: &[IoRange], whole: u64) -> Result<Vec<Zone>, Mistake> {
+    let sum: u32 = ranges.iter().map(|range| range.io_percent).sum();
     if sum == 0 {
         let wrong = "the target is too short: no operation goes anywhere";
         return Err(Mistake::new(OPTION, wrong));
     }
-    Ok(zones
-        .iter()
-        .map(|(io, width)| {
-            let of_operations = f64::from(*io) * 100.0 / f64::from(sum);
-            (of_operations, *width as f64 * 100.0 / whole as f64)
-        })
-        .collect())
+    let zones = ranges.iter().map(|range| Zone {
+        access_percent: f64::from(range.io_percent) * 100.0 / f64::from(sum),
+        space_percent: range.width as f64 * 100.0 / whole as f64,
+    });
+    Ok(zones.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Per cent of the operations and of the extent of each zone.
+    fn percents(distribution: &Distribution, len: Option<u64>) -> Vec<(f64, f64)> {
+        let zones = zones(distribution, len).expect("zones").into_iter();
+        zones
+            .map(|zone| (zone.access_percent, zone.space_percent))
+            .collect()
+    }
+
     #[track_caller]
     fn check_zones(text: &str, len: Option<u64>, expected: &[(f64, f64)]) {
         let distribution = parse(text, 4096).expect(text);
-        assert_eq!(zones(&distribution, len).expect(text), expected);
+        assert_eq!(percents(&distribution, len), expected);
     }
 
     #[test]
@@ -140,9 +163,18 @@ mod tests {
         // A width of 0 is the rest; only a profile in XML can hold one.
         let rest = Distribution {
             absolute: true,
-            list: vec![(80, gib), (20, 0)],
+            ranges: vec![
+                IoRange {
+                    io_percent: 80,
+                    width: gib,
+                },
+                IoRange {
+                    io_percent: 20,
+                    width: 0,
+                },
+            ],
         };
-        let found = zones(&rest, Some(4 * gib)).expect("sound");
+        let found = percents(&rest, Some(4 * gib));
         assert_eq!(found, [(80.0, 25.0), (20.0, 75.0)]);
         assert!(zones(&parse("abs90/10G", 4096).unwrap(), None).is_err());
     }

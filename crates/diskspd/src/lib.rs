@@ -36,13 +36,13 @@ mod xml;
 pub use blocklab_syntax::Mistake;
 pub use command::{Overrides, Parsed, Requested, parse};
 pub use paths::{Mapping, local_name};
-pub use plan::{Pair, Prepared, Span, Terms, prepare};
+pub use plan::{Inputs, Pair, Prepared, Span, prepare};
 pub use profile_text::{Layout, profile_text};
 pub use profile_xml::{profile_xml, read_xml};
 pub use reference::{reference, usage};
 pub use results::{Bucket, Processor, System, Usage};
 pub use spec::{
-    Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
+    Buffers, Cache, Distribution, Format, IoRange, MapFlush, Profile, Target, Throughput, TimeSpan,
 };
 pub use text::text;
 pub use validate::{validate, warnings};

@@ -6,13 +6,14 @@ use std::ops::RangeInclusive;
 
 use blocklab_record::NoteLevel;
 use blocklab_syntax::Mistake;
-use blocklab_syntax::number::{number, size, some_size};
+use blocklab_syntax::number::{number, size, size_above_zero};
 use blocklab_syntax::option::{self, Support};
 
 use super::distribution;
 use super::spec::{Buffers, Cache, Format, MapFlush, Profile, Target, Throughput, TimeSpan};
 
-/// Takes what follows the name of an option, which it is given for its mistakes.
+/// Sets in the draft what an option requests: its name, for the message of a mistake, and the text
+/// that follows the name.
 type Set = fn(&mut Draft, &str, &str) -> Result<(), Mistake>;
 
 /// One option. It begins with its name; the longest match counts. The original does not run here, so
@@ -25,6 +26,7 @@ pub(super) struct Row {
     pub set: Set,
 }
 
+/// The level of the Note on an option with this support; `None` where there is none to write.
 pub(super) const fn level(support: Support) -> Option<NoteLevel> {
     match support {
         Support::Nearly => Some(NoteLevel::Approximated),
@@ -33,19 +35,29 @@ pub(super) const fn level(support: Support) -> Option<NoteLevel> {
     }
 }
 
-/// Options as they come in.
+/// The options that were read so far. Fields besides the first three are options whose meaning depends
+/// on others; they are put together when all have been read.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub profile: Profile,
     pub span: TimeSpan,
+    /// What all targets of the command line have in common.
     pub target: Target,
+    /// `-S`, `-h`.
     pub cache: Option<Cache>,
+    /// `-r`.
     pub random: bool,
+    /// Bytes of `-r`.
     pub random_align: Option<u64>,
+    /// Per cent of `-rs`.
     pub random_ratio: Option<u32>,
+    /// Bytes of `-s` or `-si`.
     pub stride: Option<u64>,
+    /// `-?`.
     pub usage: bool,
+    /// The event of `-ye`.
     pub event: Option<String>,
+    /// The file of `-X`.
     pub xml: Option<String>,
 }
 
@@ -76,7 +88,7 @@ macro_rules! setter {
     };
     (size $($field:ident).+) => {
         |draft, option, rest| {
-            draft.$($field).+ = draft.some_size(option, rest)?;
+            draft.$($field).+ = draft.size_above_zero(option, rest)?;
             Ok(())
         }
     };
@@ -241,11 +253,12 @@ impl Draft {
         size(option, text, Some(self.target.block))
     }
 
-    fn some_size(&self, option: &str, text: &str) -> Result<u64, Mistake> {
-        some_size(option, text, Some(self.target.block))
+    fn size_above_zero(&self, option: &str, text: &str) -> Result<u64, Mistake> {
+        size_above_zero(option, text, Some(self.target.block))
     }
 }
 
+/// A value that is not among those that an option has.
 fn none_of(option: &str, value: impl std::fmt::Display, known: &str) -> Mistake {
     Mistake::new(option, format!("`{value}` is none of {known}"))
 }
@@ -286,7 +299,7 @@ fn affinity(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> 
 
 /// Sizes of other options may count blocks; its own cannot.
 fn block(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
-    draft.target.block = some_size(option, rest, None)?;
+    draft.target.block = size_above_zero(option, rest, None)?;
     Ok(())
 }
 
@@ -299,7 +312,7 @@ fn bounds(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     let base = draft.size(option, base)?;
     draft.target.base = base;
     if let Some(length) = length {
-        let end = base.checked_add(draft.some_size(option, length)?);
+        let end = base.checked_add(draft.size_above_zero(option, length)?);
         draft.target.max_file_size =
             end.ok_or_else(|| Mistake::new(option, "the end lies beyond 2^64"))?;
     }
@@ -335,10 +348,10 @@ fn tracing(_: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     }
 }
 
-/// `-f1M`: the end of the tested part; `-fr`: hints for the cache.
+/// `-f1M`: the end of the tested part; `-fr`: hints for opening the file.
 fn limit_or_hints(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     if rest.starts_with(|c: char| c.is_ascii_digit()) {
-        draft.target.max_file_size = draft.some_size(option, rest)?;
+        draft.target.max_file_size = draft.size_above_zero(option, rest)?;
         return Ok(());
     }
     if rest.is_empty() || !rest.chars().all(|hint| "srt".contains(hint)) {
@@ -372,7 +385,7 @@ fn flushing(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> 
 fn random(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     draft.random = true;
     if !rest.is_empty() {
-        draft.random_align = Some(draft.some_size(option, rest)?);
+        draft.random_align = Some(draft.size_above_zero(option, rest)?);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use blocklab_syntax::Mistake;
 use blocklab_workload::Target;
 
-/// What begins with the left side begins with the right side here.
+/// A path that begins with `from`, in any case, begins with `to` here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     /// `E:\`, `#1`.
@@ -41,7 +41,7 @@ pub fn local_name(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
     if let Some(longest) = fitting.max_by_key(|mapping| mapping.from.len()) {
         return Ok(joined(longest, &path[longest.from.len()..]));
     }
-    let Some(example) = windows(path) else {
+    let Some(example) = example_mapping(path) else {
         return Ok(path.to_owned());
     };
     let wrong = format!("a name of Windows; map it to a name of Linux: {example}");
@@ -64,7 +64,8 @@ pub(super) fn template(path: &str) -> Result<Option<usize>, Mistake> {
     })
 }
 
-/// A model and the null target take the place of everything below them.
+/// The path `rest` below the right side of a mapping. A model and the null target take the place of
+/// everything below them.
 fn joined(mapping: &Mapping, rest: &str) -> String {
     let to = &mapping.to;
     if !Target::is_path(to) {
@@ -83,8 +84,8 @@ fn joined(mapping: &Mapping, rest: &str) -> String {
     format!("{to}{rest}")
 }
 
-/// How a name of Windows could be mapped; `None` for one of Linux.
-fn windows(path: &str) -> Option<String> {
+/// A mapping for a name of Windows; `None` for one of Linux.
+fn example_mapping(path: &str) -> Option<String> {
     let mut characters = path.chars();
     let (first, second) = (characters.next()?, characters.next());
     let is_drive = first.is_ascii_alphabetic() && second == Some(':');

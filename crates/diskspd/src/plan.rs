@@ -9,7 +9,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, BlockSizes, Case, Content, Durability, Engine, Flush, IoPriority, Job, Mix, Pace,
-    Pattern, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think, UringOptions, Zone,
+    Pattern, Plan, Priority, Rate, Region, Runs, Spread, Stop, Think, UringOptions,
 };
 
 use super::distribution;
@@ -17,9 +17,9 @@ use super::paths::Mapping;
 use super::spec::{Buffers, Cache, Profile, Target, Throughput, TimeSpan};
 use blocklab_syntax::Mistake;
 
-/// Facts that the caller finds out.
+/// What the plan depends on and the profile does not hold; the caller finds it out.
 #[derive(Debug, Clone, Default)]
-pub struct Terms {
+pub struct Inputs {
     /// Paths that replace those of Windows.
     pub mappings: Vec<Mapping>,
     /// The seed where it is to come from the clock.
@@ -30,7 +30,7 @@ pub struct Terms {
     pub sources: Vec<(String, Arc<[u8]>)>,
     /// Paths and sizes of the targets that exist.
     pub sizes: Vec<(String, Bytes)>,
-    /// Numbers of the processors; none: not known.
+    /// Numbers of this machine's processors; none: not known.
     pub processors: Vec<u32>,
 }
 
@@ -41,11 +41,11 @@ pub struct Prepared {
     pub plan: Plan,
     /// What is done differently.
     pub notes: Vec<Note>,
-    /// How the results of the jobs belong together, by time span.
+    /// By time span, which jobs a row of the results sums up.
     pub spans: Vec<Span>,
-    /// Files that are to be made: path here, bytes.
+    /// Files that are to be made: path on this machine, bytes.
     pub files: Vec<(String, Bytes)>,
-    /// Paths that must be there already, as they are called here.
+    /// Paths on this machine that must exist.
     pub existing: Vec<String>,
 }
 
@@ -63,15 +63,15 @@ pub struct Span {
 /// A thread on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
-    /// From 0.
+    /// Number of the thread, from 0.
     pub thread: u32,
     /// Index of the target in its time span.
     pub target: usize,
-    /// What the target is called here.
+    /// Path of the target on this machine.
     pub path: String,
     /// Bytes of the file that was to be made; 0: none.
     pub file_size: u64,
-    /// The jobs whose results it is.
+    /// The jobs whose results are its results.
     pub jobs: Vec<String>,
 }
 
@@ -79,9 +79,9 @@ pub struct Pair {
 ///
 /// # Errors
 /// Paths of Windows that no mapping covers, and distributions without a size.
-pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
-    let mut maker = Maker {
-        terms,
+pub fn prepare(profile: &Profile, inputs: &Inputs) -> Result<Prepared, Mistake> {
+    let mut planner = Planner {
+        inputs,
         prepared: Prepared {
             plan: Plan::once("diskspd", "A profile of DiskSpd.", Vec::new()),
             notes: Vec::new(),
@@ -90,25 +90,25 @@ pub fn prepare(profile: &Profile, terms: &Terms) -> Result<Prepared, Mistake> {
             existing: Vec::new(),
         },
     };
-    for (element, why) in &profile.unheeded {
-        maker.note(NoteLevel::Ignored, element, *why);
+    for (element, why) in &profile.ignored {
+        planner.note(NoteLevel::Ignored, element, *why);
     }
     for (index, span) in profile.timespans.iter().enumerate() {
-        let case = maker.case(span, index)?;
-        maker.prepared.plan.cases.push(case);
+        let case = planner.case(span, index)?;
+        planner.prepared.plan.cases.push(case);
     }
-    Ok(maker.prepared)
+    Ok(planner.prepared)
 }
 
-struct Maker<'a> {
-    terms: &'a Terms,
+struct Planner<'a> {
+    inputs: &'a Inputs,
     prepared: Prepared,
 }
 
 /// A thread on a target with the jobs that it does there.
 type Paired = (Pair, Vec<Job>);
 
-impl Maker<'_> {
+impl Planner<'_> {
     /// The case of a time span, with the jobs of its targets or of its common threads.
     fn case(&mut self, span: &TimeSpan, index: usize) -> Result<Case, Mistake> {
         self.check_processors(span)?;
@@ -138,12 +138,12 @@ impl Maker<'_> {
             threads,
             pairs,
         });
-        let seed = span.seed.unwrap_or(self.terms.clock_seed).into();
+        let seed = span.seed.unwrap_or(self.inputs.clock_seed).into();
         Ok(Case::new(name, seed, jobs))
     }
 
     fn check_processors(&self, span: &TimeSpan) -> Result<(), Mistake> {
-        let there = &self.terms.processors;
+        let there = &self.inputs.processors;
         let mut requested = span.affinity.iter().map(|(_, cpu)| cpu);
         let missing = requested.find(|cpu| !there.contains(cpu));
         let (Some(cpu), Some(last)) = (missing, there.iter().max()) else {
@@ -155,11 +155,11 @@ impl Maker<'_> {
 
     /// The path of a target here. It is added to the files that must be created, or that must exist.
     fn add_path(&mut self, target: &Target) -> Result<String, Mistake> {
-        let path = super::paths::local_name(&target.path, &self.terms.mappings)?;
+        let path = super::paths::local_name(&target.path, &self.inputs.mappings)?;
         match target.file_size {
             0 => self.prepared.existing.push(path.clone()),
             bytes => {
-                let bytes = self.terms.size.unwrap_or(Bytes(bytes));
+                let bytes = self.inputs.size.unwrap_or(Bytes(bytes));
                 let files = &mut self.prepared.files;
                 match files.iter_mut().find(|(known, _)| *known == path) {
                     Some((_, size)) => *size = bytes.max(*size),
@@ -205,20 +205,12 @@ impl Maker<'_> {
             targets: vec![path.to_owned()],
             region: self.region(target, number),
             pattern: self.pattern(target)?,
-            pin: pin(span, thread, &self.terms.processors),
+            pin: pin(span, thread, &self.inputs.processors),
             fill: self.fill(span, target)?,
             ..load(span, target, &name)
         };
-        // Under `-p` a job for each operation in flight.
         let jobs = if target.parallel && target.requests > 1 {
-            (0..target.requests)
-                .map(|lane| Job {
-                    name: format!("{name}-lane{lane}"),
-                    engine: Engine::Psync,
-                    depth: 1,
-                    ..job.clone()
-                })
-                .collect()
+            lanes(&job)
         } else {
             vec![job]
         };
@@ -242,7 +234,7 @@ impl Maker<'_> {
             Buffers::Source {
                 file: Some(file), ..
             } => {
-                let mut known = self.terms.sources.iter();
+                let mut known = self.inputs.sources.iter();
                 let bytes = known.find(|(name, bytes)| name == file && !bytes.is_empty());
                 let (_, bytes) = bytes.ok_or_else(|| {
                     Mistake::new("-Z", format!("{file} cannot be read, or is empty"))
@@ -273,7 +265,7 @@ impl Maker<'_> {
     /// The size of the file that is made.
     fn size_to_make(&self, target: &Target) -> Option<u64> {
         let bytes = Some(target.file_size).filter(|bytes| *bytes > 0)?;
-        Some(self.terms.size.map_or(bytes, |size| size.0))
+        Some(self.inputs.size.map_or(bytes, |size| size.0))
     }
 
     /// Where what is used ends, as far as the profile sets it: a limit beyond the end is none.
@@ -289,8 +281,8 @@ impl Maker<'_> {
     }
 
     fn known_size(&self, target: &Target) -> Option<u64> {
-        let path = super::paths::local_name(&target.path, &self.terms.mappings).ok()?;
-        let known = self.terms.sizes.iter().find(|(name, _)| *name == path);
+        let path = super::paths::local_name(&target.path, &self.inputs.mappings).ok()?;
+        let known = self.inputs.sizes.iter().find(|(name, _)| *name == path);
         known.map(|(_, size)| size.0)
     }
 
@@ -298,16 +290,7 @@ impl Maker<'_> {
         if let Some(distribution) = &target.distribution {
             let end = self.end(target).or_else(|| self.known_size(target));
             let len = end.map(|end| end.saturating_sub(target.base));
-            let zones = distribution::zones(distribution, len)?;
-            return Ok(Pattern::Zones(
-                zones
-                    .into_iter()
-                    .map(|(access_percent, space_percent)| Zone {
-                        access_percent,
-                        space_percent,
-                    })
-                    .collect(),
-            ));
+            return distribution::zones(distribution, len).map(Pattern::Zones);
         }
         let stride = target.step();
         Ok(match target.random_ratio {
@@ -353,15 +336,20 @@ fn alignment(target: &Target) -> Option<[Bytes; 3]> {
     (target.random_ratio > 0).then_some([Bytes(align); 3])
 }
 
-/// Very low and low give way to everybody else; normal changes nothing.
+/// Very low (1) and low (2) are the last of their classes; normal (3) changes nothing.
 fn priority(target: &Target) -> Priority {
-    let class = [3, 2].get(target.priority as usize - 1);
-    let io = class.map(|class| IoPriority {
-        class: *class,
-        level: 7,
-    });
+    let class = match target.priority {
+        1 => Some(IDLE),
+        2 => Some(BEST_EFFORT),
+        _ => None,
+    };
+    let io = class.map(|class| IoPriority { class, level: 7 });
     Priority { nice: 0, io }
 }
+
+/// Classes of [`IoPriority`].
+const BEST_EFFORT: u8 = 2;
+const IDLE: u8 = 3;
 
 /// The processor of a thread, from those that are listed or from all.
 fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
@@ -373,6 +361,35 @@ fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
     };
     let own = among.get(thread as usize % among.len().max(1));
     own.copied().into_iter().collect()
+}
+
+/// Under `-p`, the jobs that together do what `job` does: one for each operation in flight, which
+/// passes the same offsets as the others and has an even part of the rate and of each burst.
+fn lanes(job: &Job) -> Vec<Job> {
+    // No more operations can be in flight than a burst has.
+    let count = job
+        .think
+        .map_or(job.depth, |think| job.depth.min(think.every));
+    let of_rate = |rate: f64| rate / f64::from(count);
+    let lane = |number: u32| Job {
+        name: format!("{}-lane{number}", job.name),
+        engine: match job.engine {
+            Engine::Mmap => Engine::Mmap,
+            _ => Engine::Psync,
+        },
+        depth: 1,
+        pace: match job.pace {
+            Pace::Capped(Rate::Iops(iops)) => Pace::Capped(Rate::Iops(of_rate(iops))),
+            Pace::Capped(Rate::Bytes(bytes)) => Pace::Capped(Rate::Bytes(of_rate(bytes))),
+            other => other,
+        },
+        think: job.think.map(|think| Think {
+            every: think.every / count + u32::from(number < think.every % count),
+            ..think
+        }),
+        ..job.clone()
+    };
+    (0..count).map(lane).collect()
 }
 
 /// What does not depend on the thread.

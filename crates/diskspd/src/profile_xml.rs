@@ -1,13 +1,15 @@
 //! A profile as XML, read and written: the elements of the published schema, nothing else. Each element
 //! has a row in one of the tables below.
 
+use std::ops::RangeInclusive;
+
 use blocklab_syntax::Mistake;
 use blocklab_syntax::xml_tree::{Element, document};
 
 use super::command::Overrides;
 use super::sheet::Sheet;
 use super::spec::{
-    Buffers, Cache, Distribution, Format, MapFlush, Profile, Target, Throughput, TimeSpan,
+    Buffers, Cache, Distribution, Format, IoRange, MapFlush, Profile, Target, Throughput, TimeSpan,
 };
 use super::validate::validate;
 
@@ -187,9 +189,7 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
         for one in spans.all("TimeSpan") {
             let mut span = TimeSpan::default();
             read_fields(&mut span, TIME_SPAN, one)?;
-            if span.duration == 0 {
-                return Err(Mistake::new("Duration", "it must be above 0"));
-            }
+            check_time_span(&span)?;
             timespans.push(span);
         }
     }
@@ -206,12 +206,12 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
         progress: element.number("Progress")?.unwrap_or(0),
         verbose: element.flag("Verbose")?.unwrap_or(false),
         profile_only: false,
-        unheeded: unheeded(element),
+        ignored: ignored(element),
     })
 }
 
 /// The elements without use here that request something.
-fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
+fn ignored(element: &Element) -> Vec<(&'static str, &'static str)> {
     let mut ignored = IGNORED.to_vec();
     ignored.retain(|(name, _)| {
         let child = element.child(name);
@@ -242,7 +242,7 @@ pub(super) fn write_profile(sheet: &mut Sheet, profile: &Profile) {
     });
 }
 
-/// Only the command line sets it, and no profile is written with it.
+/// `-ag`, which old profiles have as an element. DiskSpd reads it and does not write it.
 fn read_round_robin(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
     span.round_robin = element.flag("GroupAffinity")?.unwrap_or(false);
     Ok(())
@@ -290,7 +290,7 @@ fn read_targets(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
         for one in targets.all("Target") {
             let mut target = Target::default();
             read_fields(&mut target, TARGET, one)?;
-            check_limits(&target)?;
+            check_target(&target)?;
             span.random_write_data |= is_fresh(one);
             span.targets.push(target);
         }
@@ -307,15 +307,39 @@ fn write_targets(span: &TimeSpan, sheet: &mut Sheet) {
 }
 
 /// Refuses numbers that a command line would refuse, too.
-fn check_limits(target: &Target) -> Result<(), Mistake> {
-    for (name, value, least, most) in [
-        ("WriteRatio", target.write_ratio, 0, 100),
-        ("RandomRatio", target.random_ratio, 0, 100),
-        ("RequestCount", target.requests, 1, 32768),
-        ("ThreadsPerFile", target.threads, 1, 4096),
-        ("IOPriority", target.priority, 1, 3),
+fn check_time_span(span: &TimeSpan) -> Result<(), Mistake> {
+    for (name, is_zero) in [
+        ("Duration", span.duration == 0),
+        ("IoBucketDuration", span.iops_std_dev && span.bucket_ms == 0),
     ] {
-        if !(least..=most).contains(&value) {
+        if is_zero {
+            return Err(Mistake::new(name, "it must be above 0"));
+        }
+    }
+    check_limits([
+        ("ThreadCount", span.thread_count, 0..=4096),
+        ("RequestCount", span.request_count, 0..=32768),
+    ])
+}
+
+/// Refuses numbers that a command line would refuse, too.
+fn check_target(target: &Target) -> Result<(), Mistake> {
+    check_limits([
+        ("WriteRatio", target.write_ratio, 0..=100),
+        ("RandomRatio", target.random_ratio, 0..=100),
+        ("RequestCount", target.requests, 1..=32768),
+        ("ThreadsPerFile", target.threads, 1..=4096),
+        ("IOPriority", target.priority, 1..=3),
+    ])
+}
+
+/// Refuses the value of an element beyond its limits.
+fn check_limits<const N: usize>(
+    values: [(&str, u32, RangeInclusive<u32>); N],
+) -> Result<(), Mistake> {
+    for (name, value, limits) in values {
+        if !limits.contains(&value) {
+            let (least, most) = limits.into_inner();
             let wrong = format!("{value} is not from {least} to {most}");
             return Err(Mistake::new(name, wrong));
         }
@@ -334,13 +358,15 @@ fn read_path(target: &mut Target, element: &Element) -> Result<(), Mistake> {
 
 fn read_cache(target: &mut Target, element: &Element) -> Result<(), Mistake> {
     let all_off = element.flag("DisableAllCache")? == Some(true);
+    let os_off = element.flag("DisableOSCache")? == Some(true);
+    let local_off = element.flag("DisableLocalCache")? == Some(true);
     target.write_through = all_off || element.flag("WriteThrough")? == Some(true);
-    let no_cache = element.flag("DisableOSCache")? == Some(true);
-    let no_local_cache = element.flag("DisableLocalCache")? == Some(true);
-    target.cache = match (no_cache, no_local_cache) {
-        (os, _) if os || all_off => Cache::None,
-        (_, true) => Cache::NotLocal,
-        _ => Cache::Cached,
+    target.cache = if all_off || os_off {
+        Cache::None
+    } else if local_off {
+        Cache::NotLocal
+    } else {
+        Cache::Cached
     };
     Ok(())
 }
@@ -456,38 +482,47 @@ fn write_offsets(target: &Target, sheet: &mut Sheet) {
     }
 }
 
-/// The units of ranges: per cent, or bytes.
-const WIDTHS: [&str; 2] = ["Percent", "Absolute"];
+/// The elements of ranges whose widths are per cent of the target.
+const PERCENT: &str = "Percent";
+/// The elements of ranges whose widths are bytes.
+const ABSOLUTE: &str = "Absolute";
 
 fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mistake> {
     let Some(outer) = element.child("Distribution") else {
         return Ok(());
     };
     let wanted = "ranges such as <Range IO=\"90\">10</Range> are wanted";
-    let distribution = distribution(outer).ok_or_else(|| Mistake::new("Distribution", wanted))?;
-    target.distribution = Some(distribution);
+    let read = distribution(outer).ok_or_else(|| Mistake::new("Distribution", wanted))?;
+    target.distribution = Some(read);
     Ok(())
 }
 
 fn distribution(outer: &Element) -> Option<Distribution> {
     let inner = outer.children.first()?;
-    let mut list = Vec::new();
+    let absolute = match &*inner.name {
+        PERCENT => false,
+        ABSOLUTE => true,
+        _ => return None,
+    };
+    let mut ranges = Vec::new();
     for range in inner.all("Range") {
-        let io = range.attribute("IO")?.parse().ok()?;
-        list.push((io, range.text.trim().parse().ok()?));
+        ranges.push(IoRange {
+            io_percent: range.attribute("IO")?.parse().ok()?,
+            width: range.text.trim().parse().ok()?,
+        });
     }
-    let absolute = WIDTHS.iter().position(|name| *name == inner.name)? == 1;
-    Some(Distribution { absolute, list })
+    Some(Distribution { absolute, ranges })
 }
 
 fn write_distribution(target: &Target, sheet: &mut Sheet) {
-    let Some(Distribution { absolute, list }) = &target.distribution else {
+    let Some(Distribution { absolute, ranges }) = &target.distribution else {
         return;
     };
+    let unit = if *absolute { ABSOLUTE } else { PERCENT };
     sheet.nest("Distribution", |sheet| {
-        sheet.nest(WIDTHS[usize::from(*absolute)], |sheet| {
-            for (io, width) in list {
-                sheet.line(&format!("<Range IO=\"{io}\">{width}</Range>"));
+        sheet.nest(unit, |sheet| {
+            for IoRange { io_percent, width } in ranges {
+                sheet.line(&format!("<Range IO=\"{io_percent}\">{width}</Range>"));
             }
         });
     });
@@ -501,8 +536,14 @@ fn read_throughput(target: &mut Target, element: &Element) -> Result<(), Mistake
         .child("Throughput")
         .and_then(|child| child.attribute("unit"));
     target.throughput = Some(match unit {
-        Some(unit) if unit.eq_ignore_ascii_case("iops") => Throughput::Iops(value),
-        _ => Throughput::BytesPerMs(value),
+        Some(unit) if unit.eq_ignore_ascii_case("IOPS") => Throughput::Iops(value),
+        None => Throughput::BytesPerMs(value),
+        Some(unit) if unit.eq_ignore_ascii_case("BPMS") => Throughput::BytesPerMs(value),
+        Some(other) => {
+            let wrong =
+                format!("the unit `{other}` is neither IOPS nor BPMS (bytes a millisecond)");
+            return Err(Mistake::new("Throughput", wrong));
+        }
     });
     Ok(())
 }

@@ -2,38 +2,43 @@
 
 use super::distribution::zones;
 use super::results::{Outcome, Row};
-use super::spec::{Distribution, Target};
+use super::spec::{Distribution, IoRange, Target};
 use super::units::kmgt;
 
 /// The lines of the profile.
 pub(super) fn requested(target: &Target) -> Vec<String> {
-    let Some(Distribution { absolute, list }) = &target.distribution else {
+    let Some(Distribution { absolute, ranges }) = &target.distribution else {
         return Vec::new();
     };
-    let width = if *absolute {
-        0
-    } else {
-        100_u64.saturating_sub(list.iter().map(|(_, width)| width).sum())
-    };
-    let rest = Some((percent_left(list), width)).filter(|rest| *rest != (0, 0));
+    let rest = rest(*absolute, ranges);
     let mut lines = vec!["IO Distribution:".to_owned()];
     let mut start = 0_u64;
-    for (io, width) in list.iter().copied().chain(rest) {
+    for IoRange { io_percent, width } in ranges.iter().copied().chain(rest) {
         let end = (width > 0).then(|| start.saturating_add(width));
         lines.push(match end {
             Some(end) if !absolute => {
-                format!("    {io:>2}% of IO => [{start:>2}% - {end:>3}%) of target")
+                format!("    {io_percent:>2}% of IO => [{start:>2}% - {end:>3}%) of target")
             }
-            _ => range(io, start, end),
+            _ => range(io_percent, start, end),
         });
         start = end.unwrap_or(start);
     }
     lines
 }
 
-/// Per cent of the operations that no range takes.
-fn percent_left(list: &[(u32, u64)]) -> u32 {
-    100_u32.saturating_sub(list.iter().map(|(io, _)| io).sum())
+/// What the ranges leave, if they leave anything. In bytes the width of the rest, 0, is not known.
+fn rest(absolute: bool, ranges: &[IoRange]) -> Option<IoRange> {
+    let percent = ranges.iter().map(|range| range.io_percent).sum();
+    let width = if absolute {
+        0
+    } else {
+        100_u64.saturating_sub(ranges.iter().map(|range| range.width).sum())
+    };
+    let rest = IoRange {
+        io_percent: 100_u32.saturating_sub(percent),
+        width,
+    };
+    (rest.io_percent > 0 || rest.width > 0).then_some(rest)
 }
 
 /// `    90% of IO => [     0    -     10GiB)`; `None` for an end is the target's own.
@@ -60,7 +65,7 @@ pub(super) fn effective(outcome: &Outcome<'_>) -> String {
             continue;
         };
         let threads: Vec<u32> = rows.map(|row| row.pair.thread).collect();
-        let (path, threads) = (&target.path, runs(&threads));
+        let (path, threads) = (&target.path, thread_ranges(&threads));
         text.push_str(&format!("target: {path} [thread:{threads}]\n"));
         let lines = lines.iter().map(|line| format!("{line}\n"));
         text.extend(lines);
@@ -85,16 +90,17 @@ fn in_use(target: &Target, row: &Row<'_>) -> Vec<String> {
         return Vec::new();
     };
     let step = target.step().max(1);
-    let (mut share, mut start) = (0.0, target.base);
+    let (mut percent, mut start) = (0.0, target.base);
     let mut lines = Vec::new();
-    for (io, width) in zones {
-        share += width;
-        let bytes = (len as f64 * share / 100.0).round() as u64;
-        // The last one ends with the target, of any size.
-        let is_last = share > 99.999_999;
+    for zone in zones {
+        percent += zone.space_percent;
+        let bytes = (len as f64 * percent / 100.0).round() as u64;
+        // The last one ends with the target, of any size. Its sum may be rounded to below 100.
+        let is_last = percent > 99.999_999;
         let end = target.base + if is_last { len } else { bytes / step * step };
-        if io > 0.0 {
-            lines.push(range(io.round() as u32, start, Some(end)));
+        if zone.access_percent > 0.0 {
+            let io_percent = zone.access_percent.round() as u32;
+            lines.push(range(io_percent, start, Some(end)));
         }
         start = end;
     }
@@ -102,7 +108,7 @@ fn in_use(target: &Target, row: &Row<'_>) -> Vec<String> {
 }
 
 /// ` 0 - 3 7`: threads in order, three or more in a row by the first and the last.
-fn runs(threads: &[u32]) -> String {
+fn thread_ranges(threads: &[u32]) -> String {
     let rows = threads.chunk_by(|one, next| one + 1 == *next);
     let shown = rows.map(|row| match row {
         [first, .., last] if row.len() > 2 => format!(" {first} - {last}"),
@@ -115,10 +121,12 @@ fn runs(threads: &[u32]) -> String {
 mod tests {
     use super::*;
 
-    fn lines(absolute: bool, list: &[(u32, u64)]) -> Vec<String> {
-        let list = list.to_vec();
+    fn lines(absolute: bool, percents_and_widths: &[(u32, u64)]) -> Vec<String> {
+        let ranges = percents_and_widths.iter();
+        let ranges = ranges.map(|&(io_percent, width)| IoRange { io_percent, width });
+        let ranges = ranges.collect();
         requested(&Target {
-            distribution: Some(Distribution { absolute, list }),
+            distribution: Some(Distribution { absolute, ranges }),
             ..Target::default()
         })
     }
@@ -151,8 +159,8 @@ mod tests {
 
     #[test]
     fn threads_in_a_row_are_a_range() {
-        assert_eq!(runs(&[0]), " 0");
-        assert_eq!(runs(&[0, 1]), " 0 1");
-        assert_eq!(runs(&[0, 1, 2, 3, 7]), " 0 - 3 7");
+        assert_eq!(thread_ranges(&[0]), " 0");
+        assert_eq!(thread_ranges(&[0, 1]), " 0 1");
+        assert_eq!(thread_ranges(&[0, 1, 2, 3, 7]), " 0 - 3 7");
     }
 }

@@ -77,12 +77,12 @@ pub struct System {
 
 /// Operations of one direction, or of both.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Tally {
+pub(super) struct DirectionTotals {
     pub served: Served,
     histogram: Histogram,
 }
 
-impl Tally {
+impl DirectionTotals {
     fn new(direction: &DirectionResult) -> Self {
         let (ios, latency) = (direction.ios as f64, &direction.service);
         let mean_square = latency.stddev_ns.powi(2) + latency.mean_ns.powi(2);
@@ -132,13 +132,13 @@ impl Tally {
 
 /// Reads and writes of a thread on a target, or of many.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Both {
-    pub read: Tally,
-    pub write: Tally,
+pub(super) struct ReadWrite {
+    pub read: DirectionTotals,
+    pub write: DirectionTotals,
 }
 
-impl Both {
-    pub fn total(&self) -> Tally {
+impl ReadWrite {
+    pub fn total(&self) -> DirectionTotals {
         let mut total = self.read.clone();
         total.merge(&self.write);
         total
@@ -155,7 +155,7 @@ pub(super) struct Row<'a> {
     pub pair: &'a Pair,
     /// The target as the profile calls it.
     pub path: &'a str,
-    pub both: Both,
+    pub both: ReadWrite,
     pub file_size: u64,
     /// Figures of this thread on this target.
     pub rates: Vec<Rate>,
@@ -167,7 +167,7 @@ pub(super) struct Outcome<'a> {
     pub seconds: f64,
     pub threads: u32,
     pub rows: Vec<Row<'a>>,
-    pub sum: Both,
+    pub sum: ReadWrite,
     pub rates: Vec<Rate>,
     pub processors: &'a [Processor],
 }
@@ -188,7 +188,7 @@ pub(super) fn outcomes<'a>(
             .iter()
             .map(|pair| row(record, measurement, buckets, requested, pair))
             .collect();
-        let mut sum = Both::default();
+        let mut sum = ReadWrite::default();
         rows.iter().for_each(|row| sum.merge(&row.both));
         let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
         Some(Outcome {
@@ -239,15 +239,15 @@ fn row<'a>(
     requested: &'a TimeSpan,
     pair: &'a Pair,
 ) -> Row<'a> {
-    let mut both = Both::default();
+    let mut both = ReadWrite::default();
     for job in &measurement.jobs {
         if !pair.jobs.contains(&job.name) {
             continue;
         }
         for (name, direction) in &job.directions {
             match name {
-                Direction::Read => both.read.merge(&Tally::new(direction)),
-                Direction::Write => both.write.merge(&Tally::new(direction)),
+                Direction::Read => both.read.merge(&DirectionTotals::new(direction)),
+                Direction::Write => both.write.merge(&DirectionTotals::new(direction)),
                 _ => {}
             }
         }
@@ -311,7 +311,7 @@ mod tests {
     fn a_percentile_beyond_which_nothing_lies_is_the_maximum() {
         let mut histogram = Histogram::default();
         (0..1000).for_each(|_| histogram.record(15_800_000));
-        let tally = Tally {
+        let direction = DirectionTotals {
             served: Served {
                 ios: 1000,
                 min_ns: 15_700_000,
@@ -321,10 +321,10 @@ mod tests {
             histogram,
         };
         for share in [0.9999, 0.999_999_999, 1.0] {
-            assert_eq!(tally.quantile_ms(share), Some(15.836), "{share}");
+            assert_eq!(direction.quantile_ms(share), Some(15.836), "{share}");
         }
         // One operation of a thousand is slower than this.
-        let below = tally.quantile_ms(0.999);
+        let below = direction.quantile_ms(0.999);
         assert!(below < Some(15.836), "{below:?}");
     }
 

@@ -1,41 +1,47 @@
 //! The lines of an XML document as DiskSpd lays it out.
 
-/// XML as DiskSpd lays it out: two blanks a level.
+/// XML as DiskSpd lays it out: an element a line, indented by two blanks a level.
 #[derive(Default)]
 pub(super) struct Sheet {
     pub(super) text: String,
+    /// Elements that are open.
     depth: usize,
 }
 
 impl Sheet {
+    /// A line of XML as it is, at the current level.
     pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(&"  ".repeat(self.depth));
         self.text.push_str(line);
         self.text.push('\n');
     }
 
+    /// An element with a value, which is escaped.
     pub(super) fn leaf(&mut self, name: &str, value: impl std::fmt::Display) {
         let value = escaped(&value.to_string());
         self.line(&format!("<{name}>{value}</{name}>"));
     }
 
+    /// An element with three decimals; nothing without a value.
     pub(super) fn figure(&mut self, name: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.leaf(name, format_args!("{value:.3}"));
         }
     }
 
-    pub(super) fn nest(&mut self, name: &str, inside: impl FnOnce(&mut Self)) {
-        self.line(&format!("<{name}>"));
+    /// An element with elements inside. `tag` is its name, with its attributes after it.
+    pub(super) fn nest(&mut self, tag: &str, inside: impl FnOnce(&mut Self)) {
+        self.line(&format!("<{tag}>"));
         self.depth += 1;
         inside(self);
         self.depth -= 1;
-        let name = name.split(' ').next().unwrap_or(name);
+        let name = tag.split(' ').next().unwrap_or(tag);
         self.line(&format!("</{name}>"));
     }
 }
 
-/// Text that XML takes for nothing but text; what it cannot hold at all is left out.
+/// The text with entities for the characters that mean something in XML, blanks for line breaks and
+/// tabs, and without control characters, which XML 1.0 cannot hold.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::new();
     for character in text.chars() {

@@ -15,8 +15,8 @@ pub struct Profile {
     pub verbose: bool,
     /// Only check the profile and print it (`-Rp`).
     pub profile_only: bool,
-    /// Elements of an XML profile that change nothing here, and why.
-    pub unheeded: Vec<(&'static str, &'static str)>,
+    /// Elements of an XML profile that change nothing here, each with the reason.
+    pub ignored: Vec<(&'static str, &'static str)>,
 }
 
 /// How the result is printed.
@@ -33,11 +33,11 @@ with_defaults! {
     /// Targets that are loaded at the same time.
     #[derive(Debug, Clone, PartialEq)]
     pub struct TimeSpan {
-        /// Seconds that count.
+        /// Seconds that are measured.
         pub duration: u32 = 10,
-        /// Seconds before.
+        /// Seconds of load before them.
         pub warmup: u32 = 5,
-        /// Seconds after.
+        /// Seconds of load after them.
         pub cooldown: u32 = 0,
         /// Seed of all random numbers; `None`: from the clock.
         pub seed: Option<u32> = Some(0),
@@ -45,7 +45,7 @@ with_defaults! {
         pub thread_count: u32 = 0,
         /// Operations in flight per thread over all targets (`-O`); 0: by target.
         pub request_count: u32 = 0,
-        /// The processors of the threads, which take turns; each with its group.
+        /// Group and number of the processors that the threads are bound to in turn.
         pub affinity: Vec<(u16, u32)> = Vec::new(),
         /// Threads are bound to all processors in turn, as the command line requests (`-ag`).
         pub round_robin: bool = false,
@@ -57,7 +57,7 @@ with_defaults! {
         pub measure_latency: bool = false,
         /// Standard deviation of the rate in the results (`-D`).
         pub iops_std_dev: bool = false,
-        /// Milliseconds of an interval.
+        /// Milliseconds of an interval of the rate.
         pub bucket_ms: u32 = 1000,
         /// Fresh random bytes for each write (`-Zr`).
         pub random_write_data: bool = false,
@@ -118,8 +118,18 @@ pub enum Buffers {
 pub struct Distribution {
     /// Widths are in bytes, where 0 is the rest, and not in per cent of the target.
     pub absolute: bool,
-    /// (per cent of the operations, width).
-    pub list: Vec<(u32, u64)>,
+    /// One after the other from the beginning of the target. What they leave of the operations goes to
+    /// what they leave of the target.
+    pub ranges: Vec<IoRange>,
+}
+
+/// A range of a target and its part of the operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoRange {
+    /// Per cent of the operations.
+    pub io_percent: u32,
+    /// Per cent of the target, or bytes: see [`Distribution::absolute`].
+    pub width: u64,
 }
 
 with_defaults! {
@@ -144,7 +154,7 @@ with_defaults! {
         pub mapped: bool = false,
         /// How that is flushed (`-N`).
         pub map_flush: Option<MapFlush> = None,
-        /// Per cent of the operations that are random.
+        /// Per cent of the operations that are random, at most 100.
         pub random_ratio: u32 = 0,
         /// Alignment of random operations, stride of sequential ones; `None`: the block size.
         pub align: Option<u64> = None,
@@ -158,26 +168,26 @@ with_defaults! {
         pub requests: u32 = 2,
         /// Threads (`-t`).
         pub threads: u32 = 1,
-        /// Per cent of the operations that write.
+        /// Per cent of the operations that write, at most 100.
         pub write_ratio: u32 = 0,
         /// Rate, where it is limited.
         pub throughput: Option<Throughput> = None,
         /// Operations of a burst (`-i`); 0: no bursts.
         pub burst: u32 = 0,
-        /// Milliseconds between two bursts (`-j`).
+        /// Milliseconds between two bursts (`-j`); 0: no bursts.
         pub think_ms: u32 = 0,
         /// What writes carry.
         pub buffers: Buffers = Buffers::Pattern,
-        /// Hints: sequential scan, random access, temporary.
+        /// Hints for opening the file: sequential scan, random access, temporary.
         pub hints: [bool; 3] = [false; 3],
         /// Large pages for buffers.
         pub large_pages: bool = false,
-        /// 1 very low, 2 low, 3 normal.
+        /// I/O priority: 1 very low, 2 low, 3 normal.
         pub priority: u32 = 3,
-        /// Share under `-O`.
+        /// Under `-O`, its share of the operations relative to that of the other targets.
         pub weight: u32 = 1,
-        /// Under `-O`, the only threads that work on it, each with its own share (0: the target's);
-        /// none: all do.
+        /// Under `-O`, the only threads that work on it, each with its weight (0: that of the target);
+        /// none: all threads do.
         pub threads_of_pool: Vec<(u32, u32)> = Vec::new(),
         /// Where random operations go.
         pub distribution: Option<Distribution> = None,

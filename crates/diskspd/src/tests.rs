@@ -1,6 +1,7 @@
 //! The printed results, to the letter. `BLESS=1` rewrites them; read the difference.
 
 use blocklab_record::Served;
+use blocklab_workload::{Engine, Job, Pace, Rate};
 
 use super::*;
 
@@ -50,7 +51,7 @@ fn profile(line: &str) -> Profile {
 /// One thread, 1,000 reads and 1,000 writes in a second; two threads of one core.
 fn printed(line: &str, layout: Layout) -> (String, String) {
     let profile = profile(line);
-    let prepared = prepare(&profile, &Terms::default()).expect(line);
+    let prepared = prepare(&profile, &Inputs::default()).expect(line);
     let measurement = measurement(&prepared.plan.cases[0], 1, 2000, 250_000.0);
     let system = System {
         computer: "bench".to_owned(),
@@ -114,7 +115,7 @@ fn the_text_of_several_time_spans() {
         ..Overrides::default()
     };
     let profile = read_xml(TWO_SPANS, &overrides).expect("a sound profile");
-    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let prepared = prepare(&profile, &Inputs::default()).expect("a plan");
     let cases = prepared.plan.cases.iter();
     let measurements = cases.map(|case| measurement(case, 1, 2000, 250_000.0));
     let record = record_of(measurements.collect());
@@ -143,15 +144,87 @@ fn the_head_tells_the_command_line_and_the_processors_by_group() {
     assert!(text.contains(affinity), "{text}");
 }
 
+/// The jobs that are planned for a command line.
+#[track_caller]
+fn jobs(line: &str) -> Vec<Job> {
+    let prepared = prepare(&profile(line), &Inputs::default()).expect(line);
+    prepared.plan.cases[0].workload.jobs.clone()
+}
+
+/// The story: under `-p` each operation in flight is a job, and each had the rate and the bursts of
+/// all: `-p -o4 -g100i` made 400 operations a second. With `-Sm` none of them mapped the memory.
+#[test]
+fn parallel_operations_share_the_rate_and_the_bursts() {
+    for (line, expected) in [
+        (
+            "-p -o4 -g100i x.dat",
+            vec![Pace::Capped(Rate::Iops(25.0)); 4],
+        ),
+        (
+            "-p -o4 -g400 x.dat",
+            vec![Pace::Capped(Rate::Bytes(1e5)); 4],
+        ),
+        ("-p -o4 x.dat", vec![Pace::Closed; 4]),
+    ] {
+        let paces: Vec<Pace> = jobs(line).iter().map(|job| job.pace).collect();
+        assert_eq!(paces, expected, "{line}");
+    }
+    let bursts = |line: &str| -> Vec<u32> {
+        let thinks = jobs(line).into_iter().filter_map(|job| job.think);
+        thinks.map(|think| think.every).collect()
+    };
+    assert_eq!(bursts("-p -o4 -i10 -j5 x.dat"), [3, 3, 2, 2]);
+    assert_eq!(bursts("-p -o4 -i2 -j5 x.dat"), [1, 1]);
+    for (line, engine) in [
+        ("-p -o4 x.dat", Engine::Psync),
+        ("-p -o4 -Sm x.dat", Engine::Mmap),
+    ] {
+        let jobs = jobs(line);
+        assert!(jobs.iter().all(|job| job.engine == engine), "{line}");
+        assert!(jobs.iter().all(|job| job.depth == 1), "{line}");
+    }
+}
+
 #[test]
 fn the_xml_of_2_2() {
     check("result.xml", &printed(LINE, Layout::V2_2).1);
 }
 
+/// The story: an option had limits that its element had not. 400 million threads were planned until
+/// the memory was full; a rate in MB/s was one in bytes a millisecond; intervals of 0 ms were none.
+#[test]
+fn elements_have_the_limits_of_their_options() {
+    for (element, wrong) in [
+        (
+            "<ThreadCount>4097</ThreadCount>",
+            "4097 is not from 0 to 4096",
+        ),
+        (
+            "<ThreadCount>1</ThreadCount><RequestCount>32769</RequestCount>",
+            "32769 is not from 0 to 32768",
+        ),
+        (
+            "<CalculateIopsStdDev>true</CalculateIopsStdDev><IoBucketDuration>0</IoBucketDuration>",
+            "IoBucketDuration: it must be above 0",
+        ),
+        (
+            "<Targets><Target><Path>x</Path><Throughput unit=\"MBps\">1</Throughput></Target></Targets>",
+            "`MBps` is neither IOPS nor BPMS",
+        ),
+    ] {
+        let target = "<Targets><Target><Path>x</Path></Target></Targets>";
+        let text = format!(
+            "<Profile><TimeSpans><TimeSpan>{element}{target}</TimeSpan></TimeSpans></Profile>"
+        );
+        let error = read_xml(&text, &Overrides::default()).expect_err(element);
+        assert!(error.to_string().contains(wrong), "{error}");
+    }
+}
+
 #[test]
 fn a_time_span_that_was_not_reached_is_reported() {
     let profile = profile("x.dat");
-    let prepared = prepare(&profile, &Terms::default()).expect("a plan");
+    let prepared = prepare(&profile, &Inputs::default()).expect("a plan");
     let record = record_of(Vec::new());
     let text = text(
         &record,

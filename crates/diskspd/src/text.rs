@@ -6,7 +6,8 @@ use super::plan::Prepared;
 use super::profile_text::{Layout, profile_text};
 use super::ranges::effective;
 use super::results::{
-    Both, Outcome, Processor, Rate, System, Tally, Usage, average, deviation, distinct, outcomes,
+    DirectionTotals, Outcome, Processor, Rate, ReadWrite, System, Usage, average, deviation,
+    distinct, outcomes,
 };
 use super::spec::Profile;
 use super::units::{kmgt, old_file_size};
@@ -42,11 +43,12 @@ pub fn text(
 /// What several time spans did together.
 fn totals(outcomes: &[Outcome<'_>]) -> String {
     let seconds: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
-    let mut sum = Both::default();
+    let mut sum = ReadWrite::default();
     outcomes.iter().for_each(|outcome| sum.merge(&outcome.sum));
     let dashes = "-".repeat(79);
-    let row =
-        |name: &str, tally: &Tally| format!("{name:<7}| {}\n", amounts(tally, seconds.max(1e-9)));
+    let row = |name: &str, direction: &DirectionTotals| {
+        format!("{name:<7}| {}\n", amounts(direction, seconds.max(1e-9)))
+    };
     format!(
         "\n\nTotals:\n{}\n\ntype   |       bytes     |     I/Os     |    MiB/s   |  I/O per s\n\
          {dashes}\n{}{}{dashes}\n{}\ntotal test time:\t{seconds:.2}s\n",
@@ -97,7 +99,11 @@ fn machine(record: &Record, system: &System, layout: Layout) -> String {
 }
 
 /// A table: its title, what of the figures it shows, and the same of an interval.
-type Table = (&'static str, fn(&Both) -> Tally, fn(&Rate) -> f64);
+type Table = (
+    &'static str,
+    fn(&ReadWrite) -> DirectionTotals,
+    fn(&Rate) -> f64,
+);
 
 /// A column before the usage: whether it is shown, its name, its value.
 type Column = (bool, &'static str, fn(&Processor) -> u32);
@@ -116,7 +122,7 @@ fn time_span(outcome: &Outcome<'_>, layout: Layout) -> String {
     text.push_str(&usage_table(outcome.processors, layout));
     text.push_str(&effective(outcome));
     let tables: [Table; 3] = [
-        ("Total IO", Both::total, |rate| rate.read + rate.write),
+        ("Total IO", ReadWrite::total, |rate| rate.read + rate.write),
         ("Read IO", |both| both.read.clone(), |rate| rate.read),
         ("Write IO", |both| both.write.clone(), |rate| rate.write),
     ];
@@ -160,6 +166,7 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
     let lead = head.len();
     let kernel = if new { 7 } else { 8 };
     let kernel_head = if new { " Kernel |" } else { "  Kernel |" };
+    // As many as the original prints: two more than the columns of usage have, or always 43.
     let dashes = "-".repeat(if new { lead + 35 } else { 43 });
     let mut text = format!("{head}  Usage |  User  |{kernel_head}  Idle\n{dashes}\n");
     for processor in processors {
@@ -183,7 +190,7 @@ fn usage(usage: Usage, width: usize) -> String {
 fn table(
     outcome: &Outcome<'_>,
     layout: Layout,
-    pick: fn(&Both) -> Tally,
+    pick: fn(&ReadWrite) -> DirectionTotals,
     ios: fn(&Rate) -> f64,
 ) -> String {
     let requested = outcome.requested;
@@ -223,8 +230,8 @@ fn figure(value: Option<f64>, width: usize, decimals: usize) -> String {
     }
 }
 
-fn amounts(tally: &Tally, seconds: f64) -> String {
-    let Served { bytes, ios, .. } = tally.served;
+fn amounts(direction: &DirectionTotals, seconds: f64) -> String {
+    let Served { bytes, ios, .. } = direction.served;
     format!(
         "{:>15} | {:>12} | {:>10.2} | {:>10.2}",
         bytes,
@@ -234,10 +241,10 @@ fn amounts(tally: &Tally, seconds: f64) -> String {
     )
 }
 
-fn figures(tally: &Tally, outcome: &Outcome<'_>, of_rate: Option<f64>) -> String {
+fn figures(direction: &DirectionTotals, outcome: &Outcome<'_>, of_rate: Option<f64>) -> String {
     let requested = outcome.requested;
-    let [mean, of_latency] = tally.moments_ms();
-    let mut text = amounts(tally, outcome.seconds.max(1e-9));
+    let [mean, of_latency] = direction.moments_ms();
+    let mut text = amounts(direction, outcome.seconds.max(1e-9));
     if requested.measure_latency {
         text.push_str(&format!(" | {:>8.3}", mean.unwrap_or(0.0)));
     }
@@ -274,7 +281,7 @@ fn latency_tables(outcome: &Outcome<'_>, layout: Layout) -> String {
     let targets = &outcome.requested.targets;
     if targets.len() > 1 {
         for (index, target) in targets.iter().enumerate() {
-            let mut both = Both::default();
+            let mut both = ReadWrite::default();
             let own = outcome.rows.iter().filter(|row| row.pair.target == index);
             own.for_each(|row| both.merge(&row.both));
             let title = match layout {
@@ -292,12 +299,13 @@ fn latency_tables(outcome: &Outcome<'_>, layout: Layout) -> String {
     text
 }
 
-fn quantiles(both: &Both) -> String {
-    let tallies = [&both.read, &both.write, &both.total()];
+fn quantiles(both: &ReadWrite) -> String {
+    let directions = [&both.read, &both.write, &both.total()];
     let dashes = "-".repeat(46);
     let mut text = format!("  %-ile |  Read (ms) | Write (ms) | Total (ms)\n{dashes}\n");
     for (name, share) in QUANTILES {
-        let [read, write, total] = tallies.map(|tally| figure(tally.quantile_ms(share), 10, 3));
+        let [read, write, total] =
+            directions.map(|direction| figure(direction.quantile_ms(share), 10, 3));
         text.push_str(&format!("{name:>7} | {read} | {write} | {total}\n"));
     }
     text

@@ -74,13 +74,14 @@ const fn is_random(target: &Target) -> bool {
     target.random_ratio > 0
 }
 
+/// Threads that work on a target: those of `-F`, which exclude `-t`, or its own.
 fn threads(span: &TimeSpan, target: &Target) -> u32 {
     span.thread_count.max(target.threads)
 }
 
 fn names_no_thread(span: &TimeSpan, target: &Target) -> bool {
     let mut threads = target.threads_of_pool.iter();
-    threads.any(|(thread, _)| *thread >= span.thread_count.max(1))
+    threads.any(|(thread, _)| *thread >= span.thread_count)
 }
 
 fn is_nameless(name: &str) -> bool {
@@ -114,14 +115,14 @@ pub fn validate(profile: &Profile) -> Result<(), Mistake> {
             if let Some((about, _, why)) = broken {
                 return Err(Mistake::new(*about, *why));
             }
-            check_stretches(target)?;
+            check_block_fits(target)?;
         }
     }
     Ok(())
 }
 
-/// The ranges of `-rd` and the buffer of `-Z` hold blocks.
-fn check_stretches(target: &Target) -> Result<(), Mistake> {
+/// Checks that the ranges of `-rd` and the buffer of `-Z` are not smaller than a block.
+fn check_block_fits(target: &Target) -> Result<(), Mistake> {
     if let Some(distribution) = &target.distribution {
         distribution::check(distribution, target.block)?;
     }

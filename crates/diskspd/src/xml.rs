@@ -5,12 +5,13 @@ use blocklab_record::Record;
 use super::plan::Prepared;
 use super::profile_xml::write_profile;
 use super::results::{
-    Both, Outcome, Processor, Rate, Row, System, Usage, average, deviation, distinct, outcomes,
+    Outcome, Processor, Rate, ReadWrite, Row, System, Usage, average, deviation, distinct, outcomes,
 };
 use super::sheet::{Sheet, escaped};
 use super::spec::{Profile, TimeSpan};
 use super::text::started;
 
+/// The release whose layout is written, and its day.
 const VERSION: (&str, &str) = ("2.2", "2024/6/3");
 
 /// The result of a run.
@@ -136,17 +137,17 @@ fn percents(sheet: &mut Sheet, usage: Usage) {
 
 /// Means and deviations of one thread's target, or of all; in a result of all the names of means
 /// are shorter.
-fn moments(sheet: &mut Sheet, both: &Both, means: [&str; 3]) {
+fn moments(sheet: &mut Sheet, both: &ReadWrite, means: [&str; 3]) {
     let deviations = ["ReadLatencyStdev", "WriteLatencyStdev", "LatencyStdev"];
-    let tallies = [&both.read, &both.write, &both.total()];
-    for ((tally, mean), deviation) in tallies.into_iter().zip(means).zip(deviations) {
-        let moments = tally.moments_ms();
-        sheet.figure(mean, moments[0]);
-        sheet.figure(deviation, moments[1]);
+    let directions = [&both.read, &both.write, &both.total()];
+    for ((direction, mean), deviation) in directions.into_iter().zip(means).zip(deviations) {
+        let [mean_ms, stddev_ms] = direction.moments_ms();
+        sheet.figure(mean, mean_ms);
+        sheet.figure(deviation, stddev_ms);
     }
 }
 
-fn latency(sheet: &mut Sheet, both: &Both) {
+fn latency(sheet: &mut Sheet, both: &ReadWrite) {
     let means = [
         "AverageReadMilliseconds",
         "AverageWriteMilliseconds",

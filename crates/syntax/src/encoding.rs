@@ -1,8 +1,8 @@
 //! In: the bytes of a file. Out: its text, also where Windows wrote it: UTF-8 and UTF-16 with and
 //! without a byte order mark.
 
-/// UTF-8 or UTF-16 of either byte order as text. UTF-16 is recognised by its mark, which
-/// PowerShell's `>` writes, or by zeros in every other byte of the beginning. `None` for other
+/// UTF-8 or UTF-16 of either byte order as text. UTF-16 is recognised by its byte order mark, which
+/// PowerShell's `>` writes, or by zeros in every other byte of the first four. `None` for other
 /// encodings.
 pub fn text(bytes: Vec<u8>) -> Option<String> {
     match utf16_of(&bytes) {
@@ -13,7 +13,8 @@ pub fn text(bytes: Vec<u8>) -> Option<String> {
 
 /// As [`text`], for a log that other programs write into too: an invalid byte becomes U+FFFD.
 pub fn text_of_log(bytes: Vec<u8>) -> String {
-    // UTF-16 of such a log has zero bytes; without one, its mark is just invalid UTF-8.
+    // UTF-16 of a log has a zero in each character of ASCII; without one in the beginning, the bytes
+    // of a mark are just invalid UTF-8.
     if bytes.iter().take(64).any(|byte| *byte == 0)
         && let Some(Some(text)) = utf16_of(&bytes)
     {
@@ -84,6 +85,7 @@ mod tests {
         assert_eq!(text(vec![0xff, 0xfe, 0x00, 0xd8]), None);
         assert_eq!(text(Vec::new()).as_deref(), Some(""));
     }
+
     /// A stray byte at the end of `kubectl logs` made a log of many runs "neither UTF-8 nor UTF-16".
     #[test]
     fn a_stray_byte_in_a_log_is_one_letter() {

@@ -5,19 +5,15 @@ use std::ops::RangeInclusive;
 
 use crate::Mistake;
 
-/// A number and its unit: `64`, `K`.
-pub fn cut(text: &str) -> (&str, &str) {
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    text.split_at(digits.len())
-}
-
-/// The power of 1000 or 1024 that a letter means: 1 for `k`, 2 for `M`, up to 6 for `E`.
+/// The power of 1000 or 1024 that a letter means: 1 for `k`, 2 for `M`, up to 6 for `E`, in either
+/// case.
 pub fn power(letter: char) -> Option<u32> {
     let index = "kmgtpe".find(letter.to_ascii_lowercase())?;
     Some(index as u32 + 1)
 }
 
-/// A size: digits and at most one of K, M, G, T (binary) or b (blocks, where `block` is given).
+/// A size in bytes: digits and at most one of K, M, G, T (binary), or b for blocks of `block` bytes;
+/// `None`: blocks are not counted here.
 ///
 /// # Errors
 /// [`Mistake`] about this option: another text, or 2^64 bytes and more.
@@ -26,19 +22,28 @@ pub fn size(option: &str, text: &str, block: Option<u64>) -> Result<u64, Mistake
 }
 
 fn read_size(text: &str, block: Option<u64>) -> Result<u64, String> {
-    let (digits, unit) = cut(text);
+    let (digits, unit) = split_unit(text);
     let factor = unit_bytes(unit, block).ok_or_else(|| {
         let blocks = block.map_or("", |_| ", or b for blocks");
         format!("`{text}` is not a size: write digits and one of K, M, G, T{blocks}, such as 64K")
     })?;
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| format!("`{text}` is not a size such as 64K"))?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("`{text}` is not a size such as 64K"));
+    }
+    // Digits alone fail to parse only where they are too many.
+    let number = digits.parse::<u64>().ok();
     number
-        .checked_mul(factor)
-        .ok_or_else(|| format!("`{text}` is more than 2^64 bytes"))
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or_else(|| format!("`{text}` is 2^64 bytes or more"))
 }
 
+/// Splits `64K` into `64` and `K`: the unit is what follows the last digit.
+fn split_unit(text: &str) -> (&str, &str) {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    text.split_at(digits.len())
+}
+
+/// The bytes of a unit; `None` for a text that is none.
 fn unit_bytes(unit: &str, block: Option<u64>) -> Option<u64> {
     let mut letters = unit.chars();
     match (letters.next(), letters.next(), block) {
@@ -51,18 +56,18 @@ fn unit_bytes(unit: &str, block: Option<u64>) -> Option<u64> {
     }
 }
 
-/// A size above 0.
+/// A size above 0, as [`size`] reads it.
 ///
 /// # Errors
 /// As [`size`], and for 0.
-pub fn some_size(option: &str, text: &str, block: Option<u64>) -> Result<u64, Mistake> {
+pub fn size_above_zero(option: &str, text: &str, block: Option<u64>) -> Result<u64, Mistake> {
     match size(option, text, block)? {
         0 => Err(Mistake::new(option, "the size must be above 0")),
         size => Ok(size),
     }
 }
 
-/// A whole number within limits, without a sign.
+/// A whole number within `limits`, without a sign; a limit of [`u32::MAX`] is none.
 ///
 /// # Errors
 /// [`Mistake`] about this option, with its limits.
@@ -81,10 +86,12 @@ pub fn number(option: &str, text: &str, limits: RangeInclusive<u32>) -> Result<u
         })
 }
 
-/// No machine has more; a slip such as `0-99999999` shall not fill the memory.
+/// The most that Linux can be built for (`NR_CPUS` on x86-64). A slip such as `0-99999999` must not
+/// fill the memory.
 const MOST_PROCESSORS: u32 = 8192;
 
-/// The numbers of a list such as `0-3,7`, in the order as written; `None` for another text.
+/// The processor numbers of a list such as `0-3,7`, as written: neither sorted nor without
+/// duplicates. `None` for another text, and for numbers from 8192 on.
 pub fn processor_list(text: &str) -> Option<Vec<u32>> {
     let mut list = Vec::new();
     for part in text.split(',') {
@@ -116,20 +123,15 @@ mod tests {
         ] {
             assert_eq!(size("-c", text, Some(4096)).unwrap(), expected, "{text}");
         }
-        for text in [
-            "",
-            "K",
-            "4KB",
-            "4Q",
-            "4P",
-            "-1",
-            "1.5G",
-            "4 K",
-            "99999999999999999999",
-            "9999999999T",
-        ] {
-            assert!(size("-c", text, Some(4096)).is_err(), "{text}");
+        for text in ["", "K", "4KB", "4Q", "4P", "-1", "1.5G", "4 K"] {
+            let error = size("-c", text, Some(4096)).expect_err(text).to_string();
+            assert!(error.contains("is not a size"), "{error}");
         }
+        for text in ["99999999999999999999", "16777216T"] {
+            let error = size("-c", text, None).expect_err(text).to_string();
+            assert_eq!(error, format!("-c: `{text}` is 2^64 bytes or more"));
+        }
+        assert_eq!(size("-c", "18446744073709551615", None), Ok(u64::MAX));
         assert!(size("-b", "1b", None).is_err());
     }
 

@@ -1,7 +1,7 @@
 //! In: an XML document as text. Out: the tree of its elements.
 //!
-//! Document types are refused and only XML's own five entities are known, so the tree cannot become
-//! larger than the text.
+//! Document types are refused and only XML's own five entities are known, so the memory of the tree
+//! grows with the text and not with what entities would expand to.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
@@ -9,17 +9,18 @@ use quick_xml::events::{BytesStart, Event};
 
 use crate::Mistake;
 
-/// Deepest nesting that is read; no profile comes near it.
-const DEEPEST: usize = 16;
-/// Most elements that are read; no profile comes near it.
-const MOST: usize = 100_000;
+/// Elements open at once, at most; a profile inside a result has nine.
+const MAX_DEPTH: usize = 16;
+/// Elements in a document, at most: a bound for the memory of hostile ones, about 0.1 KiB an element.
+/// The result of a day with an interval each second (`-D`) for each of 32 threads has 2.9 million.
+const MAX_ELEMENTS: usize = 4_000_000;
 
 /// An element: its name, attributes, text and children.
 #[derive(Debug, Default)]
 pub struct Element {
     /// Its name, without a namespace.
     pub name: String,
-    /// Name and value of each attribute, in order.
+    /// Name and value of each attribute, in order; the value as it is written, with its entities.
     pub attributes: Vec<(String, String)>,
     /// Its text outside its children.
     pub text: String,
@@ -83,13 +84,13 @@ impl Element {
 /// Reads a document into its root element.
 ///
 /// # Errors
-/// [`Mistake`] with the line: not XML, an unknown entity, a document type, or more elements than
-/// any profile has.
+/// [`Mistake`] with the line: not XML, an unknown entity, a document type, a second root element, or
+/// more elements than any profile or result has.
 pub fn document(text: &str) -> Result<Element, Mistake> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
-    // The elements that are open; the outermost is the document.
+    // The elements that are open. The outermost is the document, whose child is the root element.
     let mut open = vec![Element::default()];
-    let mut seen = 0;
+    let mut elements = 0;
     loop {
         let read = reader.read_event();
         let at = reader.buffer_position() as usize;
@@ -98,18 +99,21 @@ pub fn document(text: &str) -> Result<Element, Mistake> {
         let ends = matches!(event, Event::Empty(_) | Event::End(_));
         match event {
             Event::Start(start) | Event::Empty(start) => {
-                seen += 1;
-                if open.len() > DEEPEST || seen > MOST {
+                elements += 1;
+                if open.len() > MAX_DEPTH || elements > MAX_ELEMENTS {
                     return Err(wrong_at(text, at, "more elements than any profile has"));
+                }
+                if let [Element { children, .. }] = &open[..]
+                    && !children.is_empty()
+                {
+                    let message = "a second document follows the end of the first: one is read";
+                    return Err(wrong_at(text, at, message));
                 }
                 open.push(element(&start)?);
             }
             Event::End(_) if open.len() == 1 => {
-                return Err(wrong_at(
-                    text,
-                    at,
-                    "this closes an element that is not open",
-                ));
+                let message = "this closes an element that is not open";
+                return Err(wrong_at(text, at, message));
             }
             Event::Text(part) => add(&mut open, &part),
             Event::CData(part) => add(&mut open, &part),
@@ -126,18 +130,20 @@ pub fn document(text: &str) -> Result<Element, Mistake> {
                 return Err(wrong_at(text, at, message));
             }
             Event::Eof => {
+                let root = match &mut open[..] {
+                    [document] => document.children.pop(),
+                    _ => None,
+                };
                 let message = "the text ends before its root element does";
-                return Err(wrong_at(text, at, message));
+                return root.ok_or_else(|| wrong_at(text, at, message));
             }
             _ => {}
         }
         if ends {
-            let done = open.pop().expect("an element");
-            match &mut open[..] {
-                [_] => return Ok(done),
-                [.., parent] => parent.children.push(done),
-                [] => unreachable!("the document stays"),
-            }
+            // The document itself never ends: an `End` without an open element is refused above.
+            let ended = open.pop().expect("an open element");
+            let parent = open.last_mut().expect("the document");
+            parent.children.push(ended);
         }
     }
 }
@@ -169,4 +175,32 @@ fn element(start: &BytesStart<'_>) -> Result<Element, Mistake> {
         attributes,
         ..Element::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: the result of an hour with an interval each second for each of 32 threads was
+    /// written by `blocklab diskspd` and refused by `blocklab import`: "more elements than any profile
+    /// has".
+    #[test]
+    fn a_long_result_is_read() {
+        let series = "<Bucket SampleMillisecond=\"1000\"/>".repeat(33 * 3600);
+        let root = document(&format!("<Iops>{series}</Iops>")).expect("sound");
+        assert_eq!(root.all("Bucket").count(), 33 * 3600);
+    }
+
+    /// The story: of two profiles in one file, the second was dropped and nothing said so.
+    #[test]
+    fn a_second_document_is_refused() {
+        let two = "<?xml version='1.0'?>\n<Profile/>\n<!-- kept -->\n<Profile/>\n";
+        let error = document(two).expect_err("two documents").to_string();
+        assert!(
+            error.starts_with("XML, line 4: a second document"),
+            "{error}"
+        );
+        let one = document("<!-- a -->\n<Profile><A>1</A></Profile>\n<!-- b -->\n");
+        assert_eq!(one.expect("sound").text_of("A"), Some("1"));
+    }
 }

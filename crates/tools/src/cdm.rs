@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use blocklab_cdm::{self as cdm, Choices, Imprint, Prepared, Profile, Settings, Version};
+use blocklab_cdm::{self as cdm, Choices, Prepared, Profile, RunFacts, Settings, Version};
 use blocklab_record::Record;
 use blocklab_runner::{Missing, Request};
 use blocklab_store::Store;
@@ -92,12 +92,12 @@ fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, settings: 
 }
 
 fn print(args: &CdmArgs, record: &Record, settings: &Settings) -> Result<()> {
-    let imprint = Imprint {
+    let facts = RunFacts {
         admin: rustix::process::geteuid().is_root(),
         arch: std::env::consts::ARCH.to_owned(),
         comment: args.comment.clone(),
     };
-    let mut report = cdm::report(record, settings, &imprint);
+    let mut report = cdm::report(record, settings, &facts);
     // CrystalDiskMark writes CR LF into files.
     let into_file = args
         .output

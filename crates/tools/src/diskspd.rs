@@ -12,8 +12,8 @@ use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 use blocklab_diskspd::{
-    self as dialect, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, Requested,
-    System, Terms,
+    self as dialect, Buffers, Format, Inputs, Mistake, Overrides, Parsed, Prepared, Profile,
+    Requested, System,
 };
 use blocklab_driver::{FileFiller, Layout};
 use blocklab_host::guard::{Guard, mark};
@@ -117,7 +117,7 @@ fn only_reads(profile: &mut Profile) -> Vec<Note> {
 
 fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &Store) -> Result<u8> {
     let guard = place::guard(&own.destroy, store);
-    let terms = Terms {
+    let inputs = Inputs {
         mappings: own.mappings.clone(),
         clock_seed: (chance()? & 0xffff_ffff) as u32,
         size: own.size,
@@ -125,7 +125,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         sizes: sizes(profile, own, &guard),
         processors: Ticks::now().numbers(),
     };
-    let mut prepared = dialect::prepare(profile, &terms)?;
+    let mut prepared = dialect::prepare(profile, &inputs)?;
     notes.append(&mut prepared.notes);
     prepared.plan.description = command_line(&own.rest);
     keeping::try_out(store, own.no_save)?;

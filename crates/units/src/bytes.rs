@@ -26,7 +26,7 @@ impl Bytes {
     pub const GIB: Self = Self(1 << 30);
 
     /// The size without rounding: `64 KiB` or `1.5 GiB` where that is exact, `1600 KB`, else
-    /// `5001 B`. The text parses to the same size.
+    /// `5001 B`. Up to 8 PiB, the text parses to the same size.
     pub fn exact(self) -> String {
         let short = self.to_string();
         if short.parse() == Ok(self) {
@@ -39,7 +39,7 @@ impl Bytes {
         }
     }
 
-    /// How many bytes as a float, for rates and shares.
+    /// The number of bytes as a float, for rates and shares.
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }
@@ -82,24 +82,27 @@ impl FromStr for Bytes {
             let fault = "is not a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)";
             NotAQuantity::new(text, fault)
         })?;
-        let bytes = number * factor as f64;
+        let bytes = (number * factor).round();
         if bytes > 2f64.powi(63) {
             let fault = "is more than 8192 PiB, the most that Linux counts";
             return Err(NotAQuantity::new(text, fault));
         }
-        if bytes.fract() != 0.0 {
+        // Not by a remainder of the product: most decimals are no binary fractions, and 4.1 times
+        // 10^6 is 4,099,999.9999999995.
+        if bytes / factor != number {
             return Err(NotAQuantity::new(text, "is not a whole number of bytes"));
         }
         Ok(Self(bytes as u64))
     }
 }
 
-fn number_and_factor(text: &str) -> Option<(f64, u64)> {
+/// The number, and the bytes of its unit.
+fn number_and_factor(text: &str) -> Option<(f64, f64)> {
     let (number, suffix) = split(text)?;
     let (_, factor) = SUFFIXES
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
-    Some((number, *factor))
+    Some((number, *factor as f64))
 }
 
 /// For people, to one decimal: `64 KiB`, `1.5 GiB`. See [`Bytes::exact`].
@@ -120,9 +123,7 @@ impl fmt::Display for Bytes {
             if self.0.is_multiple_of(unit) {
                 return write!(f, "{} {name}", self.0 >> shift);
             }
-            let value = self.0 as f64 / unit as f64;
-            let short = format!("{value:.1}");
-            return write!(f, "{short} {name}");
+            return write!(f, "{:.1} {name}", self.as_f64() / unit as f64);
         }
         write!(f, "{} B", self.0)
     }
@@ -189,6 +190,23 @@ mod tests {
         ] {
             let error = text.parse::<Bytes>().unwrap_err();
             assert!(error.to_string().contains(fault), "{text}: {error}");
+        }
+    }
+
+    /// The story: `--size 4.1GB` was "not a whole number of bytes".
+    #[test]
+    fn a_decimal_of_a_unit_is_a_whole_number_of_bytes() {
+        check("4.1GB", 4_100_000_000);
+        check("4.1MB", 4_100_000);
+        check("16.1KB", 16_100);
+        check("0.017TB", 17_000_000_000);
+        for thousandths in 1..10_000 {
+            let text = format!("{}.{:03}KB", thousandths / 1000, thousandths % 1000);
+            check(&text, thousandths);
+        }
+        for text in ["4.1GiB", "1.0001KB", "0.0005KB"] {
+            let error = text.parse::<Bytes>().expect_err(text).to_string();
+            assert!(error.contains("not a whole number"), "{error}");
         }
     }
 

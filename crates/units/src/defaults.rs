@@ -4,12 +4,15 @@
 /// Defines a struct, and its `Default` from the value that each field names.
 #[macro_export]
 macro_rules! with_defaults {
-    ($(#[$about:meta])* $seen:vis struct $name:ident {
-        $($(#[$doc:meta])* $shown:vis $field:ident: $type:ty = $default:expr,)*
+    ($(#[$attribute:meta])* $visibility:vis struct $name:ident {
+        $(
+            $(#[$field_attribute:meta])*
+            $field_visibility:vis $field:ident: $type:ty = $default:expr,
+        )*
     }) => {
-        $(#[$about])*
-        $seen struct $name {
-            $($(#[$doc])* $shown $field: $type,)*
+        $(#[$attribute])*
+        $visibility struct $name {
+            $($(#[$field_attribute])* $field_visibility $field: $type,)*
         }
 
         impl Default for $name {

@@ -3,12 +3,12 @@
 
 /// A whole number with thousands separated: `1,234,567`.
 pub fn count(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    // A negative number that rounds to 0 has no sign.
-    if value <= -0.5 {
-        grouped.push('-');
-    }
+    let rounded = decimals(value, 0);
+    let (sign, digits) = match rounded.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", &*rounded),
+    };
+    let mut grouped = sign.to_owned();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
@@ -60,10 +60,12 @@ pub fn stated(value: f64) -> String {
     trimmed(value, decimals)
 }
 
-/// At most `figures` significant figures: `3,000.33`, `0.295`, `12`.
+/// At most `figures` significant figures, but never less than the whole number: `3,000.33`, `0.295`,
+/// `12`.
 pub fn significant(value: f64, figures: i32) -> String {
-    let before = value.abs().max(1e-9).log10().floor() as i32;
-    trimmed(value, (figures - 1 - before).clamp(0, 9) as usize)
+    // The power of ten of the first figure. Below 1e-9 no decimal would be shown.
+    let first = value.abs().max(1e-9).log10().floor() as i32;
+    trimmed(value, (figures - 1 - first).clamp(0, 9) as usize)
 }
 
 /// At most `decimals` decimals, without trailing zeros; thousands separated.
@@ -143,6 +145,8 @@ mod tests {
         // What would round to 100.0 is a whole number, and nothing is a negative 0.
         assert_eq!(rate(99.94), "99.9");
         assert_eq!(rate(99.96), "100");
+        // A half rounds to the even number, here to 0, which has no sign.
+        assert_eq!(count(-0.5), "0");
         assert_eq!(count(-0.4), "0");
         assert_eq!(rate(-0.0), "0.0");
         assert_eq!(rate(-0.04), "0.0");

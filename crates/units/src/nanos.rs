@@ -33,7 +33,8 @@ impl Nanos {
         Self(millis * 1_000_000)
     }
 
-    /// Seconds with a fraction; negative and non-finite values become zero.
+    /// Seconds with a fraction, cut to whole nanoseconds. What is negative or no number becomes zero,
+    /// what is too large [`Nanos::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e9) as u64)
     }
@@ -98,7 +99,7 @@ impl FromStr for Nanos {
     type Err = NotAQuantity;
 
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {
-        let nanos = nanos(text).ok_or_else(|| {
+        let nanos = parse_nanos(text).ok_or_else(|| {
             let fault = "is not a time such as 250ms, 30s, 10min or 24h (a bare number is seconds)";
             NotAQuantity::new(text, fault)
         })?;
@@ -110,7 +111,7 @@ impl FromStr for Nanos {
     }
 }
 
-fn nanos(text: &str) -> Option<f64> {
+fn parse_nanos(text: &str) -> Option<f64> {
     let (number, suffix) = split(text)?;
     let (_, factor) = SUFFIXES.iter().find(|(name, _)| *name == suffix)?;
     Some(number * factor)
@@ -119,7 +120,8 @@ fn nanos(text: &str) -> Option<f64> {
 /// From here on, minutes are easier to read than seconds.
 const MINUTES_FROM: Nanos = Nanos::from_secs(120);
 
-/// `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`, `3 min 20 s`: three figures, unit included.
+/// `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s` with three figures; from two minutes on `3 min 20 s` and
+/// `1 h 5 min` in two units.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self >= &MINUTES_FROM {
@@ -167,7 +169,7 @@ mod tests {
         let longest = "106751d".parse::<Nanos>().expect("292 years");
         assert!(
             longest + longest > longest,
-            "a moment and a time are a moment"
+            "the sum of two times that texts ask for must not overflow"
         );
     }
 

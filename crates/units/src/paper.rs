@@ -44,7 +44,7 @@ pub fn after_ink(text: &str) -> Option<(&'static str, &str)> {
 }
 
 impl Style {
-    /// Width in columns.
+    /// The width, 80 where it is not known.
     pub fn columns(self) -> usize {
         usize::from(self.width.unwrap_or(80))
     }
@@ -69,12 +69,13 @@ impl Style {
     /// stays with its unit. A word longer than a line gets a line of its own and is not cut, so that
     /// paths can be copied.
     pub fn wrap(self, text: &str, indent: usize) -> Vec<String> {
+        // Less room than 20 columns would break at every word.
         let room = self.columns().saturating_sub(indent).max(20);
         wrapped(words(text), room)
     }
 
-    /// As much of the text as one line next to a margin holds, and `…`. It ends at the end of a
-    /// clause where that is in the second half of the line.
+    /// The beginning of the text, cut to one line next to a margin, and ` …`. The cut is at the end of
+    /// a clause where one ends in the second half of the line.
     pub fn cut(self, text: &str, indent: usize) -> String {
         let lines = self.wrap(text, indent + 2);
         let first = lines.first().map_or("", String::as_str);
@@ -93,18 +94,13 @@ impl Style {
             .collect()
     }
 
-    /// `head`, then the text wrapped to its right, every line under the first.
+    /// `head` in this ink, then the text wrapped to its right from column `indent` on.
     pub fn hang(self, ink: Ink, head: &str, indent: usize, text: &str) -> String {
         let mut out = String::new();
         for (index, line) in self.wrap(text, indent).iter().enumerate() {
             let head = if index == 0 { head } else { "" };
             out.push_str(&self.paint(ink, head));
-            let gap = if line.is_empty() {
-                0
-            } else {
-                indent.saturating_sub(width(head))
-            };
-            out.push_str(&" ".repeat(gap));
+            out.push_str(&" ".repeat(indent.saturating_sub(width(head))));
             out.push_str(line);
             out.push('\n');
         }

@@ -107,7 +107,7 @@ pub struct Command {
     pub warmup: u64,
     /// Data validation.
     pub validation: Validation,
-    /// Whether all runs are repeated.
+    /// How often all runs are repeated; `None`: not at all.
     pub repeat: Option<Repeat>,
     /// The built-in test of five seconds.
     pub quick_test: bool,
@@ -115,7 +115,7 @@ pub struct Command {
     pub restart: Option<String>,
     /// Put after every run definition.
     pub extra: Option<String>,
-    /// As scanned, for the log.
+    /// The words, each option with its value joined to it, for the log.
     pub scanned: Vec<String>,
     /// Options that have no meaning here.
     pub ignored: Vec<String>,
@@ -139,6 +139,7 @@ pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
         refuse_other_programs(first)?;
     }
     command.scanned = joined(own);
+    // Whether a word without a hyphen is one more parameter file.
     let mut files_go_on = false;
     for word in command.scanned.clone() {
         if let Some((name, value)) = word.split_once('=').filter(|_| !word.starts_with('-')) {
@@ -195,11 +196,13 @@ fn joined(words: &[String]) -> Vec<String> {
     // Whether the last option has its value already.
     let mut took = false;
     for word in words {
-        let wants = out.last().is_some_and(|last| {
+        // `-fparm` and `-oout` have their values; letters of others, as in `-vr`, may be followed by
+        // one.
+        let takes_value = out.last().is_some_and(|last| {
             last.starts_with('-')
                 && !(last.len() > 2 && (last.starts_with("-f") || last.starts_with("-o")))
         });
-        if word.starts_with('-') || took || !wants || word.contains('=') {
+        if word.starts_with('-') || took || !takes_value || word.contains('=') {
             out.push(word.clone());
             took = false;
         } else if let Some(last) = out.last_mut() {

@@ -60,7 +60,7 @@ impl<'a> Definitions<'a> {
     }
 
     pub(super) fn begin_storage(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
-        let (name, place) = self.name(arg)?;
+        let (name, place) = name_and_place(arg)?;
         let message = "the name `concat` is taken; another one would work";
         arg.check(name != "concat", message)?;
         self.sds.begin(&name.clone(), |sd| Sd { place, name, ..sd });
@@ -68,22 +68,17 @@ impl<'a> Definitions<'a> {
     }
 
     pub(super) fn begin_workload(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
-        let (name, place) = self.name(arg)?;
+        let (name, place) = name_and_place(arg)?;
         unique(arg, &name, self.wds.all.iter().map(|wd| &*wd.name))?;
         self.wds.begin(&name.clone(), |wd| Wd { place, name, ..wd });
         Ok(())
     }
 
     pub(super) fn begin_run(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
-        let (name, place) = self.name(arg)?;
+        let (name, place) = name_and_place(arg)?;
         unique(arg, &name, self.rds.all.iter().map(|rd| &*rd.name))?;
         self.rds.begin(&name.clone(), |rd| Rd { place, name, ..rd });
         Ok(())
-    }
-
-    /// The name of a definition, and its place.
-    fn name(&self, arg: &Argument<'_>) -> Result<(String, Place), Mistake> {
-        Ok((arg.names()?.swap_remove(0), arg.parameter.place.clone()))
     }
 
     pub(super) fn set_lun(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
@@ -126,6 +121,11 @@ impl<'a> Definitions<'a> {
         }
         Ok(())
     }
+}
+
+/// The name of a definition, and where it is written.
+fn name_and_place(arg: &Argument<'_>) -> Result<(String, Place), Mistake> {
+    Ok((arg.single_name()?, arg.parameter.place.clone()))
 }
 
 impl Wd {
@@ -173,9 +173,9 @@ fn numbered_name(text: &str, number: i64) -> String {
         let rest = &text[at + 1..];
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         if rest[digits.len()..].starts_with('d') {
-            let (width, zeros): (usize, bool) =
-                (digits.parse().unwrap_or(0).min(64), digits.starts_with('0'));
-            let shown = if zeros {
+            // A longer name than 64 characters was not meant.
+            let width = digits.parse().unwrap_or(0).min(64);
+            let shown = if digits.starts_with('0') {
                 format!("{number:0width$}")
             } else {
                 format!("{number:width$}")
@@ -248,7 +248,7 @@ impl Hosts<'_> {
 
     /// `system=ADDRESS` of the definition that began last.
     pub(super) fn set_address(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
-        let address = arg.names()?.swap_remove(0);
+        let address = arg.single_name()?;
         match self.defined.last_mut() {
             Some((_, own)) if !self.is_default => *own = Some(address),
             _ => self.default = Some(address),

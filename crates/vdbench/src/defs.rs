@@ -17,12 +17,12 @@ pub struct OpenFlags {
     pub fsync: bool,
 }
 
-/// Two ends of a range as written: up to 200 in per cent, above in bytes.
+/// A part of storage as written: in per cent where it ends at 200 or below, else in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// First.
+    /// Where it begins.
     pub low: f64,
-    /// Behind the last.
+    /// Where it ends.
     pub high: f64,
 }
 
@@ -73,14 +73,15 @@ pub struct General {
     pub data_errors: DataErrors,
     /// Commands before the first run, and words that name where their output goes.
     pub startcmd: Vec<String>,
-    /// After the last one.
+    /// Commands after the last run.
     pub endcmd: Vec<String>,
-    /// Whether files are always formatted, or never.
+    /// Whether files are always formatted, or never; `None`: those that are too short.
     pub formatsds: Option<bool>,
     /// Bytes of a write while formatting.
     pub formatxfersize: Option<u64>,
+    /// The buckets of `histogram.html`.
     pub histogram: Buckets,
-    /// Whether all runs are repeated.
+    /// How often all runs are repeated; `None`: not at all.
     pub repeat: Option<Repeat>,
     /// Options as those of -v.
     pub validate: Vec<String>,
@@ -127,7 +128,7 @@ with_defaults! {
         pub journal: Option<String> = None,
         /// Names of the hosts that use it; none: all of them.
         pub hosts: Vec<String> = Vec::new(),
-        /// `(start, n)` until it is written out.
+        /// The first number and how many definitions, until `count=` is written out.
         pub(super) count: Option<(i64, u64)> = None,
         /// How often what is written repeats itself.
         pub dedupratio: Option<f64> = None,
@@ -141,15 +142,22 @@ pub enum Xfersize {
     Fixed(u64),
     /// Bytes and their shares in per cent.
     Mix(Vec<(u64, f64)>),
-    /// Any multiple of the last, from the first to the second.
-    Between(u64, u64, u64),
+    /// Any multiple of `align` from `min` to `max`, in bytes.
+    Between {
+        /// Smallest size, at least `align`.
+        min: u64,
+        /// Largest size.
+        max: u64,
+        /// What all sizes are multiples of.
+        align: u64,
+    },
 }
 
 impl Xfersize {
     /// Bytes of the largest operation.
     pub(super) fn largest(&self) -> u64 {
         match self {
-            Self::Fixed(size) | Self::Between(_, size, _) => *size,
+            Self::Fixed(size) | Self::Between { max: size, .. } => *size,
             Self::Mix(mix) => mix.iter().map(|(size, _)| *size).max().unwrap_or(0),
         }
     }
@@ -157,7 +165,7 @@ impl Xfersize {
     /// The size that the original's flat file names; of a mix the first.
     pub(super) fn named(&self) -> u64 {
         match self {
-            Self::Fixed(size) | Self::Between(size, ..) => *size,
+            Self::Fixed(size) | Self::Between { min: size, .. } => *size,
             Self::Mix(mix) => mix.first().map_or(0, |(size, _)| *size),
         }
     }
@@ -219,12 +227,13 @@ with_defaults! {
         pub seek: Seek = Seek::Percent(100.0),
         /// Shortest and longest way to the next operation, in bytes.
         pub stride: Option<(u64, u64)> = None,
+        /// Sequential streams, each in its part of the range; 0: none.
         pub streams: u32 = 0,
         /// Operations in flight of a concatenation.
         pub threads: Option<u32> = None,
         /// A rate of its own; 0: a share of the run's.
         pub iorate: f64 = 0.0,
-        /// Who comes first; the lower the sooner.
+        /// Its place among the workloads of a run; the lowest is served first.
         pub priority: Option<u32> = None,
         /// How its storage is opened instead.
         pub openflags: Option<OpenFlags> = None,
@@ -258,20 +267,28 @@ pub enum LoopKind {
     Whpct,
     /// Random share in per cent.
     Seekpct,
-    /// Bytes.
+    /// Bytes of the hit area.
     Hitarea,
     /// Compression ratio.
     Comp,
+    /// Operations a second; negative: per cent of the run before.
     Iorate,
 }
 
 impl LoopKind {
     /// As banners name it.
     pub(super) const fn name(self) -> &'static str {
-        [
-            "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "comp",
-            "iorate",
-        ][self as usize]
+        match self {
+            Self::Xfersize => "xfersize",
+            Self::Threads => "threads",
+            Self::Rdpct => "rdpct",
+            Self::Rhpct => "rhpct",
+            Self::Whpct => "whpct",
+            Self::Seekpct => "seekpct",
+            Self::Hitarea => "hitarea",
+            Self::Comp => "comp",
+            Self::Iorate => "iorate",
+        }
     }
 }
 
@@ -282,20 +299,19 @@ pub enum RequestedRate {
     Max,
     /// A maximum, then shares of it.
     Curve,
-    /// One or several rates; negative: per cent of the run before; [`f64::INFINITY`] does not
-    /// occur.
+    /// One or several rates in operations a second; negative: per cent of the run before.
     Rates(Vec<f64>),
 }
 
 /// When operations begin under a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrivals {
-    /// Exponential distances.
+    /// After gaps that are exponentially distributed.
     #[default]
     Exponential,
-    /// Uniform distances.
+    /// After gaps from 0 to twice the mean, all equally likely.
     Uniform,
-    /// Even distances.
+    /// After gaps of one length.
     Deterministic,
 }
 
@@ -312,13 +328,13 @@ with_defaults! {
     /// What a run definition sets for all runs that it makes.
     #[derive(Debug, Clone, PartialEq)]
     pub struct RunOptions {
-        /// Counted seconds; `None`: until all is done.
+        /// Seconds that are measured; `None`: until all is done.
         pub elapsed: Option<u64> = Some(30),
-        /// Seconds of a line.
+        /// Seconds of a line of the reports.
         pub interval: u64 = 1,
-        /// Seconds before the counted ones.
+        /// Seconds of load before those that are measured.
         pub warmup: u64 = 0,
-        /// Seconds after it.
+        /// Seconds of rest after the run.
         pub pause: u64 = 0,
         /// Bytes after which it ends.
         pub maxdata: MaxData = MaxData::default(),

@@ -6,7 +6,7 @@ use super::command::Command;
 use super::definitions::Definitions;
 use super::defs::{LoopKind, Rd, RequestedRate, RunOptions, Sd, Seek, Wd, Xfersize};
 use super::error::{Mistake, Place, Subject};
-use super::run::{Loops, Rate, Run, Use};
+use super::run::{Burst, Loops, Rate, Run, Use};
 use super::value::MAX_RATE;
 
 /// More runs than any night holds; a bound for loops in loops.
@@ -71,22 +71,27 @@ fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, Mistake> {
         _ => return Ok(vec![rd]),
     };
     let names: Vec<String> = sds.iter().map(|sd| sd.name.clone()).collect();
-    match (word, word.strip_prefix("setsof").map(str::parse::<usize>)) {
-        ("range", _) => Ok((1..=names.len())
+    let rds: Vec<Rd> = match (word, word.strip_prefix("setsof").map(str::parse::<usize>)) {
+        ("range", _) => (1..=names.len())
             .map(|n| {
                 let suffix = format!("{}-{}", names[0], names[n - 1]);
                 on_storage(&rd, &suffix, &names[..n])
             })
-            .collect()),
-        ("single", _) | (_, Some(Ok(1))) => Ok(sets(&rd, &names, 1)),
+            .collect(),
+        ("single", _) | (_, Some(Ok(1))) => sets(&rd, &names, 1),
         (_, Some(Ok(n @ 2..))) => {
             let order = shuffled(names.len());
             let names: Vec<String> = order.iter().map(|index| names[*index].clone()).collect();
-            Ok(sets(&rd, &names, n))
+            sets(&rd, &names, n)
         }
-        (_, Some(_)) => Err(rd.error(format_args!("sd={word}: a number must follow setsof"))),
-        _ => Ok(vec![rd]),
-    }
+        (_, Some(_)) => {
+            return Err(rd.error(format_args!("sd={word}: a number must follow setsof")));
+        }
+        _ => return Ok(vec![rd]),
+    };
+    let message =
+        format_args!("sd={word}: no parameter file defines storage; sd=sd1,lun=FILE would");
+    rd.checked(rds, !names.is_empty(), message)
 }
 
 fn sets(rd: &Rd, names: &[String], n: usize) -> Vec<Rd> {
@@ -121,7 +126,7 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
         RequestedRate::Curve => Rate::CurveMax,
         RequestedRate::Rates(rates) => {
             if rd.variable {
-                bursts = rates.clone();
+                bursts = pairs(rates);
             } else if rates.len() > 1 {
                 loops.push((LoopKind::Iorate, rates.clone()));
             }
@@ -131,7 +136,8 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     };
     rd.check(
         !rd.variable || !bursts.is_empty(),
-        "distribution=variable takes turns through a list of rates: iorate=(100,10,500,2)",
+        "distribution=variable takes turns through a list of rates, each with its seconds: \
+         iorate=(100,10,500,2)",
     )?;
     let mut wds = uses.iter().map(|one| &one.wd);
     let controlled =
@@ -169,6 +175,21 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
         rd.check(runs.len() <= MOST_RUNS, TOO_MANY)?;
     }
     Ok(())
+}
+
+/// The rates that take turns, from a list in which its seconds come after each; empty where the list
+/// is another one.
+fn pairs(rates: &[f64]) -> Vec<Burst> {
+    let (pairs, rest) = rates.as_chunks::<2>();
+    // A percentage is below 0, and the seconds of a maximum cannot be one.
+    let are_numbers = rates.iter().all(|rate| *rate > 0.0 && *rate != MAX_RATE);
+    if !rest.is_empty() || !are_numbers {
+        return Vec::new();
+    }
+    pairs
+        .iter()
+        .map(|&[rate, seconds]| Burst { rate, seconds })
+        .collect()
 }
 
 /// The values of all loops in the combination with this index, of `sets` combinations. The last loop

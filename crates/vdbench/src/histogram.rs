@@ -64,10 +64,11 @@ fn row(edges: &[u64], index: usize, before: u64, count: u64, total: u64) -> Stri
     )
 }
 
-/// Microseconds as milliseconds in at most eight characters.
+/// Microseconds as milliseconds: decimals as far as eight characters have room for them.
 fn millis(micros: u64) -> String {
-    let mut text = format!("{:.3}", micros as f64 / 1e3);
-    text.truncate(8);
+    let (whole, thousandths) = (micros / 1000, micros % 1000);
+    let mut text = format!("{whole}.{thousandths:03}");
+    text.truncate(whole.to_string().len().max(8));
     text.trim_end_matches('.').to_owned()
 }
 
@@ -136,6 +137,20 @@ mod tests {
             last.starts_with(" 2000.000 <         max     1,234,567 100.0000 100.0000  ++++"),
             "{last}"
         );
+    }
+
+    /// The story: the edge `200000s` was printed as 20000000 ms, its last digit cut off.
+    #[test]
+    fn no_digit_of_an_edge_is_cut_off() {
+        for (micros, text) in [
+            (20, "0.020"),
+            (1_234_567, "1234.567"),
+            (12_345_678, "12345.67"),
+            (1_234_567_890, "1234567"),
+            (200_000_000_000, "200000000"),
+        ] {
+            assert_eq!(millis(micros), text);
+        }
     }
 
     #[test]

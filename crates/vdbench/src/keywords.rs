@@ -100,7 +100,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "abort_failed_skew" "end where a share is missed by this many per cent" Ignored("the run goes on; the skew report shows the differences")
     General "auxreport" "reports of a Java class" Ignored("Java is not run")
     General "compratio" "what is written compresses so well" Nearly("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(arg.number()?)?)
-    General "compression" "compratio, in per cent" Nearly("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(100.0 / arg.number()?)?)
+    General "compression" "compratio, in per cent" Nearly("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio_of_rest(arg.number()?)?)
     General "compressionseed" "seed of the data pattern" Ignored("the seed of the run decides")
     General "concatenatesds" "one device made of all storage definitions" Mostly("random workloads only, and without data validation, data_errors=remove, ranges, strides, streams, hit areas and storage that is opened in different ways; each storage definition does its part of the operations, by its size, and none is drawn by lot") => all.general.concatenate = arg.yes()?
     General "create_anchors" "make the directories of file systems" Ignored("file system workloads are not run")

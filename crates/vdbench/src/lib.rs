@@ -64,7 +64,7 @@ pub use report::{
     CurvePoint, FlatRow, SKEW_HEAD, Skew, SkewRow, anchor, curve_text, flat_header, flat_row,
     heading, interval_row, links, run_links,
 };
-pub use run::{Rate, Run, Use};
+pub use run::{Burst, Rate, Run, Use};
 pub use validate::{RECOVERY, Validated, key_plans, recovery_run, validate};
 
 /// Parameter files, as meant.
@@ -96,8 +96,9 @@ pub fn parse(
     is_here: &dyn Fn(&str) -> bool,
 ) -> Result<ParameterFile, Mistake> {
     let lines = lines::Lines::read(&command.files, &command.variables, read)?;
-    let parameters = scan::scan(&lines, command.extra.as_deref())?;
-    let all = read::definitions(&parameters, is_here)?;
+    let scanned = scan::scan(&lines, command.extra.as_deref())?;
+    let mut all = read::definitions(&scanned.parameters, is_here)?;
+    all.notes.extend(scanned.notes);
     Ok(ParameterFile {
         runs: expand::runs(&all, command)?,
         host: all.hosts.label().to_owned(),

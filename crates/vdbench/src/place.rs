@@ -1,6 +1,6 @@
 //! Where the operations of a workload go on a storage definition, and how large they are.
 
-use blocklab_units::{Bytes, agreeing, plural};
+use blocklab_units::{Bytes, SECTOR, agreeing, plural};
 use blocklab_workload::{BlockSizes, Hits, Pattern, Region, SizeMix, Spread, Zone};
 
 use super::defs::{Range, Sd, Seek, Xfersize};
@@ -127,11 +127,10 @@ fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
         if min != max {
             notes.push(("stride", "strides of different lengths: their mean is used"));
         }
-        let mean = (min + max) / 2;
         // In whole sectors, as O_DIRECT needs them, and at least one of them.
-        let sector = mean.next_multiple_of(512).max(512);
+        let stride = min.midpoint(max).next_multiple_of(SECTOR).max(SECTOR);
         return Pattern::Strided {
-            stride: Bytes(sector),
+            stride: Bytes(stride),
         };
     }
     if wd.hotband {
@@ -195,23 +194,22 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
                 .filter(|(_, weight)| *weight > 0);
             BlockSizes::same(SizeMix(listed.collect()))
         }
-        Xfersize::Between(min, max, align) => {
+        Xfersize::Between { min, max, align } => {
             let first = min.next_multiple_of(*align);
-            // There may be no multiple between the two: then only the largest size is left, see below.
-            let count = (max - first.min(*max)) / align + 1;
+            // Where no multiple lies between the two, the largest size is left.
+            if first > *max {
+                return BlockSizes::fixed(Bytes(*max));
+            }
+            let count = (max - first) / align + 1;
             if count > MOST_SIZES {
                 notes.push(("xfersize", "of that many sizes, every n-th is used"));
             }
             let step = align * count.div_ceil(MOST_SIZES);
-            let listed: Vec<(Bytes, u32)> = (first..=*max)
+            // All sizes have the same weight.
+            let listed = (first..=*max)
                 .step_by(step as usize)
-                .map(|size| (Bytes(size), 1))
-                .collect();
-            if listed.is_empty() {
-                BlockSizes::fixed(Bytes(*max))
-            } else {
-                BlockSizes::same(SizeMix(listed))
-            }
+                .map(|size| (Bytes(size), 1));
+            BlockSizes::same(SizeMix(listed.collect()))
         }
     }
 }

@@ -20,12 +20,12 @@ use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
 use super::value::MAX_RATE;
 
-/// Facts that the caller finds out.
+/// What the plan depends on and the parameter files do not hold; the caller finds it out.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
-    /// Bytes of each storage definition, in their order.
+    /// Bytes of each storage definition, in their order; above 0.
     pub sizes: Vec<u64>,
-    /// Which of them are written first.
+    /// Indices of the storage definitions that are written before the runs.
     pub format: Vec<usize>,
     /// The seed from which those of all runs are derived.
     pub seed: u64,
@@ -36,7 +36,7 @@ pub struct Inputs {
 /// A run and its case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    /// The run; of the formatting one, made up.
+    /// The run. One that no definition requests, such as formatting, is described as if one did.
     pub run: Run,
     /// What each job is, in their order.
     pub planned_jobs: Vec<PlannedJob>,
@@ -57,8 +57,8 @@ pub struct Prepared {
 pub(super) const FORMAT: &str = "SD_format";
 /// Writes in flight while formatting.
 const FORMAT_THREADS: u32 = 2;
-/// Where formatting begins.
-const FIRST: u64 = 4096;
+/// Where formatting begins, in bytes: after block 0 of the usual size.
+const FORMAT_BEGIN: u64 = 4096;
 /// Bytes of one write while formatting, unless `formatxfersize=` is given.
 const FORMAT_BLOCK: u64 = 128 << 10;
 
@@ -67,7 +67,7 @@ const FORMAT_BLOCK: u64 = 128 << 10;
 /// # Errors
 /// Storage that holds no block, devices without o_direct, streams that do not divide the threads.
 pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistake> {
-    let mut maker = Maker {
+    let mut planner = Planner {
         file,
         inputs,
         notes: file.notes.clone(),
@@ -79,7 +79,7 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
         cases.push(case);
     }
     for run in &file.runs {
-        let (planned, case) = maker.case(run, &cases)?;
+        let (planned, case) = planner.case(run, &cases)?;
         runs.push(planned);
         cases.push(case);
     }
@@ -87,7 +87,7 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
     Ok(Prepared {
         plan: Plan::once("vdbench", "Parameter files of Vdbench.", cases),
         runs,
-        notes: maker.notes,
+        notes: planner.notes,
     })
 }
 
@@ -125,7 +125,7 @@ fn format(file: &ParameterFile, inputs: &Inputs) -> (Planned, Case) {
     for index in &inputs.format {
         let (sd, size) = (&file.sds[*index], inputs.sizes[*index]);
         // Not even this run touches block 0.
-        let begin = FIRST.min(size / 2) / 512 * 512;
+        let begin = FORMAT_BEGIN.min(size / 2) / 512 * 512;
         let block = block.min(size - begin);
         let mut job = own_job("format", sd, Mix::WRITE, FORMAT_THREADS);
         job.sizes = BlockSizes::fixed(Bytes(block));
@@ -204,13 +204,13 @@ pub(super) fn own_case(run: Run, seed: u64, jobs: Vec<(usize, Job)>) -> (Planned
     (Planned { run, planned_jobs }, case)
 }
 
-struct Maker<'a> {
+struct Planner<'a> {
     file: &'a ParameterFile,
     inputs: &'a Inputs,
     notes: Vec<Note>,
 }
 
-impl Maker<'_> {
+impl Planner<'_> {
     fn note(&mut self, subject: String, text: &str) {
         Note::new(NoteLevel::Approximated, subject, text).add_to(&mut self.notes);
     }

@@ -18,25 +18,27 @@ pub struct PlannedJob {
     pub host: usize,
     /// Its share of the run's rate, in per cent.
     pub skew: f64,
-    /// A rate of its own instead.
+    /// A rate of its own in operations a second, in place of a share.
     pub fixed: Option<f64>,
 }
 
 impl PlannedJob {
-    /// Its part of the run's rate.
+    /// Its rate when that of the run is `of_run`.
     fn rate(&self, of_run: f64) -> f64 {
         self.fixed.unwrap_or(of_run * self.skew / 100.0)
     }
 }
 
-/// Arrivals that wait at most for one storage definition.
+/// Arrivals that wait for one storage definition at most, as in the original.
 const QUEUE: f64 = 2000.0;
-/// All jobs of a run belong together.
+/// The group of all jobs of a controlled run; those of concatenations are numbered from 2.
 const GROUP: u32 = 1;
+/// What a run may reach at the points of a curve, until the maximum has been measured.
+const ASSUMED_MAXIMUM: f64 = 10_000.0;
 
 /// The rate with which a run is planned; what depends on an earlier run is set when that is known.
 pub(super) fn nominal(run: &Run) -> f64 {
-    run.rate.number(10_000.0, 10_000.0)
+    run.rate.number(ASSUMED_MAXIMUM, ASSUMED_MAXIMUM)
 }
 
 /// Sets every job of a case to its part of a rate. A maximum leaves all free, or keeps their
@@ -80,12 +82,11 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
             Arrivals::Exponential => Pace::OpenPoisson(speed),
             Arrivals::Uniform | Arrivals::Deterministic => Pace::OpenFixed(speed),
         };
-        let part = planned_job.skew / 100.0;
-        let turns = run
-            .bursts
-            .chunks(2)
-            .map(|turn| (turn[0] * part, turn.get(1).copied().unwrap_or(1.0)));
-        pooled.bursts = turns.collect();
+        if planned_job.fixed.is_none() {
+            let bursts = run.bursts.iter();
+            let own = bursts.map(|burst| (planned_job.rate(burst.rate), burst.seconds));
+            pooled.bursts = own.collect();
+        }
     }
 }
 

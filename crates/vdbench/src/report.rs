@@ -6,8 +6,14 @@ use super::defs::Wd;
 use super::figures::{Cpu, Figures};
 use super::run::Run;
 
-/// A column: its name and its meaning in the flat file, its number, and how other tables show it.
-struct Column(&'static str, &'static str, Value, Shown);
+/// A column of figures.
+struct Column {
+    /// Its name in the flat file.
+    name: &'static str,
+    meaning: &'static str,
+    value: Value,
+    shown: Shown,
+}
 
 /// Where a column's number comes from.
 enum Value {
@@ -23,48 +29,76 @@ enum Table {
     Skew,
 }
 
-/// The two lines above a column, and by table its characters and decimals; 0 characters: the table
-/// does not have it.
-type Shown = ([&'static str; 2], [(usize, usize); 2]);
-const NOWHERE: Shown = ([""; 2], [(0, 0); 2]);
+/// How the tables other than the flat file show a column.
+struct Shown {
+    /// The two lines above it.
+    heads: [&'static str; 2],
+    /// Its characters and decimals in a summary; `None`: it is not there.
+    summary: Option<(usize, usize)>,
+    /// The same in the skew report.
+    skew: Option<(usize, usize)>,
+}
+
+const NOWHERE: Shown = shown([""; 2], None, None);
+
+const fn shown(
+    heads: [&'static str; 2],
+    summary: Option<(usize, usize)>,
+    skew: Option<(usize, usize)>,
+) -> Shown {
+    Shown {
+        heads,
+        summary,
+        skew,
+    }
+}
+
+const fn column(name: &'static str, meaning: &'static str, value: Value, shown: Shown) -> Column {
+    Column {
+        name,
+        meaning,
+        value,
+        shown,
+    }
+}
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 30] = [
-    Column("reqrate", "I/O rate that was requested", Setting(|row| Some(row.reqrate)), NOWHERE),
-    Column("rate", "I/O rate that was observed", Figure(Figures::rate), (["i/o", "rate"], [(11, 1), (11, 2)])),
-    Column("MB/sec", "MiB a second", Figure(Figures::mib), (["MB/sec", "1024**2"], [(9, 2), (9, 2)])),
-    Column("bytes/io", "Mean size of an operation", Figure(Figures::bytes_per_io), (["bytes", "i/o"], [(8, 0), (8, 0)])),
-    Column("read%", "Share of reads", Figure(Figures::read_percent), (["read", "pct"], [(7, 2), (7, 2)])),
-    Column("resp", "Mean response time in ms", Figure(|figures| figures.both().mean_ms()), (["resp", "time"], [(9, 3), (9, 3)])),
-    Column("read_resp", "Mean response time of reads in ms", Figure(|figures| figures.read.mean_ms()), (["read", "resp"], [(9, 3), (9, 3)])),
-    Column("write_resp", "Mean response time of writes in ms", Figure(|figures| figures.write.mean_ms()), (["write", "resp"], [(9, 3), (9, 3)])),
-    Column("resp_max", "Longest response time in ms", Figure(|figures| figures.both().max_ms()), (["resp", "max"], [(0, 0), (9, 3)])),
-    Column("read_max", "Longest response time of reads in ms", Figure(|figures| figures.read.max_ms()), (["read", "max"], [(9, 2), (0, 0)])),
-    Column("write_max", "Longest response time of writes in ms", Figure(|figures| figures.write.max_ms()), (["write", "max"], [(9, 2), (0, 0)])),
-    Column("resp_std", "Standard deviation of the response time in ms", Figure(|figures| figures.both().stddev_ms()), (["resp", "stddev"], [(9, 3), (9, 3)])),
-    Column("read_std", "Standard deviation of reads in ms", Figure(|figures| figures.read.stddev_ms()), NOWHERE),
-    Column("write_std", "Standard deviation of writes in ms", Figure(|figures| figures.write.stddev_ms()), NOWHERE),
-    Column("xfersize", "Size of an operation that was requested", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
-    Column("threads", "Threads that were requested", Setting(|row| row.threads), NOWHERE),
-    Column("rdpct", "Share of reads that was requested", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
-    Column("rhpct", "Share of read hits that was requested", Setting(|row| row.same(|wd| wd.rhpct)), NOWHERE),
-    Column("whpct", "Share of write hits that was requested", Setting(|row| row.same(|wd| wd.whpct)), NOWHERE),
-    Column("seekpct", "Share of seeks that was requested", Setting(FlatRow::seekpct), NOWHERE),
-    Column("lunsize", "Size of all storage in GiB", Setting(|row| row.lunsize), NOWHERE),
-    Column("version", "Not available", Setting(|_| None), NOWHERE),
-    Column("compratio", "Compression that was requested", Setting(|row| Some(row.compratio)), NOWHERE),
-    Column("dedupratio", "Duplicates that were requested", Setting(|row| row.dedupratio), NOWHERE),
-    Column("queue_depth", "Mean operations in flight", Figure(Figures::depth), (["queue", "depth"], [(7, 1), (6, 1)])),
-    Column("cpu_used", "Processors: user and system, in per cent", OfCpu(Cpu::used), (["cpu%", "sys+u"], [(6, 1), (0, 0)])),
-    Column("cpu_user", "Processors: user, in per cent", OfCpu(|cpu| cpu.user), NOWHERE),
-    Column("cpu_kernel", "Processors: system, in per cent", OfCpu(|cpu| cpu.kernel), (["cpu%", "sys"], [(6, 1), (0, 0)])),
-    Column("cpu_wait", "Processors: waiting, in per cent", OfCpu(|cpu| cpu.wait), NOWHERE),
-    Column("cpu_idle", "Processors: idle, in per cent", OfCpu(|cpu| cpu.idle), NOWHERE),
+    column("reqrate", "I/O rate that was requested", Setting(|row| Some(row.reqrate)), NOWHERE),
+    column("rate", "I/O rate that was observed", Figure(Figures::rate), shown(["i/o", "rate"], Some((11, 1)), Some((11, 2)))),
+    column("MB/sec", "MiB a second", Figure(Figures::mib), shown(["MB/sec", "1024**2"], Some((9, 2)), Some((9, 2)))),
+    column("bytes/io", "Mean size of an operation", Figure(Figures::bytes_per_io), shown(["bytes", "i/o"], Some((8, 0)), Some((8, 0)))),
+    column("read%", "Share of reads", Figure(Figures::read_percent), shown(["read", "pct"], Some((7, 2)), Some((7, 2)))),
+    column("resp", "Mean response time in ms", Figure(|figures| figures.both().mean_ms()), shown(["resp", "time"], Some((9, 3)), Some((9, 3)))),
+    column("read_resp", "Mean response time of reads in ms", Figure(|figures| figures.read.mean_ms()), shown(["read", "resp"], Some((9, 3)), Some((9, 3)))),
+    column("write_resp", "Mean response time of writes in ms", Figure(|figures| figures.write.mean_ms()), shown(["write", "resp"], Some((9, 3)), Some((9, 3)))),
+    column("resp_max", "Longest response time in ms", Figure(|figures| figures.both().max_ms()), shown(["resp", "max"], None, Some((9, 3)))),
+    column("read_max", "Longest response time of reads in ms", Figure(|figures| figures.read.max_ms()), shown(["read", "max"], Some((9, 2)), None)),
+    column("write_max", "Longest response time of writes in ms", Figure(|figures| figures.write.max_ms()), shown(["write", "max"], Some((9, 2)), None)),
+    column("resp_std", "Standard deviation of the response time in ms", Figure(|figures| figures.both().stddev_ms()), shown(["resp", "stddev"], Some((9, 3)), Some((9, 3)))),
+    column("read_std", "Standard deviation of reads in ms", Figure(|figures| figures.read.stddev_ms()), NOWHERE),
+    column("write_std", "Standard deviation of writes in ms", Figure(|figures| figures.write.stddev_ms()), NOWHERE),
+    column("xfersize", "Size of an operation that was requested", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
+    column("threads", "Threads that were requested", Setting(|row| row.threads), NOWHERE),
+    column("rdpct", "Share of reads that was requested", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
+    column("rhpct", "Share of read hits that was requested", Setting(|row| row.same(|wd| wd.rhpct)), NOWHERE),
+    column("whpct", "Share of write hits that was requested", Setting(|row| row.same(|wd| wd.whpct)), NOWHERE),
+    column("seekpct", "Share of seeks that was requested", Setting(FlatRow::seekpct), NOWHERE),
+    column("lunsize", "Size of all storage in GiB", Setting(|row| row.lunsize), NOWHERE),
+    column("version", "Not available", Setting(|_| None), NOWHERE),
+    column("compratio", "Compression that was requested", Setting(|row| Some(row.compratio)), NOWHERE),
+    column("dedupratio", "Duplicates that were requested", Setting(|row| row.dedupratio), NOWHERE),
+    column("queue_depth", "Mean operations in flight", Figure(Figures::depth), shown(["queue", "depth"], Some((7, 1)), Some((6, 1)))),
+    column("cpu_used", "Processors: user and system, in per cent", OfCpu(Cpu::used), shown(["cpu%", "sys+u"], Some((6, 1)), None)),
+    column("cpu_user", "Processors: user, in per cent", OfCpu(|cpu| cpu.user), NOWHERE),
+    column("cpu_kernel", "Processors: system, in per cent", OfCpu(|cpu| cpu.kernel), shown(["cpu%", "sys"], Some((6, 1)), None)),
+    column("cpu_wait", "Processors: waiting, in per cent", OfCpu(|cpu| cpu.wait), NOWHERE),
+    column("cpu_idle", "Processors: idle, in per cent", OfCpu(|cpu| cpu.idle), NOWHERE),
 ];
 
 impl Column {
     fn number(&self, row: &FlatRow, figures: &Figures) -> Option<f64> {
-        match self.2 {
+        match self.value {
             Setting(value) => value(row),
             Figure(value) => Some(value(figures)),
             OfCpu(value) => figures.cpu.as_ref().map(value),
@@ -76,8 +110,11 @@ impl Table {
     /// Its columns with their characters and decimals.
     fn columns(self) -> impl Iterator<Item = (&'static Column, usize, usize)> {
         COLUMNS.iter().filter_map(move |column| {
-            let (width, decimals) = column.3.1[self as usize];
-            (width > 0).then_some((column, width, decimals))
+            let (width, decimals) = match self {
+                Self::Summary => column.shown.summary?,
+                Self::Skew => column.shown.skew?,
+            };
+            Some((column, width, decimals))
         })
     }
 
@@ -85,8 +122,9 @@ impl Table {
     fn heads(self, has_cpu: bool) -> [String; 2] {
         [0, 1].map(|line| {
             let columns = self.columns();
-            let shown = columns.filter(|(column, ..)| has_cpu || !matches!(column.2, OfCpu(_)));
-            let cells = shown.map(|(column, width, _)| format!("{:>width$}", column.3.0[line]));
+            let shown = columns.filter(|(column, ..)| has_cpu || !matches!(column.value, OfCpu(_)));
+            let cells =
+                shown.map(|(column, width, _)| format!("{:>width$}", column.shown.heads[line]));
             cells.collect::<String>() + if has_cpu { "" } else { " " }
         })
     }
@@ -137,9 +175,7 @@ pub fn flat_header() -> String {
     let mut text = String::from(
         "*\n* A row for each interval of each run, its columns separated by blanks.\n*\n",
     );
-    let numbers = COLUMNS
-        .iter()
-        .map(|Column(name, meaning, ..)| (*name, *meaning));
+    let numbers = COLUMNS.iter().map(|column| (column.name, column.meaning));
     let columns: Vec<(&str, &str)> = TEXTS.into_iter().chain(numbers).collect();
     for (name, meaning) in &columns {
         text.push_str(&format!("* {name:<16}: {meaning}\n"));
@@ -254,10 +290,10 @@ pub struct Skew {
 /// What comes above the first run.
 pub const SKEW_HEAD: &str = "Storage definitions are compared in every run, workloads where a run \
                              has several.\n";
-/// Behind the longest name.
+/// Blanks after the longest name.
 const MARGIN: usize = 2;
-/// A smaller difference is not shown, in per cent.
-const SHOWN: f64 = 0.10;
+/// The least difference of shares that is shown, in per cent of all operations.
+const LEAST_DELTA: f64 = 0.10;
 
 impl Skew {
     /// Its lines; each gets the time of day in front.
@@ -291,7 +327,7 @@ impl Skew {
             "This run was an Uncontrolled MAX: no shares were kept."
         };
         let mut lines = vec![
-            format!("Requested and observed skew; a delta is shown from {SHOWN:.2} % on."),
+            format!("Requested and observed skew; a delta is shown from {LEAST_DELTA:.2} % on."),
             control.to_owned(),
             String::new(),
         ];
@@ -309,7 +345,7 @@ impl Skew {
             let delta = row
                 .requested
                 .map(|requested| requested - observed)
-                .filter(|delta| delta.abs() >= SHOWN)
+                .filter(|delta| delta.abs() >= LEAST_DELTA)
                 .map_or(String::new(), |delta| format!("{delta:>6.2}%"));
             let figures = self.row(&row.name, &row.figures);
             lines.push(format!("{figures} {requested:>9} {observed:>7.2}% {delta}"));
@@ -335,7 +371,8 @@ impl Skew {
     }
 }
 
-/// A label, then links from column 34 on. A line has eight names.
+/// A label, then links to files from column 34 on, eight a line. Each link is a file, without
+/// `.html`, and its name.
 pub fn links(label: &str, links: &[(&str, &str)]) -> String {
     let lines: Vec<String> = links
         .chunks(8)
@@ -358,7 +395,7 @@ pub fn links(label: &str, links: &[(&str, &str)]) -> String {
 }
 
 /// Links to where each run begins, one a line. For a run that differs from the one before in its
-/// last word alone, only that word is a link, below its fellow.
+/// last word alone, only that word is a link, below the last word of the line before.
 pub fn run_links(runs: &[&Run]) -> String {
     let mut text = String::new();
     let mut before: Vec<String> = Vec::new();
@@ -366,13 +403,17 @@ pub fn run_links(runs: &[&Run]) -> String {
         let label = format!("{} {}", run.name, run.loops.text());
         let words: Vec<String> = label.split(' ').map(str::to_owned).collect();
         let stem = &words[..words.len() - 1];
-        let same = words.len() == before.len() && before.starts_with(stem);
-        let shown = if same {
+        let only_last_differs = words.len() == before.len() && before.starts_with(stem);
+        let shown = if only_last_differs {
             words[words.len() - 1].clone()
         } else {
             label.clone()
         };
-        let title = ["Link to Run Definitions:", ""][index.min(1)];
+        let title = if index == 0 {
+            "Link to Run Definitions:"
+        } else {
+            ""
+        };
         let indent = " ".repeat(label.len() - shown.len());
         let line = format!("{title:<33}{indent}<A HREF=\"#_{index}\">{shown}</A>\n");
         text.push_str(&line);

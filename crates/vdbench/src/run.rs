@@ -3,9 +3,9 @@
 use super::defs::{LoopKind, RunOptions, Wd};
 use super::value::MAX_RATE;
 
-/// What the original writes for the maximum of a curve.
+/// The number that the original writes for the rate of a curve's maximum.
 const CURVE_RATE: f64 = 9_999_977.0;
-/// What simulation takes for the maximum of a curve, and for the rate of the run before.
+/// What a simulation takes for the maximum of a curve, and for the rate of the run before.
 const PRETENDED: f64 = 10_000.0;
 
 /// What rate a run requests.
@@ -67,6 +67,7 @@ pub(super) fn share(rate: f64, percent: f64) -> f64 {
     ((share + step - 1) / step * step) as f64
 }
 
+/// The loops of a run definition in their order, each with the value that it has in one run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Loops(pub Vec<(LoopKind, f64)>);
 
@@ -123,6 +124,15 @@ pub(super) fn size(value: f64) -> String {
     format!("{}{unit}", text.strip_suffix(".000").unwrap_or(&text))
 }
 
+/// One of the rates that take turns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Burst {
+    /// Operations a second.
+    pub rate: f64,
+    /// How long it lasts.
+    pub seconds: f64,
+}
+
 /// A workload in a run, its loops applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
@@ -149,10 +159,10 @@ pub struct Run {
     pub rate: Rate,
     /// The first rate of a list: simulation shows it for all.
     pub first_rate: Rate,
-    /// Whether shares of workloads are kept.
+    /// Whether workloads keep their shares, so that none runs ahead of the others.
     pub controlled: bool,
-    /// Rates that take turns, each with its seconds after it; empty: there is one rate.
-    pub bursts: Vec<f64>,
+    /// Rates that take turns; empty: there is one rate.
+    pub bursts: Vec<Burst>,
     /// What its definition sets.
     pub options: RunOptions,
 }
@@ -172,7 +182,11 @@ impl Run {
 
     /// The line about a run at a rate, which in operations a second is `number`.
     fn announcement(&self, verb: &str, rate: Rate, number: f64) -> String {
-        let control = ["Uncontrolled", "Controlled"][usize::from(self.controlled)];
+        let control = if self.controlled {
+            "Controlled"
+        } else {
+            "Uncontrolled"
+        };
         let rate = match rate {
             _ if !self.bursts.is_empty() => "Variable".to_owned(),
             Rate::Max => format!("{control} MAX"),

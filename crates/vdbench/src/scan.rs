@@ -1,5 +1,7 @@
 //! Lines to parameters: `keyword=value[,keyword=value…]`.
 
+use blocklab_record::{Note, NoteLevel};
+
 use super::error::{Mistake, Place, Subject};
 use super::lines::Line;
 
@@ -32,27 +34,51 @@ fn text(pieces: &[Piece]) -> String {
     pieces.iter().map(|(letter, _)| letter).collect()
 }
 
-/// All parameters of all lines. `extra` is put after each run definition that is on one line.
-pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, Mistake> {
-    let mut parameters = Vec::new();
+/// All parameters of the files, in order.
+pub(super) struct Scanned {
+    pub(super) parameters: Vec<Parameter>,
+    /// On run definitions that the command line does not reach.
+    pub(super) notes: Vec<Note>,
+}
+
+/// Takes the lines apart. `extra`, the parameters of the command line, is put after each run
+/// definition that is on one line; as in the original, one over several lines stays as it is.
+pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Scanned, Mistake> {
+    let mut scanned = Scanned {
+        parameters: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut lines = lines.iter();
     while let Some(line) = lines.next() {
         let mut joined = Joined::default();
         joined.add(&line.text, &line.place);
         if let Some(extra) = extra
-            && line.text.starts_with("rd")
-            && !joined.is_continued()
+            && begins_run(&line.text)
         {
-            joined.pieces.push((',', false));
-            joined.add(extra, &line.place);
+            if joined.is_continued() {
+                let place = &line.place;
+                let text = format!(
+                    "{place}: a run definition that goes over several lines stays as it is"
+                );
+                Note::new(NoteLevel::Ignored, format!("+ {extra}"), text)
+                    .add_to(&mut scanned.notes);
+            } else {
+                joined.pieces.push((',', false));
+                joined.add(extra, &line.place);
+            }
         }
         while joined.is_continued() {
             let Some(next) = lines.next() else { break };
             joined.add(&next.text, &next.place);
         }
-        joined.split(&mut parameters)?;
+        joined.split(&mut scanned.parameters)?;
     }
-    Ok(parameters)
+    Ok(scanned)
+}
+
+fn begins_run(line: &str) -> bool {
+    line.get(..3)
+        .is_some_and(|word| word.eq_ignore_ascii_case("rd="))
 }
 
 /// A line with the lines that continue it.

@@ -14,8 +14,8 @@ const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one comman
                       work";
 /// The original counts in no more buckets, the last one included.
 const MOST_BUCKETS: usize = 64;
-/// Longer than any operation lasts, in microseconds: eleven days.
-const LONGEST: u64 = 1_000_000_000_000;
+/// The largest edge of a bucket in microseconds: eleven days, longer than any operation lasts.
+const LARGEST_EDGE: u64 = 1_000_000_000_000;
 
 /// General parameters.
 impl Argument<'_> {
@@ -24,7 +24,13 @@ impl Argument<'_> {
         self.checked(ratio, (1.0..=25.0).contains(&ratio), message)
     }
 
-    /// Operations are whole sectors.
+    /// The ratio of a compression that leaves `percent` of what is written.
+    pub(super) fn ratio_of_rest(&self, percent: f64) -> Result<f64, Mistake> {
+        let message = format_args!("{percent} per cent are left; 4 to 100 would work");
+        self.checked(100.0 / percent, (4.0..=100.0).contains(&percent), message)
+    }
+
+    /// The bytes of an operation: whole sectors.
     pub(super) fn sectors(&self, bytes: u64) -> Result<u64, Mistake> {
         let is_whole = bytes > 0 && bytes.is_multiple_of(512);
         let message = format_args!("{bytes} bytes are no multiple of 512");
@@ -166,7 +172,7 @@ fn micros(word: &str) -> Result<u64, String> {
     let number = digits.parse::<u64>().ok();
     let micros = number.and_then(|number| number.checked_mul(unit));
     match micros {
-        Some(micros @ 1..=LONGEST) => Ok(micros),
+        Some(micros @ 1..=LARGEST_EDGE) => Ok(micros),
         Some(0) => Err("a bucket cannot end at 0".to_owned()),
         _ => Err(format!(
             "`{word}` is no time; 50 or 50u (microseconds), 1m (milliseconds) and 2s would work"
@@ -178,11 +184,11 @@ fn micros(word: &str) -> Result<u64, String> {
 impl Argument<'_> {
     /// `size=10g`, or `size=(10g,4)`: a quarter of it.
     pub(super) fn shared_size(&self) -> Result<u64, Mistake> {
-        let by = match self.numbers(Kind::Number)?.get(1) {
-            Some(by) => self.as_whole(*by)?.max(1),
-            None => 1,
+        let size = match *self.numbers(Kind::Number)? {
+            [size] => self.as_whole(size)?,
+            [size, parts] => self.as_whole(size)? / self.as_whole(parts)?.max(1),
+            _ => return Err(self.error("a size and into how many parts, as in size=(10g,4)")),
         };
-        let size = self.whole()? / by;
         self.checked(size, size > 0, "a size of 0 holds no block")
     }
 
@@ -281,7 +287,11 @@ impl Argument<'_> {
                 self.check(min < max, message)?;
                 let message = format_args!("(min,max,align): {align} is no multiple of 512");
                 self.check(align > 0 && align.is_multiple_of(512), message)?;
-                Ok(Xfersize::Between(min.max(align), max, align))
+                Ok(Xfersize::Between {
+                    min: min.max(align),
+                    max,
+                    align,
+                })
             }
             _ if numbers.len() % 2 == 0 => {
                 let mix: Vec<(u64, f64)> = numbers
@@ -497,9 +507,9 @@ impl Argument<'_> {
         })
     }
 
-    /// Ratios from what is left, in per cent.
+    /// Ratios from what is left, in per cent, to three decimals.
     pub(super) fn compressions(&self) -> Result<Vec<f64>, Mistake> {
-        self.each(|arg, percent| arg.ratio((1e5 / percent).round() / 1e3))
+        self.each(|arg, percent| Ok((arg.ratio_of_rest(percent)? * 1e3).round() / 1e3))
     }
 
     /// `seekpct=`, `forseekpct=`: numbers and words, words as the numbers that mean the same.

@@ -278,6 +278,46 @@ fn what_is_approximated_is_noted() {
     assert!(prepared.notes.iter().all(|note| note.level == approximated));
 }
 
+/// The story: with distribution=variable, a workload with a rate of its own got its share of the
+/// run's rates, which is none, and did nothing.
+#[test]
+fn a_rate_of_its_own_takes_no_turns() {
+    let text = "sd=sd1,lun=a\nwd=wd1,sd=sd1,iorate=100,priority=1\nwd=wd2,sd=sd1,priority=2\n\
+                rd=rd1,wd=*,iorate=(200,2,500,3),distribution=variable\n";
+    let inputs = Inputs {
+        sizes: vec![1 << 30],
+        ..Inputs::default()
+    };
+    let prepared = prepare(&parsed(text, "").unwrap(), &inputs).unwrap();
+    let jobs = &prepared.plan.cases[0].workload.jobs;
+    let bursts: Vec<_> = jobs
+        .iter()
+        .map(|job| job.pool.as_ref().expect("pooled").bursts.clone())
+        .collect();
+    assert_eq!(bursts, [vec![], vec![(200.0, 2.0), (500.0, 3.0)]]);
+    let iops = |rate| blocklab_workload::Pace::OpenPoisson(blocklab_workload::Rate::Iops(rate));
+    assert_eq!(jobs[0].pace, iops(100.0));
+}
+
+/// `+ elapsed=8` did not reach a run definition over several lines, as in the original, and nothing
+/// said so.
+#[test]
+fn what_the_command_line_does_not_reach_is_noted() {
+    let text = "sd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,\niorate=5\nrd=rd2,wd=wd1,iorate=5\n";
+    let parameters = parsed(text, "+ elapsed=8").unwrap();
+    let elapsed: Vec<_> = parameters
+        .runs
+        .iter()
+        .map(|run| run.options.elapsed)
+        .collect();
+    assert_eq!(elapsed, [Some(30), Some(8)]);
+    let [note] = &parameters.notes[..] else {
+        panic!("{:?}", parameters.notes);
+    };
+    assert_eq!(note.subject, "+ elapsed=8");
+    assert!(note.text.starts_with("p:3: "), "{}", note.text);
+}
+
 /// Nothing is dropped in silence.
 #[test]
 fn what_has_no_effect_is_noted() {

@@ -24,15 +24,17 @@ pub(super) enum Kind {
     Word,
 }
 
-/// More values than any list needs; a bound for ranges such as `(1-1t,1)`.
+/// Values of a list, at most: the original has room for as many. A bound for ranges such as
+/// `(1-1t,1)`.
 const MOST: usize = 10_240;
 
 /// What `iorate=max` requests, as a number that files and flat files carry.
 pub(super) const MAX_RATE: f64 = 9_999_988.0;
 
-/// A parameter whose keyword is known, and its values as what they are requested.
+/// A parameter whose keyword is known, and the ways to read its values.
 pub(super) struct Argument<'a> {
     pub(super) parameter: &'a Parameter,
+    /// The keyword in full.
     pub(super) name: &'static str,
 }
 
@@ -52,6 +54,9 @@ impl Argument<'_> {
         };
         match tokens.first() {
             Some(Token::Number(_)) => numbers(&tokens, parameter).map(Values::Numbers),
+            Some(Token::Hyphen) if kind != Kind::Name => Err(parameter.error(
+                "a hyphen in parentheses makes a range and needs a value before it; eof is -1",
+            )),
             Some(_) => words(&tokens, parameter).map(Values::Words),
             None => Err(parameter.error("the parentheses are empty; write a value between them")),
         }
@@ -77,14 +82,24 @@ impl Argument<'_> {
     }
 
     pub(super) fn number(&self) -> Result<f64, Mistake> {
-        Ok(self.numbers(Kind::Number)?[0])
+        self.only(self.numbers(Kind::Number)?)
     }
 
-    /// A number of bytes or things: whole, not negative.
+    /// The value of a list of one.
+    fn only<T>(&self, values: Vec<T>) -> Result<T, Mistake> {
+        <[T; 1]>::try_from(values)
+            .map(|[value]| value)
+            .map_err(|values| {
+                self.error(format_args!("one value is expected, not {}", values.len()))
+            })
+    }
+
+    /// A number of bytes or things that is not negative, without its fraction.
     pub(super) fn whole(&self) -> Result<u64, Mistake> {
         self.as_whole(self.number()?)
     }
 
+    /// `number`, which must not be negative, without its fraction.
     pub(super) fn as_whole(&self, number: f64) -> Result<u64, Mistake> {
         self.check(number >= 0.0, format_args!("{number} is below 0"))?;
         self.check(number < 9e18, format_args!("{number} is too large"))?;
@@ -93,7 +108,7 @@ impl Argument<'_> {
 
     /// A duration in whole seconds.
     pub(super) fn seconds(&self) -> Result<u64, Mistake> {
-        let seconds = self.as_whole(self.numbers(Kind::Time)?[0])?;
+        let seconds = self.as_whole(self.only(self.numbers(Kind::Time)?)?)?;
         let message = format_args!("{seconds} seconds are more than three years");
         self.checked(seconds, seconds < 100_000_000, message)
     }
@@ -110,13 +125,19 @@ impl Argument<'_> {
         self.words_of(Kind::Word)
     }
 
-    /// Words among which `sd1-sd9` is written out.
+    /// Words, with ranges such as `sd1-sd9` written out.
     pub(super) fn names(&self) -> Result<Vec<String>, Mistake> {
         self.words_of(Kind::Name)
     }
 
+    /// The only word.
     pub(super) fn word(&self) -> Result<String, Mistake> {
-        Ok(self.words()?.swap_remove(0))
+        self.only(self.words()?)
+    }
+
+    /// The only name.
+    pub(super) fn single_name(&self) -> Result<String, Mistake> {
+        self.only(self.names()?)
     }
 
     pub(super) fn yes(&self) -> Result<bool, Mistake> {
@@ -136,6 +157,7 @@ enum Token {
     Hyphen,
 }
 
+/// The tokens of a value in parentheses. A hyphen makes a range, except among words.
 fn tokens(raw: &[Piece], kind: Kind) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut text = String::new();
@@ -167,8 +189,8 @@ fn token(text: &str, kind: Kind) -> Token {
     number.map_or_else(|| Token::Word(text.to_owned()), Token::Number)
 }
 
-/// A number, its unit multiplied in; `n%` is -n, as the original has it.
-fn number(text: &str, time: bool) -> Option<f64> {
+/// A number, its unit multiplied in; `n%` is -n, as in the original. In a time, `m` is minutes.
+fn number(text: &str, is_time: bool) -> Option<f64> {
     if let Some(plain) = plain(text) {
         return Some(plain);
     }
@@ -179,7 +201,7 @@ fn number(text: &str, time: bool) -> Option<f64> {
     };
     let unit = match stem.chars().next_back()? {
         'k' => 1024.0,
-        'm' if time => 60.0,
+        'm' if is_time => 60.0,
         'm' => 1_048_576.0,
         'g' => 1_073_741_824.0,
         't' => 1_099_511_627_776.0,
@@ -308,11 +330,17 @@ fn names(
     };
     let differ = format_args!("{first} and {last} differ in more than their number");
     parameter.check(stem == other, differ)?;
+    // Names of one length have the zeros before their numbers that make it so: `sd08-sd12`.
+    let width = if first.len() == last.len() {
+        first.len() - stem.len()
+    } else {
+        0
+    };
     let message = format_args!("{last} comes before {first}");
     parameter.check(from <= to, message)?;
     let most = format_args!("the range has more than {MOST} names");
     parameter.check((to - from) as usize <= MOST, most)?;
-    list.extend((from + 1..=to).map(|number| format!("{stem}{number}")));
+    list.extend((from + 1..=to).map(|number| format!("{stem}{number:0width$}")));
     Ok(())
 }
 

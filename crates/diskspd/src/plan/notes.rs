@@ -5,7 +5,7 @@ use blocklab_units::Bytes;
 
 use super::super::options::{find, level};
 use super::super::spec::{Buffers, Cache, Target, TimeSpan};
-use super::{Maker, window};
+use super::{Planner, window};
 
 /// An option, whether a profile requests what is done differently of it, and how that differs;
 /// empty: as in the table of options. The level is always that of the table, so that nobody who
@@ -33,7 +33,7 @@ const DIFFERENCES: [Difference; 12] = [
     ("-l", |_, target| target.large_pages, ""),
 ];
 
-impl Maker<'_> {
+impl Planner<'_> {
     pub(super) fn note(&mut self, level: NoteLevel, subject: &str, text: impl Into<String>) {
         Note::new(level, subject, text).add_to(&mut self.prepared.notes);
     }
@@ -50,7 +50,7 @@ impl Maker<'_> {
             self.note(level, subject, text);
         }
         let made = Bytes(target.file_size);
-        let other = self.terms.size.filter(|size| *size != made);
+        let other = self.inputs.size.filter(|size| *size != made);
         if let (Some(size), true) = (other, target.file_size > 0) {
             let text = format!("files are made with {size} (--size) instead of {made}");
             self.note(NoteLevel::Approximated, "-c", text);

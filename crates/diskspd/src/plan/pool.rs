@@ -3,10 +3,10 @@
 use blocklab_workload::{Engine, Pooled, Share, UringOptions};
 
 use super::super::spec::{Target, TimeSpan};
-use super::{Maker, Paired};
+use super::{Paired, Planner};
 use blocklab_syntax::Mistake;
 
-impl Maker<'_> {
+impl Planner<'_> {
     /// Under `-O` the targets of a thread share its operations in flight.
     pub(super) fn pooled(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
         check_common_settings(span)?;

@@ -93,13 +93,16 @@ impl std::error::Error for Error {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Excerpt {
     text: String,
+    /// Characters before the mistake.
     before: usize,
+    /// Characters of the mistake, at least one.
     width: usize,
 }
 
 impl Excerpt {
     /// More characters than this are cut: they would wrap, and the caret would point at another place.
     const WIDEST: usize = 110;
+    /// Characters that stay before the mistake in a line that is cut.
     const LEAD: usize = 50;
 
     /// A part of the line around the mistake, short enough for a terminal. `before` and `width` are

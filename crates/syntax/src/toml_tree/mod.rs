@@ -123,13 +123,15 @@ impl<'v> Value<'v> {
             .map_err(|_| self.complaint(format!("`{whole}` is too large: at most {}", u32::MAX)))
     }
 
-    /// A whole number, below 0 as well.
+    /// A whole number from -2^31 to 2^31 - 1.
     pub fn signed(self) -> Read<i32> {
         let DeValue::Integer(number) = self.0.get_ref() else {
             return self.unlike("a whole number");
         };
-        i32::from_str_radix(number.as_str(), number.radix())
-            .map_err(|_| self.complaint(format!("`{number}` is too large")))
+        i32::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
+            let (least, most) = (i32::MIN, i32::MAX);
+            self.complaint(format!("`{number}` is not from {least} to {most}"))
+        })
     }
 
     /// A whole number, or its digits as a text: TOML's own numbers end at 2^63.
@@ -150,16 +152,20 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Any finite number.
+    /// A finite number from 0, with or without a fraction.
     pub fn number(self) -> Read<f64> {
-        let parsed = match self.0.get_ref() {
+        let number = match self.0.get_ref() {
             DeValue::Integer(_) => return Ok(self.whole()? as f64),
-            DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
+            DeValue::Float(number) => number,
             _ => return self.unlike("a number"),
         };
-        parsed
-            .filter(|number| number.is_finite())
-            .ok_or_else(|| self.complaint("a finite number is wanted here"))
+        match number.as_str().parse::<f64>() {
+            Ok(parsed) if parsed.is_finite() && parsed >= 0.0 => Ok(parsed),
+            Ok(parsed) if parsed.is_finite() => {
+                Err(self.complaint(format!("`{number}` cannot be below 0")))
+            }
+            _ => Err(self.complaint("a finite number is wanted here")),
+        }
     }
 
     /// A text.
@@ -184,11 +190,11 @@ impl<'v> Value<'v> {
         Ok(text.to_owned())
     }
 
-    /// Bytes: a text with a unit, or a whole number.
+    /// Bytes: a text with a unit, or a whole number below 2^63.
     pub fn size(self) -> Read<Bytes> {
         match self.0.get_ref() {
             DeValue::Integer(number) => match self.whole()? {
-                // The kernel's offsets end here.
+                // The kernel's offsets are signed.
                 whole if whole > i64::MAX as u64 => {
                     Err(self.complaint(format!("`{number}` is too large")))
                 }
@@ -205,7 +211,8 @@ impl<'v> Value<'v> {
     pub fn time(self) -> Read<Nanos> {
         let text = match self.0.get_ref() {
             DeValue::String(text) => text.to_string(),
-            DeValue::Integer(number) => number.as_str().to_owned(),
+            // By its value: the digits of `0x10` alone are 10.
+            DeValue::Integer(_) => self.whole()?.to_string(),
             DeValue::Float(number) => number.as_str().to_owned(),
             _ => return self.unlike("a time such as \"30s\""),
         };
@@ -213,7 +220,7 @@ impl<'v> Value<'v> {
             .map_err(|wrong| self.complaint(format!("{wrong}")))
     }
 
-    /// Bytes per second: a size a second as a text, or a number.
+    /// Bytes per second: a number, or a size as a text, with or without `/s` after it.
     pub fn bytes_per_second(self) -> Read<f64> {
         let DeValue::String(text) = self.0.get_ref() else {
             return self.number();
@@ -324,5 +331,58 @@ impl<'v> Value<'v> {
             fields[index] = Some(value);
         }
         Ok(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `read` gives for the value of a key, or what it complains about.
+    fn value<T>(text: &str, read: fn(Value<'_>) -> Read<T>) -> Result<T, String> {
+        let text = format!("key = {text}");
+        let table = parse(&text, "").expect("TOML");
+        let entries = Value(&table).entries().expect("a table");
+        read(entries[0].2).map_err(|complaint| complaint.message)
+    }
+
+    /// The story: `runtime = 0x10` lasted 10 seconds.
+    #[test]
+    fn a_time_is_read_in_the_base_that_it_is_written_in() {
+        for (text, seconds) in [("16", 16), ("0x10", 16), ("0o17", 15), ("0b11", 3)] {
+            assert_eq!(
+                value(text, |value| value.time()),
+                Ok(Nanos::from_secs(seconds))
+            );
+        }
+        assert_eq!(
+            value("1.5", |value| value.time()),
+            Ok(Nanos::from_millis(1500))
+        );
+        assert_eq!(
+            value("\"2min\"", |value| value.time()),
+            Ok(Nanos::from_secs(120))
+        );
+        let below = value("-1", |value| value.time());
+        assert_eq!(below, Err("`-1` cannot be below 0".to_owned()));
+    }
+
+    /// The story: `-5` was refused here, and `-5.0` given to callers that had to refuse it, each in
+    /// other words.
+    #[test]
+    fn numbers_are_finite_and_not_below_zero() {
+        assert_eq!(value("5", |value| value.number()), Ok(5.0));
+        assert_eq!(value("0.5", |value| value.number()), Ok(0.5));
+        for (text, message) in [
+            ("-5", "`-5` cannot be below 0"),
+            ("-5.0", "`-5.0` cannot be below 0"),
+            ("inf", "a finite number is wanted here"),
+            ("nan", "a finite number is wanted here"),
+        ] {
+            assert_eq!(value(text, |value| value.number()), Err(message.to_owned()));
+        }
+        let far_below = value("-3000000000", |value| value.signed());
+        let message = "`-3000000000` is not from -2147483648 to 2147483647";
+        assert_eq!(far_below, Err(message.to_owned()));
     }
 }
