@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::folder::PARTIAL;
 use crate::listing::{Folder, folder_name};
 
+/// What stands before a tag that names the newest run that has it: `tag:baseline`.
+pub(crate) const TAG_PREFIX: &str = "tag:";
+
 /// Why a text names no single run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {

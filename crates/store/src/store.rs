@@ -11,7 +11,7 @@ use blocklab_units::visible_lines;
 use blocklab_workload::errno::remedy;
 use jiff::Timestamp;
 
-use crate::find::{self, Choice, FindError, Found};
+use crate::find::{self, Choice, FindError, Found, TAG_PREFIX};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::leftovers;
 use crate::note::{self, NOTE, TAGS};
@@ -455,8 +455,8 @@ impl Store {
         if checked(spec).is_ok() && self.finished(spec).join(RECORD).is_file() {
             return Ok(Found::of_run(&self.root, spec, false));
         }
-        if let Some(newest) = self.newest_of_tag(spec) {
-            return Ok(Found::of_run(&self.root, &newest?, false));
+        if let Some(tag) = spec.strip_prefix(TAG_PREFIX) {
+            return Ok(Found::of_run(&self.root, &self.newest_of_tag(tag)?, false));
         }
         // An id has no slash: a text with one names none of them.
         if spec.contains('/')

@@ -22,8 +22,8 @@ fn lab() -> (Store, tempfile::TempDir) {
     (store, folder)
 }
 
-fn words(of: &[&str]) -> Vec<String> {
-    of.iter().map(|word| (*word).to_owned()).collect()
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[test]
@@ -72,6 +72,16 @@ fn what_is_no_tag_is_refused_and_passed_over() {
     fs::remove_file(&file).expect("removed");
     symlink("/dev/zero", &file).expect("a link");
     assert!(store.tags(&store.list().runs[0]).is_empty());
+}
+
+/// The story: `show tag:baseline` on a store that could not be read said that no run had the tag.
+#[test]
+fn a_store_that_cannot_be_read_is_reported_for_a_tag_too() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("runs");
+    fs::write(&file, "mine").expect("a file");
+    let refused = Store::open(&file).load("tag:baseline");
+    assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
 }
 
 /// The tags of a run go with it.
