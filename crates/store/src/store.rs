@@ -115,6 +115,12 @@ pub enum StoreError {
          name that in the note", longest = note::LONGEST
     )]
     LongNote(usize),
+    /// The tags of a run would have this many bytes together, more than they may have.
+    #[error(
+        "the tags of this run would have {0} bytes, and fewer than {longest} are kept; \
+         `blocklab note RUN --untag TAG` takes one away", longest = note::LONGEST
+    )]
+    LongTags(usize),
     /// The word is none to choose runs by.
     #[error(
         "`{}` cannot be a tag: a tag has up to 64 letters, digits and - _ . , such as baseline",

@@ -8,7 +8,7 @@ use crate::listing::{self, Listed, folder_name};
 use crate::note::{self, TAGS};
 use crate::store::{Store, StoreError, io_error};
 
-/// Most characters of a tag: a column of a list has room for it.
+/// Most characters of a tag, which is a word that people type.
 const LONGEST: usize = 64;
 
 /// Whether a word can be a tag: letters, digits, `-`, `_` and `.`, so that no terminal, page or
@@ -30,7 +30,7 @@ impl Store {
     /// Returns its id and its tags now.
     ///
     /// # Errors
-    /// As [`Store::annotate`]; [`StoreError::BadTag`].
+    /// As [`Store::annotate`]; [`StoreError::BadTag`], [`StoreError::LongTags`].
     pub fn tag(
         &self,
         spec: &str,
@@ -47,10 +47,14 @@ impl Store {
         tags.extend(add.iter().cloned());
         tags.sort();
         tags.dedup();
-        let done = if tags.is_empty() {
+        let text = tags.join("\n");
+        if text.len() as u64 >= note::LONGEST {
+            return Err(StoreError::LongTags(text.len()));
+        }
+        let done = if text.is_empty() {
             note::delete(folder, TAGS)
         } else {
-            note::write(folder, TAGS, &tags.join("\n"))
+            note::write(folder, TAGS, &text)
         };
         done.map_err(io_error("write", &folder.join(TAGS.name)))?;
         Ok((stored.record.id, tags))
