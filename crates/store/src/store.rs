@@ -182,16 +182,29 @@ impl Store {
                 return next;
             }
         }
-        let candidates = (0..SALTS).map(|step| id::compose(now, salt.wrapping_add(step)));
-        let mut last = String::new();
-        for candidate in candidates {
-            if !self.finished(&candidate).exists() && !self.partial(&candidate).exists() {
-                return candidate;
-            }
-            last = candidate;
+        if self.is_taken(&drawn) {
+            self.next_free(&drawn)
+        } else {
+            drawn
         }
-        // 1,024 runs began in the same 1/32 s: `save` will fail.
-        last
+    }
+
+    /// Whether the store has a run of this id: kept, running or killed.
+    fn is_taken(&self, id: &str) -> bool {
+        self.finished(id).exists() || self.partial(id).exists()
+    }
+
+    /// The next id of the same moment that is not taken.
+    fn next_free(&self, id: &str) -> String {
+        let mut next = id::next(id);
+        // If 1,024 runs began in the same 1/32 s, the last one is taken, and `save` fails.
+        for _ in 1..SALTS {
+            if !self.is_taken(&next) {
+                break;
+            }
+            next = id::next(&next);
+        }
+        next
     }
 
     /// An id for a run of the same command behind `last`. It does not look at all runs of the
@@ -266,7 +279,7 @@ impl Store {
         checked(&record.id)?;
         for _ in 1..SALTS {
             match self.save(record) {
-                Err(StoreError::Exists { id, .. }) => record.id = id::next(&id),
+                Err(StoreError::Exists { id, .. }) => record.id = self.next_free(&id),
                 saved => return saved,
             }
         }
@@ -280,7 +293,7 @@ impl Store {
             if !self.finished(&record.id).exists() {
                 return;
             }
-            record.id = id::next(&record.id);
+            record.id = self.next_free(&record.id);
         }
     }
 

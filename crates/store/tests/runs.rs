@@ -110,6 +110,25 @@ fn a_run_whose_id_was_taken_meanwhile_gets_the_next_one() {
     assert_eq!(first, record(FIRST, &started(FIRST)));
 }
 
+/// The story: the next id was that of a run that still went on in another process. Keeping this one removed the
+/// spool of that, so that nothing was left of it when it was killed.
+#[test]
+fn the_id_of_a_run_that_goes_on_is_taken() {
+    let lab = lab(&[FIRST]);
+    let running = "20261120-190142-k3g";
+    let spool = lab.store.begin(&record(running, &started(FIRST)));
+    for settles in [true, false] {
+        let mut other = record(FIRST, &started(FIRST));
+        if settles {
+            lab.store.settle(&mut other);
+        }
+        lab.store.keep(&mut other).expect("there is a free one");
+        assert!(other.id.as_str() > running, "{}", other.id);
+        assert!(lab.store.load(running).expect("its spool is there").partial);
+    }
+    drop(spool);
+}
+
 #[test]
 fn an_id_cannot_lead_out_of_the_store() {
     let lab = lab(&[]);
