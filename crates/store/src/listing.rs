@@ -375,12 +375,14 @@ fn read_listed(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     } else {
         head.status
     };
+    let name = &head.requested.name;
+    let study = study_of(name, head.requested.system.as_deref());
     Ok(Listed {
         // The folder's name, by which a user names the run, even when somebody renamed it.
         id: folder.id.clone(),
         started_at: visible(&head.started_at).into_owned(),
-        study: study_of(&head.requested.name, head.requested.system.as_deref()).to_owned(),
-        name: visible(&head.requested.name).into_owned(),
+        study: visible(study).into_owned(),
+        name: visible(name).into_owned(),
         targets: head
             .targets
             .iter()

@@ -479,6 +479,7 @@ fn texts_of_a_stranger_are_shown_and_not_obeyed() {
     assert!(!json.contains(hidden) && !json.contains("\\r"), "{json}");
     let listed = lab.store.list().runs.remove(0);
     assert_eq!((&*listed.name, &*listed.targets[0]), (text, text));
+    assert_eq!(listed.study, text);
     // Figures are those of the record.
     let mut plain = record(FIRST, &started(FIRST));
     plain.requested = shown.requested.clone();
