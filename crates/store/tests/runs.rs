@@ -19,12 +19,15 @@ const THIRD: &str = "20261121-000000-k3f";
 const NOT_JSON: &str = "20270101-000000-000";
 const FROM_THE_FUTURE: &str = "20270101-000000-001";
 
-/// Removes one run; its folders that are gone.
+/// Removes one run, and returns its folders that are gone.
 fn remove(store: &Store, spec: &str) -> Vec<PathBuf> {
-    let removals = store.removals(&[spec]).expect("found");
-    let gone = |it: &&Removal| store.remove(it).expect("removed");
-    let gone = removals.iter().filter(gone);
-    gone.map(|gone| gone.path().to_path_buf()).collect()
+    let mut gone = Vec::new();
+    for removal in store.removals(&[spec]).expect("found") {
+        if store.remove(&removal).expect("removed") {
+            gone.push(removal.path().to_path_buf());
+        }
+    }
+    gone
 }
 
 struct Lab {
