@@ -45,6 +45,7 @@ pub fn supervise(
     let (names, namer) = pipe(PipeFlags::NONBLOCK)?;
     let (end_request, end_sender) = pipe(PipeFlags::empty())?;
     let before = MemoryKills::now();
+    learn_of_children();
     forward_signals();
     // SAFETY: this is the only thread, so the child's copy of the process is whole.
     match unsafe { libc::fork() } {
@@ -78,6 +79,13 @@ pub fn supervise(
             Ok(ended.unwrap_or_else(|| reap(child, before, File::from(names))))
         }
     }
+}
+
+/// Lets this process learn how its child ends. A program that ignores SIGCHLD, as some that start services
+/// do, passes that on to those that it starts, and the kernel then keeps no exit status of their children.
+fn learn_of_children() {
+    // SAFETY: the default is no handler that could be unsafe.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
 fn pipe(flags: PipeFlags) -> Result<(OwnedFd, OwnedFd)> {
@@ -322,10 +330,11 @@ impl Drop for SignalsOnlyInSleep {
 /// The exit code of a child that ended without reporting one; also prints what killed it.
 fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
     let ended = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
-    let status = ended
-        .ok()
-        .flatten()
-        .map_or(0, |(_, status)| status.as_raw());
+    let Ok(Some((_, status))) = ended else {
+        // It was reaped before, which nothing here does. An unknown end is no success.
+        return ExitCode::from(crate::status::FAILED);
+    };
+    let status = status.as_raw();
     if libc::WIFEXITED(status) {
         let code = libc::WEXITSTATUS(status) as u8;
         if code == crate::status::INTERRUPTED {
