@@ -98,9 +98,9 @@ fn pipe(flags: PipeFlags) -> Result<(OwnedFd, OwnedFd)> {
 fn await_end_request(end_request: OwnedFd) -> io::Result<()> {
     Builder::new()
         .name("end-request".to_owned())
-        .spawn(move || match File::from(end_request).read(&mut [0]) {
-            Ok(1) => let_go_of_output(),
-            _ => drop(kill_process(getpid(), Signal::TERM)),
+        .spawn(move || match File::from(end_request).read_exact(&mut [0]) {
+            Ok(()) => let_go_of_output(),
+            Err(_) => drop(kill_process(getpid(), Signal::TERM)),
         })?;
     Ok(())
 }
