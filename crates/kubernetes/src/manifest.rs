@@ -99,6 +99,11 @@ impl Measurement {
     const fn is_of_many(&self) -> bool {
         self.hosts > 1
     }
+
+    /// The deadline in seconds: one that is begun counts as a whole one.
+    const fn deadline_s(&self) -> u64 {
+        self.deadline.0.div_ceil(1_000_000_000)
+    }
 }
 
 /// Checks a name by RFC 1123, which Kubernetes follows. `inside`: the characters that it may have besides
@@ -137,7 +142,7 @@ fn comments(measurement: &Measurement) -> String {
     let (name, size, limit) = (
         &measurement.name,
         measurement.size,
-        measurement.deadline.0 / 1_000_000_000,
+        measurement.deadline_s(),
     );
     let wait =
         format!("  kubectl wait{space} --for=condition=complete --timeout={limit}s job/{name}");
@@ -307,7 +312,7 @@ fn job(measurement: &Measurement) -> Value {
     }
     let mut spec = json!({
         "backoffLimit": 0,
-        "activeDeadlineSeconds": measurement.deadline.0.div_ceil(1_000_000_000),
+        "activeDeadlineSeconds": measurement.deadline_s(),
         "ttlSecondsAfterFinished": LOG_STAYS_S,
         "template": { "metadata": { "labels": labels(measurement) }, "spec": pod },
     });

@@ -244,6 +244,18 @@ fn several_hosts_are_an_indexed_job_with_a_volume_each() {
     assert!(!text.contains("--start-at TIME"), "{text}");
 }
 
+/// With `--deadline 500ms`, `kubectl wait` was to give up at once on a job that had a second.
+#[test]
+fn the_wait_lasts_as_long_as_the_job_may() {
+    let given = Measurement {
+        deadline: Nanos::from_millis(500),
+        ..measurement()
+    };
+    let (_, job, text) = objects(&given);
+    assert_eq!(job.active_deadline_seconds, 1);
+    assert!(text.contains("--timeout=1s "), "{text}");
+}
+
 /// The text as people see it; BLESS=1 writes it anew.
 #[test]
 fn the_text_is_the_golden_one() {
