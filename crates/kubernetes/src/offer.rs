@@ -39,11 +39,21 @@ impl Provisioner {
         place.and_then(|place| self.cells.get(place)).unwrap_or(&"")
     }
 
-    /// What its driver raises too few operations of a type to, where a class allows it.
-    fn least_iops(&self, kind: &str) -> u64 {
-        let mut least = self.text("least_iops").split('|');
-        let found = least.find_map(|one| one.strip_prefix(kind)?.strip_prefix('=')?.parse().ok());
-        found.unwrap_or(0)
+    /// The lowest IOPS of a volume type, to which the driver raises fewer if the class allows it; 0: the
+    /// driver has no such limits; `None`: it has, but volumes of this type have no IOPS of their own.
+    fn least_iops(&self, kind: &str) -> Option<u64> {
+        let limits = self.text("least_iops");
+        if limits.is_empty() {
+            return Some(0);
+        }
+        let mut rows = limits.split('|');
+        rows.find_map(|row| row.strip_prefix(kind)?.strip_prefix('=')?.parse().ok())
+    }
+
+    /// Whether the driver reads the throughput of a volume type.
+    fn reads_throughput(&self, kind: &str) -> bool {
+        let types = self.text("throughput_types");
+        types.is_empty() || types.split('|').any(|known| known == kind)
     }
 }
 
@@ -83,7 +93,8 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
     if let Some(iops) = iops(&parameters, &provisioner, kind, gib)? {
         address.push_str(&format!(",iops={iops}"));
     }
-    if let Some(throughput) = parameters.number(provisioner.text("throughput"))? {
+    let throughput = parameters.number(provisioner.text("throughput"))?;
+    if let Some(throughput) = throughput.filter(|_| provisioner.reads_throughput(kind)) {
         address.push_str(&format!(",throughput={throughput}"));
     }
     let Some(node) = node else {
@@ -138,8 +149,8 @@ impl<'c> Parameters<'c> {
     }
 }
 
-/// What a class provisions: a number, or one for each GiB, which the driver raises to the least of the
-/// type where the class allows it.
+/// The IOPS that a class provisions: a number, or one for each GiB, which the driver raises to the lowest of
+/// the volume type if the class allows it; `None`: those that the type has by itself.
 fn iops(
     parameters: &Parameters<'_>,
     provisioner: &Provisioner,
@@ -148,15 +159,23 @@ fn iops(
 ) -> Result<Option<u64>, Mistake> {
     let iops = parameters.number(provisioner.text("iops"))?;
     let per_gib = parameters.number(provisioner.text("iops_per_gib"))?;
-    if iops.is_some() {
-        return Ok(iops);
+    let Some(least) = provisioner.least_iops(kind) else {
+        return Ok(None);
+    };
+    // Drivers take 0 for a parameter that is not given.
+    if let Some(iops) = iops.filter(|iops| *iops > 0) {
+        if per_gib.is_some_and(|per_gib| per_gib > 0) {
+            return Err(Mistake(format!(
+                "the class {} has both {} and {}: its driver takes one of them and refuses both",
+                name(parameters.class),
+                provisioner.text("iops"),
+                provisioner.text("iops_per_gib")
+            )));
+        }
+        return Ok(Some(iops));
     }
     let is_raised = parameters.text("allowAutoIOPSPerGBIncrease") == Some("true");
-    let least = if is_raised {
-        provisioner.least_iops(kind)
-    } else {
-        0
-    };
+    let least = if is_raised { least } else { 0 };
     Ok(per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)))
 }
 
@@ -251,6 +270,11 @@ mod tests {
             None,
             "io2:100GiB,iops=5000",
         );
+        let zero = json!({ "type": "io2", "iops": "0", "iopsPerGB": "50" });
+        check(&zero, None, "io2:100GiB,iops=5000");
+        // The driver passes over what the type does not have; the catalog refused the address.
+        let without = json!({ "type": "gp2", "iopsPerGB": "50", "throughput": "250" });
+        check(&without, None, "gp2:100GiB");
         let raised = json!({
             "type": "io1", "iopsPerGB": "0", "allowAutoIOPSPerGBIncrease": "true",
         });
@@ -325,6 +349,12 @@ mod tests {
                 "not a whole number",
             ),
             (&*class(&json!({ "iops": 6000 })), None, "iops is 6000"),
+            // The driver makes no volume of such a class, and an address was given for it.
+            (
+                &*class(&json!({ "type": "io2", "iops": "6000", "iopsPerGB": "50" })),
+                None,
+                "both iops and iopsPerGB",
+            ),
             (
                 &*class(&json!({})),
                 Some("{\"kind\": \"Node\"}"),
