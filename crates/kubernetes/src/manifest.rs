@@ -69,12 +69,14 @@ pub struct Measurement {
 /// # Errors
 /// A name that Kubernetes would refuse.
 pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
-    check_name("--name", &measurement.name, LONGEST_NAME, "-")?;
+    let name = &measurement.name;
+    check_name("--name", name, LONGEST_NAME, is_label(name))?;
     if let Some(namespace) = &measurement.namespace {
-        check_name("--namespace", namespace, LONGEST_LABEL, "-")?;
+        check_name("--namespace", namespace, LONGEST_LABEL, is_label(namespace))?;
     }
     if let Some(class) = &measurement.storage_class {
-        check_name("--storage-class", class, LONGEST_SUBDOMAIN, "-.")?;
+        let is_subdomain = class.split('.').all(is_label);
+        check_name("--storage-class", class, LONGEST_SUBDOMAIN, is_subdomain)?;
     }
     if measurement.as_root && !measurement.block {
         return Err(Mistake(
@@ -106,17 +108,9 @@ impl Measurement {
     }
 }
 
-/// Checks a name by RFC 1123, which Kubernetes follows. `inside`: the characters that it may have besides
-/// letters and digits, except at its ends.
-fn check_name(option: &str, name: &str, longest: usize, inside: &str) -> Result<(), Mistake> {
-    let fits = !name.is_empty()
-        && name.len() <= longest
-        && name.starts_with(is_lower_or_digit)
-        && name.ends_with(is_lower_or_digit)
-        && name
-            .chars()
-            .all(|c| is_lower_or_digit(c) || inside.contains(c));
-    if fits {
+/// Refuses a name that is too long or does not have its form.
+fn check_name(option: &str, name: &str, longest: usize, has_form: bool) -> Result<(), Mistake> {
+    if has_form && name.len() <= longest {
         Ok(())
     } else {
         Err(Mistake(format!(
@@ -124,6 +118,14 @@ fn check_name(option: &str, name: &str, longest: usize, inside: &str) -> Result<
              begins and ends with a letter or digit, and is at most {longest} characters long"
         )))
     }
+}
+
+/// Whether a text has the form of a DNS label (RFC 1123): letters, digits, and hyphens between them.
+fn is_label(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && text.chars().all(|c| is_lower_or_digit(c) || c == '-')
 }
 
 const fn is_lower_or_digit(c: char) -> bool {
