@@ -50,7 +50,7 @@ pub struct Measurement {
     pub processors: u32,
     /// Memory, both as request and as limit.
     pub memory: Bytes,
-    /// Kubernetes ends the job after this time.
+    /// Kubernetes ends the job after this time, rounded up to seconds.
     pub deadline: Nanos,
     /// Pods that run at the same time, each on a node and a volume of its own.
     pub hosts: u32,
@@ -85,8 +85,8 @@ pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
         ));
     }
     let mut documents = vec![job(measurement)];
-    // Of several pods, each brings the claim for its own volume.
-    if !measurement.is_of_many() {
+    // Several pods each bring the claim for a volume of their own.
+    if !measurement.has_several_pods() {
         documents.insert(0, claim(measurement));
     }
     let documents: Vec<String> = documents.iter().map(yaml::text).collect();
@@ -98,7 +98,7 @@ pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
 }
 
 impl Measurement {
-    const fn is_of_many(&self) -> bool {
+    const fn has_several_pods(&self) -> bool {
         self.hosts > 1
     }
 
@@ -132,12 +132,14 @@ const fn is_lower_or_digit(c: char) -> bool {
     c.is_ascii_lowercase() || c.is_ascii_digit()
 }
 
+/// The comments at the beginning: what is measured, and the commands that read the result and remove
+/// everything.
 fn comments(measurement: &Measurement) -> String {
     let class = match &measurement.storage_class {
         Some(class) => format!("storage class {class}"),
         None => "the default storage class".to_owned(),
     };
-    let space = match &measurement.namespace {
+    let namespace = match &measurement.namespace {
         Some(namespace) => format!(" -n {namespace}"),
         None => String::new(),
     };
@@ -147,15 +149,15 @@ fn comments(measurement: &Measurement) -> String {
         measurement.deadline_s(),
     );
     let wait =
-        format!("  kubectl wait{space} --for=condition=complete --timeout={limit}s job/{name}");
-    let mut lines = if measurement.is_of_many() {
+        format!("  kubectl wait{namespace} --for=condition=complete --timeout={limit}s job/{name}");
+    let mut lines = if measurement.has_several_pods() {
         let opening = format!(
             "Measures {} volumes of {size} of {class} at once, each on a node of its own.",
             measurement.hosts
         );
         [
             vec![opening, String::new(), wait],
-            for_each_pod(measurement, &space),
+            for_each_pod(measurement, &namespace),
         ]
         .concat()
     } else {
@@ -163,7 +165,7 @@ fn comments(measurement: &Measurement) -> String {
             format!("Measures a volume of {size} of {class} with blocklab."),
             String::new(),
             wait,
-            format!("  kubectl logs{space} job/{name} | blocklab import record -"),
+            format!("  kubectl logs{namespace} job/{name} | blocklab import record -"),
         ]
     };
     lines.extend(
@@ -173,7 +175,7 @@ fn comments(measurement: &Measurement) -> String {
             .map(|address| format!("  blocklab diagnose latest --expect '{address}'")),
     );
     lines.push(format!(
-        "  kubectl delete{space} job,pvc -l app.kubernetes.io/instance={name}     removes the job and the volume"
+        "  kubectl delete{namespace} job,pvc -l app.kubernetes.io/instance={name}     removes the job and the volume"
     ));
     if measurement.block {
         lines.push(String::new());
@@ -189,15 +191,16 @@ fn comments(measurement: &Measurement) -> String {
         .collect()
 }
 
-/// How the runs of all pods are read and merged, and how they begin together.
-fn for_each_pod(measurement: &Measurement, space: &str) -> Vec<String> {
+/// How the runs of several pods are read and merged, and how they begin together. `namespace`: the option of
+/// kubectl for it, or nothing.
+fn for_each_pod(measurement: &Measurement, namespace: &str) -> Vec<String> {
     let Measurement { name, hosts, .. } = measurement;
     let last = hosts - 1;
     let pod =
         format!("-l app.kubernetes.io/instance={name},batch.kubernetes.io/job-completion-index=$i");
     let mut lines = vec![
         format!("  for i in $(seq 0 {last}); do"),
-        format!("    kubectl logs{space} --tail=-1 {pod} |"),
+        format!("    kubectl logs{namespace} --tail=-1 {pod} |"),
         format!("      blocklab import record - --name {name}-$i"),
         "  done".to_owned(),
         format!("  blocklab merge $(seq -f '{name}-%g' 0 {last}) --name {name}"),
@@ -257,7 +260,7 @@ fn claim(measurement: &Measurement) -> Value {
     })
 }
 
-/// What is claimed, by name or by each pod for itself.
+/// What the claim of the job, or that of each of several pods, requests.
 fn claim_spec(measurement: &Measurement) -> Value {
     let mut spec = json!({
         "accessModes": ["ReadWriteOnce"],
@@ -272,7 +275,7 @@ fn claim_spec(measurement: &Measurement) -> Value {
 
 /// The volume of a pod: the claim of that name, or one that comes and goes with the pod.
 fn volume(measurement: &Measurement) -> Value {
-    if !measurement.is_of_many() {
+    if !measurement.has_several_pods() {
         let claim = json!({ "claimName": measurement.name });
         return json!({ "name": "volume", "persistentVolumeClaim": claim });
     }
@@ -303,8 +306,8 @@ fn job(measurement: &Measurement) -> Value {
             .map(|(key, value)| (key.clone(), json!(value)));
         pod["nodeSelector"] = Value::Object(labels.collect());
     }
-    if measurement.is_of_many() {
-        // Two pods of one node would share its way to its volumes.
+    if measurement.has_several_pods() {
+        // Two pods on one node would share its bandwidth to its volumes.
         pod["topologySpreadConstraints"] = json!([{
             "maxSkew": 1,
             "topologyKey": "kubernetes.io/hostname",
@@ -318,7 +321,7 @@ fn job(measurement: &Measurement) -> Value {
         "ttlSecondsAfterFinished": LOG_STAYS_S,
         "template": { "metadata": { "labels": labels(measurement) }, "spec": pod },
     });
-    if measurement.is_of_many() {
+    if measurement.has_several_pods() {
         spec["completionMode"] = json!("Indexed");
         spec["completions"] = json!(measurement.hosts);
         spec["parallelism"] = json!(measurement.hosts);

@@ -12,17 +12,19 @@ const PROVISIONERS: &str = include_str!("../data/provisioners.csv");
 /// A row of [`PROVISIONERS`].
 struct Provisioner {
     cells: Vec<&'static str>,
-    names: &'static str,
+    /// The names of the columns, in one line.
+    columns: &'static str,
 }
 
 impl Provisioner {
+    /// The row of a provisioner.
     fn find(name: &str) -> Option<Self> {
         let mut lines = PROVISIONERS.lines().filter(|line| !line.starts_with('#'));
-        let names = lines.next()?;
+        let columns = lines.next()?;
         let row = lines.find(|line| line.split(',').next() == Some(name))?;
         Some(Self {
             cells: row.split(',').collect(),
-            names,
+            columns,
         })
     }
 
@@ -33,9 +35,9 @@ impl Provisioner {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// The cell below a name; empty: there is none.
-    fn text(&self, name: &str) -> &'static str {
-        let place = self.names.split(',').position(|known| known == name);
+    /// The cell in the column of this name; empty: there is none.
+    fn text(&self, column: &str) -> &'static str {
+        let place = self.columns.split(',').position(|known| known == column);
         place.and_then(|place| self.cells.get(place)).unwrap_or(&"")
     }
 
@@ -57,7 +59,7 @@ impl Provisioner {
     }
 }
 
-/// Labels of a node, today's name first.
+/// Labels of a node, each by its current name and by the one before it.
 const INSTANCE_TYPE: [&str; 2] = [
     "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/instance-type",
@@ -133,8 +135,8 @@ impl<'c> Parameters<'c> {
         Ok(Self { class })
     }
 
-    /// The text of one, whose name drivers read in any case; `None`: it is not there, is empty, or the
-    /// vendor has no name for it.
+    /// The text of a parameter, whose name drivers read in upper or lower case; `None`: it is not there or
+    /// empty, or `wanted` is empty, because the vendor has no such parameter.
     fn text(&self, wanted: &str) -> Option<&'c str> {
         let mut parameters = self.class["parameters"].as_object()?.iter();
         let (_, value) = parameters.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
@@ -208,12 +210,14 @@ fn object(text: &str, kind: &str, resource: &str) -> Result<Value, Mistake> {
     }
 }
 
+/// The name of an object, for a message.
 fn name(object: &Value) -> &str {
     object["metadata"]["name"]
         .as_str()
         .unwrap_or("without a name")
 }
 
+/// A parameter as a whole number.
 fn whole(class: &Value, parameter: &str, text: &str) -> Result<u64, Mistake> {
     text.parse().map_err(|_| {
         let class = name(class);
@@ -289,7 +293,7 @@ mod tests {
     /// A class of another vendor was refused, whoever it was.
     #[test]
     fn classes_of_other_vendors_become_addresses() {
-        let of = |provisioner: &str, parameters: Value, instance: &str, region: &str| {
+        let address_of = |provisioner: &str, parameters: Value, instance: &str, region: &str| {
             let class = class(&parameters).replace("ebs.csi.aws.com", provisioner);
             let node = json!({
                 "kind": "Node",
@@ -304,14 +308,14 @@ mod tests {
         let v2 = json!({ "skuName": "PremiumV2_LRS", "DiskIOPSReadWrite": "6000",
             "DiskMBpsReadWrite": "300" });
         assert_eq!(
-            of("disk.csi.azure.com", v2, "Standard_D8s_v5", "northeurope"),
+            address_of("disk.csi.azure.com", v2, "Standard_D8s_v5", "northeurope"),
             "azure/PremiumV2_LRS:100GiB,iops=6000,throughput=300,region=northeurope\
              @azure/Standard_D8s_v5"
         );
         let hyperdisk = json!({ "type": "hyperdisk-balanced",
             "provisioned-throughput-on-create": "250Mi" });
         assert_eq!(
-            of(
+            address_of(
                 "pd.csi.storage.gke.io",
                 hyperdisk,
                 "c3-standard-8",
@@ -319,7 +323,7 @@ mod tests {
             ),
             "gcp/hyperdisk-balanced:100GiB,throughput=250,region=europe-west1@gcp/c3-standard-8"
         );
-        let usual = of(
+        let usual = address_of(
             "pd.csi.storage.gke.io",
             json!({}),
             "n2-standard-8",
