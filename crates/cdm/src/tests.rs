@@ -125,6 +125,8 @@ fn what_the_original_does_not_have_is_noted() {
         of.mix = Some(70)
     });
     refused(Version::V9, "1 to 99 per cent", |of| of.mix = Some(100));
+    // The share of writes was computed before the check, below zero.
+    refused(Version::V9, "1 to 99 per cent", |of| of.mix = Some(101));
     for size in [15 << 20, (65 << 30) + 1] {
         refused(Version::V9, "16 MiB to 64 GiB", |of| of.size = Bytes(size));
     }
