@@ -155,15 +155,23 @@ fn is_device(path: &str) -> bool {
 }
 
 /// Free bytes, including those reserved for root, of the file system on which a path is or would be
-/// created.
+/// created; `None` if it does not report them.
 fn room_at(path: &Path) -> Option<u64> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let nearest = parent.ancestors().find(|ancestor| ancestor.is_dir())?;
-    let found = statvfs(nearest).ok()?;
+    let found = statvfs(nearest_directory(path)?).ok()?;
     Some(found.f_bfree.saturating_mul(found.f_frsize))
+}
+
+/// The nearest existing directory above a path.
+pub fn nearest_directory(path: &Path) -> Option<&Path> {
+    let mut directories = path.ancestors().skip(1).map(|directory| {
+        // Above the first name of a relative path.
+        if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
+        }
+    });
+    directories.find(|directory| directory.is_dir())
 }
 
 /// The regular files in a directory and below it, sorted by name in each directory.
@@ -223,4 +231,28 @@ fn configured_processors() -> u32 {
     // SAFETY: no memory is passed.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     u32::try_from(count).unwrap_or(1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a job with `filename=new/f` had no room for `fill_device`, and its directory was made
+    /// although the kernel's own file system, such as `/dev`, was the current directory.
+    #[test]
+    fn a_new_relative_directory_is_in_the_current_one() {
+        for (path, expected) in [
+            ("f", "."),
+            ("no such directory/f", "."),
+            ("no such/directory/f", "."),
+            ("src/no such directory/f", "src"),
+            ("/no such directory/f", "/"),
+        ] {
+            assert_eq!(
+                nearest_directory(Path::new(path)),
+                Some(Path::new(expected))
+            );
+        }
+        assert!(room_at(Path::new("no such directory/f")).is_some());
+    }
 }

@@ -18,6 +18,7 @@ use blocklab_units::Bytes;
 use blocklab_workload::Job;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs};
 
+use super::environment::nearest_directory;
 use blocklab_results::output::{self, Over};
 
 /// Creates the missing files; false, when a signal interrupts that. As with fio, jobs may overwrite the
@@ -405,7 +406,7 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     if parent.is_dir() {
         return Ok(());
     }
-    if let Some(nearest) = parent.ancestors().find(|ancestor| ancestor.is_dir()) {
+    if let Some(nearest) = nearest_directory(path) {
         guard.may_write(&Handle::open(nearest)?)?;
     }
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
