@@ -524,6 +524,8 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
 
 #[cfg(test)]
 mod tests {
+    use blocklab_fio::ControlGroup;
+
     use super::*;
 
     /// Set-up of many files went on after a signal, until the process was given up with 130.
@@ -537,14 +539,36 @@ mod tests {
         );
         std::fs::write(&job, text).expect("written");
         let mut prepared = prepared(&job.display().to_string()).expect("a sound job");
+        let group = folder.path().join("group");
+        prepared.control_groups.push(ControlGroup {
+            path: group.display().to_string(),
+            weight: None,
+            keep: false,
+        });
         let mut made = |interrupted| {
             let interrupted = AtomicBool::new(interrupted);
             files::make(&mut prepared, &interrupted, &Guard::default()).expect("no mistake")
         };
         assert!(!made(true));
+        // Control groups stayed after a set-up that was interrupted or failed.
         assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 1);
         assert!(made(false));
-        assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 4);
+        assert!(group.exists());
+        assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 5);
+    }
+
+    /// The run of a job file called `.fio` had no name.
+    #[test]
+    fn every_run_has_a_name() {
+        for (path, expected) in [
+            ("jobs/night.fio", "night"),
+            ("night.fio.fio", "night.fio"),
+            ("jobs/.fio", "fio"),
+            ("-", "fio"),
+        ] {
+            assert_eq!(name(&[Input::File(path.to_owned())]), expected);
+        }
+        assert_eq!(name(&[]), "fio");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, anyhow, bail};
+use blocklab_console::place::shell_word;
 use blocklab_console::terminal;
 use blocklab_driver::FileFiller;
 use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
@@ -21,17 +22,30 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs};
 use super::environment::nearest_directory;
 use blocklab_results::output::{self, Over};
 
-/// Creates the missing files; false, when a signal interrupts that. As with fio, jobs may overwrite the
-/// content of regular files that they name, and if a file cannot be created, only its jobs fail.
+/// Creates the missing files and control groups; false, when a signal interrupts that. As with fio, jobs
+/// may overwrite the content of regular files that they name, and if a file cannot be created, only its
+/// jobs fail.
 pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     for directory in &prepared.directories {
         if !Path::new(directory).is_dir() {
-            bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
+            let word = shell_word(directory);
+            bail!("{directory} is not a directory; `mkdir -p {word}` would make it");
         }
     }
     // Refusals come first: nothing may be created for a run that will not take place.
     check_devices(prepared, guard)?;
-    make_groups(&prepared.control_groups)?;
+    let made = make_groups(&prepared.control_groups)
+        .and_then(|()| make_files(prepared, interrupted, guard));
+    if !matches!(made, Ok(true)) {
+        // No job runs, so nothing else cleans up after them.
+        cut_files(prepared, guard);
+        remove_groups(&prepared.control_groups);
+    }
+    made
+}
+
+/// Creates the missing files, as [`make`] does.
+fn make_files(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     let is_used = !prepared.clones.iter().all(|clone| clone.create_only);
     let mut maker = Maker {
         guard,
@@ -543,13 +557,18 @@ fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
     open.set_len(end.min(metadata.len()))
 }
 
-/// Cleans up after the run: cuts and removes files and removes control groups as the jobs request.
-pub fn remove(prepared: &Prepared, guard: &Guard) {
+/// Cuts the files that grow as they are written, and warns of those that cannot be cut.
+fn cut_files(prepared: &Prepared, guard: &Guard) {
     for file in &prepared.files {
         if let Err(error) = cut(file, guard) {
             terminal::warn(&format!("{} keeps its length: {error}", file.path));
         }
     }
+}
+
+/// Cleans up after the run: cuts and removes files and removes control groups as the jobs request.
+pub fn remove(prepared: &Prepared, guard: &Guard) {
+    cut_files(prepared, guard);
     remove_groups(&prepared.control_groups);
     let jobs = prepared.jobs().filter(|job| job.engine.is_of_names());
     let of_names: HashSet<&String> = jobs.flat_map(|job| &job.targets).collect();
@@ -580,11 +599,8 @@ fn make_groups(groups: &[ControlGroup]) -> Result<()> {
         }
         if let Some(weight) = group.weight {
             let file = format!("{path}/blkio.weight");
-            let written = set_weight(Path::new(&file), weight);
-            if written.is_err() {
-                remove_groups(groups);
-            }
-            written.with_context(|| format!("cgroup_weight: cannot write {file}"))?;
+            set_weight(Path::new(&file), weight)
+                .with_context(|| format!("cgroup_weight: cannot write {file}"))?;
         }
     }
     Ok(())
