@@ -204,17 +204,18 @@ fn answer_without_run(general: &General) -> Result<Option<String>> {
     Ok(is_calibration.then(|| Profiler::start(Profiled::Calibration).finish().normal()))
 }
 
-/// The name of the run in the store: of the first job file, else of the first job, else `fio`.
+/// The name of the run in the store: that of the first job file or job on the command line, whichever
+/// comes first; `fio` if it has none or is the standard input.
 fn name(inputs: &[Input]) -> String {
     let first = inputs.iter().find_map(|input| match input {
         Input::File(path) => {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            Some(name.trim_end_matches(".fio").to_owned())
+            let file = path.rsplit('/').next().unwrap_or(path);
+            Some(file.strip_suffix(".fio").unwrap_or(file).to_owned())
         }
         Input::Job(section) => (!section.is_global()).then(|| section.name.clone()),
     });
     first
-        .filter(|name| name != "-")
+        .filter(|name| !["", "-"].contains(&name.as_str()))
         .unwrap_or_else(|| "fio".to_owned())
 }
 
