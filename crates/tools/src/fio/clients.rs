@@ -131,8 +131,8 @@ fn host_names(client: &Client) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The name or address of a host in fio's notation `[ip:]HOST[,PORT]`. The port is dropped: it is that
-/// of fio's server, which is not used here.
+/// The name or address of a host in fio's notation `[ip:|ip4:|ip6:]HOST[,PORT]`. The port is dropped: it is
+/// that of fio's server, which is not used here.
 fn host_name(text: &str) -> Result<String> {
     if text.starts_with("sock:") {
         return Err(anyhow!(
@@ -140,9 +140,9 @@ fn host_name(text: &str) -> Result<String> {
              work"
         ));
     }
-    let address = text
-        .strip_prefix("ip:")
-        .or(text.strip_prefix("ip4:"))
+    let address = ["ip:", "ip4:", "ip6:"]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix))
         .unwrap_or(text);
     Ok(address.split(',').next().unwrap_or(address).to_owned())
 }
@@ -250,4 +250,23 @@ fn conclude(
         (true, _) => INTERRUPTED,
         (_, failed) => with_keeping(failed, end.is_kept),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_name;
+
+    #[test]
+    fn hosts_are_named_as_for_fio() {
+        for (text, expected) in [
+            ("node1", "node1"),
+            ("ip:node1", "node1"),
+            ("ip4:10.0.0.1,8765", "10.0.0.1"),
+            // Its prefix was taken for a part of the address.
+            ("ip6:fe80::1,8765", "fe80::1"),
+        ] {
+            assert_eq!(host_name(text).ok().as_deref(), Some(expected));
+        }
+        assert!(host_name("sock:/tmp/fio.sock").is_err());
+    }
 }
