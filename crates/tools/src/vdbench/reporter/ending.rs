@@ -115,7 +115,7 @@ impl Reporter<'_> {
     }
 
     /// What each host, storage definition and workload did, and which share was requested of it.
-    fn shares(&self) -> Skew {
+    pub(super) fn shares(&self) -> Skew {
         let (mut slaves, mut sds, mut wds) = (Vec::new(), Vec::new(), Vec::new());
         for (part, figures) in &self.run.counted.parts {
             let (rows, suffix) = match part {
@@ -133,12 +133,12 @@ impl Reporter<'_> {
                 requested: (!has_none).then(|| jobs.map(|job| job.skew).sum()),
             });
         }
-        let slave = format!("{}-0", self.file.host);
-        let names = self.parts.iter().map(|part| self.name(part));
-        let widths = names.chain([&*slave]).map(str::len);
+        let hosts = self.host_names();
+        let hosts = hosts.iter().map(|host| host.len() + "-0".len());
+        let parts = self.parts.iter().map(|part| self.name(part).len());
         Skew {
             slaves,
-            width: widths.max().unwrap_or(0),
+            width: hosts.chain(parts).max().unwrap_or(0),
             sds,
             wds,
             total: self.run.counted.all,

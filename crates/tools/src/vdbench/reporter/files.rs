@@ -92,7 +92,7 @@ impl Reporter<'_> {
     }
 
     /// The names of all hosts; without host definitions, that of this machine.
-    fn host_names(&self) -> Vec<String> {
+    pub(super) fn host_names(&self) -> Vec<String> {
         let several = self.file.hosts.iter().map(|host| host.name.clone());
         let several: Vec<String> = several.collect();
         if several.is_empty() {
