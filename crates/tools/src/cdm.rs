@@ -46,9 +46,10 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     Ok(with_keeping(exit_code(&record), is_well))
 }
 
+/// The options as CrystalDiskMark's settings.
 fn choices(args: &CdmArgs) -> Result<Choices> {
     Ok(Choices {
-        version: Version::numbered(args.cdm_version).unwrap_or(Version::V9),
+        version: Version::numbered(args.cdm_version).expect("clap allows 5 to 9"),
         profile: match args.profile {
             CdmProfile::Default => Profile::Default,
             CdmProfile::Peak => Profile::Peak,

@@ -62,7 +62,7 @@ const WRITES_IN_READ_ONLY: &str =
 struct OwnOptions {
     /// Devices and files that may be overwritten.
     destroy: Vec<String>,
-    /// Those of `destroy` that the environment variable names.
+    /// Those of `destroy` that come from the environment variable.
     by_environment: Vec<String>,
     no_save: bool,
     /// Everything else, in its order.
@@ -125,8 +125,8 @@ pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitC
     )
 }
 
-/// Does what the arguments request, and gives the exit code. Only a run of jobs gets to the end of
-/// it.
+/// Does what the arguments request, and gives the exit code. Requests that run no jobs on this machine
+/// return early.
 fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let mut own = OwnOptions::split(arguments)?;
     own.add_from_environment(env::var(DESTROY_DATA_VARIABLE).ok().as_deref())?;
@@ -325,6 +325,7 @@ fn measure(
         .end(&record.measurements, prepared, elapsed);
     let is_kept = own.no_save || keep(&mut record, store);
     printed?;
+    print_failures(&record);
     let failed = failed.saturating_add(watcher.failed_late);
     let code = match exit_code(&record) {
         INTERRUPTED if trigger.is_none() => INTERRUPTED,
@@ -391,11 +392,10 @@ fn run_plan(
     run_tool(&request, guard, interrupted, store, observer)
 }
 
-/// Prints why jobs failed, and gives fio's exit code: the number of failed jobs, or 128 after a signal.
-fn exit_code(record: &Record) -> u8 {
-    let jobs = record.jobs();
+/// Prints why jobs failed.
+fn print_failures(record: &Record) {
     let mut complained = false;
-    for job in jobs {
+    for job in record.jobs() {
         if let Some(line) = not_begun(record, job).or_else(|| complaint(job)) {
             terminal::inform(&line);
             complained = true;
@@ -405,6 +405,10 @@ fn exit_code(record: &Record) -> u8 {
     if let Some(failure) = record.failure.as_ref().filter(|_| !complained) {
         terminal::inform(&format!("fio: {failure}"));
     }
+}
+
+/// Fio's exit code: the number of failed jobs, or 128 after a signal.
+fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,
         Status::Interrupted | Status::Running => INTERRUPTED,

@@ -8,13 +8,13 @@ use crate::own_options::{self, UnwantedValue};
 /// Options of blocklab, and what is left for DiskSpd's parser.
 #[derive(Debug, Default)]
 pub struct OwnOptions {
-    /// `--map`: which path here a path of Windows means.
+    /// `--map`: paths here for paths of Windows.
     pub mappings: Vec<Mapping>,
     /// `--destroy-data`: devices and files that may be overwritten.
     pub destroy: Vec<String>,
     /// `--diskspd-layout`: the version whose text output is imitated.
     pub layout: Layout,
-    /// `--size`: of targets for which the command line names none.
+    /// `--size`: the size of targets for which the command line names none.
     pub size: Option<Bytes>,
     pub read_only: bool,
     pub no_save: bool,

@@ -19,7 +19,9 @@ use blocklab_workload::Plan;
 use super::clock::now;
 use super::environment::{self, Presence, Texts};
 use super::share::Share;
-use super::{INTERRUPTED, OwnOptions, WRITES_IN_READ_ONLY, exit_code, name, output, sections};
+use super::{
+    INTERRUPTED, OwnOptions, WRITES_IN_READ_ONLY, exit_code, name, output, print_failures, sections,
+};
 use crate::hosts::{HostShare, HostsEnd, HostsLoad, ManyHosts};
 use crate::tool_run::with_keeping;
 
@@ -111,7 +113,7 @@ fn parts(command: &Command) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// The hosts of a client: the one that is named, or those in the file of this name.
+/// The hosts of a client, at least one: the one that is named, or those in the file of this name.
 fn host_names(client: &Client) -> Result<Vec<String>> {
     let path = Path::new(&client.host);
     if !path.is_file() {
@@ -230,6 +232,7 @@ fn conclude(
                     prepared: &part.prepared,
                     measurements: &record.measurements,
                 });
+                print_failures(record);
                 failed = failed.saturating_add(match exit_code(record) {
                     // Counted once for all hosts, below.
                     INTERRUPTED => 0,

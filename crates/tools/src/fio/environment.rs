@@ -25,7 +25,7 @@ pub struct Texts {
     files: BTreeMap<String, String>,
     includes: BTreeMap<String, String>,
     variables: RefCell<BTreeMap<String, String>>,
-    /// Whether this is the memory of another host, so that variables of this one must not be read.
+    /// Whether this was received from another host, so that variables of this one must not be read.
     is_told: bool,
 }
 
@@ -200,6 +200,7 @@ fn node_processors(node: u32) -> Vec<u32> {
     processor_list(text.trim()).unwrap_or_default()
 }
 
+/// Bytes of a memory page.
 fn page_size() -> i64 {
     // SAFETY: no memory is passed.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) }

@@ -118,8 +118,8 @@ pub fn check_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
 /// refuses the whole run and not only a job.
 fn errno(error: &anyhow::Error) -> Option<i32> {
     let causes = error.chain();
-    let mut answers = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
-    answers.next().filter(|_| !error.is::<Refusal>())
+    let mut numbers = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
+    numbers.next().filter(|_| !error.is::<Refusal>())
 }
 
 /// Marks the jobs that use one of these files as failed, so that they do not run.
@@ -303,8 +303,8 @@ impl Maker<'_> {
     }
 }
 
-/// Whether the file system of a file may have room for so much more. If not, a layout would fill it, and
-/// everything else on it would fail meanwhile. A file system that tells no size, as some of FUSE, may have.
+/// Whether the file system of a file may have room for `more` bytes. If not, a layout would fill it, and
+/// everything else on it would fail meanwhile. One that reports no size, as some of FUSE do, may have room.
 fn has_room(file: &File, more: Bytes) -> bool {
     let Ok(found) = fstatvfs(file) else {
         return true;
@@ -323,6 +323,7 @@ fn is_full(cause: &io::Error) -> bool {
     matches!(cause.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
+/// The error for a file that does not exist and may not be created.
 fn forbidden(file: &Planned) -> anyhow::Error {
     let path = &file.path;
     anyhow!("{path} is not there, and allow_file_create=0 forbids to make it")
