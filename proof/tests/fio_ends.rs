@@ -49,6 +49,18 @@ fn a_signal_asks_for_the_results_so_far() {
     assert_eq!(child.wait().expect("it ends").code(), Some(128));
 }
 
+/// The story: the normal output had a paragraph of zeros for each job that had not begun when a signal ended
+/// the ones before it, in the results so far, and after a command that failed. fio 3.33 prints none.
+#[test]
+fn a_job_that_did_not_begin_has_no_paragraph() {
+    let lab = Lab::new();
+    let jobs = "[global]\nioengine=null\nsize=4k\n[a]\nexec_prerun=false\n[b]\n";
+    lab.write("j.fio", jobs);
+    let printed = good(lab.blocklab(["fio", "--no-save", "j.fio"]));
+    assert!(printed.contains("\nb: (groupid=0, jobs=1)"), "{printed}");
+    assert!(!printed.contains("\na: (groupid=0, jobs=1)"), "{printed}");
+}
+
 /// Every file was held open until the end, so that files which are only made, and names which jobs
 /// make, ended at the limit of descriptors, where fio has none.
 #[test]

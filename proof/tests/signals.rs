@@ -139,6 +139,21 @@ fn a_run_under_nohup_outlives_its_terminal() {
     assert_interrupted(&stand, ended, "SIGINT after SIGHUP");
 }
 
+/// The story: a program that ignores SIGCHLD, as some that start services do, started a run, and its worker
+/// was killed. The kernel had kept no exit status of it, so the command ended with 0 and not a word.
+#[test]
+fn a_killed_worker_is_no_success_where_sigchld_is_ignored() {
+    let stand = Stand::new();
+    let mut command = stand.lab.command();
+    command.args(["run", stand.study(ENDLESS), "--target", stand.disk_text()]);
+    let mut running = Running::start(started_by("env", &["--ignore-signal=CHLD"], &command));
+    running.await_measurement();
+    let ended = running.end_worker_by("KILL");
+    assert_eq!(ended.status.code(), Some(137));
+    let words = ended.last_words();
+    assert!(words.contains("signal 9 (SIGKILL)"), "{words}");
+}
+
 /// A script started a server with `&`, where the shell ignores SIGINT, and neither Ctrl-C nor `kill -INT`
 /// ended it.
 #[test]

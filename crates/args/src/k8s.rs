@@ -118,7 +118,7 @@ pub struct K8sManifestArgs {
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_bytes)]
     pub memory: Bytes,
     /// End the job after this time
-    #[arg(long, value_name = "TIME", default_value = "1h")]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = some_time)]
     pub deadline: Nanos,
     /// The storage class as kubectl prints it; the manifest then shows what to expect
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -159,6 +159,15 @@ fn some_bytes(text: &str) -> Result<Bytes, String> {
     match text.parse() {
         Ok(Bytes::ZERO) => Err("it must be above 0".to_owned()),
         Ok(bytes) => Ok(bytes),
+        Err(why) => Err(format!("{why}")),
+    }
+}
+
+/// Parses a time that is not zero.
+fn some_time(text: &str) -> Result<Nanos, String> {
+    match text.parse() {
+        Ok(Nanos::ZERO) => Err("it must be above 0".to_owned()),
+        Ok(time) => Ok(time),
         Err(why) => Err(format!("{why}")),
     }
 }

@@ -241,6 +241,7 @@ mod tests {
             ("-- --rw randread --bps 4k", "'--bps'"),
             ("--size 0", "'--size <SIZE>'"),
             ("--memory 0", "above 0"),
+            ("--deadline 0", "above 0"),
         ] {
             let line = match arguments {
                 "--size 0" => "blocklab k8s manifest --size 0".to_owned(),

@@ -138,16 +138,17 @@ fn settings(choices: &Choices) -> Result<Settings, Mistake> {
         return Err(Mistake::new("", wrong));
     }
     let (measure, interval) = choices.profile.times();
-    let settings = Settings {
-        loops: choices.loops.unwrap_or(choices.version.loops()),
-        measure: choices.measure.unwrap_or(measure),
+    let loops = choices.loops.unwrap_or(choices.version.loops());
+    let measure = choices.measure.unwrap_or(measure);
+    check_ranges(choices, loops, measure)?;
+    Ok(Settings {
+        loops,
+        measure,
         interval: choices.interval.unwrap_or(interval),
         tests,
         mixes: mixes(choices),
         choices: choices.clone(),
-    };
-    check_ranges(&settings)?;
-    Ok(settings)
+    })
 }
 
 fn mixes(choices: &Choices) -> Vec<Mix> {
@@ -168,24 +169,19 @@ const fn mix_title(mix: Mix) -> &'static str {
 }
 
 /// Checks the numbers against the ranges of the original.
-fn check_ranges(settings: &Settings) -> Result<(), Mistake> {
-    let Settings {
-        choices: Choices { size, mix, .. },
-        loops,
-        measure,
-        ..
-    } = settings;
+fn check_ranges(choices: &Choices, loops: u32, measure: Nanos) -> Result<(), Mistake> {
+    let Choices { size, mix, .. } = choices;
     let is_allowed = size.0.is_multiple_of(1 << 20) && (16..=64 << 10).contains(&(size.0 >> 20));
     let wrong = if !is_allowed {
         let size = size.exact();
         format!(
             "the size of the test file must be 16 MiB to 64 GiB, in whole MiB, and {size} is not"
         )
-    } else if !(1..=1000).contains(loops) {
+    } else if !(1..=1000).contains(&loops) {
         format!("the number of passes must be 1 to 1000, and {loops} is not")
     } else if let Some(read) = mix.filter(|read| !(1..=99).contains(read)) {
         format!("the share of reads in the mix must be 1 to 99 per cent, and {read} is not")
-    } else if *measure == Nanos::ZERO {
+    } else if measure == Nanos::ZERO {
         format!("the time of a pass must be above 0, and {measure} is not")
     } else {
         return Ok(());

@@ -129,6 +129,10 @@ fn what_the_original_does_not_have_is_noted() {
     refused(Version::V9, "1 to 99 per cent", |choices| {
         choices.mix = Some(100)
     });
+    // The share of writes was computed before the check, below zero.
+    refused(Version::V9, "1 to 99 per cent", |choices| {
+        choices.mix = Some(101)
+    });
     for size in [15 << 20, (65 << 30) + 1] {
         refused(Version::V9, "16 MiB to 64 GiB", |choices| {
             choices.size = Bytes(size)

@@ -13,7 +13,7 @@ pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<Str
         return None;
     }
     let cause = match getrlimit(Resource::As).current {
-        Some(bytes) if signal == libc::SIGABRT => refused_memory(bytes),
+        Some(limit) if signal == libc::SIGABRT => refused_memory(limit),
         _ => cause(signal, before, MemoryKills::now()).to_owned(),
     };
     Some(format!(
@@ -30,14 +30,14 @@ pub fn what_is_kept(kept: Option<&str>) -> String {
     }
 }
 
-/// The cause, where the process may map so many bytes: beyond them the system refuses memory, upon which
-/// the standard library says how much was asked for, and aborts.
-fn refused_memory(bytes: u64) -> String {
+/// The cause if the process may map only this many bytes: beyond them the system refuses memory, and the
+/// standard library then prints how much was requested, and aborts.
+fn refused_memory(limit: u64) -> String {
     // In the unit that the shell takes.
     format!(
         " (SIGABRT): `ulimit -v` allows it {} KiB of memory, which were probably used up; a higher limit, \
          fewer threads or a lower depth would work",
-        bytes >> 10
+        limit >> 10
     )
 }
 
@@ -103,7 +103,7 @@ mod tests {
             let message = cause(signal, before, now);
             assert!(message.contains(words), "{signal}: {message}");
         }
-        // Somebody's Ctrl-C needs no explanation.
+        // A user who presses Ctrl-C needs no explanation.
         assert_eq!(words(libc::SIGINT, MemoryKills::default(), None), None);
     }
 }

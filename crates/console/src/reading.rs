@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use blocklab_units::{Bytes, visible};
 
-/// A shorter wait needs no words.
+/// How long reading goes on before the first line is shown.
 const LONG: Duration = Duration::from_secs(1);
 /// From one line to the next one.
 const EVERY: Duration = Duration::from_millis(200);
-/// To the beginning of the line, which is cleared.
+/// Moves to the beginning of the terminal's line and clears it.
 const CLEARED: &str = "\r\x1b[K";
 
 /// A reader that shows on standard error how much of a file was read, if that is a terminal. The line
@@ -18,7 +18,7 @@ const CLEARED: &str = "\r\x1b[K";
 pub struct ShownReading<R> {
     inner: R,
     progress: Progress,
-    /// Whether a line may be shown, and when the next one is due.
+    /// When the next line is due; `None`: standard error is no terminal, and none is shown.
     next: Option<Instant>,
     is_shown: bool,
 }

@@ -12,9 +12,9 @@ use crate::status::INTERRUPTED;
 /// The signals with which users end a run.
 pub(crate) const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Whether a signal to end stays ignored: a hangup under `nohup`, which a later handler would undo. An
-/// interrupt ends a run even so: a shell that starts a command in the background (`&`) ignores it without
-/// any wish of the user's, and who sends one to the process means it.
+/// Whether a signal to end stays ignored: a hangup under `nohup`, which a handler set here would undo. An
+/// interrupt ends a run although it was ignored: shells ignore it for every command in the background
+/// (`&`), and whoever sends one to the process means it.
 pub(crate) fn stays_ignored(signal: i32) -> bool {
     if signal != libc::SIGHUP {
         return false;
@@ -65,7 +65,8 @@ fn request_end(interrupted: &AtomicBool, first: &AtomicU64) {
     }
 }
 
-/// Whether a signal at `now` is a second request and not an echo of the first.
+/// Whether a signal at `now` is a second request and not an echo of the first. `first`: when that came; 0:
+/// there was none. Both are in nanoseconds.
 fn is_another(first: &AtomicU64, now: u64) -> bool {
     match first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => false,
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn echoes_are_no_second_wish() {
+    fn echoes_are_no_second_request() {
         let first = AtomicU64::new(0);
         let at = |millis: u64| is_another(&first, (10_000 + millis) * 1_000_000);
         assert_eq!([0, 0, 3, 499].map(at), [false; 4]);

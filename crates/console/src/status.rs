@@ -15,8 +15,8 @@ pub const UNDECIDED: u8 = 5;
 /// What a shell reports of a program that Ctrl-C ended.
 pub const INTERRUPTED: u8 = 130;
 
-/// The exit status of two results of one command: the graver one, and [`DONE`] only if both are done.
-/// Of two failures the graver one has the lower number.
+/// The exit status of two results of one command: the more severe one, and [`DONE`] only if both are done.
+/// Of two failures, the more severe one has the lower number.
 #[must_use]
 pub const fn graver(one: u8, other: u8) -> u8 {
     match (one, other) {

@@ -45,6 +45,7 @@ pub fn supervise(
     let (names, namer) = pipe(PipeFlags::NONBLOCK)?;
     let (end_request, end_sender) = pipe(PipeFlags::empty())?;
     let before = MemoryKills::now();
+    learn_of_children();
     forward_signals();
     // SAFETY: this is the only thread, so the child's copy of the process is whole.
     match unsafe { libc::fork() } {
@@ -52,7 +53,7 @@ pub fn supervise(
         0 => {
             // The parent's ends of the pipes: if the child kept them, neither would see the other end.
             drop((reader, names, end_sender));
-            // Nothing else sets it, so this cannot fail.
+            // Fails only if it is set already, which only this line does.
             let _ = KEPT.set(File::from(namer));
             set_handlers(libc::SIG_DFL, 0);
             allow_many_files();
@@ -80,6 +81,13 @@ pub fn supervise(
     }
 }
 
+/// Lets this process learn how its child ends. A program that ignores SIGCHLD, as some that start services
+/// do, passes that on to those that it starts, and the kernel then keeps no exit status of their children.
+fn learn_of_children() {
+    // SAFETY: the default is no handler that could be unsafe.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 fn pipe(flags: PipeFlags) -> Result<(OwnedFd, OwnedFd)> {
     pipe_with(PipeFlags::CLOEXEC | flags).context("cannot make a pipe")
 }
@@ -90,9 +98,9 @@ fn pipe(flags: PipeFlags) -> Result<(OwnedFd, OwnedFd)> {
 fn await_end_request(end_request: OwnedFd) -> io::Result<()> {
     Builder::new()
         .name("end-request".to_owned())
-        .spawn(move || match File::from(end_request).read(&mut [0]) {
-            Ok(1) => let_go_of_output(),
-            _ => drop(kill_process(getpid(), Signal::TERM)),
+        .spawn(move || match File::from(end_request).read_exact(&mut [0]) {
+            Ok(()) => let_go_of_output(),
+            Err(_) => drop(kill_process(getpid(), Signal::TERM)),
         })?;
     Ok(())
 }
@@ -117,15 +125,15 @@ static EARLY: AtomicU32 = AtomicU32::new(0);
 /// Whether a signal to end has come.
 static SIGNALLED: AtomicBool = AtomicBool::new(false);
 
-/// In the child, the pipe by which the parent learns the id of the run that is kept, to report it if
-/// the child is killed.
+/// In the child, the pipe through which the parent learns the ids of runs of which something is kept, to
+/// report the last one if the child is killed.
 static KEPT: OnceLock<File> = OnceLock::new();
 
 /// Tells the parent that something of this run is kept from now on. `id`: as `blocklab show` takes it,
 /// with the option that names a store other than the usual one.
 pub fn note_kept(id: &str) {
     if let Some(mut parent) = KEPT.get() {
-        // A full pipe already names the run.
+        // If the pipe is full, of thousands of runs, one of those before is reported.
         let _ = parent.write_all(format!("{id}\n").as_bytes());
     }
 }
@@ -154,7 +162,7 @@ fn forward_signals() {
 /// Forwards the signals that came before the handler knew the child.
 fn pass_on_early(child: i32) {
     let early = EARLY.swap(0, Ordering::Relaxed);
-    for signal in ENDING.into_iter().chain([ASKING]) {
+    for signal in ENDING.into_iter().chain([STATUS_REQUEST]) {
         if early & (1 << signal) != 0 {
             // SAFETY: only numbers are passed; the child is ours and not yet reaped.
             unsafe { libc::kill(child, signal) };
@@ -162,29 +170,31 @@ fn pass_on_early(child: i32) {
     }
 }
 
-/// Asks for the results so far.
-const ASKING: i32 = libc::SIGUSR1;
+/// The signal that requests the results so far.
+const STATUS_REQUEST: i32 = libc::SIGUSR1;
 
 /// Raises the limit of open files to the hard limit; the usual soft one is 1,024. Targets are held
 /// open from the first check to the end of the run, in addition to those that the workers open.
 fn allow_many_files() {
-    // The kernel allows root this many by default (fs.nr_open).
-    const MOST: u64 = 1 << 20;
+    // The default of fs.nr_open, to which root may raise the hard limit.
+    const NR_OPEN: u64 = 1 << 20;
     let hard = getrlimit(Resource::Nofile).maximum;
     // Both may fail: a run with few files does not need more than it has.
-    let _ = set_file_limit(hard.map(|hard| hard.max(MOST))).or_else(|_| set_file_limit(hard));
+    let _ = set_file_limit(hard.map(|hard| hard.max(NR_OPEN))).or_else(|_| set_file_limit(hard));
 }
 
-fn set_file_limit(most: Option<u64>) -> rustix::io::Result<()> {
+/// Sets the soft and the hard limit of open files; `None`: no limit.
+fn set_file_limit(files: Option<u64>) -> rustix::io::Result<()> {
     let limit = Rlimit {
-        current: most,
-        maximum: most,
+        current: files,
+        maximum: files,
     };
     setrlimit(Resource::Nofile, limit)
 }
 
+/// Sets the handler of all signals that a user sends; those that stay ignored are left out.
 fn set_handlers(handler: usize, flags: i32) {
-    let signals = ENDING.into_iter().chain([ASKING]);
+    let signals = ENDING.into_iter().chain([STATUS_REQUEST]);
     for signal in signals.filter(|signal| !stays_ignored(*signal)) {
         // SAFETY: the structure is fully set.
         unsafe {
@@ -210,11 +220,11 @@ const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
 /// after three quarters of a second, so only one that hangs elsewhere needs all of this.
 const GRACE: Duration = Duration::from_millis(1400);
 /// How often the parent looks whether the child is gone.
-const PIECE: Duration = Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The exit code; `None` if the child ended without reporting one.
 fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCode> {
-    let Some(signalled) = await_word(&reader) else {
+    let Some(signalled) = await_report(&reader) else {
         return Some(leave_behind(end_sender));
     };
     let mut code = [0];
@@ -226,7 +236,7 @@ fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCod
         until = until.min(moment + GRACE);
     }
     while matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None)) && Instant::now() < until {
-        std::thread::sleep(PIECE);
+        std::thread::sleep(LOOK);
     }
     Some(ExitCode::from(code[0]))
 }
@@ -249,9 +259,9 @@ enum Signalled {
     At(Instant),
 }
 
-/// Waits until the child's report, or its end, can be read. `None` if neither comes in time after a
-/// signal.
-fn await_word(reader: &File) -> Option<Signalled> {
+/// Waits until the child's exit code, or its end, can be read from the pipe, and returns whether a signal has
+/// come. `None` if neither comes in time after a signal.
+fn await_report(reader: &File) -> Option<Signalled> {
     let asleep = SignalsOnlyInSleep::begin();
     let mut signalled = Signalled::Not;
     loop {
@@ -271,21 +281,22 @@ fn await_word(reader: &File) -> Option<Signalled> {
 /// Blocks signals except while it sleeps, so that none can come between the check for a signal and
 /// the sleep that the signal should end.
 struct SignalsOnlyInSleep {
-    outside: libc::sigset_t,
+    /// The signals that were blocked before, which are those that are blocked in the sleep.
+    before: libc::sigset_t,
 }
 
 impl SignalsOnlyInSleep {
     fn begin() -> Self {
         // SAFETY: the sets are filled before they are read.
         unsafe {
-            let mut held: libc::sigset_t = std::mem::zeroed();
-            let mut outside: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut held);
+            let mut blocked: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut blocked);
             for signal in ENDING {
-                libc::sigaddset(&raw mut held, signal);
+                libc::sigaddset(&raw mut blocked, signal);
             }
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut outside);
-            Self { outside }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const blocked, &raw mut before);
+            Self { before }
         }
     }
 
@@ -302,7 +313,7 @@ impl SignalsOnlyInSleep {
         });
         let pointer = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: one valid entry, and a limit and a set that live as long as the call.
-        unsafe { libc::ppoll(&raw mut poll, 1, pointer, &raw const self.outside) > 0 }
+        unsafe { libc::ppoll(&raw mut poll, 1, pointer, &raw const self.before) > 0 }
     }
 }
 
@@ -312,20 +323,22 @@ impl Drop for SignalsOnlyInSleep {
         unsafe {
             libc::pthread_sigmask(
                 libc::SIG_SETMASK,
-                &raw const self.outside,
+                &raw const self.before,
                 std::ptr::null_mut(),
             );
         }
     }
 }
 
-/// The exit code of a child that ended without reporting one; also prints what killed it.
+/// Waits for a child that ended without reporting an exit code, prints why it ended, and gives the code for
+/// that. `before`: the counters when it began; `names`: the pipe with the ids of runs that are kept.
 fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
     let ended = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
-    let status = ended
-        .ok()
-        .flatten()
-        .map_or(0, |(_, status)| status.as_raw());
+    let Ok(Some((_, status))) = ended else {
+        // It was reaped before, which nothing here does. An unknown end is no success.
+        return ExitCode::from(crate::status::FAILED);
+    };
+    let status = status.as_raw();
     if libc::WIFEXITED(status) {
         let code = libc::WEXITSTATUS(status) as u8;
         if code == crate::status::INTERRUPTED {
@@ -335,7 +348,10 @@ fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
         ExitCode::from(code)
     } else {
         let signal = libc::WTERMSIG(status);
-        report(signal, before, names);
+        // A signal with which users end a run needs no explanation.
+        if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
+            crate::terminal::complain(&anyhow!(words));
+        }
         // The code that a shell gives for a program that was killed by this signal.
         ExitCode::from(128u8.wrapping_add(signal as u8))
     }
@@ -350,11 +366,4 @@ fn last(mut names: File) -> Option<String> {
         .lines()
         .last()
         .map(str::to_owned)
-}
-
-/// Prints what killed the child, unless the user did.
-fn report(signal: i32, before: MemoryKills, names: File) {
-    if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
-        crate::terminal::complain(&anyhow!(words));
-    }
 }

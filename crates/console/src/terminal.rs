@@ -111,7 +111,7 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Columns and lines of standard error if it is a terminal; 0 if the terminal does not report them.
+/// Columns and lines of standard error; `None` if it is no terminal, 0 if the terminal does not report them.
 pub fn size() -> Option<(u16, u16)> {
     let size = terminal_size::terminal_size_of(io::stderr());
     let known = size.map_or((0, 0), |(width, height)| (width.0, height.0));

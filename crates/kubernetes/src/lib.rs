@@ -1,6 +1,6 @@
 //! In: a measurement for a cluster; a storage class and a node as kubectl prints them.
 //! Out: a manifest for `kubectl apply`; the address of the volume that class and node promise.
-//! Never: a connection to a cluster, a number that the class does not name.
+//! Never: connects to a cluster, or adds a number that the class does not name.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

@@ -50,7 +50,7 @@ pub struct Measurement {
     pub processors: u32,
     /// Memory, both as request and as limit.
     pub memory: Bytes,
-    /// Kubernetes ends the job after this time.
+    /// Kubernetes ends the job after this time, rounded up to seconds.
     pub deadline: Nanos,
     /// Pods that run at the same time, each on a node and a volume of its own.
     pub hosts: u32,
@@ -69,12 +69,14 @@ pub struct Measurement {
 /// # Errors
 /// A name that Kubernetes would refuse.
 pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
-    check_name("--name", &measurement.name, LONGEST_NAME, "-")?;
+    let name = &measurement.name;
+    check_name("--name", name, LONGEST_NAME, is_label(name))?;
     if let Some(namespace) = &measurement.namespace {
-        check_name("--namespace", namespace, LONGEST_LABEL, "-")?;
+        check_name("--namespace", namespace, LONGEST_LABEL, is_label(namespace))?;
     }
     if let Some(class) = &measurement.storage_class {
-        check_name("--storage-class", class, LONGEST_SUBDOMAIN, "-.")?;
+        let is_subdomain = class.split('.').all(is_label);
+        check_name("--storage-class", class, LONGEST_SUBDOMAIN, is_subdomain)?;
     }
     if measurement.as_root && !measurement.block {
         return Err(Mistake(
@@ -83,8 +85,8 @@ pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
         ));
     }
     let mut documents = vec![job(measurement)];
-    // Of several pods, each brings the claim for its own volume.
-    if !measurement.is_of_many() {
+    // Several pods each bring the claim for a volume of their own.
+    if !measurement.has_several_pods() {
         documents.insert(0, claim(measurement));
     }
     let documents: Vec<String> = documents.iter().map(yaml::text).collect();
@@ -96,22 +98,19 @@ pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
 }
 
 impl Measurement {
-    const fn is_of_many(&self) -> bool {
+    const fn has_several_pods(&self) -> bool {
         self.hosts > 1
+    }
+
+    /// The deadline in seconds: one that is begun counts as a whole one.
+    const fn deadline_s(&self) -> u64 {
+        self.deadline.0.div_ceil(1_000_000_000)
     }
 }
 
-/// Checks a name by RFC 1123, which Kubernetes follows. `inside`: the characters that it may have besides
-/// letters and digits, except at its ends.
-fn check_name(option: &str, name: &str, longest: usize, inside: &str) -> Result<(), Mistake> {
-    let fits = !name.is_empty()
-        && name.len() <= longest
-        && name.starts_with(is_lower_or_digit)
-        && name.ends_with(is_lower_or_digit)
-        && name
-            .chars()
-            .all(|c| is_lower_or_digit(c) || inside.contains(c));
-    if fits {
+/// Refuses a name that is too long or does not have its form.
+fn check_name(option: &str, name: &str, longest: usize, has_form: bool) -> Result<(), Mistake> {
+    if has_form && name.len() <= longest {
         Ok(())
     } else {
         Err(Mistake(format!(
@@ -121,34 +120,44 @@ fn check_name(option: &str, name: &str, longest: usize, inside: &str) -> Result<
     }
 }
 
+/// Whether a text has the form of a DNS label (RFC 1123): letters, digits, and hyphens between them.
+fn is_label(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && text.chars().all(|c| is_lower_or_digit(c) || c == '-')
+}
+
 const fn is_lower_or_digit(c: char) -> bool {
     c.is_ascii_lowercase() || c.is_ascii_digit()
 }
 
+/// The comments at the beginning: what is measured, and the commands that read the result and remove
+/// everything.
 fn comments(measurement: &Measurement) -> String {
     let class = match &measurement.storage_class {
         Some(class) => format!("storage class {class}"),
         None => "the default storage class".to_owned(),
     };
-    let space = match &measurement.namespace {
+    let namespace = match &measurement.namespace {
         Some(namespace) => format!(" -n {namespace}"),
         None => String::new(),
     };
     let (name, size, limit) = (
         &measurement.name,
         measurement.size,
-        measurement.deadline.0 / 1_000_000_000,
+        measurement.deadline_s(),
     );
     let wait =
-        format!("  kubectl wait{space} --for=condition=complete --timeout={limit}s job/{name}");
-    let mut lines = if measurement.is_of_many() {
+        format!("  kubectl wait{namespace} --for=condition=complete --timeout={limit}s job/{name}");
+    let mut lines = if measurement.has_several_pods() {
         let opening = format!(
             "Measures {} volumes of {size} of {class} at once, each on a node of its own.",
             measurement.hosts
         );
         [
             vec![opening, String::new(), wait],
-            for_each_pod(measurement, &space),
+            for_each_pod(measurement, &namespace),
         ]
         .concat()
     } else {
@@ -156,7 +165,7 @@ fn comments(measurement: &Measurement) -> String {
             format!("Measures a volume of {size} of {class} with blocklab."),
             String::new(),
             wait,
-            format!("  kubectl logs{space} job/{name} | blocklab import record -"),
+            format!("  kubectl logs{namespace} job/{name} | blocklab import record -"),
         ]
     };
     lines.extend(
@@ -166,7 +175,7 @@ fn comments(measurement: &Measurement) -> String {
             .map(|address| format!("  blocklab diagnose latest --expect '{address}'")),
     );
     lines.push(format!(
-        "  kubectl delete{space} job,pvc -l app.kubernetes.io/instance={name}     removes the job and the volume"
+        "  kubectl delete{namespace} job,pvc -l app.kubernetes.io/instance={name}     removes the job and the volume"
     ));
     if measurement.block {
         lines.push(String::new());
@@ -182,15 +191,16 @@ fn comments(measurement: &Measurement) -> String {
         .collect()
 }
 
-/// How the runs of all pods are read and merged, and how they begin together.
-fn for_each_pod(measurement: &Measurement, space: &str) -> Vec<String> {
+/// How the runs of several pods are read and merged, and how they begin together. `namespace`: the option of
+/// kubectl for it, or nothing.
+fn for_each_pod(measurement: &Measurement, namespace: &str) -> Vec<String> {
     let Measurement { name, hosts, .. } = measurement;
     let last = hosts - 1;
     let pod =
         format!("-l app.kubernetes.io/instance={name},batch.kubernetes.io/job-completion-index=$i");
     let mut lines = vec![
         format!("  for i in $(seq 0 {last}); do"),
-        format!("    kubectl logs{space} --tail=-1 {pod} |"),
+        format!("    kubectl logs{namespace} --tail=-1 {pod} |"),
         format!("      blocklab import record - --name {name}-$i"),
         "  done".to_owned(),
         format!("  blocklab merge $(seq -f '{name}-%g' 0 {last}) --name {name}"),
@@ -250,7 +260,7 @@ fn claim(measurement: &Measurement) -> Value {
     })
 }
 
-/// What is claimed, by name or by each pod for itself.
+/// What the claim of the job, or that of each of several pods, requests.
 fn claim_spec(measurement: &Measurement) -> Value {
     let mut spec = json!({
         "accessModes": ["ReadWriteOnce"],
@@ -265,7 +275,7 @@ fn claim_spec(measurement: &Measurement) -> Value {
 
 /// The volume of a pod: the claim of that name, or one that comes and goes with the pod.
 fn volume(measurement: &Measurement) -> Value {
-    if !measurement.is_of_many() {
+    if !measurement.has_several_pods() {
         let claim = json!({ "claimName": measurement.name });
         return json!({ "name": "volume", "persistentVolumeClaim": claim });
     }
@@ -296,8 +306,8 @@ fn job(measurement: &Measurement) -> Value {
             .map(|(key, value)| (key.clone(), json!(value)));
         pod["nodeSelector"] = Value::Object(labels.collect());
     }
-    if measurement.is_of_many() {
-        // Two pods of one node would share its way to its volumes.
+    if measurement.has_several_pods() {
+        // Two pods on one node would share its bandwidth to its volumes.
         pod["topologySpreadConstraints"] = json!([{
             "maxSkew": 1,
             "topologyKey": "kubernetes.io/hostname",
@@ -307,11 +317,11 @@ fn job(measurement: &Measurement) -> Value {
     }
     let mut spec = json!({
         "backoffLimit": 0,
-        "activeDeadlineSeconds": measurement.deadline.0.div_ceil(1_000_000_000),
+        "activeDeadlineSeconds": measurement.deadline_s(),
         "ttlSecondsAfterFinished": LOG_STAYS_S,
         "template": { "metadata": { "labels": labels(measurement) }, "spec": pod },
     });
-    if measurement.is_of_many() {
+    if measurement.has_several_pods() {
         spec["completionMode"] = json!("Indexed");
         spec["completions"] = json!(measurement.hosts);
         spec["parallelism"] = json!(measurement.hosts);

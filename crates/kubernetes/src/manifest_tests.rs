@@ -129,8 +129,8 @@ fn measurement() -> Measurement {
 }
 
 #[track_caller]
-fn objects(of: &Measurement) -> (ClaimSpec, JobSpec, String) {
-    let text = manifest(of).expect("it can be made");
+fn objects(given: &Measurement) -> (ClaimSpec, JobSpec, String) {
+    let text = manifest(given).expect("it can be made");
     let documents = serde_yaml_ng::Deserializer::from_str(&text);
     // Ahead of the first `---` there are comments alone.
     let values =
@@ -174,11 +174,11 @@ fn the_pod_keeps_the_restricted_standard() {
 
 #[test]
 fn a_raw_device_is_no_mount() {
-    let mut of = measurement();
-    of.block = true;
-    of.node = vec![("kubernetes.io/hostname".to_owned(), "n1".to_owned())];
-    of.arguments = vec!["quick".to_owned(), "--runtime".to_owned(), "30s".to_owned()];
-    let (claim, job, text) = objects(&of);
+    let mut given = measurement();
+    given.block = true;
+    given.node = vec![("kubernetes.io/hostname".to_owned(), "n1".to_owned())];
+    given.arguments = vec!["quick".to_owned(), "--runtime".to_owned(), "30s".to_owned()];
+    let (claim, job, text) = objects(&given);
     assert_eq!(claim.volume_mode, "Block");
     let pod = job.template.spec;
     let container = &pod.containers[0];
@@ -198,8 +198,8 @@ fn a_raw_device_is_no_mount() {
         text.contains("device_ownership_from_security_context"),
         "{text}"
     );
-    of.as_root = true;
-    let (_, job, text) = objects(&of);
+    given.as_root = true;
+    let (_, job, text) = objects(&given);
     assert!(!job.template.spec.security_context.run_as_non_root);
     assert!(text.contains("runs as root"), "{text}");
 }
@@ -207,11 +207,11 @@ fn a_raw_device_is_no_mount() {
 /// One claim could not be mounted by pods of several nodes, and the log of a job is that of one pod.
 #[test]
 fn several_hosts_are_an_indexed_job_with_a_volume_each() {
-    let of = Measurement {
+    let given = Measurement {
         hosts: 3,
         ..measurement()
     };
-    let text = manifest(&of).expect("it can be made");
+    let text = manifest(&given).expect("it can be made");
     let documents = serde_yaml_ng::Deserializer::from_str(&text);
     let values =
         documents.map(|document| serde_yaml_ng::Value::deserialize(document).expect("YAML"));
@@ -238,19 +238,31 @@ fn several_hosts_are_an_indexed_job_with_a_volume_each() {
         arguments: ["quick", "--start-at", "2026-12-01T12:00:00Z"]
             .map(str::to_owned)
             .to_vec(),
-        ..of
+        ..given
     };
     let text = manifest(&together).expect("it can be made");
     assert!(!text.contains("--start-at TIME"), "{text}");
 }
 
+/// With `--deadline 500ms`, `kubectl wait` was to give up at once on a job that had a second.
+#[test]
+fn the_wait_lasts_as_long_as_the_job_may() {
+    let given = Measurement {
+        deadline: Nanos::from_millis(500),
+        ..measurement()
+    };
+    let (_, job, text) = objects(&given);
+    assert_eq!(job.active_deadline_seconds, 1);
+    assert!(text.contains("--timeout=1s "), "{text}");
+}
+
 /// The text as people see it; BLESS=1 writes it anew.
 #[test]
 fn the_text_is_the_golden_one() {
-    let mut of = measurement();
-    of.namespace = Some("bench".to_owned());
-    of.expected = Some("gp3:100GiB,iops=6000@m5.large".to_owned());
-    let text = manifest(&of).expect("it can be made");
+    let mut given = measurement();
+    given.namespace = Some("bench".to_owned());
+    given.expected = Some("gp3:100GiB,iops=6000@m5.large".to_owned());
+    let text = manifest(&given).expect("it can be made");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/golden/manifest.yaml");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &text).expect("the golden text");
@@ -274,27 +286,35 @@ fn names_that_kubernetes_refuses_are_refused_here() {
         "a.b",
         &"a".repeat(53),
     ] {
-        let of = Measurement {
+        let given = Measurement {
             name: name.to_owned(),
             ..measurement()
         };
-        assert!(manifest(&of).is_err(), "{name:?}");
+        assert!(manifest(&given).is_err(), "{name:?}");
     }
     for (length, fits) in [(63, true), (64, false)] {
-        let of = Measurement {
+        let given = Measurement {
             namespace: Some("n".repeat(length)),
             ..measurement()
         };
-        assert_eq!(manifest(&of).is_ok(), fits, "{length}");
+        assert_eq!(manifest(&given).is_ok(), fits, "{length}");
     }
-    let of = Measurement {
-        storage_class: Some("fast.example-1".to_owned()),
-        ..measurement()
-    };
-    assert!(manifest(&of).is_ok());
-    let of = Measurement {
+    for (class, fits) in [
+        ("fast.example-1", true),
+        // Kubernetes refuses these, too: each part between dots is a label.
+        ("fast..example", false),
+        ("fast.-example", false),
+        (".fast", false),
+    ] {
+        let given = Measurement {
+            storage_class: Some(class.to_owned()),
+            ..measurement()
+        };
+        assert_eq!(manifest(&given).is_ok(), fits, "{class}");
+    }
+    let given = Measurement {
         as_root: true,
         ..measurement()
     };
-    assert!(manifest(&of).is_err());
+    assert!(manifest(&given).is_err());
 }

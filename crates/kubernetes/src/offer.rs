@@ -12,17 +12,19 @@ const PROVISIONERS: &str = include_str!("../data/provisioners.csv");
 /// A row of [`PROVISIONERS`].
 struct Provisioner {
     cells: Vec<&'static str>,
-    names: &'static str,
+    /// The names of the columns, in one line.
+    columns: &'static str,
 }
 
 impl Provisioner {
+    /// The row of a provisioner.
     fn find(name: &str) -> Option<Self> {
         let mut lines = PROVISIONERS.lines().filter(|line| !line.starts_with('#'));
-        let names = lines.next()?;
+        let columns = lines.next()?;
         let row = lines.find(|line| line.split(',').next() == Some(name))?;
         Some(Self {
             cells: row.split(',').collect(),
-            names,
+            columns,
         })
     }
 
@@ -33,21 +35,31 @@ impl Provisioner {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// The cell below a name; empty: there is none.
-    fn text(&self, name: &str) -> &'static str {
-        let place = self.names.split(',').position(|known| known == name);
+    /// The cell in the column of this name; empty: there is none.
+    fn text(&self, column: &str) -> &'static str {
+        let place = self.columns.split(',').position(|known| known == column);
         place.and_then(|place| self.cells.get(place)).unwrap_or(&"")
     }
 
-    /// What its driver raises too few operations of a type to, where a class allows it.
-    fn least_iops(&self, kind: &str) -> u64 {
-        let mut least = self.text("least_iops").split('|');
-        let found = least.find_map(|one| one.strip_prefix(kind)?.strip_prefix('=')?.parse().ok());
-        found.unwrap_or(0)
+    /// The lowest IOPS of a volume type, to which the driver raises fewer if the class allows it; 0: the
+    /// driver has no such limits; `None`: it has, but volumes of this type have no IOPS of their own.
+    fn least_iops(&self, kind: &str) -> Option<u64> {
+        let limits = self.text("least_iops");
+        if limits.is_empty() {
+            return Some(0);
+        }
+        let mut rows = limits.split('|');
+        rows.find_map(|row| row.strip_prefix(kind)?.strip_prefix('=')?.parse().ok())
+    }
+
+    /// Whether the driver reads the throughput of a volume type.
+    fn reads_throughput(&self, kind: &str) -> bool {
+        let types = self.text("throughput_types");
+        types.is_empty() || types.split('|').any(|known| known == kind)
     }
 }
 
-/// Labels of a node, today's name first.
+/// Labels of a node, each by its current name and by the one before it.
 const INSTANCE_TYPE: [&str; 2] = [
     "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/instance-type",
@@ -83,7 +95,8 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
     if let Some(iops) = iops(&parameters, &provisioner, kind, gib)? {
         address.push_str(&format!(",iops={iops}"));
     }
-    if let Some(throughput) = parameters.number(provisioner.text("throughput"))? {
+    let throughput = parameters.number(provisioner.text("throughput"))?;
+    if let Some(throughput) = throughput.filter(|_| provisioner.reads_throughput(kind)) {
         address.push_str(&format!(",throughput={throughput}"));
     }
     let Some(node) = node else {
@@ -122,8 +135,8 @@ impl<'c> Parameters<'c> {
         Ok(Self { class })
     }
 
-    /// The text of one, whose name drivers read in any case; `None`: it is not there, is empty, or the
-    /// vendor has no name for it.
+    /// The text of a parameter, whose name drivers read in upper or lower case; `None`: it is not there or
+    /// empty, or `wanted` is empty, because the vendor has no such parameter.
     fn text(&self, wanted: &str) -> Option<&'c str> {
         let mut parameters = self.class["parameters"].as_object()?.iter();
         let (_, value) = parameters.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
@@ -138,8 +151,8 @@ impl<'c> Parameters<'c> {
     }
 }
 
-/// What a class provisions: a number, or one for each GiB, which the driver raises to the least of the
-/// type where the class allows it.
+/// The IOPS that a class provisions: a number, or one for each GiB, which the driver raises to the lowest of
+/// the volume type if the class allows it; `None`: those that the type has by itself.
 fn iops(
     parameters: &Parameters<'_>,
     provisioner: &Provisioner,
@@ -148,15 +161,23 @@ fn iops(
 ) -> Result<Option<u64>, Mistake> {
     let iops = parameters.number(provisioner.text("iops"))?;
     let per_gib = parameters.number(provisioner.text("iops_per_gib"))?;
-    if iops.is_some() {
-        return Ok(iops);
+    let Some(least) = provisioner.least_iops(kind) else {
+        return Ok(None);
+    };
+    // Drivers take 0 for a parameter that is not given.
+    if let Some(iops) = iops.filter(|iops| *iops > 0) {
+        if per_gib.is_some_and(|per_gib| per_gib > 0) {
+            return Err(Mistake(format!(
+                "the class {} has both {} and {}: its driver takes one of them and refuses both",
+                name(parameters.class),
+                provisioner.text("iops"),
+                provisioner.text("iops_per_gib")
+            )));
+        }
+        return Ok(Some(iops));
     }
     let is_raised = parameters.text("allowAutoIOPSPerGBIncrease") == Some("true");
-    let least = if is_raised {
-        provisioner.least_iops(kind)
-    } else {
-        0
-    };
+    let least = if is_raised { least } else { 0 };
     Ok(per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)))
 }
 
@@ -189,12 +210,14 @@ fn object(text: &str, kind: &str, resource: &str) -> Result<Value, Mistake> {
     }
 }
 
+/// The name of an object, for a message.
 fn name(object: &Value) -> &str {
     object["metadata"]["name"]
         .as_str()
         .unwrap_or("without a name")
 }
 
+/// A parameter as a whole number.
 fn whole(class: &Value, parameter: &str, text: &str) -> Result<u64, Mistake> {
     text.parse().map_err(|_| {
         let class = name(class);
@@ -251,6 +274,11 @@ mod tests {
             None,
             "io2:100GiB,iops=5000",
         );
+        let zero = json!({ "type": "io2", "iops": "0", "iopsPerGB": "50" });
+        check(&zero, None, "io2:100GiB,iops=5000");
+        // The driver passes over what the type does not have; the catalog refused the address.
+        let without = json!({ "type": "gp2", "iopsPerGB": "50", "throughput": "250" });
+        check(&without, None, "gp2:100GiB");
         let raised = json!({
             "type": "io1", "iopsPerGB": "0", "allowAutoIOPSPerGBIncrease": "true",
         });
@@ -265,7 +293,7 @@ mod tests {
     /// A class of another vendor was refused, whoever it was.
     #[test]
     fn classes_of_other_vendors_become_addresses() {
-        let of = |provisioner: &str, parameters: Value, instance: &str, region: &str| {
+        let address_of = |provisioner: &str, parameters: Value, instance: &str, region: &str| {
             let class = class(&parameters).replace("ebs.csi.aws.com", provisioner);
             let node = json!({
                 "kind": "Node",
@@ -280,14 +308,14 @@ mod tests {
         let v2 = json!({ "skuName": "PremiumV2_LRS", "DiskIOPSReadWrite": "6000",
             "DiskMBpsReadWrite": "300" });
         assert_eq!(
-            of("disk.csi.azure.com", v2, "Standard_D8s_v5", "northeurope"),
+            address_of("disk.csi.azure.com", v2, "Standard_D8s_v5", "northeurope"),
             "azure/PremiumV2_LRS:100GiB,iops=6000,throughput=300,region=northeurope\
              @azure/Standard_D8s_v5"
         );
         let hyperdisk = json!({ "type": "hyperdisk-balanced",
             "provisioned-throughput-on-create": "250Mi" });
         assert_eq!(
-            of(
+            address_of(
                 "pd.csi.storage.gke.io",
                 hyperdisk,
                 "c3-standard-8",
@@ -295,7 +323,7 @@ mod tests {
             ),
             "gcp/hyperdisk-balanced:100GiB,throughput=250,region=europe-west1@gcp/c3-standard-8"
         );
-        let usual = of(
+        let usual = address_of(
             "pd.csi.storage.gke.io",
             json!({}),
             "n2-standard-8",
@@ -325,6 +353,12 @@ mod tests {
                 "not a whole number",
             ),
             (&*class(&json!({ "iops": 6000 })), None, "iops is 6000"),
+            // The driver makes no volume of such a class, and an address was given for it.
+            (
+                &*class(&json!({ "type": "io2", "iops": "6000", "iopsPerGB": "50" })),
+                None,
+                "both iops and iopsPerGB",
+            ),
             (
                 &*class(&json!({})),
                 Some("{\"kind\": \"Node\"}"),

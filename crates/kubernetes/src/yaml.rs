@@ -9,13 +9,14 @@ pub(crate) fn text(value: &Value) -> String {
     out
 }
 
+/// Appends a value in block style, each line indented by this number of blanks.
 fn block(value: &Value, indent: usize, out: &mut String) {
     let margin = " ".repeat(indent);
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {
                 out.push_str(&format!("{margin}{}:", scalar(&Value::from(name.as_str()))));
-                below(value, indent, out);
+                field_value(value, indent, out);
             }
         }
         Value::Array(values) if !values.is_empty() => {
@@ -30,8 +31,8 @@ fn block(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// Appends what follows the name of a field.
-fn below(value: &Value, indent: usize, out: &mut String) {
+/// Appends the value of a field after its name: in the same line, or in lines below it.
+fn field_value(value: &Value, indent: usize, out: &mut String) {
     let is_block = match value {
         Value::Object(fields) => !fields.is_empty(),
         Value::Array(values) => !values.is_empty(),
@@ -81,7 +82,7 @@ mod tests {
         });
         let text = text(&value);
         let read: Value =
-            serde_yaml_ng::from_str(&text).unwrap_or_else(|from_str| panic!("{from_str}: {text}"));
+            serde_yaml_ng::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(read, value, "{text}");
     }
 }

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::folder::PARTIAL;
 use crate::listing::{Folder, folder_name};
 
+/// What stands before a tag that names the newest run that has it: `tag:baseline`.
+pub(crate) const TAG_PREFIX: &str = "tag:";
+
 /// Why a text names no single run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
@@ -47,6 +50,7 @@ pub enum FindError {
     },
 }
 
+/// The first ids, and how many more there are.
 fn some(ids: &[String]) -> String {
     const SHOWN: usize = 8;
     match ids.len() {
@@ -86,9 +90,11 @@ impl Found {
     }
 }
 
-/// `folders` must be in their order, the oldest first. A finished run hides its own spool. A whole id is always
-/// that run. A part of an id and a name count alike, so a text that is a part of one run's id and
-/// the name of another run is refused, and no run is taken for the other.
+/// The run that `spec` names among `folders`, which are sorted, the oldest first. `name` reads the name of
+/// a run.
+///
+/// A whole id is always that run. A part of an id and a name count alike, so a text that is a part of one
+/// run's id and the name of another run is refused, and no run is taken for the other.
 pub(crate) fn find(
     root: &Path,
     folders: &[Folder],
@@ -107,9 +113,11 @@ pub(crate) fn find(
     }
     let mut fitting = Vec::new();
     let mut all_named = true;
-    for folder in folders.iter().filter(|_| !spec.is_empty()) {
+    // The empty text, as of a variable that is not set, begins every id and names no run.
+    let candidates = if spec.is_empty() { &[] } else { folders };
+    for folder in candidates {
         let is_named = name(folder).as_deref() == Some(spec);
-        if is_named || fits(&folder.id, spec) {
+        if is_named || is_part(spec, &folder.id) {
             fitting.push(folder);
             all_named &= is_named;
         }
@@ -137,10 +145,11 @@ fn found(root: &Path, folder: &Folder, runs_of_name: usize) -> Found {
     }
 }
 
-/// A beginning, or the part after the last hyphen, which is what differs between neighbours.
-fn fits(id: &str, spec: &str) -> bool {
+/// Whether a text is the beginning of an id, or its part after the last hyphen, in which the ids of runs
+/// of the same second differ.
+fn is_part(text: &str, id: &str) -> bool {
     let last = id.rsplit('-').next();
-    id.starts_with(spec) || last == Some(spec)
+    id.starts_with(text) || last == Some(text)
 }
 
 /// A run by the path of its folder or of its record; `None` if there is no folder or file at `spec`.

@@ -14,9 +14,9 @@ pub(crate) const PARTIAL: &str = ".partial";
 pub(crate) const RECORD: &str = "record.json";
 /// The file of the index of a store. Hidden, so that it is taken for no run.
 pub(crate) const INDEX: &str = ".blocklab-index";
-/// What is between the name of what is made and the process that makes it, until it is whole.
+/// Between the name that a folder or file will have and the process that makes it, until it is whole.
 pub(crate) const NEW: &str = ".new-";
-/// The beginning of the name of a trial.
+/// The beginning of the name of a folder that only tries whether the store can be written to.
 pub(crate) const TRIED: &str = ".tried-";
 /// Pages for the browser, of the run and of its study.
 pub(crate) const PAGES: [&str; 2] = ["report.html", "study.html"];
@@ -38,37 +38,47 @@ pub(crate) fn create(folder: &Path, text: &str) -> io::Result<()> {
 pub(crate) fn make(folder: &Path, fill: impl Fn(&Path) -> io::Result<()>) -> io::Result<&Path> {
     let (parent, name) = split(folder)?;
     fs::create_dir_all(parent)?;
-    let hidden = parent.join(format!(".{name}{NEW}{}", std::process::id()));
-    let made = make_locked(&hidden).and_then(|_locked| {
-        fill(&hidden)?;
-        fs::rename(&hidden, folder)
-    });
+    let (hidden, _locked) = make_hidden(parent, &format!(".{name}{NEW}"))?;
+    let made = fill(&hidden).and_then(|()| fs::rename(&hidden, folder));
     if made.is_err() {
         clear(&hidden);
     }
     made.map(|()| parent)
 }
 
-/// Makes a hidden folder. The lock shows others that somebody works in it; it goes with the process.
-fn make_locked(hidden: &Path) -> io::Result<File> {
-    fs::create_dir(hidden)?;
-    let folder = File::open(hidden)?;
+/// Makes a hidden folder, whose name is `prefix`, the process and a number, and locks it. The lock, which
+/// ends with the process, shows others that the folder is in use.
+fn make_hidden(parent: &Path, prefix: &str) -> io::Result<(PathBuf, File)> {
+    let process = std::process::id();
+    let mut number = 0;
+    let hidden = loop {
+        let hidden = parent.join(format!("{prefix}{process}-{number}"));
+        match fs::create_dir(&hidden) {
+            // Processes of two containers can have one number, and a killed one leaves its folder.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => {
+                made?;
+                break hidden;
+            }
+        }
+    };
+    let folder = File::open(&hidden)?;
     // Some file systems have no locks.
     let _ = folder.try_lock();
-    Ok(folder)
+    Ok((hidden, folder))
 }
 
-/// Removes what was half made. The caller reports the first error; a failure to remove it is
-/// ignored.
+/// Removes a hidden folder that was not filled. The caller reports why; that the removal fails, too,
+/// would tell nothing new.
 fn clear(hidden: &Path) {
-    // Where there was no room for a file, there is only the folder.
+    // Without room on the disk, the folder may be empty.
     for name in [RECORD, SPOOL] {
         let _ = fs::remove_file(hidden.join(name));
     }
     let _ = fs::remove_dir(hidden);
 }
 
-/// Room that a run needs, with its page.
+/// Bytes that a run of usual length needs, with its page.
 const ROOM: usize = 1 << 20;
 
 /// Makes a folder with a file as large as a run, and removes both again.
@@ -82,27 +92,13 @@ pub(crate) fn try_out(root: &Path) -> io::Result<()> {
         }
         made => made?,
     }
-    let (hidden, _locked) = trial(root)?;
+    let (hidden, _locked) = make_hidden(root, TRIED)?;
     let file = hidden.join(RECORD);
     let tried = fs::write(&file, vec![0; ROOM]);
     // If it was not made or cannot be removed, removing the folder fails.
     let _ = fs::remove_file(&file);
     fs::remove_dir(&hidden)?;
     tried
-}
-
-/// Makes the folder of a trial.
-fn trial(root: &Path) -> io::Result<(PathBuf, File)> {
-    let process = std::process::id();
-    let mut number = 0;
-    loop {
-        let hidden = root.join(format!("{TRIED}{process}-{number}"));
-        match make_locked(&hidden) {
-            // Processes of two containers can have one number, and a killed one leaves its folder.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            made => return Ok((hidden, made?)),
-        }
-    }
 }
 
 /// The parent of a folder, and its name.
@@ -144,6 +140,29 @@ mod tests {
         fs::create_dir(&hidden).expect("made");
         clear(&hidden);
         assert!(!hidden.exists());
+    }
+
+    /// The story: two containers share a store, and in each the command is process 1. Where both kept a
+    /// run of the same id, the second one failed, and removed what the first had written of its own.
+    #[test]
+    fn the_half_made_run_of_another_process_stays() {
+        let root = tempfile::tempdir().expect("a folder");
+        let process = std::process::id();
+        let theirs =
+            ["", "-0"].map(|number| root.path().join(format!(".run{NEW}{process}{number}")));
+        for hidden in &theirs {
+            fs::create_dir(hidden).expect("made");
+            fs::write(hidden.join(RECORD), "half").expect("written");
+        }
+        create(&root.path().join("run"), "whole").expect("made");
+        for hidden in theirs {
+            assert_eq!(
+                fs::read_to_string(hidden.join(RECORD)).expect("there"),
+                "half"
+            );
+        }
+        let own = fs::read_to_string(root.path().join("run").join(RECORD));
+        assert_eq!(own.expect("there"), "whole");
     }
 
     /// The story: in a container, where each command is process 1, one that was killed while it tried the

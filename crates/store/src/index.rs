@@ -23,9 +23,9 @@ use lines::{Batch, Kept, Known, Lines};
 /// What is derived from a Record and remembered of it.
 #[derive(Debug)]
 pub struct Derivation<H> {
-    /// One word, another one for everything that `derive` makes otherwise.
+    /// One word. It must change whenever `derive` gives something else for the same Record.
     pub version: &'static str,
-    /// What every list needs, and a text in one line that is read run by run.
+    /// Gives the head, which every list needs, and a text in one line that is read run by run.
     pub derive: fn(&Record) -> (H, String),
 }
 
@@ -54,8 +54,11 @@ pub struct Indexed<H> {
 /// Where the derived text of a run is.
 #[derive(Debug)]
 enum Text {
+    /// In the file of the index.
     Kept(Kept),
+    /// In memory, because it could not be written.
     Held(String),
+    /// Nowhere: the Record cannot be read whole.
     Missing,
 }
 
@@ -146,6 +149,7 @@ impl<H> Index<H> {
 }
 
 impl<H> Indexed<H> {
+    /// The line of the run in the file; `None` if it has none.
     fn kept(&mut self) -> Option<&mut Kept> {
         match &mut self.text {
             Text::Kept(kept) => Some(kept),
@@ -173,7 +177,8 @@ fn remembered<H: DeserializeOwned>(known: &Known) -> Option<Indexed<H>> {
     })
 }
 
-/// A Record that only its head can be read of is listed as before, without what is derived.
+/// Reads a run and derives what its line has. If only the head of its Record can be read, the run is
+/// listed without that.
 fn derived<H>(
     store: &Store,
     folder: &Folder,

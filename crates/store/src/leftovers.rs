@@ -3,12 +3,12 @@
 //! A file of its own: only what no process can still be working on may be removed, and that is decided here.
 //!
 //! ```text
-//!  ROOT/.20261120-190142-k3f.new-4711/record.json    a run that was being kept
-//!  ROOT/.tried-4711/record.json                      a trial whether the store can be written to
+//!  ROOT/.20261120-190142-k3f.new-4711-0/record.json  a run that was being kept
+//!  ROOT/.tried-4711-0/record.json                    a trial whether the store can be written to
 //!  ROOT/.blocklab-index.new-4711                     an index that was being written anew
 //! ```
 //!
-//! The number is a process, but it does not show whether that is gone: another process may have it now,
+//! 4711 is a process, but it does not show whether that is gone: another process may have the number now,
 //! and a store can be shared by containers and machines that count their processes separately. So
 //! whoever makes such a folder holds its lock, and what is young stays, too: a folder is made before
 //! it is locked, and not every file system has locks that all machines see.
@@ -29,8 +29,8 @@ const YOUNG: Duration = Duration::from_secs(10 * 60);
 /// Where a file system has no locks, the age alone decides.
 const YOUNG_WITHOUT_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes what killed processes left half made. Nothing is affected by it, so what cannot be removed stays,
-/// in silence.
+/// Removes what killed processes left half made. It only takes room, so a failure to remove it is not
+/// reported.
 pub(crate) fn sweep(root: &Path, now: SystemTime) {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     for entry in entries {
@@ -50,13 +50,11 @@ enum HalfMade {
 
 /// What has a name of this form.
 fn half_made(name: &str) -> Option<HalfMade> {
-    let is_process = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if let Some(tried) = name.strip_prefix(TRIED) {
-        let (process, number) = tried.split_once('-').unwrap_or((tried, "0"));
-        return (is_process(process) && is_process(number)).then_some(HalfMade::Run);
+    if let Some(maker) = name.strip_prefix(TRIED) {
+        return is_maker(maker).then_some(HalfMade::Run);
     }
-    let (made, process) = name.split_once(NEW)?;
-    if !is_process(process) {
+    let (made, maker) = name.split_once(NEW)?;
+    if !is_maker(maker) {
         None
     } else if made == INDEX {
         Some(HalfMade::Index)
@@ -67,6 +65,15 @@ fn half_made(name: &str) -> Option<HalfMade> {
     }
 }
 
+/// Whether a text is a process, or a process, a hyphen and a number.
+fn is_maker(text: &str) -> bool {
+    let (process, number) = text.split_once('-').unwrap_or((text, "0"));
+    [process, number]
+        .iter()
+        .all(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Removes what is half made, if it is old enough and no process holds its lock.
 fn remove(path: &Path, kind: HalfMade, now: SystemTime) -> io::Result<()> {
     // A link could lead to a run, or out of the store.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -120,6 +127,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let gone = [
             format!(".{ID}.new-4711"),
+            format!(".{ID}.new-4711-2"),
             format!(".{ID}.partial.new-1"),
             ".tried-1".to_owned(),
             ".tried-1-3".to_owned(),
@@ -141,7 +149,13 @@ mod tests {
         let run = begun(outside.path(), ID);
         let link = root.path().join(format!(".{ID}.new-2"));
         std::os::unix::fs::symlink(&run, &link).expect("made");
-        let foreign = [".mine.new-1", ".tried-mine", ".blocklab-index", "a.new-1"];
+        let foreign = [
+            ".mine.new-1",
+            ".tried-mine",
+            ".tried-1-",
+            ".blocklab-index",
+            "a.new-1",
+        ];
         let foreign = foreign.map(|name| begun(root.path(), name));
         let held = begun(root.path(), &format!(".{ID}.new-1"));
         let maker = File::open(&held).expect("opened");

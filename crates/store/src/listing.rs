@@ -1,4 +1,4 @@
-//! In: the folders of a store. Out: a line for each run, newest first, and what is damaged.
+//! In: the folders of a store. Out: a line for each run, oldest first, and what is damaged.
 //!
 //! A file of its own: it reads only the few fields that a list shows, so that a large store is listed quickly.
 
@@ -98,10 +98,10 @@ pub(crate) struct Folder {
     pub(crate) stamp: Stamp,
 }
 
-/// By what a record is known again without reading it.
+/// What shows, without reading it, that a record is as it was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// When it was written last: seconds, and nanoseconds of the next one.
+    /// When it was written last: seconds since 1970, and nanoseconds.
     pub(crate) modified: (i64, i64),
     pub(crate) bytes: u64,
 }
@@ -142,10 +142,10 @@ fn all_folders(root: &Path) -> io::Result<Folders> {
     Ok(Folders { runs, others })
 }
 
-/// Clocks of machines that share a store differ by less.
+/// By how much the clocks of machines that share a store may differ: more than NTP leaves.
 const SKEW: SignedDuration = SignedDuration::from_secs(60);
 
-/// What "newest", `latest` and the order of a list mean: by the moment in the id. A run of the future was
+/// Sorts by the moment in the id, which is the order of a list and of `latest`. A run of the future was
 /// started under a wrong clock, at an unknown time. It comes before all others, or it would be the
 /// latest one for ever.
 fn oldest_first(folders: &mut [Folder], now: Timestamp) {
@@ -156,9 +156,10 @@ fn oldest_first(folders: &mut [Folder], now: Timestamp) {
     });
 }
 
-/// The runs of the names, which are sorted: that of a finished run comes before that of its spool.
+/// The runs in the folders of these names. The names are sorted, so that of a finished run comes before
+/// that of its spool, which is left out.
 fn by_id(root: &Path, names: Vec<String>) -> Vec<Folder> {
-    // From an open folder the way to each of thousands of records is short.
+    // Relative to an open folder, the kernel need not walk the path to it for each of thousands of runs.
     let Ok(store) = rustix::fs::open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
         return Vec::new();
     };
@@ -235,8 +236,8 @@ fn stamp(store: &OwnedFd, folder: &str) -> Option<Stamp> {
     [RECORD, SPOOL].iter().find_map(|name| {
         let path = format!("{folder}/{name}");
         let facts = match rustix::fs::statat(store, path, AtFlags::empty()) {
-            // What may not be seen counts as a run, so that it is not hidden: reading it tells why it
-            // cannot be read.
+            // A folder without permission counts as a run: reading it then reports the reason, and it is
+            // not hidden.
             Err(Errno::ACCESS) => return Some(Stamp::default()),
             facts => facts.ok()?,
         };
@@ -375,12 +376,14 @@ fn read_listed(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     } else {
         head.status
     };
+    let name = &head.requested.name;
+    let study = study_of(name, head.requested.system.as_deref());
     Ok(Listed {
         // The folder's name, by which a user names the run, even when somebody renamed it.
         id: folder.id.clone(),
         started_at: visible(&head.started_at).into_owned(),
-        study: study_of(&head.requested.name, head.requested.system.as_deref()).to_owned(),
-        name: visible(&head.requested.name).into_owned(),
+        study: visible(study).into_owned(),
+        name: visible(name).into_owned(),
         targets: head
             .targets
             .iter()

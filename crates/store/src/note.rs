@@ -1,4 +1,4 @@
-//! What somebody wrote about a run, and the tags that he gave it: files next to its record, which
+//! In: the folder of a run. Out: its note and its tags, which users give: files next to the record, which
 //! stays as it was.
 
 use std::fs::{self, OpenOptions};
@@ -8,29 +8,31 @@ use std::path::Path;
 use crate::folder::{flush, remove_if_there};
 use crate::plain;
 
-/// A file next to the record: its name, and that of one that is being written.
+/// A file next to the record.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beside {
+pub(crate) struct Attachment {
     pub(crate) name: &'static str,
+    /// Its name while it is written, until it takes the place of an older one.
     pub(crate) fresh: &'static str,
 }
 
 /// The note.
-pub(crate) const NOTE: Beside = Beside {
+pub(crate) const NOTE: Attachment = Attachment {
     name: "blocklab-note.txt",
     fresh: ".blocklab-note.txt.new",
 };
 /// The tags, one a line.
-pub(crate) const TAGS: Beside = Beside {
+pub(crate) const TAGS: Attachment = Attachment {
     name: "blocklab-tags.txt",
     fresh: ".blocklab-tags.txt.new",
 };
-/// The longest note, in bytes: a page, a file in its place is not read whole.
+/// Notes and tags have fewer bytes than this, their line end included: a few pages. If another program put a
+/// longer file there, the rest of it is not read.
 pub(crate) const LONGEST: u64 = 16 << 10;
 
-/// The note or the tags of a run; `None` where there is none, or where something else has its name.
-pub(crate) fn read(folder: &Path, what: Beside) -> Option<String> {
-    let path = folder.join(what.name);
+/// The text of an attachment; `None` if there is none, or something other than a file has its name.
+pub(crate) fn read(folder: &Path, attachment: Attachment) -> Option<String> {
+    let path = folder.join(attachment.name);
     // A link could lead to anything, and a pipe would never end.
     if !fs::symlink_metadata(&path).ok()?.is_file() {
         return None;
@@ -42,13 +44,13 @@ pub(crate) fn read(folder: &Path, what: Beside) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Writes it, whole or not at all, replacing an older one.
-pub(crate) fn write(folder: &Path, what: Beside, text: &str) -> io::Result<()> {
-    // Notes written at once take turns, and the last one stays. Where a file system has no locks, they
-    // do without.
+/// Writes an attachment, whole or not at all, replacing an older one.
+pub(crate) fn write(folder: &Path, attachment: Attachment, text: &str) -> io::Result<()> {
+    // Commands that write to one run at once take turns, and the last one stays. Some file systems have
+    // no locks.
     let turn = fs::File::open(folder)?;
     let _ = turn.lock();
-    let fresh = folder.join(what.fresh);
+    let fresh = folder.join(attachment.fresh);
     remove_if_there(&fresh)?;
     let written = OpenOptions::new()
         .write(true)
@@ -59,7 +61,7 @@ pub(crate) fn write(folder: &Path, what: Beside, text: &str) -> io::Result<()> {
             file.write_all(b"\n")?;
             file.sync_all()
         })
-        .and_then(|()| fs::rename(&fresh, folder.join(what.name)));
+        .and_then(|()| fs::rename(&fresh, folder.join(attachment.name)));
     if written.is_err() {
         // Half a note is of no use.
         let _ = fs::remove_file(&fresh);
@@ -68,9 +70,9 @@ pub(crate) fn write(folder: &Path, what: Beside, text: &str) -> io::Result<()> {
     flush(folder)
 }
 
-/// Removes it, if there is one.
-pub(crate) fn delete(folder: &Path, what: Beside) -> io::Result<()> {
-    remove_if_there(&folder.join(what.name))?;
+/// Removes an attachment, if there is one.
+pub(crate) fn delete(folder: &Path, attachment: Attachment) -> io::Result<()> {
+    remove_if_there(&folder.join(attachment.name))?;
     flush(folder)
 }
 

@@ -24,11 +24,14 @@ pub struct Removal {
     path: PathBuf,
     /// Device and inode.
     identity: (u64, u64),
+    /// The files of the run, in the order of their removal.
     files: Vec<&'static str>,
+    /// What else is in the folder.
     stays: Vec<OsString>,
 }
 
-/// The record or the spool last: until then the folder is a run, and can be removed by the same command again.
+/// The files of a run, in the order in which they are removed. The record or the spool is last: until then
+/// the folder is a run, and the same command can remove it again.
 const ORDER: [&str; 9] = [
     PAGES[0],
     PAGES[1],

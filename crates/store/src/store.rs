@@ -11,7 +11,7 @@ use blocklab_units::visible_lines;
 use blocklab_workload::errno::remedy;
 use jiff::Timestamp;
 
-use crate::find::{self, Choice, FindError, Found};
+use crate::find::{self, Choice, FindError, Found, TAG_PREFIX};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::leftovers;
 use crate::note::{self, NOTE, TAGS};
@@ -78,7 +78,7 @@ pub enum StoreError {
         /// The store.
         root: PathBuf,
     },
-    /// The id has another form than ours and could lead out of the store.
+    /// The id does not have the form of one, and could lead out of the store.
     #[error("`{}` is no id of a run; one looks like 20261120-190142-k3f", .0.escape_debug())]
     BadId(String),
     /// The run to remove is not in the store.
@@ -101,7 +101,7 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// The id in the record is not that of its folder.
+    /// The id in the record does not have the form of one.
     #[error("{}: {why}", path.display())]
     Foreign {
         /// The file.
@@ -109,12 +109,18 @@ pub enum StoreError {
         /// What is wrong with its id.
         why: Box<StoreError>,
     },
-    /// The note is longer than a note may be: its bytes.
+    /// The note has this many bytes, more than a note may have.
     #[error(
         "the note has {0} bytes, and fewer than {longest} are kept; keep the text in a file, and \
          name that in the note", longest = note::LONGEST
     )]
     LongNote(usize),
+    /// The tags of a run would have this many bytes together, more than they may have.
+    #[error(
+        "the tags of this run would have {0} bytes, and fewer than {longest} are kept; \
+         `blocklab note RUN --untag TAG` takes one away", longest = note::LONGEST
+    )]
+    LongTags(usize),
     /// The word is none to choose runs by.
     #[error(
         "`{}` cannot be a tag: a tag has up to 64 letters, digits and - _ . , such as baseline",
@@ -147,7 +153,7 @@ impl StoreError {
     }
 }
 
-/// Runs that can begin in the same 1/32 s.
+/// Runs that can begin in the same 1/32 s: the ten bits of salt in an id.
 const SALTS: u64 = 1024;
 
 impl Store {
@@ -163,8 +169,8 @@ impl Store {
     }
 
     /// An id for a run that starts at `now`: short, sorted by time, not taken in this store, and
-    /// behind those that began in the same moment before it. `salt` is any number that another
-    /// process would not draw too.
+    /// behind those that began in the same moment before it. `salt` is a random number, so that another
+    /// process draws another id.
     pub fn new_id(&self, now: Timestamp, salt: u64) -> String {
         let drawn = id::compose(now, salt);
         if let Some(last) = self
@@ -176,16 +182,29 @@ impl Store {
                 return next;
             }
         }
-        let candidates = (0..SALTS).map(|step| id::compose(now, salt.wrapping_add(step)));
-        let mut last = String::new();
-        for candidate in candidates {
-            if !self.finished(&candidate).exists() && !self.partial(&candidate).exists() {
-                return candidate;
-            }
-            last = candidate;
+        if self.is_taken(&drawn) {
+            self.next_free(&drawn)
+        } else {
+            drawn
         }
-        // 1,024 runs began in the same 1/32 s: `save` will fail.
-        last
+    }
+
+    /// Whether the store has a run of this id: kept, running or killed.
+    fn is_taken(&self, id: &str) -> bool {
+        self.finished(id).exists() || self.partial(id).exists()
+    }
+
+    /// The next id of the same moment that is not taken.
+    fn next_free(&self, id: &str) -> String {
+        let mut next = id::next(id);
+        // If 1,024 runs began in the same 1/32 s, the last one is taken, and `save` fails.
+        for _ in 1..SALTS {
+            if !self.is_taken(&next) {
+                break;
+            }
+            next = id::next(&next);
+        }
+        next
     }
 
     /// An id for a run of the same command behind `last`. It does not look at all runs of the
@@ -233,13 +252,13 @@ impl Store {
                 io_error("write", &folder)(error)
             }
         })?;
-        // Somebody may have written a note while the run lasted. The run is worth more than it.
-        for what in [NOTE, TAGS] {
-            if let Some(text) = note::read(&self.partial(&record.id), what) {
-                let _ = note::write(&folder, what, &text);
+        // A note that was written while the run lasted goes with it. That the note cannot be copied must not
+        // fail a run that is kept.
+        for attachment in [NOTE, TAGS] {
+            if let Some(text) = note::read(&self.partial(&record.id), attachment) {
+                let _ = note::write(&folder, attachment, &text);
             }
         }
-        // The run is kept, and hides a spool that cannot be removed.
         self.discard_spool(&record.id);
         Ok(folder)
     }
@@ -247,8 +266,10 @@ impl Store {
     /// Removes the spool of a run that has ended and is kept, here or in another store. Without its
     /// run, it would be listed as one that was killed.
     pub fn discard_spool(&self, id: &str) {
-        let spool = Removal::look(&self.partial(id));
-        let _ = spool.map(|found| found.map(|found| found.carry_out()));
+        if let Ok(Some(spool)) = Removal::look(&self.partial(id)) {
+            // A finished run hides a spool that cannot be removed.
+            let _ = spool.carry_out();
+        }
     }
 
     /// As [`Store::save`]; but where a run that began in the same moment, in another process, took
@@ -260,7 +281,7 @@ impl Store {
         checked(&record.id)?;
         for _ in 1..SALTS {
             match self.save(record) {
-                Err(StoreError::Exists { id, .. }) => record.id = id::next(&id),
+                Err(StoreError::Exists { id, .. }) => record.id = self.next_free(&id),
                 saved => return saved,
             }
         }
@@ -274,7 +295,7 @@ impl Store {
             if !self.finished(&record.id).exists() {
                 return;
             }
-            record.id = id::next(&record.id);
+            record.id = self.next_free(&record.id);
         }
     }
 
@@ -322,7 +343,7 @@ impl Store {
         self.find_and_read(spec, Choice::Newest, load_found)
     }
 
-    /// The run that `spec` names alone: of several of its name, none.
+    /// The run that `spec` names, to change it: a name that several runs have is refused.
     pub(crate) fn load_to_change(&self, spec: &str) -> Result<Stored, StoreError> {
         self.find_and_read(spec, Choice::None, load_found)
     }
@@ -398,7 +419,7 @@ impl Store {
         Ok(all)
     }
 
-    /// The finished run and its spool.
+    /// The folders of the run that `spec` names: that of the finished run, and that of its spool.
     fn removals_of(&self, spec: &str) -> Result<Vec<Removal>, StoreError> {
         let found = self.resolve(spec, Choice::None)?.folder;
         let run = if found.ends_with(RECORD) || found.ends_with(SPOOL) {
@@ -407,7 +428,7 @@ impl Store {
             found.as_path()
         };
         let mut removals = Vec::new();
-        if let Some(id) = self.own(run) {
+        if let Some(id) = self.own_id(run) {
             let partial = self.partial(&id);
             if is_running(&partial.join(SPOOL)) {
                 return Err(StoreError::Running { id });
@@ -435,8 +456,8 @@ impl Store {
             .map_err(io_error("remove", removal.path()))
     }
 
-    /// The id, where `run` is a folder directly in this store.
-    fn own(&self, run: &Path) -> Option<String> {
+    /// The id of a run by its folder; `None` if that is not directly in this store.
+    fn own_id(&self, run: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
         // A link in the store keeps its name here, so that what it leads to is not taken for it.
         let run = if run.parent() == Some(&self.root) {
@@ -455,8 +476,8 @@ impl Store {
         if checked(spec).is_ok() && self.finished(spec).join(RECORD).is_file() {
             return Ok(Found::of_run(&self.root, spec, false));
         }
-        if let Some(newest) = self.newest_of_tag(spec) {
-            return Ok(Found::of_run(&self.root, &newest?, false));
+        if let Some(tag) = spec.strip_prefix(TAG_PREFIX) {
+            return Ok(Found::of_run(&self.root, &self.newest_of_tag(tag)?, false));
         }
         // An id has no slash: a text with one names none of them.
         if spec.contains('/')
@@ -577,7 +598,7 @@ fn run_file(found: PathBuf) -> PathBuf {
     }
 }
 
-/// A spool cannot know that its run goes no further, so its reader marks the run as interrupted.
+/// Marks a run without an end as interrupted: what it wrote last does not tell that.
 fn mark_interrupted(record: &mut Record) {
     record.status = Status::Interrupted;
     record
@@ -585,6 +606,7 @@ fn mark_interrupted(record: &mut Record) {
         .get_or_insert_with(|| "the run was killed, or is still running".to_owned());
 }
 
+/// The id, if it has the form of one, so that it cannot lead out of the store.
 fn checked(id: &str) -> Result<&str, StoreError> {
     if id::is_id(id) {
         Ok(id)
@@ -593,7 +615,7 @@ fn checked(id: &str) -> Result<&str, StoreError> {
     }
 }
 
-/// What an error of the kernel becomes: what was being done, and with which file.
+/// Adds to an error of the kernel what was being done, and with which file.
 pub(crate) fn io_error<'a>(
     doing: &'static str,
     path: &'a Path,

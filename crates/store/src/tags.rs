@@ -8,9 +8,7 @@ use crate::listing::{self, Listed, folder_name};
 use crate::note::{self, TAGS};
 use crate::store::{Store, StoreError, io_error};
 
-/// What names the newest run of a tag, before the tag.
-const OF_TAG: &str = "tag:";
-/// A longer word is none to choose by.
+/// Most characters of a tag, which is a word that people type.
 const LONGEST: usize = 64;
 
 /// Whether a word can be a tag: letters, digits, `-`, `_` and `.`, so that no terminal, page or
@@ -25,14 +23,14 @@ pub fn is_tag(word: &str) -> bool {
 impl Store {
     /// The tags of a run of this store, sorted.
     pub fn tags(&self, run: &Listed) -> Vec<String> {
-        of_folder(&self.root().join(folder_name(&run.id, run.partial)))
+        tags_in(&self.root().join(folder_name(&run.id, run.partial)))
     }
 
     /// Gives tags to the run that `spec` names, and takes others from it. The record stays as it is.
     /// Returns its id and its tags now.
     ///
     /// # Errors
-    /// As [`Store::annotate`]; [`StoreError::BadTag`].
+    /// As [`Store::annotate`]; [`StoreError::BadTag`], [`StoreError::LongTags`].
     pub fn tag(
         &self,
         spec: &str,
@@ -44,40 +42,48 @@ impl Store {
         }
         let stored = self.load_to_change(spec)?;
         let folder = stored.file.parent().unwrap_or(Path::new("."));
-        let mut tags = of_folder(folder);
+        let mut tags = tags_in(folder);
         tags.retain(|tag| !remove.contains(tag));
         tags.extend(add.iter().cloned());
         tags.sort();
         tags.dedup();
-        let done = if tags.is_empty() {
+        let text = tags.join("\n");
+        if text.len() as u64 >= note::LONGEST {
+            return Err(StoreError::LongTags(text.len()));
+        }
+        let done = if text.is_empty() {
             note::delete(folder, TAGS)
         } else {
-            note::write(folder, TAGS, &tags.join("\n"))
+            note::write(folder, TAGS, &text)
         };
         done.map_err(io_error("write", &folder.join(TAGS.name)))?;
         Ok((stored.record.id, tags))
     }
 
-    /// The newest finished run of a tag, where `spec` names one so: `tag:baseline`.
-    pub(crate) fn newest_of_tag(&self, spec: &str) -> Option<Result<String, FindError>> {
-        let tag = spec.strip_prefix(OF_TAG)?;
-        let folders = listing::folders(self.root()).unwrap_or_default();
+    /// The id of the newest finished run that has the tag.
+    pub(crate) fn newest_of_tag(&self, tag: &str) -> Result<String, StoreError> {
+        let root = self.root();
+        let folders = listing::folders(root).map_err(io_error("read", root))?;
         let newest_first = folders.into_iter().rev();
         for folder in newest_first.filter(|folder| !folder.partial) {
-            let tags = of_folder(&self.root().join(&folder.id));
-            if tags.iter().any(|known| known == tag) {
-                return Some(Ok(folder.id));
+            if tags_in(&root.join(&folder.id))
+                .iter()
+                .any(|known| known == tag)
+            {
+                return Ok(folder.id);
             }
         }
-        Some(Err(FindError::Untagged {
+        let untagged = FindError::Untagged {
             tag: tag.to_owned(),
-            root: self.root().to_path_buf(),
-        }))
+            root: root.to_path_buf(),
+        };
+        Err(untagged.into())
     }
 }
 
-/// Words that are no tags, which somebody else wrote there, are passed over.
-fn of_folder(folder: &Path) -> Vec<String> {
+/// The tags in the folder of a run, sorted. Lines that are no tags, which another program wrote, are
+/// left out.
+fn tags_in(folder: &Path) -> Vec<String> {
     let text = note::read(folder, TAGS).unwrap_or_default();
     let words = text.lines().filter(|line| is_tag(line));
     let mut tags: Vec<String> = words.map(str::to_owned).collect();

@@ -12,15 +12,15 @@ pub fn as_visible(record: Record) -> Record {
     made_visible(&record, &json).unwrap_or(record)
 }
 
-/// The record, read from `json`, with every text as a terminal may show it; `None` where they all
-/// are so.
+/// The record, read from `json`, with every text as a terminal may show it; `None` if no text has to be
+/// changed for that.
 pub(crate) fn made_visible(record: &Record, json: &str) -> Option<Record> {
     if is_visible(record, json) {
         return None;
     }
     let mut value = serde_json::from_str(&record.to_json()).ok()?;
     mend(&mut value, false);
-    // Texts became texts: it is a record still.
+    // Only texts were changed, so it is still a record.
     Record::from_json(&value.to_string()).ok()
 }
 
@@ -45,7 +45,7 @@ fn is_visible(record: &Record, json: &str) -> bool {
     matches!(visible_lines(json), Cow::Borrowed(_))
 }
 
-/// `has_lines`: line ends stay.
+/// Makes all texts in a value visible. With `has_lines`, their line ends stay.
 fn mend(value: &mut Value, has_lines: bool) {
     match value {
         Value::String(text) => {

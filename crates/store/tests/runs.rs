@@ -19,12 +19,15 @@ const THIRD: &str = "20261121-000000-k3f";
 const NOT_JSON: &str = "20270101-000000-000";
 const FROM_THE_FUTURE: &str = "20270101-000000-001";
 
-/// Removes one run; its folders that are gone.
+/// Removes one run, and returns its folders that are gone.
 fn remove(store: &Store, spec: &str) -> Vec<PathBuf> {
-    let removals = store.removals(&[spec]).expect("found");
-    let gone = |it: &&Removal| store.remove(it).expect("removed");
-    let gone = removals.iter().filter(gone);
-    gone.map(|gone| gone.path().to_path_buf()).collect()
+    let mut gone = Vec::new();
+    for removal in store.removals(&[spec]).expect("found") {
+        if store.remove(&removal).expect("removed") {
+            gone.push(removal.path().to_path_buf());
+        }
+    }
+    gone
 }
 
 struct Lab {
@@ -108,6 +111,25 @@ fn a_run_whose_id_was_taken_meanwhile_gets_the_next_one() {
     assert_eq!(lab.store.load(&other.id).expect("kept").record, other);
     let first = lab.store.load(FIRST).expect("still there").record;
     assert_eq!(first, record(FIRST, &started(FIRST)));
+}
+
+/// The story: the next id was that of a run that still went on in another process. Keeping this one removed the
+/// spool of that, so that nothing was left of it when it was killed.
+#[test]
+fn the_id_of_a_run_that_goes_on_is_taken() {
+    let lab = lab(&[FIRST]);
+    let running = "20261120-190142-k3g";
+    let spool = lab.store.begin(&record(running, &started(FIRST)));
+    for settles in [true, false] {
+        let mut other = record(FIRST, &started(FIRST));
+        if settles {
+            lab.store.settle(&mut other);
+        }
+        lab.store.keep(&mut other).expect("there is a free one");
+        assert!(other.id.as_str() > running, "{}", other.id);
+        assert!(lab.store.load(running).expect("its spool is there").partial);
+    }
+    drop(spool);
 }
 
 #[test]
@@ -460,6 +482,7 @@ fn texts_of_a_stranger_are_shown_and_not_obeyed() {
     assert!(!json.contains(hidden) && !json.contains("\\r"), "{json}");
     let listed = lab.store.list().runs.remove(0);
     assert_eq!((&*listed.name, &*listed.targets[0]), (text, text));
+    assert_eq!(listed.study, text);
     // Figures are those of the record.
     let mut plain = record(FIRST, &started(FIRST));
     plain.requested = shown.requested.clone();

@@ -22,8 +22,8 @@ fn lab() -> (Store, tempfile::TempDir) {
     (store, folder)
 }
 
-fn words(of: &[&str]) -> Vec<String> {
-    of.iter().map(|word| (*word).to_owned()).collect()
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[test]
@@ -72,6 +72,32 @@ fn what_is_no_tag_is_refused_and_passed_over() {
     fs::remove_file(&file).expect("removed");
     symlink("/dev/zero", &file).expect("a link");
     assert!(store.tags(&store.list().runs[0]).is_empty());
+}
+
+/// The story: a script gave a run hundreds of tags. All of them were reported as given, those behind the
+/// first 16 KiB were never found again, and the last one was cut.
+#[test]
+fn more_tags_than_are_read_are_refused() {
+    let (store, _folder) = lab();
+    let many: Vec<String> = (0..300).map(|number| format!("{number:064}")).collect();
+    let refused = store.tag(FIRST, &many, &[]);
+    assert!(
+        matches!(refused, Err(StoreError::LongTags(19_499))),
+        "{refused:?}"
+    );
+    assert!(store.tags(&store.list().runs[0]).is_empty());
+    store.tag(FIRST, &many[..252], &[]).expect("16,379 bytes");
+    assert_eq!(store.tags(&store.list().runs[0]), many[..252]);
+}
+
+/// The story: `show tag:baseline` on a store that could not be read said that no run had the tag.
+#[test]
+fn a_store_that_cannot_be_read_is_reported_for_a_tag_too() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("runs");
+    fs::write(&file, "mine").expect("a file");
+    let refused = Store::open(&file).load("tag:baseline");
+    assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
 }
 
 /// The tags of a run go with it.

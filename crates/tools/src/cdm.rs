@@ -46,9 +46,10 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     Ok(with_keeping(exit_code(&record), is_well))
 }
 
+/// The options as CrystalDiskMark's settings.
 fn choices(args: &CdmArgs) -> Result<Choices> {
     Ok(Choices {
-        version: Version::numbered(args.cdm_version).unwrap_or(Version::V9),
+        version: Version::numbered(args.cdm_version).expect("clap allows 5 to 9"),
         profile: match args.profile {
             CdmProfile::Default => Profile::Default,
             CdmProfile::Peak => Profile::Peak,
@@ -69,8 +70,8 @@ fn choices(args: &CdmArgs) -> Result<Choices> {
     })
 }
 
-/// Prints the report and then stores the run, in this order, so that a run that cannot be stored has
-/// been seen. False, when either fails.
+/// Prints the report and then stores the run, in this order, so that the result of a run that cannot be
+/// stored was printed. False, when either fails.
 fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, settings: &Settings) -> bool {
     if !args.no_save {
         store.settle(record);
@@ -91,32 +92,40 @@ fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, settings: 
     printed.is_ok() && is_kept
 }
 
+/// Prints the report or JSON, and writes the report to the file of `--output`.
 fn print(args: &CdmArgs, record: &Record, settings: &Settings) -> Result<()> {
     let facts = RunFacts {
         admin: rustix::process::geteuid().is_root(),
         arch: std::env::consts::ARCH.to_owned(),
         comment: args.comment.clone(),
     };
-    let mut report = cdm::report(record, settings, &facts);
-    // CrystalDiskMark writes CR LF into files.
-    let into_file = args
-        .output
-        .as_ref()
-        .is_some_and(|path| path != Path::new("-"));
-    if into_file || args.crlf {
-        report = report.replace('\n', "\r\n");
-    }
-    // JSON is printed in any case; the report only where no file gets it.
-    let mut words = match (args.json, &args.output) {
+    let report = cdm::report(record, settings, &facts);
+    // JSON is printed in any case; the report only if it goes to no file.
+    let mut printed = match (args.json, &args.output) {
         (true, _) => cdm::json(record, settings),
         (false, Some(_)) => String::new(),
         (false, None) => report.clone(),
     };
+    if args.all_passes {
+        printed.push_str(&format!("\n{}", cdm::all_passes(record, settings)));
+    }
+    if args.crlf && !args.json {
+        printed = with_crlf(&printed);
+    }
     if let Some(path) = &args.output {
+        // CrystalDiskMark writes CR LF into files.
+        let is_file = path != Path::new("-");
+        let report = if is_file || args.crlf {
+            with_crlf(&report)
+        } else {
+            report
+        };
         output::write(path, report, Over::Files)?;
     }
-    if args.all_passes {
-        words.push_str(&format!("\n{}", cdm::all_passes(record, settings)));
-    }
-    terminal::print(words)
+    terminal::print(printed)
+}
+
+/// A text with the line ends of Windows.
+fn with_crlf(text: &str) -> String {
+    text.replace('\n', "\r\n")
 }

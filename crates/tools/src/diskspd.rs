@@ -28,7 +28,7 @@ use self::own_options::OwnOptions;
 use self::watch::Watcher;
 use crate::args::DiskspdArgs;
 use crate::processors::Ticks;
-use crate::tool_run::{code_of, exit_code, print_more, run_tool, tool_request, with_keeping};
+use crate::tool_run::{code_of, exit_code, print_outcome, run_tool, tool_request, with_keeping};
 use blocklab_console::{chance, listen, place, status, supervisor, terminal};
 use blocklab_results::keep;
 use blocklab_results::keeping;
@@ -156,7 +156,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
     // The note about affinity (-ag is the default) would follow every run; `blocklab show` has it.
     let notes = record.notes.iter().filter(|note| note.subject != "-ag");
     let kept_in = Some(store).filter(|_| is_kept && !own.no_save);
-    print_more(&record, notes, own.quiet, kept_in);
+    print_outcome(&record, notes, own.quiet, kept_in);
     printed?;
     Ok(with_keeping(exit_code(&record), is_kept))
 }

@@ -62,7 +62,7 @@ const WRITES_IN_READ_ONLY: &str =
 struct OwnOptions {
     /// Devices and files that may be overwritten.
     destroy: Vec<String>,
-    /// Those of `destroy` that the environment variable names.
+    /// Those of `destroy` that come from the environment variable.
     by_environment: Vec<String>,
     no_save: bool,
     /// Everything else, in its order.
@@ -125,8 +125,8 @@ pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitC
     )
 }
 
-/// Does what the arguments request, and gives the exit code. Only a run of jobs gets to the end of
-/// it.
+/// Does what the arguments request, and gives the exit code. Requests that run no jobs on this machine
+/// return early.
 fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let mut own = OwnOptions::split(arguments)?;
     own.add_from_environment(env::var(DESTROY_DATA_VARIABLE).ok().as_deref())?;
@@ -204,17 +204,18 @@ fn answer_without_run(general: &General) -> Result<Option<String>> {
     Ok(is_calibration.then(|| Profiler::start(Profiled::Calibration).finish().normal()))
 }
 
-/// The name of the run in the store: of the first job file, else of the first job, else `fio`.
+/// The name of the run in the store: that of the first job file or job on the command line, whichever
+/// comes first; `fio` if it has none or is the standard input.
 fn name(inputs: &[Input]) -> String {
     let first = inputs.iter().find_map(|input| match input {
         Input::File(path) => {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            Some(name.trim_end_matches(".fio").to_owned())
+            let file = path.rsplit('/').next().unwrap_or(path);
+            Some(file.strip_suffix(".fio").unwrap_or(file).to_owned())
         }
         Input::Job(section) => (!section.is_global()).then(|| section.name.clone()),
     });
     first
-        .filter(|name| name != "-")
+        .filter(|name| !["", "-"].contains(&name.as_str()))
         .unwrap_or_else(|| "fio".to_owned())
 }
 
@@ -324,6 +325,7 @@ fn measure(
         .end(&record.measurements, prepared, elapsed);
     let is_kept = own.no_save || keep(&mut record, store);
     printed?;
+    print_failures(&record);
     let failed = failed.saturating_add(watcher.failed_late);
     let code = match exit_code(&record) {
         INTERRUPTED if trigger.is_none() => INTERRUPTED,
@@ -390,11 +392,10 @@ fn run_plan(
     run_tool(&request, guard, interrupted, store, observer)
 }
 
-/// Prints why jobs failed, and gives fio's exit code: the number of failed jobs, or 128 after a signal.
-fn exit_code(record: &Record) -> u8 {
-    let jobs = record.jobs();
+/// Prints why jobs failed.
+fn print_failures(record: &Record) {
     let mut complained = false;
-    for job in jobs {
+    for job in record.jobs() {
         if let Some(line) = not_begun(record, job).or_else(|| complaint(job)) {
             terminal::inform(&line);
             complained = true;
@@ -404,6 +405,10 @@ fn exit_code(record: &Record) -> u8 {
     if let Some(failure) = record.failure.as_ref().filter(|_| !complained) {
         terminal::inform(&format!("fio: {failure}"));
     }
+}
+
+/// Fio's exit code: the number of failed jobs, or 128 after a signal.
+fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,
         Status::Interrupted | Status::Running => INTERRUPTED,
@@ -524,6 +529,8 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
 
 #[cfg(test)]
 mod tests {
+    use blocklab_fio::ControlGroup;
+
     use super::*;
 
     /// Set-up of many files went on after a signal, until the process was given up with 130.
@@ -537,14 +544,36 @@ mod tests {
         );
         std::fs::write(&job, text).expect("written");
         let mut prepared = prepared(&job.display().to_string()).expect("a sound job");
+        let group = folder.path().join("group");
+        prepared.control_groups.push(ControlGroup {
+            path: group.display().to_string(),
+            weight: None,
+            keep: false,
+        });
         let mut made = |interrupted| {
             let interrupted = AtomicBool::new(interrupted);
             files::make(&mut prepared, &interrupted, &Guard::default()).expect("no mistake")
         };
         assert!(!made(true));
+        // Control groups stayed after a set-up that was interrupted or failed.
         assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 1);
         assert!(made(false));
-        assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 4);
+        assert!(group.exists());
+        assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 5);
+    }
+
+    /// The run of a job file called `.fio` had no name.
+    #[test]
+    fn every_run_has_a_name() {
+        for (path, expected) in [
+            ("jobs/night.fio", "night"),
+            ("night.fio.fio", "night.fio"),
+            ("jobs/.fio", "fio"),
+            ("-", "fio"),
+        ] {
+            assert_eq!(name(&[Input::File(path.to_owned())]), expected);
+        }
+        assert_eq!(name(&[]), "fio");
     }
 
     #[test]

@@ -34,15 +34,15 @@ impl Ticks {
     /// The use of each processor since `earlier`. One that was not there then is left out.
     pub fn since(&self, earlier: &Self) -> Vec<Processor> {
         let used = self.0.iter().filter_map(|(number, ticks)| {
-            let before = earlier.0.iter().find(|(known, _)| known == number)?;
-            Some(processor(*number, *ticks, before.1))
+            let (_, before) = earlier.0.iter().find(|(known, _)| known == number)?;
+            Some(processor(*number, *ticks, *before))
         });
         used.collect()
     }
 }
 
-/// Ticks as user, kernel, waiting and idle. The columns are user, nice, system, idle, iowait, irq,
-/// softirq, steal: proc(5).
+/// The ticks of a line of /proc/stat as user, kernel, waiting for I/O and idle. Its columns are user, nice,
+/// system, idle, iowait, irq, softirq, steal: proc(5).
 pub fn kinds<'w>(columns: impl Iterator<Item = &'w str>) -> [u64; 4] {
     let mut ticks = [0; 8];
     for (column, word) in ticks.iter_mut().zip(columns) {
@@ -56,7 +56,7 @@ pub fn kinds<'w>(columns: impl Iterator<Item = &'w str>) -> [u64; 4] {
 fn processor(id: u32, ticks: [u64; 3], before: [u64; 3]) -> Processor {
     let [user, kernel, idle] =
         [0, 1, 2].map(|kind| ticks[kind].saturating_sub(before[kind]) as f64);
-    // Two readings within one tick show no difference; it must not be divided by.
+    // Two readings within one tick show no difference, and 0 must not be a divisor.
     let all = (user + kernel + idle).max(1.0);
     Processor {
         id,

@@ -67,7 +67,7 @@ pub fn run_tool(
 
 /// Prints to standard error what failed, then the notes and the command that shows a run, if it is kept
 /// in a store. With `is_quiet`, only what failed.
-pub fn print_more<'n>(
+pub fn print_outcome<'n>(
     record: &Record,
     notes: impl Iterator<Item = &'n Note>,
     is_quiet: bool,
@@ -89,8 +89,8 @@ pub fn print_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
     notes.for_each(|note| terminal::inform(&format!("note: {}: {}", note.subject, note.text)));
 }
 
-/// The exit code, when the run or its page could not be stored (`is_well` is false): failed, unless
-/// there is a code that tells more.
+/// The exit code of a command that ends with `code`: failed instead of done if the run or its page could not
+/// be stored (`is_well` is false).
 pub const fn with_keeping(code: u8, is_well: bool) -> u8 {
     match code {
         status::DONE if !is_well => status::FAILED,

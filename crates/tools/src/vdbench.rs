@@ -39,7 +39,7 @@ use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::hosts::ManyHosts;
 use crate::tool_run::{
-    exit_code, print_more, print_notes, run_tool, seed, tool_request, with_keeping,
+    exit_code, print_notes, print_outcome, run_tool, seed, tool_request, with_keeping,
 };
 use blocklab_results::output::{self, Over};
 use blocklab_results::{Spooling, keep, keeping};
@@ -152,6 +152,7 @@ fn leave_out_earlier_runs(file: &mut ParameterFile, command: &Command) -> Result
     Ok(())
 }
 
+/// A note for each option that has no effect.
 fn ignored(command: &Command) -> Vec<Note> {
     let words = command.ignored.iter();
     words
@@ -181,8 +182,8 @@ fn simulate(file: &ParameterFile, validation: Validation, folder: &Folder) -> Re
     Ok(status::DONE)
 }
 
-/// The line with the number of runs and their total time, with warm-ups and pauses. Runs without an
-/// end are not in the time.
+/// The line with the number of runs and their total time, with warm-ups and pauses. Runs that last until an
+/// amount is done are not in the time.
 fn total(runs: &[&Run]) -> String {
     let options = runs.iter().map(|run| &run.options);
     let lengths = options.filter_map(|option| Some(option.elapsed? + option.warmup + option.pause));
@@ -206,7 +207,7 @@ fn measure(
     let (validation, directory) = journals::requested(command.validation, &file, folder);
     let interrupted = listen()?;
     let guard = place::guard(&own.destroy, store);
-    let (sizes, format) = luns::look(&file, &guard, validation.recover)?;
+    let (sizes, format) = luns::make_ready(&file, &guard, validation.recover)?;
     let mut inputs = Inputs {
         sizes,
         format,
@@ -309,7 +310,7 @@ fn finish(
     let is_kept = own.no_save || keep(record, store);
     printed?;
     let kept_in = Some(store).filter(|_| is_kept && !own.no_save);
-    print_more(record, record.notes.iter(), own.quiet, kept_in);
+    print_outcome(record, record.notes.iter(), own.quiet, kept_in);
     Ok(is_kept)
 }
 

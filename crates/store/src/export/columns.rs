@@ -92,13 +92,13 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
 fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     let mut rows = Vec::new();
     for job in &measurement.jobs {
-        let known = Some(job.accounting.known(origin));
+        let counts = Some(job.accounting.known(origin));
         for (direction, result) in &job.directions {
             let direction = Some((direction, &**result));
-            rows.push(figure(Some(measurement), Some(job), known, direction));
+            rows.push(figure(Some(measurement), Some(job), counts, direction));
         }
         if job.directions.is_empty() {
-            rows.push(figure(Some(measurement), Some(job), known, None));
+            rows.push(figure(Some(measurement), Some(job), counts, None));
         }
     }
     rows
@@ -108,7 +108,7 @@ fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
 fn figure(
     measurement: Option<&Measurement>,
     job: Option<&JobResult>,
-    known: Option<KnownAccounting>,
+    counts: Option<KnownAccounting>,
     direction: Option<(&Direction, &DirectionResult)>,
 ) -> Named {
     let mut row = requested(job);
@@ -124,7 +124,7 @@ fn figure(
         result.and_then(|r| r.response.as_ref()),
     ));
     row.extend(latency("submit", result.and_then(|r| r.submit.as_ref())));
-    row.extend(accounting(job, known));
+    row.extend(accounting(job, counts));
     row.extend(process(measurement));
     row
 }
@@ -141,9 +141,9 @@ fn requested(job: Option<&JobResult>) -> Named {
         name("access", job.map(JobResult::access_name)),
         name("durability", job.map(|j| j.durability.name())),
         name("pace", job.map(|j| j.pace.name())),
-        count("threads", known(job.map(|j| j.threads))),
-        count("depth", known(job.map(|j| j.depth))),
-        count("effective_depth", known(job.map(|j| j.effective_depth))),
+        count("threads", reported(job.map(|j| j.threads))),
+        count("depth", reported(job.map(|j| j.depth))),
+        count("effective_depth", reported(job.map(|j| j.effective_depth))),
         ("direct".into(), Cell::Flag(job.and_then(|j| j.direct))),
         real("requested_iops", job.and_then(|j| j.requested_iops)),
         real(
@@ -154,8 +154,8 @@ fn requested(job: Option<&JobResult>) -> Named {
     ]
 }
 
-/// A count as a cell has it; 0, which another program did not report, becomes an empty one.
-fn known(count: Option<u32>) -> Option<u64> {
+/// A count as a cell has it; 0, which means that another program did not report it, becomes an empty one.
+fn reported(count: Option<u32>) -> Option<u64> {
     count.filter(|count| *count > 0).map(u64::from)
 }
 
@@ -199,19 +199,19 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
 }
 
 /// The count of a job's operations.
-fn accounting(job: Option<&JobResult>, known: Option<KnownAccounting>) -> Named {
-    let oldest_in_flight_ns = known.and_then(|a| a.oldest_in_flight_ns);
+fn accounting(job: Option<&JobResult>, counts: Option<KnownAccounting>) -> Named {
+    let oldest_in_flight_ns = counts.and_then(|a| a.oldest_in_flight_ns);
     vec![
-        count("job_issued", known.and_then(|a| a.issued)),
-        count("job_completed", known.map(|a| a.completed)),
+        count("job_issued", counts.and_then(|a| a.issued)),
+        count("job_completed", counts.map(|a| a.completed)),
         count(
             "job_completed_in_ramp",
-            known.and_then(|a| a.completed_in_ramp),
+            counts.and_then(|a| a.completed_in_ramp),
         ),
-        count("job_failed", known.and_then(|a| a.failed)),
-        count("job_in_flight", known.and_then(|a| a.in_flight)),
+        count("job_failed", counts.and_then(|a| a.failed)),
+        count("job_in_flight", counts.and_then(|a| a.in_flight)),
         count("job_oldest_in_flight_ns", oldest_in_flight_ns),
-        count("job_overdue", known.and_then(|a| a.overdue)),
+        count("job_overdue", counts.and_then(|a| a.overdue)),
         text("job_errors", job.map(errors).as_ref()),
     ]
 }
@@ -227,12 +227,11 @@ fn errors(job: &JobResult) -> String {
 
 /// What our process and the machine did meanwhile.
 fn process(measurement: Option<&Measurement>) -> Named {
-    let cpu = measurement.map(|m| m.cpu);
-    let busy = cpu.filter(|cpu| !cpu.unknown.has(Statistic::MachineBusy));
-    // Nothing is known of the process where another program issued the load, or a simulation.
+    let machine = measurement.filter(|m| !m.cpu.unknown.has(Statistic::MachineBusy));
+    let busy = machine.map(|m| m.cpu.machine_busy_percent.into());
+    // Nothing is known of the process if another program issued the load, or a simulation.
     let ours = measurement.filter(|m| !m.cpu.unknown.has(Statistic::Process));
     let cpu = ours.map(|m| m.cpu);
-    let busy = busy.map(|c| c.machine_busy_percent.into());
     let busiest = cpu.map(|c| c.busiest_thread_percent.into());
     let workers = ours.map(|m| m.uring_workers_max.into());
     // A simulated pass begins at a moment of its virtual time.

@@ -1,6 +1,6 @@
 //! In: rows of named fields. Out: a table whose columns hold one type each.
 //!
-//! A file of its own: CSV, JSON and Parquet are printed from it.
+//! A file of its own: both CSV and Parquet are printed from it.
 
 use std::mem::discriminant;
 
@@ -19,7 +19,7 @@ pub(super) enum Cell {
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// A field of it.
+    /// A field with the variant of all its fields.
     pub(super) like: Cell,
 }
 
@@ -34,8 +34,8 @@ pub(super) struct Table {
 pub(super) type Named = Vec<(String, Cell)>;
 
 impl Table {
-    /// `shape` gives the head, also when there are no rows. All rows must have its names in its
-    /// order, since all are made by one function.
+    /// `shape` is a row whose names become the head, also when there are no rows. All rows must have its
+    /// names, in its order, and its variants.
     pub(super) fn new(shape: Named, rows: Vec<Named>) -> Self {
         for row in &rows {
             assert_eq!(row.len(), shape.len());
@@ -56,8 +56,8 @@ impl Table {
 
 /// A cell as a CSV field: plain numbers in full precision, nothing for what is not there.
 ///
-/// A spreadsheet takes a text that begins as a formula for one, and runs it: a quote before it
-/// makes it a text. A text that is a number is none.
+/// A spreadsheet runs a text that begins like a formula. A quote in front makes it a plain text; a text
+/// that is a number needs none.
 pub(super) fn text(cell: &Cell) -> String {
     match cell {
         Cell::Text(Some(text)) if is_formula(text) => format!("'{text}"),

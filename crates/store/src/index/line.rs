@@ -84,8 +84,8 @@ const fn is_tab(byte: &u8) -> bool {
 /// Whether a terminal may show every text in this JSON: those of our own lines are so before they
 /// are written, but a copied store may bring the lines of somebody else.
 pub(super) fn is_visible(json: &str) -> bool {
-    // A list looks at megabytes of such texts, nearly all of them plain; without an early end many
-    // bytes are compared at once.
+    // A list looks at megabytes of such texts, nearly all of them plain. Without an early end, the compiler
+    // makes instructions that compare many bytes at once.
     let is_plain = (json.bytes()).fold(true, |is_plain, byte| {
         is_plain & matches!(byte, b' '..=b'~') & (byte != b'\\')
     });

@@ -17,8 +17,9 @@ use crate::plain;
 
 /// Longer lines are not kept: that run is derived every time.
 const LONGEST: usize = 1 << 20;
-/// This many lines may be of no use before they are dropped, and more than those of use.
+/// Lines of no use are dropped when there are as many, and twice as many as runs.
 const STALE: usize = 1000;
+/// The permission bit of a folder in which everybody may only remove his own files, as in `/tmp`.
 const STICKY: u32 = 0o1000;
 
 /// The file of an index.
@@ -28,17 +29,18 @@ pub(super) struct Lines {
     version: &'static str,
     /// `None`: there is none yet, or none that can be used.
     file: Option<File>,
-    /// Lines that no run has.
+    /// Number of lines that are of no run as it is now, or of another version.
     stale: usize,
     /// A full disk, or a store of somebody else: to add a line would fail again.
     is_refused: bool,
 }
 
-/// Where a line is, and the text at its end.
+/// Where a line is in the file, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept {
     at: u64,
     bytes: usize,
+    /// Length of the text at its end.
     text_bytes: usize,
 }
 
@@ -141,7 +143,8 @@ impl Lines {
         known
     }
 
-    /// Writes a new file of the lines in use where most are not, and tells each where it is now.
+    /// Writes a new file of the lines in use if most are not, and updates where they are. `runs`: how
+    /// many the store has.
     pub(super) fn compact<'k>(&mut self, runs: usize, kept: impl Iterator<Item = &'k mut Kept>) {
         // Two versions of blocklab may use one store: the lines of the other one are in use.
         if self.stale < STALE.max(2 * runs) {
@@ -225,7 +228,8 @@ impl Lines {
     }
 }
 
-/// A file without line ends is no reason to hold all of it.
+/// Copies a line, or the part of it that fits: a file without line ends must not fill the memory. Returns the
+/// number of bytes.
 fn copy_line(reader: &mut BufReader<&File>, line: &mut Vec<u8>) -> io::Result<usize> {
     let mut rest = reader.by_ref().take(LONGEST as u64);
     rest.read_until(b'\n', line)

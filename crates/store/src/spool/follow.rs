@@ -16,6 +16,7 @@ pub struct Follower {
     path: PathBuf,
     /// Device and inode of the file that was read.
     identity: Option<(u64, u64)>,
+    /// How many of its bytes were read.
     read: u64,
     progress: Progress,
 }

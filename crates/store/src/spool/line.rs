@@ -37,6 +37,7 @@ pub(super) struct Head<'a> {
 }
 
 impl Line<'_> {
+    /// As JSON, with its line end.
     pub(super) fn text(&self) -> String {
         let mut text = serde_json::to_string(self).expect("a line holds no exotic keys");
         text.push('\n');

@@ -39,7 +39,7 @@ pub struct Progress {
     is_locked: bool,
     /// The measurement that has begun and not ended.
     current: Option<Current>,
-    /// Lines that no spool has.
+    /// Number of lines that are not those of a spool.
     unreadable: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct Current {
     pub before: Option<Box<Measurement>>,
 }
 
-/// Longer lines are not read: a record of a hundred thousand cases is shorter.
+/// Reading ends at a line with more bytes: a record of a hundred thousand cases is shorter.
 const LONGEST: u64 = 256 << 20;
 
 impl Progress {
@@ -71,7 +71,7 @@ impl Progress {
         }
     }
 
-    /// Takes all whole lines; their bytes.
+    /// Takes all whole lines, and returns how many bytes they have.
     pub(super) fn read_on(&mut self, mut from: impl BufRead) -> Result<u64, SpoolError> {
         let (mut line, mut taken) = (Vec::new(), 0);
         loop {
@@ -87,7 +87,7 @@ impl Progress {
 
     /// Takes one line. A line that cannot be read is counted and left out.
     fn take(&mut self, line: &[u8]) -> Result<(), SpoolError> {
-        // A newer version is refused before its lines are, which may look otherwise.
+        // The head of a newer version may have another form, and would only count as unreadable.
         if self.record.is_none() {
             check_version(line)?;
         }
@@ -146,7 +146,7 @@ impl Progress {
         self.is_locked
     }
 
-    /// Lines that no spool has.
+    /// Number of lines that are not those of a spool.
     pub const fn unreadable(&self) -> u64 {
         self.unreadable
     }
@@ -222,7 +222,7 @@ fn check_version(line: &[u8]) -> Result<(), SpoolError> {
     }
 }
 
-/// The time of day at which it ended, RFC 3339.
+/// The date and time at which a measurement ended, RFC 3339; `None` if it is not known when it began.
 fn end_of(measured: &Measurement) -> Option<String> {
     let began = Timestamp::from_microsecond(measured.started_unix_us?.try_into().ok()?).ok()?;
     let lasted = SignedDuration::from_nanos(measured.elapsed_ns.try_into().ok()?);

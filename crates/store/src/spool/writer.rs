@@ -28,14 +28,14 @@ pub struct Spool {
     is_locked: bool,
     /// Bytes of whole lines.
     bytes: u64,
-    /// Bytes of it that were needed when it was last made shorter.
+    /// How many of them were needed when the file was last made shorter.
     needed: u64,
-    /// Whether each line is on the disk before the next one.
+    /// Whether each line is flushed to the disk. If not, only heads and measurements are.
     pub flushes_each: bool,
 }
 
-/// Bytes that are not needed, beside as many as are, before the file is made shorter. With frames of
-/// two kilobytes that is about every half an hour.
+/// The file is made shorter when it has this many bytes more than twice what is needed. With a frame of
+/// two kilobytes each second, that is about every half hour.
 const SPARE: u64 = 4 << 20;
 
 impl Spool {
@@ -46,7 +46,8 @@ impl Spool {
         let lines = measured.map(|measured| Line::Measured(Cow::Borrowed(measured)).text());
         let lines: String = lines.collect();
         if !folder.exists() {
-            // Whoever sees the folder can read it.
+            // The folder appears with a spool in it, so that a reader finds one. It is replaced by a locked
+            // one below.
             let is_locked = false;
             let text = head(record, is_locked) + &lines;
             flush(folder::make(folder, |hidden| {
@@ -65,10 +66,11 @@ impl Spool {
         })
     }
 
-    /// The run itself is another one than it was: its failure, its notes, its plan.
+    /// Replaces what the spool has of the run besides its measurements: its failure, its notes, its plan.
     ///
     /// # Errors
-    /// When the line cannot be written. It is then not there at all, as with all others.
+    /// When the line cannot be written, of which nothing is left then; or when it is written, and a
+    /// shorter file cannot be put in place of this one.
     pub fn head(&mut self, record: &Record) -> io::Result<()> {
         self.head = head(record, self.is_locked);
         let line = self.head.clone();
@@ -139,7 +141,7 @@ impl Spool {
     /// Leaves out the measurements so far of all frames but the last, and the frames of measurements
     /// that have ended.
     fn shorten(&mut self) -> io::Result<()> {
-        // Where it fails, it is not tried again with every line.
+        // If it fails, it is tried again when the file has doubled, and not with every line.
         self.needed = self.bytes;
         let file = plain::open(&self.folder.join(SPOOL))?;
         let progress = Progress::read(BufReader::new(file)).map_err(|error| match error {

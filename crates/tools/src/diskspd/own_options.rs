@@ -3,18 +3,18 @@
 use blocklab_diskspd::{Layout, Mapping, Mistake};
 use blocklab_units::Bytes;
 
-use crate::own_options;
+use crate::own_options::{self, UnwantedValue};
 
 /// Options of blocklab, and what is left for DiskSpd's parser.
 #[derive(Debug, Default)]
 pub struct OwnOptions {
-    /// `--map`: which path here a path of Windows means.
+    /// `--map`: paths here for paths of Windows.
     pub mappings: Vec<Mapping>,
     /// `--destroy-data`: devices and files that may be overwritten.
     pub destroy: Vec<String>,
     /// `--diskspd-layout`: the version whose text output is imitated.
     pub layout: Layout,
-    /// `--size`: of targets for which the command line names none.
+    /// `--size`: the size of targets for which the command line names none.
     pub size: Option<Bytes>,
     pub read_only: bool,
     pub no_save: bool,
@@ -22,6 +22,12 @@ pub struct OwnOptions {
     pub help: bool,
     /// Everything else, in its order.
     pub rest: Vec<String>,
+}
+
+impl From<UnwantedValue> for Mistake {
+    fn from(unwanted: UnwantedValue) -> Self {
+        Self::new(format!("--{}", unwanted.name), unwanted.reason())
+    }
 }
 
 impl OwnOptions {
@@ -109,6 +115,7 @@ mod tests {
             ("-b4K --size", "a value must follow"),
             ("--size lots", "--size"),
             ("--diskspd-layout 3", "neither 2.2 nor 2.0.21a"),
+            ("--quiet=no -b4K", "--quiet: it takes no value"),
         ] {
             let mistake = split(line).expect_err(line).to_string();
             assert!(mistake.contains(words), "{line}: {mistake}");

@@ -21,8 +21,8 @@ use jiff::Timestamp;
 
 use blocklab_results::output::{self, Over};
 
-/// Writes the files of the clones of a case that has ended. `epochs_ms`: for each clone, the moment
-/// from which its logs count.
+/// Writes the files of the clones of a case that has ended, each with its number from 0 among all clones.
+/// `epochs_ms`: for each of all clones, the moment from which its logs count.
 pub fn write_all(
     clones: &[(usize, &CloneFacts)],
     case: &Case,
@@ -46,7 +46,7 @@ pub fn write_all(
             .iter()
             .filter(|(job, _)| *job == clone.job);
         for (_, block) in flawed {
-            report(clone, job, block)?;
+            report_miscompare(clone, job, block)?;
         }
         let progress = outcome.progress.iter().find(|(name, _)| *name == clone.job);
         if let (Some(path), Some((_, progress))) = (&clone.state, progress) {
@@ -58,7 +58,7 @@ pub fn write_all(
 }
 
 /// Prints a miscompare, and dumps the block that was read if `verify_dump` is set.
-fn report(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
+fn report_miscompare(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
     let flawed = Flawed {
         verify: &clone.verify,
         file: job
@@ -95,14 +95,15 @@ fn state(number: usize, clone: &CloneFacts, job: &Job, progress: &Progress, seed
     }
 }
 
-/// Writes the logs of a clone, when its case has ended; `number` is the clone's, from 1.
-fn write_logs(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) -> Result<()> {
+/// Writes the logs of a clone. `number`: that of the clone, from 1; `epoch_ms`: the moment from which its
+/// logs count.
+fn write_logs(clone: &CloneFacts, number: usize, log: &JobLog, epoch_ms: u64) -> Result<()> {
     for kind in LogKind::ALL {
         let Some(path) = clone.logs.file(kind, number) else {
             continue;
         };
         let file = open(&path, clone.logs.per_job)?;
-        let written = fill(BufWriter::new(file), kind, clone, log, began_ms);
+        let written = write_log(BufWriter::new(file), kind, clone, log, epoch_ms);
         written.with_context(|| format!("cannot write the log {path}"))?;
     }
     Ok(())
@@ -178,7 +179,7 @@ pub fn clock_ms(id: i32) -> u64 {
 }
 
 /// Writes a log in the format that the job requests: histograms, compressed chunks or plain lines.
-fn fill(
+fn write_log(
     mut out: impl Write,
     kind: LogKind,
     clone: &CloneFacts,
@@ -217,10 +218,10 @@ fn samples(
     if kind == LogKind::Submission && !clone.is_asynchronous {
         return Ok(());
     }
-    let by_one = rule.average.is_none();
+    let has_averages = rule.average.is_some();
     for entry in &log.entries {
-        // Entries may also be recorded for `--debug`, in a job whose log has averages.
-        if !by_one || entry.direction == Direction::Sync {
+        // Single operations are also recorded for `--debug`, in a job whose log has averages.
+        if has_averages || entry.direction == Direction::Sync {
             continue;
         }
         let logged = Logged {
@@ -263,7 +264,7 @@ fn is_tail(span: &LogSpan, rule: &LogRule) -> bool {
     span.end > whole && span.length.0 < whole.0 / 100
 }
 
-/// What a log of this kind shows of one operation.
+/// What a log of this kind shows of one operation: times in ns, a bandwidth as fio's logs have it.
 fn entry_value(entry: &LogEntry, kind: LogKind) -> u64 {
     let completion = entry.service.since(entry.submit);
     match kind {
@@ -298,7 +299,7 @@ fn span_values(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<(u64, u6
 /// The files of `--bandwidth-log`: the throughput of all jobs together, by direction.
 const AGGREGATES: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
 
-/// These files, open for the whole run.
+/// The files of `--bandwidth-log`, in the order of [`AGGREGATES`], open for the whole run.
 pub struct Aggregate([File; 3]);
 
 impl Aggregate {

@@ -19,7 +19,9 @@ use blocklab_workload::Plan;
 use super::clock::now;
 use super::environment::{self, Presence, Texts};
 use super::share::Share;
-use super::{INTERRUPTED, OwnOptions, WRITES_IN_READ_ONLY, exit_code, name, output, sections};
+use super::{
+    INTERRUPTED, OwnOptions, WRITES_IN_READ_ONLY, exit_code, name, output, print_failures, sections,
+};
 use crate::hosts::{HostShare, HostsEnd, HostsLoad, ManyHosts};
 use crate::tool_run::with_keeping;
 
@@ -111,7 +113,7 @@ fn parts(command: &Command) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// The hosts of a client: the one that is named, or those in the file of this name.
+/// The hosts of a client, at least one: the one that is named, or those in the file of this name.
 fn host_names(client: &Client) -> Result<Vec<String>> {
     let path = Path::new(&client.host);
     if !path.is_file() {
@@ -131,8 +133,8 @@ fn host_names(client: &Client) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The name or address of a host in fio's notation `[ip:]HOST[,PORT]`. The port is dropped: it is that
-/// of fio's server, which is not used here.
+/// The name or address of a host in fio's notation `[ip:|ip4:|ip6:]HOST[,PORT]`. The port is dropped: it is
+/// that of fio's server, which is not used here.
 fn host_name(text: &str) -> Result<String> {
     if text.starts_with("sock:") {
         return Err(anyhow!(
@@ -140,9 +142,9 @@ fn host_name(text: &str) -> Result<String> {
              work"
         ));
     }
-    let address = text
-        .strip_prefix("ip:")
-        .or(text.strip_prefix("ip4:"))
+    let address = ["ip:", "ip4:", "ip6:"]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix))
         .unwrap_or(text);
     Ok(address.split(',').next().unwrap_or(address).to_owned())
 }
@@ -230,6 +232,7 @@ fn conclude(
                     prepared: &part.prepared,
                     measurements: &record.measurements,
                 });
+                print_failures(record);
                 failed = failed.saturating_add(match exit_code(record) {
                     // Counted once for all hosts, below.
                     INTERRUPTED => 0,
@@ -250,4 +253,23 @@ fn conclude(
         (true, _) => INTERRUPTED,
         (_, failed) => with_keeping(failed, end.is_kept),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_name;
+
+    #[test]
+    fn hosts_are_named_as_for_fio() {
+        for (text, expected) in [
+            ("node1", "node1"),
+            ("ip:node1", "node1"),
+            ("ip4:10.0.0.1,8765", "10.0.0.1"),
+            // Its prefix was taken for a part of the address.
+            ("ip6:fe80::1,8765", "fe80::1"),
+        ] {
+            assert_eq!(host_name(text).ok().as_deref(), Some(expected));
+        }
+        assert!(host_name("sock:/tmp/fio.sock").is_err());
+    }
 }

@@ -25,7 +25,7 @@ pub struct Texts {
     files: BTreeMap<String, String>,
     includes: BTreeMap<String, String>,
     variables: RefCell<BTreeMap<String, String>>,
-    /// Whether this is the memory of another host, so that variables of this one must not be read.
+    /// Whether this was received from another host, so that variables of this one must not be read.
     is_told: bool,
 }
 
@@ -71,7 +71,7 @@ impl Reader for Texts {
     fn variable(&self, name: &str) -> Option<String> {
         match name {
             "$pagesize" => Some(page_size().to_string()),
-            "$ncpus" => Some(processors().to_string()),
+            "$ncpus" => Some(configured_processors().to_string()),
             "$mb_memory" => Some((environment().memory_bytes.0 >> 20).to_string()),
             name if self.is_told => self.variables.borrow().get(name).cloned(),
             name => {
@@ -155,15 +155,23 @@ fn is_device(path: &str) -> bool {
 }
 
 /// Free bytes, including those reserved for root, of the file system on which a path is or would be
-/// created.
+/// created; `None` if it does not report them.
 fn room_at(path: &Path) -> Option<u64> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let nearest = parent.ancestors().find(|ancestor| ancestor.is_dir())?;
-    let found = statvfs(nearest).ok()?;
+    let found = statvfs(nearest_directory(path)?).ok()?;
     Some(found.f_bfree.saturating_mul(found.f_frsize))
+}
+
+/// The nearest existing directory above a path.
+pub fn nearest_directory(path: &Path) -> Option<&Path> {
+    let mut directories = path.ancestors().skip(1).map(|directory| {
+        // Above the first name of a relative path.
+        if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
+        }
+    });
+    directories.find(|directory| directory.is_dir())
 }
 
 /// The regular files in a directory and below it, sorted by name in each directory.
@@ -192,13 +200,10 @@ fn node_processors(node: u32) -> Vec<u32> {
     processor_list(text.trim()).unwrap_or_default()
 }
 
+/// Bytes of a memory page.
 fn page_size() -> i64 {
     // SAFETY: no memory is passed.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) }
-}
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The path of the device with this number: by the kernel's name, or by number if it has none.
@@ -219,8 +224,40 @@ fn control_groups() -> Option<String> {
     Some(found.point.to_string_lossy().into_owned())
 }
 
+/// The number of processors of the machine, also of those on which this process may not run.
 fn configured_processors() -> u32 {
     // SAFETY: no memory is passed.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     u32::try_from(count).unwrap_or(1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a job with `filename=new/f` had no room for `fill_device`, and its directory was made
+    /// although the kernel's own file system, such as `/dev`, was the current directory.
+    #[test]
+    fn a_new_relative_directory_is_in_the_current_one() {
+        for (path, expected) in [
+            ("f", "."),
+            ("no such directory/f", "."),
+            ("no such/directory/f", "."),
+            ("src/no such directory/f", "src"),
+            ("/no such directory/f", "/"),
+        ] {
+            assert_eq!(
+                nearest_directory(Path::new(path)),
+                Some(Path::new(expected))
+            );
+        }
+        assert!(room_at(Path::new("no such directory/f")).is_some());
+    }
+
+    /// `numjobs=$ncpus` under `taskset` or a container's quota started fewer jobs than with fio 3.33.
+    #[test]
+    fn processors_are_those_of_the_machine() {
+        let configured = configured_processors().to_string();
+        assert_eq!(Texts::default().variable("$ncpus"), Some(configured));
+    }
 }

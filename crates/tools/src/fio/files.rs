@@ -9,6 +9,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, anyhow, bail};
+use blocklab_console::place::shell_word;
 use blocklab_console::terminal;
 use blocklab_driver::FileFiller;
 use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
@@ -18,19 +19,33 @@ use blocklab_units::Bytes;
 use blocklab_workload::Job;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs};
 
+use super::environment::nearest_directory;
 use blocklab_results::output::{self, Over};
 
-/// Creates the missing files; false, when a signal interrupts that. As with fio, jobs may overwrite the
-/// content of regular files that they name, and if a file cannot be created, only its jobs fail.
+/// Creates the missing files and control groups; false, when a signal interrupts that. As with fio, jobs
+/// may overwrite the content of regular files that they name, and if a file cannot be created, only its
+/// jobs fail.
 pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     for directory in &prepared.directories {
         if !Path::new(directory).is_dir() {
-            bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
+            let word = shell_word(directory);
+            bail!("{directory} is not a directory; `mkdir -p {word}` would make it");
         }
     }
     // Refusals come first: nothing may be created for a run that will not take place.
     check_devices(prepared, guard)?;
-    make_groups(&prepared.control_groups)?;
+    let made = make_groups(&prepared.control_groups)
+        .and_then(|()| make_files(prepared, interrupted, guard));
+    if !matches!(made, Ok(true)) {
+        // No job runs, so nothing else cleans up after them.
+        cut_files(prepared, guard);
+        remove_groups(&prepared.control_groups);
+    }
+    made
+}
+
+/// Creates the missing files, as [`make`] does.
+fn make_files(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     let is_used = !prepared.clones.iter().all(|clone| clone.create_only);
     let mut maker = Maker {
         guard,
@@ -103,8 +118,8 @@ pub fn check_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
 /// refuses the whole run and not only a job.
 fn errno(error: &anyhow::Error) -> Option<i32> {
     let causes = error.chain();
-    let mut answers = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
-    answers.next().filter(|_| !error.is::<Refusal>())
+    let mut numbers = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
+    numbers.next().filter(|_| !error.is::<Refusal>())
 }
 
 /// Marks the jobs that use one of these files as failed, so that they do not run.
@@ -288,8 +303,8 @@ impl Maker<'_> {
     }
 }
 
-/// Whether the file system of a file may have room for so much more. If not, a layout would fill it, and
-/// everything else on it would fail meanwhile. A file system that tells no size, as some of FUSE, may have.
+/// Whether the file system of a file may have room for `more` bytes. If not, a layout would fill it, and
+/// everything else on it would fail meanwhile. One that reports no size, as some of FUSE do, may have room.
 fn has_room(file: &File, more: Bytes) -> bool {
     let Ok(found) = fstatvfs(file) else {
         return true;
@@ -308,6 +323,7 @@ fn is_full(cause: &io::Error) -> bool {
     matches!(cause.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
+/// The error for a file that does not exist and may not be created.
 fn forbidden(file: &Planned) -> anyhow::Error {
     let path = &file.path;
     anyhow!("{path} is not there, and allow_file_create=0 forbids to make it")
@@ -405,7 +421,7 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     if parent.is_dir() {
         return Ok(());
     }
-    if let Some(nearest) = parent.ancestors().find(|ancestor| ancestor.is_dir()) {
+    if let Some(nearest) = nearest_directory(path) {
         guard.may_write(&Handle::open(nearest)?)?;
     }
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
@@ -542,13 +558,18 @@ fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
     open.set_len(end.min(metadata.len()))
 }
 
-/// Cleans up after the run: cuts and removes files and removes control groups as the jobs request.
-pub fn remove(prepared: &Prepared, guard: &Guard) {
+/// Cuts the files that grow as they are written, and warns of those that cannot be cut.
+fn cut_files(prepared: &Prepared, guard: &Guard) {
     for file in &prepared.files {
         if let Err(error) = cut(file, guard) {
             terminal::warn(&format!("{} keeps its length: {error}", file.path));
         }
     }
+}
+
+/// Cleans up after the run: cuts and removes files and removes control groups as the jobs request.
+pub fn remove(prepared: &Prepared, guard: &Guard) {
+    cut_files(prepared, guard);
     remove_groups(&prepared.control_groups);
     let jobs = prepared.jobs().filter(|job| job.engine.is_of_names());
     let of_names: HashSet<&String> = jobs.flat_map(|job| &job.targets).collect();
@@ -579,11 +600,8 @@ fn make_groups(groups: &[ControlGroup]) -> Result<()> {
         }
         if let Some(weight) = group.weight {
             let file = format!("{path}/blkio.weight");
-            let written = set_weight(Path::new(&file), weight);
-            if written.is_err() {
-                remove_groups(groups);
-            }
-            written.with_context(|| format!("cgroup_weight: cannot write {file}"))?;
+            set_weight(Path::new(&file), weight)
+                .with_context(|| format!("cgroup_weight: cannot write {file}"))?;
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ pub struct Out<'a> {
     to: Option<File>,
     /// What `--idle-prof` found.
     pub idleness: Option<Idleness>,
-    /// When jobs began, for those that report it.
+    /// When jobs began, by their names, for those that report it: in ms of the clock that they name.
     pub starts: BTreeMap<String, u64>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// Writes text in any case, whatever the formats are.
+    /// Writes text, whatever formats are requested.
     pub fn put(&mut self, text: &str) -> Result<()> {
         match &mut self.to {
             None => terminal::print(text),
@@ -138,6 +138,7 @@ fn moment(elapsed: Nanos) -> Moment {
         unix_ms: u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0),
         text: now.strftime("%a %b %e %H:%M:%S %Y").to_string(),
         pid: process::id(),
+        // As in fio, a second that is begun counts as a whole one.
         elapsed_s: elapsed.0 / 1_000_000_000 + 1,
         ..Moment::default()
     }

@@ -24,7 +24,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The programs of the current case. Dropping this ends them.
 #[derive(Default)]
 pub struct Programs {
+    /// Set to end them.
     over: Arc<AtomicBool>,
+    /// One for each program, which waits for its end.
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -79,7 +81,7 @@ fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
     }
 }
 
-/// Waits for a time, or until `is_over`. True, if the whole time has passed.
+/// Waits for a time, or until `is_over` returns true. True, if the whole time has passed.
 fn wait_times_out(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
     let begun = now();
     while begun.elapsed() < Duration::from_nanos(time.0) {

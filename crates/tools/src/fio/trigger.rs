@@ -58,12 +58,10 @@ impl<'a> Trigger<'a> {
         self.is_pulled
     }
 
-    /// Flushes the state files and runs the command. It may cut the power, and the state files must be
-    /// there after that.
+    /// Flushes the state files and runs the command, once the trigger is pulled. The command may cut the power,
+    /// and the state files must be there after that.
     pub fn run(&self, prepared: &Prepared) {
-        let Some(command) = self.command.filter(|_| self.is_pulled) else {
-            return;
-        };
+        let Some(command) = self.command else { return };
         for path in prepared
             .clones
             .iter()

@@ -53,8 +53,9 @@ pub struct Watcher<'a> {
     rates: String,
     /// Where the results go; `None`: another report shows them.
     out: Option<&'a RefCell<Out<'a>>>,
-    /// `--status-interval`: how often the results so far are printed.
-    status: Option<Nanos>,
+    /// How often the results so far are printed (`--status-interval`); `None`: only when a signal requests
+    /// them.
+    status_every: Option<Nanos>,
     /// Set by SIGUSR1, which requests the results so far.
     pub requested: Arc<AtomicBool>,
     /// What may end the jobs before their time.
@@ -65,6 +66,7 @@ pub struct Watcher<'a> {
     epochs_ms: Vec<u64>,
     /// The programs that run alongside the jobs of the current case.
     programs: Programs,
+    /// When the command began.
     begun: Instant,
 }
 
@@ -83,7 +85,7 @@ impl<'a> Watcher<'a> {
             eta: eta.then_some(if general.eta_newline { '\n' } else { '\r' }),
             out: Some(out),
             eta_every: Nanos(general.eta_interval),
-            status: general.status_interval.map(Nanos),
+            status_every: general.status_interval.map(Nanos),
             ..Self::for_other_report(prepared, store, false)
         }
     }
@@ -108,7 +110,7 @@ impl<'a> Watcher<'a> {
             eta_every: Nanos::from_secs(1),
             eta_due: Nanos::ZERO,
             rates: String::new(),
-            status: None,
+            status_every: None,
             requested: Arc::default(),
             trigger: None,
             before: Vec::new(),
@@ -208,7 +210,7 @@ impl<'a> Watcher<'a> {
 
 impl Questions for Watcher<'_> {
     fn status_every(&self) -> Option<Nanos> {
-        self.status
+        self.status_every
     }
 
     fn keeps_frames(&self) -> bool {
@@ -219,7 +221,8 @@ impl Questions for Watcher<'_> {
         self.requested.swap(false, Ordering::Relaxed)
     }
 
-    /// Leaves out jobs that failed before they began: by their command, their file or their trace.
+    /// Runs the commands before a case, and leaves out jobs that failed before they began: by their command,
+    /// their file or their trace. False, if none is left.
     fn adapt(&mut self, case: &mut Case, _: &Record) -> bool {
         let cases = &self.prepared.plan.cases;
         let Some(step) = cases.iter().position(|planned| planned.name == case.name) else {
@@ -316,7 +319,7 @@ impl Watcher<'_> {
 
     /// Writes the files and debug lines of the jobs that have ended.
     fn keep_artifacts(&mut self, case: &Case, outcome: &Outcome) {
-        // Ends those that still run.
+        // Dropping the programs ends those that still run.
         self.programs = Programs::default();
         let clones = self.prepared.clones.iter().enumerate();
         let clones: Vec<_> = clones

@@ -43,7 +43,7 @@ pub fn run(words: &[String], folder: &Folder) -> Result<()> {
 #[derive(Debug, Clone)]
 pub struct ErrorPlace {
     pub lun: String,
-    /// Offset of the first byte.
+    /// Offset of the first byte: Vdbench calls it so, although it is in bytes and not in blocks.
     pub lba: u64,
     /// Number of bytes, if it is known.
     pub size: Option<u64>,
@@ -77,7 +77,7 @@ fn shell(command: &str, folder: &Folder, variables: &[(&str, String)]) -> Result
     output.with_context(|| format!("cannot run the command `{command}`"))
 }
 
-/// Standard output and then standard error, as text.
+/// What a command printed: its standard output, and then its standard error.
 fn printed(output: &Output) -> String {
     let [stdout, stderr] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));

@@ -56,6 +56,7 @@ impl Folder {
         Ok(())
     }
 
+    /// The path of a report.
     fn file(&self, name: &str) -> PathBuf {
         // The name of a definition may contain a slash.
         self.path.join(format!("{}.html", name.replace('/', "_")))
@@ -127,6 +128,7 @@ fn remove_old(path: &Path) -> Result<()> {
     }
 }
 
+/// How the title of each report begins.
 const TITLE: &str = "<title>Vdbench ";
 
 /// Whether a file is a report under its own name: the title at its beginning ends with that name.
@@ -150,7 +152,7 @@ const STATUS: &str = "* Vdbench status\n\n* A line for each event: time, event, 
 const ERRORS: &str = "Failed operations and wrong blocks follow; nothing follows where there are \
                       none.\n\n";
 
-/// The last two parts of a path: directory and file.
+/// The end of a report's title: the last two parts of its path, directory and file.
 fn title(path: &Path) -> String {
     let mut names = path.iter().rev().take(2).map(|name| name.to_string_lossy());
     let (file, directory) = (names.next(), names.next());

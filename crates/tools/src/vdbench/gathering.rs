@@ -99,6 +99,7 @@ impl<'a> Gathering<'a> {
         is_over && self.current < self.prepared.runs.len()
     }
 
+    /// The jobs of the current run on all hosts; none after the last run.
     fn planned(&self) -> &'a [PlannedJob] {
         self.prepared
             .runs
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// One host is ahead: what it tells of the next run waits for the other one.
+    /// One host is ahead: what it sends of the next run waits for the other one.
     #[test]
     fn hosts_that_are_ahead_wait() {
         let prepared = prepared();

@@ -77,6 +77,7 @@ impl<'a> Journals<'a> {
         Ok(journals)
     }
 
+    /// The keys and the journal of a storage definition. `size`: bytes that the runs use of it.
     fn open_storage(&mut self, sd: &Sd, plan: &KeyPlan, size: u64) -> Result<Validated> {
         let message = format_args!(
             "{} is a model and keeps no data, so none can be validated; a file or a device would \
@@ -166,6 +167,7 @@ impl<'a> Journals<'a> {
 
 /// How long a lock is waited for: a run that was just killed keeps it until its process has ended.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often it is tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(50);
 
 /// Locks a journal, which only one process at a time may use.
@@ -186,10 +188,12 @@ fn lock(sd: &Sd, path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// The bytes of a file of a journal.
 fn read(sd: &Sd, path: &Path) -> Result<Vec<u8>, Mistake> {
     fs::read(path).map_err(|error| cannot_use(sd, path, error))
 }
 
+/// The mistake for a journal that cannot be read or does not fit.
 fn cannot_use(sd: &Sd, path: &Path, fault: impl Display) -> Mistake {
     let path = path.display();
     sd.error(format_args!(

@@ -101,9 +101,12 @@ pub fn check_permitted(plan: &Plan, guard: &Guard) -> Result<()> {
 }
 
 /// Looks at every lun that a run uses, and creates or lengthens files. Returns the sizes of all storage
-/// definitions, and which of them the runs write first; none with `keep`, for a recovery, which needs
-/// the data that is there.
-pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>, Vec<usize>)> {
+/// definitions, and which of them the runs write first; none with `keeps_data`, for a recovery.
+pub fn make_ready(
+    file: &ParameterFile,
+    guard: &Guard,
+    keeps_data: bool,
+) -> Result<(Vec<u64>, Vec<usize>)> {
     let uses = file.runs.iter().flat_map(|run| &run.uses);
     let used: HashSet<usize> = uses.flat_map(|one| one.sds.iter().copied()).collect();
     let (mut sizes, mut format) = (Vec::new(), Vec::new());
@@ -113,7 +116,7 @@ pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>
             continue;
         }
         let found = Found::look(file, index, guard)?;
-        if found.is_written && !keep {
+        if found.is_written && !keeps_data {
             format.push(index);
         }
         // Only a file can be too short: a device that is has been refused.
@@ -186,8 +189,8 @@ fn capacity(address: &str) -> Result<u64> {
     Ok(Device::new(&resolved.spec, 0)?.capacity().0)
 }
 
-/// Creates a file of `size` bytes, or lengthens one that has `current`. A file with content must be permitted by the guard; a
-/// new or empty one is marked as blocklab's, so that later runs may overwrite it.
+/// Creates a file of `size` bytes, or lengthens one that has `current`. The guard must permit that for a file
+/// with content; a new or empty one is marked as blocklab's, so that later runs may overwrite it.
 fn create_or_lengthen(sd: &Sd, size: u64, current: u64, guard: &Guard) -> Result<()> {
     let path = Path::new(&sd.lun);
     let handle = match guard.open(path) {

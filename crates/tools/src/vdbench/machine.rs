@@ -39,7 +39,8 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// The shares of each kind of work since the last call, in per cent.
+    /// How much of their time went to each kind of work since the last call, in per cent; with the first call,
+    /// since the machine's start.
     pub fn since_last(&mut self) -> Cpu {
         let now = read(&fs::read_to_string("/proc/stat").unwrap_or_default());
         let spent = [0, 1, 2, 3].map(|kind| now[kind].saturating_sub(self.last[kind]) as f64);

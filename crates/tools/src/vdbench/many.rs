@@ -24,8 +24,11 @@ use crate::tool_run::{exit_code, print_notes, seed, with_keeping};
 
 /// The command line and a function that reads its files, so that hosts get the same texts.
 pub(super) struct Read<'a> {
+    /// The command line, without blocklab's own options.
     pub(super) arguments: &'a [String],
+    /// The names of the parameter files.
     pub(super) files: &'a [String],
+    /// Reads the text of a file.
     pub(super) text: &'a dyn Fn(&Path) -> io::Result<String>,
 }
 
@@ -61,6 +64,7 @@ pub(super) fn measure(
         is_followed: true,
         is_parted: true,
         is_kept: !own.no_save,
+        // On a terminal, the rows of the reports show the progress.
         is_quiet: own.quiet || !io::stderr().is_terminal() || io::stdout().is_terminal(),
     };
     commands::run(&file.general.startcmd, folder)?;

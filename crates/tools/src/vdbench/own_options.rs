@@ -14,11 +14,13 @@ pub const WRITTEN_BY: &str = concat!(
 /// Options of blocklab, and what is left for Vdbench.
 #[derive(Debug, Default)]
 pub struct OwnOptions {
+    /// `--destroy-data`: devices and files that may be overwritten.
     pub destroy: Vec<String>,
     pub no_save: bool,
     pub quiet: bool,
     pub seed: Option<u64>,
     pub help: bool,
+    /// Everything else, in its order.
     pub rest: Vec<String>,
 }
 

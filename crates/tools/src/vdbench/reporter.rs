@@ -78,18 +78,19 @@ struct CurrentRun {
 /// What runs need of those before them.
 #[derive(Default)]
 struct Earlier {
-    /// The rate at the maximum of the last curve.
+    /// The rate at the maximum of the last curve, in operations a second.
     curve_max: f64,
-    /// The rate of the last run.
+    /// The rate of the last run, in operations a second.
     last_rate: f64,
     /// The jobs with the shares that they had at the curve's maximum.
     shares: Option<Vec<PlannedJob>>,
-    /// Whether a point was slower than `stopcurve=` allows, which skips the other points.
-    stopped: bool,
-    /// The points of each curve, by the name of its case.
+    /// Whether a point was slower than `stopcurve=` allows, which skips the other points of the curve.
+    is_curve_over: bool,
+    /// The points of each curve, with the name of the case that measured its maximum.
     curves: Vec<(String, Vec<CurvePoint>)>,
     /// Storage definitions that are not used any more after errors.
     removed: BTreeSet<usize>,
+    /// Where the first failed operation or wrong block of all runs was.
     first_error: Option<ErrorPlace>,
     /// Whether errors have ended all runs.
     is_over: bool,
@@ -225,7 +226,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// The reports that get the rows of a part. For a host that is also the one of its common process.
+    /// The reports that get the rows of a part. For a host, that is also the one of its only process.
     fn reports_of(&self, part: &Part) -> Vec<String> {
         let name = self.name(part).to_owned();
         match part {
@@ -272,7 +273,7 @@ impl<'a> Reporter<'a> {
         let moment = self.moment(Nanos::ZERO);
         let banner = run.banner(self.run.reqrate);
         let anchored = anchor(self.run.index, &moment.clock, &banner);
-        for name in self.reports() {
+        for name in self.anchored_reports() {
             self.folder.append(&name, &anchored)?;
         }
         let head = heading(&moment.date, self.in_real_time);
@@ -372,7 +373,7 @@ impl<'a> Reporter<'a> {
         let uses = run.uses.iter();
         let threads = uses.map(|one| concatenated_threads(self.file, run, one).or(own));
         let bytes: u64 = used.iter().map(|sd| self.inputs.sizes[*sd]).sum();
-        // The size of storage on other hosts is known common where the parameters give it.
+        // The size of storage on other hosts is known only if the parameters give it.
         let is_known =
             self.file.hosts.is_empty() || used.iter().all(|sd| self.file.sds[*sd].size > 0);
         let general = &self.file.general;
@@ -428,7 +429,7 @@ impl Reporter<'_> {
             || self.earlier.is_over
             || (self.has_wrong_blocks() && !self.file.general.data_errors.remove)
             || !self.leave_out_removed(case)
-            || (self.earlier.stopped && matches!(run.rate, Rate::CurvePoint(_)))
+            || (self.earlier.is_curve_over && matches!(run.rate, Rate::CurvePoint(_)))
         {
             return false;
         }

@@ -111,9 +111,10 @@ fn read(share: &Share) -> Result<ParameterFile> {
     Ok(file)
 }
 
-/// The tool's observer on a host: it only tells how long the intervals of the current run are.
+/// The tool's observer on a host: it only gives the length of the intervals of the current run.
 struct Intervals<'a> {
     prepared: &'a Prepared,
+    /// Index of the current run.
     current: usize,
 }
 

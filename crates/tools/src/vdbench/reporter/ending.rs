@@ -41,7 +41,7 @@ impl Reporter<'_> {
         self.run_status("Workload done")?;
         self.run_status("Slaves done")?;
         commands::run(&run.options.endcmd, self.folder)?;
-        // In virtual time, nobody has to wait for the pause.
+        // In virtual time, no pause has to be waited for.
         if run.options.pause > 0 && self.in_real_time {
             thread::sleep(Duration::from_secs(run.options.pause));
         }
@@ -115,7 +115,7 @@ impl Reporter<'_> {
     }
 
     /// What each host, storage definition and workload did, and which share was requested of it.
-    fn shares(&self) -> Skew {
+    pub(super) fn shares(&self) -> Skew {
         let (mut slaves, mut sds, mut wds) = (Vec::new(), Vec::new(), Vec::new());
         for (part, figures) in &self.run.counted.parts {
             let (rows, suffix) = match part {
@@ -133,12 +133,12 @@ impl Reporter<'_> {
                 requested: (!has_none).then(|| jobs.map(|job| job.skew).sum()),
             });
         }
-        let slave = format!("{}-0", self.file.host);
-        let names = self.parts.iter().map(|part| self.name(part));
-        let widths = names.chain([&*slave]).map(str::len);
+        let hosts = self.host_names();
+        let hosts = hosts.iter().map(|host| host.len() + "-0".len());
+        let parts = self.parts.iter().map(|part| self.name(part).len());
         Skew {
             slaves,
-            width: widths.max().unwrap_or(0),
+            width: hosts.chain(parts).max().unwrap_or(0),
             sds,
             wds,
             total: self.run.counted.all,
@@ -167,7 +167,7 @@ impl Reporter<'_> {
         match planned.run.rate {
             Rate::CurveMax => {
                 self.earlier.curve_max = point.rate;
-                self.earlier.stopped = false;
+                self.earlier.is_curve_over = false;
                 let ios =
                     |job: &JobResult| job.directions.values().map(|direction| direction.ios).sum();
                 let ios: Vec<u64> = measurement.jobs.iter().map(ios).collect();
@@ -179,7 +179,7 @@ impl Reporter<'_> {
             }
             Rate::CurvePoint(_) => {
                 let limit = planned.run.options.stopcurve;
-                self.earlier.stopped |= limit.is_some_and(|limit| point.service_ms > limit);
+                self.earlier.is_curve_over |= limit.is_some_and(|limit| point.service_ms > limit);
                 if let Some((_, points)) = self.earlier.curves.last_mut() {
                     points.push(point);
                 }
@@ -202,12 +202,14 @@ impl Reporter<'_> {
 
     /// Warns if the processors may have limited the run.
     fn warn_of_busy_processors(&self) -> Result<()> {
+        // Per cent; Vdbench warns from there on.
+        const BUSY: f64 = 80.0;
         let used = self.run.counted.all.cpu.map_or(0.0, |cpu| cpu.used());
-        if used <= 80.0 {
+        if used <= BUSY {
             return Ok(());
         }
         let text = format!(
-            "*\n* Average processor use was {used:.1} %: above 80 the processors may hold the \
+            "*\n* Average processor use was {used:.1} %: above {BUSY} the processors may hold the \
              storage back.\n*\n"
         );
         terminal::print(&text)?;

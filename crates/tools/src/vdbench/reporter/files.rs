@@ -37,7 +37,7 @@ impl Reporter<'_> {
         create("skew", &format!("Workload skew report\n\n{SKEW_HEAD}\n"))?;
         for part in &self.parts {
             let name = self.name(part);
-            let (title, of) = match part {
+            let (title, subject) = match part {
                 Part::Storage(_) => ("SD report for sd=", "SD".to_owned()),
                 Part::Workload(_) => ("Workload Report for wd=", format!("wd={name}")),
                 // `create_hosts` has created theirs.
@@ -46,7 +46,7 @@ impl Reporter<'_> {
             let file = format!("{name}.histogram");
             let link = links("Link to response time histogram:", &[(&file, "histogram")]);
             create(name, &format!("{title}{name}\n\n{link}"))?;
-            create(&file, &format!("{of} response time histogram.\n\n"))?;
+            create(&file, &format!("{subject} response time histogram.\n\n"))?;
         }
         self.folder.create("flatfile", &flat_header())?;
         // Vdbench always leaves these two, which are for another program and stay empty here.
@@ -92,7 +92,7 @@ impl Reporter<'_> {
     }
 
     /// The names of all hosts; without host definitions, that of this machine.
-    fn host_names(&self) -> Vec<String> {
+    pub(super) fn host_names(&self) -> Vec<String> {
         let several = self.file.hosts.iter().map(|host| host.name.clone());
         let several: Vec<String> = several.collect();
         if several.is_empty() {
@@ -173,7 +173,7 @@ impl Reporter<'_> {
     }
 
     /// The reports that get an anchor at the beginning of each run, to which links lead.
-    pub(super) fn reports(&self) -> Vec<String> {
+    pub(super) fn anchored_reports(&self) -> Vec<String> {
         let mut names = self.whole_reports();
         names.extend(self.hosts().flat_map(|host| self.reports_of(&host)));
         names.extend(["totals", "histogram", "skew"].map(str::to_owned));
