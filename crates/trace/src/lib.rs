@@ -143,20 +143,25 @@ pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Trace, TraceError>
     Ok(trace)
 }
 
+/// A recorded time at this speed in per cent of the recorded one; 0 is taken for 1 %.
+pub(crate) fn at_speed(at: Nanos, percent: u64) -> Nanos {
+    let at = u128::from(at.0) * 100 / u128::from(percent.max(1));
+    Nanos(u64::try_from(at).unwrap_or(u64::MAX))
+}
+
 /// Most operations of a trace, because all of them are held in memory.
 const MAX_OPERATIONS: usize = 50_000_000;
 
 impl Trace {
     /// Applies changes to the operations. It must be called only once: speed and scale would multiply.
     pub fn change(&mut self, changes: &TraceChanges) {
-        let speed = u128::from(changes.speed_percent.max(1));
         let all = self.operations.len();
         self.operations
             .retain(|operation| !changes.skip.contains(&operation.direction));
         self.adapted.dropped += (all - self.operations.len()) as u64;
         for operation in &mut self.operations {
             if !self.is_untimed {
-                operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
+                operation.at = at_speed(operation.at, changes.speed_percent);
             }
             let scaled = operation.offset / changes.scale.max(1);
             self.adapted.folded += u64::from(scaled != operation.offset);
