@@ -126,6 +126,10 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
     let mut extents: HashMap<u64, u64> = HashMap::new();
     let mut moved = 0;
     for operation in operations {
+        // A flush is of the whole device and has no place in it.
+        if operation.direction == Direction::Sync {
+            continue;
+        }
         let (offset, len) = (operation.offset, u64::from(operation.len));
         let moved_to = match place {
             ReplayPlace::Compact => {
@@ -266,6 +270,27 @@ mod tests {
             check(&far, wish(ReplayPlace::Scale), limits, &scaled).folded,
             2
         );
+    }
+
+    /// The story: `--compact` kept an extent of 1 MiB for a flush, and a trace that fills the target was
+    /// refused. In a larger target the flush was counted as moved.
+    #[test]
+    fn a_flush_takes_no_place_in_the_target() {
+        let flush = Operation {
+            direction: Direction::Sync,
+            ..on(0, 0)
+        };
+        let options = ReplayOptions {
+            place: ReplayPlace::Compact,
+            ..ReplayOptions::default()
+        };
+        let limits = TargetLimits {
+            size: Some(2 << 20),
+            block: 512,
+        };
+        let trace = [flush, on(5 << 20, 4096), flush, on(9 << 20, 4096), flush];
+        let expected = [(0, 0), (0, 4096), (0, 0), (1 << 20, 4096), (0, 0)];
+        assert_eq!(check(&trace, options, limits, &expected).folded, 2);
     }
 
     #[test]
