@@ -17,7 +17,7 @@ use blocklab_workload::Direction;
 
 use super::{Clock, Moment, Operation, Source, Trace, TraceError};
 use crate::bytes::fill;
-use crate::operation::{Names, Raw, checked};
+use crate::operation::{Names, Raw};
 use crate::paired::Paired;
 
 const MAGIC: u32 = 0x6561_7400;
@@ -153,17 +153,18 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
         let since = record.at.saturating_sub(*began.get_or_insert(record.at));
         // Whole microseconds, as fio reads them.
         let at = Nanos(since / 1000 * 1000);
-        let mut rest = Some(Raw {
+        let raw = Raw {
             at,
             took: None,
             direction,
             offset: record.sector.saturating_mul(SECTOR),
             len: record.bytes.into(),
             target,
-        });
-        let wrong = |why| TraceError::Byte(place, why);
-        while let Some(operation) = checked(rest.take(), &mut rest).map_err(wrong)? {
-            trace.push(&operation)?;
+        };
+        let checked = raw.checked();
+        let mut rest = Some(checked.map_err(|why| TraceError::Byte(place, why))?);
+        while let Some(raw) = rest.take() {
+            trace.push(&raw.first_part(&mut rest))?;
         }
     }
     trace.operations.sort_by_key(|operation| operation.at);
@@ -233,8 +234,6 @@ pub struct Blktrace<R> {
     paired: Paired,
     /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
-    /// The byte where the last record begins.
-    place: usize,
 }
 
 impl<R: BufRead> Blktrace<R> {
@@ -246,7 +245,6 @@ impl<R: BufRead> Blktrace<R> {
             names: Names::default(),
             paired: Paired::default(),
             rest: None,
-            place: 0,
         }
     }
 
@@ -264,7 +262,6 @@ impl<R: BufRead> Blktrace<R> {
                 self.paired.is_over = true;
                 continue;
             };
-            self.place = place;
             let arrival = match self.moment {
                 Moment::Issue => ISSUED,
                 Moment::Queue => QUEUED,
@@ -291,6 +288,8 @@ impl<R: BufRead> Blktrace<R> {
                 len: record.bytes.into(),
                 target,
             };
+            let checked = raw.checked();
+            let raw = checked.map_err(|why| TraceError::Byte(place, why))?;
             self.paired.issue(record.sector, raw);
         }
     }
@@ -302,7 +301,7 @@ impl<R: BufRead> Source for Blktrace<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| TraceError::Byte(self.place, why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {

@@ -8,13 +8,13 @@
 
 use std::io::BufRead;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, SECTOR};
 use blocklab_workload::Direction;
 
 use crate::csv::{Words, direction};
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw, checked};
+use crate::operation::{Names, Raw};
 use crate::paired::remark_on_lost;
 use crate::{Clock, Operation, Source, TraceError};
 
@@ -124,22 +124,26 @@ fn biosnoop(
     let from = end - 1 - usize::from(*has_queue);
     let (bytes, sector) = (words[from - 1], words[from - 2]);
     let (kind, disk) = (words[from - 3], words[from - 4]);
-    let sector = whole(sector, "SECTOR")?;
     let disk = std::str::from_utf8(disk).map_err(|_| "the disk is no text".to_owned())?;
-    Ok(Some(Raw {
+    let sector = whole(sector, "SECTOR")?;
+    let offset = sector
+        .checked_mul(SECTOR)
+        .ok_or("the SECTOR is beyond the end of any device")?;
+    let len = whole(bytes, "BYTES")?;
+    let direction = match direction(kind, Words::Letters)? {
+        // Biosnoop has no letter for a flush, only its length of 0.
+        _ if len == 0 => Direction::Sync,
+        other => other,
+    };
+    let raw = Raw {
         at: Nanos(at.saturating_sub(took)),
         took: Some(Nanos(took)),
-        direction: match direction(kind, Words::Letters)? {
-            // Biosnoop has no letter for a flush, only its length of 0.
-            _ if bytes == b"0" => Direction::Sync,
-            other => other,
-        },
-        offset: sector
-            .checked_mul(512)
-            .ok_or("the SECTOR is beyond the end of any device")?,
-        len: whole(bytes, "BYTES")?,
+        direction,
+        offset,
+        len,
         target: names.number(disk)?,
-    }))
+    };
+    raw.checked().map(Some)
 }
 
 /// Reads a line of xperf; `None` for lines about something else. The heading of the file names the
@@ -195,14 +199,15 @@ fn xperf(
         (field(&["TimeStamp"])?, Some(elapsed?), offset, len)
     };
     let at = time(at, 1000, "TimeStamp")?;
-    Ok(Some(Raw {
+    let raw = Raw {
         at: Nanos(at.saturating_sub(took.unwrap_or(0))),
         took: took.map(Nanos),
         direction,
         offset,
         len,
         target,
-    }))
+    };
+    raw.checked().map(Some)
 }
 
 impl<R: BufRead> Source for Completions<R> {
@@ -211,7 +216,7 @@ impl<R: BufRead> Source for Completions<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {

@@ -14,7 +14,7 @@ use blocklab_workload::Direction;
 
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw, checked};
+use crate::operation::{Names, Raw};
 use crate::{Clock, Operation, Source, TraceError};
 
 /// A column of a table.
@@ -427,14 +427,15 @@ impl<R: BufRead> Csv<R> {
             (true, Some(took)) => at.saturating_sub(took.0),
             _ => at,
         };
-        Ok(Some(Raw {
+        let raw = Raw {
             at: Nanos(issued),
             took,
             direction,
             offset,
             len,
             target,
-        }))
+        };
+        raw.checked().map(Some)
     }
 
     /// The next operation of a table with whole seconds. All operations of a second are read before
@@ -618,7 +619,7 @@ impl<R: BufRead> Source for Csv<R> {
             None if self.columns.spreads => self.spread()?,
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -750,6 +751,16 @@ mod tests {
         check(got[0], 12_500_000, Some(1000), Sync, (0, 0));
         check(got[1], 13_000_000, Some(2000), Trim, (4096, 512));
         assert_eq!(csv.targets(), ["a", "b"]);
+    }
+
+    /// The story: all operations of a second are read before the first is given, and an error had the line
+    /// that was read last.
+    #[test]
+    fn an_impossible_operation_of_a_second_is_reported_with_its_own_line() {
+        let columns = Preset::find("tencent").expect("known").columns();
+        let text = "1538400000,0,8,0,77\n1538400000,0,0,0,77\n1538400001,0,8,0,77\n";
+        let error = fault(&mut Csv::new(text.as_bytes(), columns));
+        assert!(error.starts_with("line 2: 0 bytes"), "{error}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use blocklab_workload::Direction;
 
 use super::{Clock, Operation, Source, Trace, TraceError};
 use crate::lines::Lines;
-use crate::operation::{Raw, checked};
+use crate::operation::Raw;
 
 /// Reads a whole trace for a replay.
 ///
@@ -86,7 +86,7 @@ impl<R: BufRead> Source for Iolog<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -196,14 +196,15 @@ impl Reading {
                 argument(action, rest.get(1), "length")?,
             ),
         };
-        Ok(Some(Raw {
+        let raw = Raw {
             at: self.now,
             took: None,
             direction,
             offset,
             len,
             target: self.target(name)?,
-        }))
+        };
+        raw.checked().map(Some)
     }
 
     /// Adds a file; a repeated one is ignored, as each job that appends to a trace adds its files.

@@ -17,7 +17,7 @@ use blocklab_workload::Direction;
 use crate::csv::letters;
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw, checked};
+use crate::operation::{Names, Raw};
 use crate::paired::{Paired, remark_on_lost};
 use crate::{Clock, Operation, Source, TraceError};
 
@@ -166,7 +166,7 @@ fn pair(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<(), S
                 target,
             };
             let is_sync = direction == Direction::Sync;
-            paired.issue(if is_sync { 0 } else { line.sector }, raw);
+            paired.issue(if is_sync { 0 } else { line.sector }, raw.checked()?);
         }
     }
     Ok(())
@@ -312,7 +312,7 @@ impl<R: BufRead> Source for Events<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -406,6 +406,18 @@ CPU:1 [LOST 12 EVENTS]
         let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
         all(&mut events);
         assert_eq!(events.remarks(), [""; 0]);
+    }
+
+    /// The story: the line of an error was that of the completion, up to a minute later.
+    #[test]
+    fn an_impossible_operation_is_reported_with_the_line_of_its_issue() {
+        let text = "\
+ db 12 [001] 2.000000: block:block_rq_issue: 8,0 W 0 () 64 + 4194304 [db]
+ db 12 [001] 3.000000: block:block_rq_complete: 8,0 W () 64 + 4194304 [0]
+";
+        let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
+        let error = fault(&mut events);
+        assert!(error.starts_with("line 1: 2147483648 bytes"), "{error}");
     }
 
     #[test]
