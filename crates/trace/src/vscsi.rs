@@ -45,7 +45,7 @@ pub struct Vscsi<R> {
     version: u16,
     /// The byte where the next record begins.
     place: usize,
-    /// Number of commands that are no reads, writes, trims or flushes.
+    /// Number of commands that are no reads, writes or flushes.
     others: u64,
     /// Whether the last record was truncated.
     cut: bool,
@@ -93,11 +93,11 @@ impl<R: BufRead> Vscsi<R> {
                 let why = format!("no record of version {} begins here", self.version);
                 return Err(wrong(why));
             }
-            // SCSI commands of 6, 10, 12 and 16 bytes; UNMAP; SYNCHRONIZE CACHE of 10 and 16 bytes.
+            // SCSI commands of 6, 10, 12 and 16 bytes; SYNCHRONIZE CACHE of 10 and 16 bytes. UNMAP is
+            // left out: the ranges that it trims are in its data, which the trace does not have.
             let direction = match command {
                 0x08 | 0x28 | 0xa8 | 0x88 => Direction::Read,
                 0x0a | 0x2a | 0xaa | 0x8a => Direction::Write,
-                0x42 => Direction::Trim,
                 0x35 | 0x91 => Direction::Sync,
                 _ => {
                     self.others += 1;
@@ -139,9 +139,8 @@ impl<R: BufRead> Source for Vscsi<R> {
         let mut remarks = Vec::new();
         if self.others > 0 {
             remarks.push(format!(
-                "{} that {} no data {} left out",
+                "{} other than reads, writes and flushes {} left out",
                 plural(self.others as usize, "command"),
-                agreeing(self.others as usize, "moves", "move"),
                 agreeing(self.others as usize, "is", "are")
             ));
         }
@@ -168,6 +167,17 @@ mod tests {
         record.extend(1_u64.to_le_bytes());
         record.extend(77_u64.to_le_bytes());
         record
+    }
+
+    /// The story: a command UNMAP of 24 bytes was a trim of them at its block. The bytes are the length of
+    /// a list, and the block is none.
+    #[test]
+    fn an_unmap_has_no_place() {
+        let records = [record(0x42, 24), record(0x28, 512)].concat();
+        let mut source = Vscsi::new(records.as_slice(), 2);
+        let found: Vec<_> = all(&mut source).iter().map(|op| op.direction).collect();
+        assert_eq!(found, [Direction::Read]);
+        assert_eq!(source.remarks().len(), 1);
     }
 
     /// The story: an error had the byte of the next record.
@@ -200,7 +210,7 @@ mod tests {
         );
         assert_eq!(
             source.remarks(),
-            ["1 command that moves no data is left out"]
+            ["1 command other than reads, writes and flushes is left out"]
         );
         let second = [record(0x8a, 512), record(0x8a, 512)].concat();
         assert_eq!(detect(&second), Some(2));
