@@ -124,16 +124,21 @@ fn biosnoop(
     let from = end - 1 - usize::from(*has_queue);
     let (bytes, sector) = (words[from - 1], words[from - 2]);
     let (kind, disk) = (words[from - 3], words[from - 4]);
+    // A command such as those of smartctl, which is on no blocks.
+    if kind == b"N" {
+        return Ok(None);
+    }
     let disk = std::str::from_utf8(disk).map_err(|_| "the disk is no text".to_owned())?;
-    let sector = whole(sector, "SECTOR")?;
-    let offset = sector
-        .checked_mul(SECTOR)
-        .ok_or("the SECTOR is beyond the end of any device")?;
     let len = whole(bytes, "BYTES")?;
-    let direction = match direction(kind, Words::Letters)? {
-        // Biosnoop has no letter for a flush, only its length of 0.
-        _ if len == 0 => Direction::Sync,
-        other => other,
+    // What moves no data is a flush. Its sector is -1 in some versions.
+    let (direction, offset) = if len == 0 {
+        (Direction::Sync, 0)
+    } else {
+        let sector = whole(sector, "SECTOR")?;
+        let offset = sector
+            .checked_mul(SECTOR)
+            .ok_or("the SECTOR is beyond the end of any device")?;
+        (direction(kind, Words::Letters)?, offset)
     };
     let raw = Raw {
         at: Nanos(at.saturating_sub(took)),
@@ -257,6 +262,22 @@ mod tests {
             CompletionText::Biosnoop,
         ));
         assert!(error.contains("no sectors"), "{error}");
+    }
+
+    /// The story: libbpf's biosnoop prints the sector of a flush as -1, for which the file was refused, as
+    /// it was for a command of smartctl.
+    #[test]
+    fn biosnoop_prints_flushes_and_commands_without_a_place() {
+        let text = "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n\
+                    0.002000    jbd2/sda1-8    300     sda     FF   -1         0       1.200\n\
+                    0.003000    smartctl       301     sda     N    0          512     0.100\n\
+                    0.010000    jbd2/sda1-8    300     sda     WS   4096       4096    0.200\n";
+        let got = all(&mut Completions::new(
+            text.as_bytes(),
+            CompletionText::Biosnoop,
+        ));
+        let kinds: Vec<_> = got.iter().map(|op| (op.direction, op.offset)).collect();
+        assert_eq!(kinds, [(Direction::Sync, 0), (Direction::Write, 2 << 20)]);
     }
 
     #[test]
