@@ -524,7 +524,7 @@ pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> 
 /// that neither moves data nor flushes. The order of the kinds matters: a discard may have other
 /// letters, too, and the first `F` is a flush only if nothing is written.
 pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
-    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEB".contains(letter)) {
+    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEBU".contains(letter)) {
         return None;
     }
     const KINDS: [(u8, Direction); 5] = [
