@@ -118,7 +118,7 @@ impl Format {
                 return Err(TraceError::Ask(why.to_owned()));
             }
         };
-        detect_text(text)
+        detect_text(text.trim_start_matches('\u{feff}'))
     }
 
     /// A reader of this format that gives operations in order of time. `moment`: which step of a request
