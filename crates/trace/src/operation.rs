@@ -32,6 +32,14 @@ impl Operation {
         self.offset + self.len as u64
     }
 
+    /// The same, issued later by this time.
+    pub(crate) const fn later(self, by: Nanos) -> Self {
+        Self {
+            at: self.at.saturating_add(by),
+            ..self
+        }
+    }
+
     /// Whether its length is one that [`Raw::checked`] and [`Raw::first_part`] give.
     pub(crate) fn has_possible_len(&self) -> bool {
         let len = u64::from(self.len);

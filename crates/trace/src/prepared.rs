@@ -97,9 +97,8 @@ fn copied(operations: Vec<Operation>, options: &ReplayOptions) -> Vec<Operation>
     for copy in 0..options.copies {
         let shift = Nanos(options.shift.0.saturating_mul(copy.into()));
         all.extend(operations.iter().map(|operation| Operation {
-            at: operation.at.saturating_add(shift),
             target: copy,
-            ..*operation
+            ..operation.later(shift)
         }));
     }
     all.sort_by_key(|operation| operation.at);
