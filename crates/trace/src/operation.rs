@@ -97,7 +97,7 @@ pub(crate) struct Names {
 }
 
 /// Most devices of a trace. With more, another column was taken for the device.
-const MAX_TARGETS: usize = 100_000;
+pub(crate) const MAX_TARGETS: usize = 100_000;
 
 impl Names {
     /// The number of a name, which is added if it is new.
