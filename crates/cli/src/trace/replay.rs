@@ -9,9 +9,8 @@ use blocklab_console::place;
 use blocklab_host::{LARGEST_REPORT, read_input, target_facts};
 use blocklab_native::{CaseTrace, WantedTrace};
 use blocklab_record::{Note, NoteLevel, TargetKind};
-use blocklab_trace::format::Format;
 use blocklab_trace::prepared::{ReplayOptions, TargetLimits, prepared};
-use blocklab_trace::{Operation, Source};
+use blocklab_trace::{Operation, Source, gives_again};
 use blocklab_units::{Bytes, SECTOR, agreeing, count, plural};
 use blocklab_workload::{
     BlockSizes, Case, Direction, Job, Plan, Region, Replay, ReplayPace, SizeMix, Stop, Target,
@@ -305,10 +304,7 @@ fn source(
     let bytes = read_input(path, LARGEST_REPORT);
     // Too large to be read at once for the checksum: the record then has no source, as above.
     let Ok(bytes) = bytes else { return Ok(None) };
-    let format = Format::detect(&bytes[..bytes.len().min(4096)]);
-    // The formats that a later `--again` reads by the path alone.
-    let is_kept = matches!(format, Ok(Format::Own | Format::Iolog));
-    Ok(is_kept.then(|| TraceFile {
+    let source = TraceFile {
         path: path.display().to_string(),
         sha256: TraceFile::checksum(&bytes),
         changes: TraceChanges {
@@ -318,7 +314,9 @@ fn source(
             speed_percent: wanted.speed_percent,
             to_one_target: true,
         },
-    }))
+    };
+    // A later `--again` reads it by the path alone.
+    Ok(Some(source).filter(|source| gives_again(source, &bytes, &replay.operations)))
 }
 
 /// The size of a target and the alignment that it needs, as far as both are known.
