@@ -82,8 +82,9 @@ impl<R: BufRead> Completions<R> {
     }
 }
 
-/// Reads a line of biosnoop; `None` for a heading and a message. The columns are counted from the right
-/// (LAT, \[QUE\], BYTES, SECTOR, T, DISK, PID), because names of processes contain blanks.
+/// Reads a line of biosnoop; `None` for a heading, a message and a command on no blocks. The columns are
+/// counted from the right (LAT, \[QUE\], BYTES, SECTOR, T, DISK, PID), because names of processes contain
+/// blanks. What was issued before the first completion counts as issued with it, at 0.
 fn biosnoop(
     line: &[u8],
     has_queue: &mut bool,
@@ -110,22 +111,21 @@ fn biosnoop(
         *lost += number.unwrap_or(1);
         return Ok(None);
     }
-    let tail = 6 + usize::from(*has_queue);
-    if words.len() < tail + 2 {
+    let time_columns = 1 + usize::from(*has_queue);
+    let end = words.len().saturating_sub(time_columns);
+    // TIME, the parts of COMM, PID, DISK, T, SECTOR, BYTES.
+    let ([at, _, _, .., disk, kind, sector, bytes], Some(latency)) = (&words[..end], words.last())
+    else {
         return Err(format!(
             "{} columns, and biosnoop prints {} or more",
             words.len(),
-            tail + 2
+            7 + time_columns
         ));
-    }
-    let end = words.len();
-    let at = time(words[0], SECOND, "TIME")?;
-    let took = time(words[end - 1], 1_000_000, "LAT")?;
-    let from = end - 1 - usize::from(*has_queue);
-    let (bytes, sector) = (words[from - 1], words[from - 2]);
-    let (kind, disk) = (words[from - 3], words[from - 4]);
+    };
+    let at = time(at, SECOND, "TIME")?;
+    let took = time(latency, 1_000_000, "LAT")?;
     // A command such as those of smartctl, which is on no blocks.
-    if kind == b"N" {
+    if *kind == b"N" {
         return Ok(None);
     }
     let disk = std::str::from_utf8(disk).map_err(|_| "the disk is no text".to_owned())?;
