@@ -250,22 +250,22 @@ pub struct Traced<'a> {
 /// The text of a trace of version 3. `operations` must be in the order in which they were issued.
 pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>) -> String {
     let mut text = String::from("fio version 3 iolog\n");
-    let mut end = 0;
-    for_each_file(&mut text, files, 0, "add");
-    for_each_file(&mut text, files, 0, "open");
+    let mut at_us = 0;
+    add_for_each_file(&mut text, files, 0, "add");
+    add_for_each_file(&mut text, files, 0, "open");
     for operation in operations {
-        end = operation.at.0 / 1000;
+        at_us = operation.at.0 / 1000;
         let action = operation.action;
         let (file, offset, len) = (operation.file, operation.offset, operation.len);
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{end} {file} {action} {offset} {len}");
+        let _ = writeln!(text, "{at_us} {file} {action} {offset} {len}");
     }
-    for_each_file(&mut text, files, end, "close");
+    add_for_each_file(&mut text, files, at_us, "close");
     text
 }
 
 /// Adds a line with this action for each file.
-fn for_each_file(text: &mut String, files: &[String], us: u64, action: &str) {
+fn add_for_each_file(text: &mut String, files: &[String], us: u64, action: &str) {
     for file in files {
         let _ = writeln!(text, "{us} {file} {action}");
     }
