@@ -64,6 +64,19 @@ fn a_maximum_alone_is_no_distribution() {
     assert_eq!(service.histogram().expect("readable").count(), 0);
 }
 
+/// The story: the sum of counts that no run has was too large for a number, and the command panicked.
+#[test]
+fn a_count_of_errors_that_cannot_be_is_refused() {
+    let text = r#"{ "fio version" : "fio-3.33", "jobs" : [ {
+  "jobname" : "a", "total_err" : 18446744073709551615,
+  "read" : { "io_bytes" : 4096000, "bw_bytes" : 409600, "runtime" : 10000, "total_ios" : 1000 } } ] }"#;
+    let error = import(Tool::Fio, &[source("it", text)]).expect_err("no such count");
+    assert!(
+        error.to_string().contains("18446744073709551615 errors"),
+        "{error}"
+    );
+}
+
 /// The story: a job under `gtod_reduce` measures no latency, and fio prints zeros of it. They were
 /// exported as a latency of 0 ns, and a finding took them for time between operations.
 #[test]
