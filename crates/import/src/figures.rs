@@ -20,13 +20,22 @@ pub(super) struct Figures {
 pub(super) enum Shape {
     #[default]
     Unknown,
-    /// Shares from 0 to 1 and the time that they do not exceed.
+    /// Shares from 0 to 1 and the time that they do not exceed; at least one.
     Percentiles(Vec<(f64, f64)>),
     /// Times and how many operations took them.
     Counts(Vec<(f64, u64)>),
 }
 
 impl Shape {
+    /// The shape that these percentiles give; unknown without any.
+    pub fn percentiles(list: Vec<(f64, f64)>) -> Self {
+        if list.is_empty() {
+            Self::Unknown
+        } else {
+            Self::Percentiles(list)
+        }
+    }
+
     /// Whether it holds the quantile of this share.
     fn holds(&self, share: f64) -> bool {
         match self {
@@ -39,7 +48,7 @@ impl Shape {
     pub fn is_known(&self) -> bool {
         match self {
             Self::Unknown => false,
-            Self::Percentiles(list) => !list.is_empty(),
+            Self::Percentiles(_) => true,
             Self::Counts(list) => !list.is_empty(),
         }
     }
@@ -57,9 +66,7 @@ impl Figures {
                 _ => list.push((share, ns)),
             }
         }
-        if !list.is_empty() {
-            self.shape = Shape::Percentiles(list);
-        }
+        self.shape = Shape::percentiles(list);
     }
 
     /// A share, from 0 to 1, of the operations; their latencies stay those of all.
@@ -122,7 +129,7 @@ impl Figures {
             (self.stddev, Statistic::Stddev),
         ];
         let single = single.iter().filter(|(figure, _)| figure.is_none());
-        let quantiles = Percentile::kept().filter(|(it, _)| !self.shape.holds(it.share));
+        let quantiles = Percentile::kept().filter(|(kept, _)| !self.shape.holds(kept.share));
         single
             .map(|single| single.1)
             .chain(quantiles.map(|quantile| quantile.1))

@@ -114,8 +114,8 @@ impl Job {
         let share = f64::from(reads) / 100.0;
         self.read = both.part(share);
         self.write = Figures {
-            ios: both.ios - self.read.ios,
-            bytes: both.bytes - self.read.bytes,
+            ios: both.ios.saturating_sub(self.read.ios),
+            bytes: both.bytes.saturating_sub(self.read.bytes),
             ..both.part(1.0 - share)
         };
     }

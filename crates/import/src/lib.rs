@@ -32,7 +32,7 @@ use blocklab_syntax::{Mistake, Place};
 
 pub use stored::{Stored, decode_log, stored};
 
-/// Whose results.
+/// The program whose results are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// DiskSpd: text of 2.0.21a or 2.2, or XML.
@@ -48,12 +48,12 @@ pub enum Tool {
 /// Files of a Vdbench output directory that are read; only the first must be there.
 pub const VDBENCH_FILES: [&str; 3] = ["flatfile.html", "histogram.html", "summary.html"];
 
-/// A text as it came: its name and what it holds.
+/// A file of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The path, for messages and Notes.
     pub name: String,
-    /// The text.
+    /// What it holds.
     pub text: String,
 }
 

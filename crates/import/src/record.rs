@@ -61,11 +61,14 @@ pub(super) struct Job {
     pub depth: u32,
     /// `None`: unknown.
     pub direct: Option<bool>,
+    /// Whether a write is complete only once it is durable.
     pub write_through: bool,
     pub requested_iops: Option<f64>,
     pub requested_bytes_per_s: Option<f64>,
+    /// Whether threads pause between their operations.
     pub think: bool,
     pub seconds: f64,
+    /// Number of operations that failed.
     pub errors: u64,
     pub read: Figures,
     pub write: Figures,
@@ -183,6 +186,9 @@ fn check_job(job: &Job) -> Result<(), String> {
     if !(job.seconds > 0.0 && job.seconds <= LONGEST_SECONDS) {
         return Err(format!("a measured time of {} s cannot be", job.seconds));
     }
+    if job.errors > MOST_OPERATIONS {
+        return Err(format!("{} errors cannot be", job.errors));
+    }
     for figures in job.directions() {
         if figures.ios.max(figures.bytes >> 20) > MOST_OPERATIONS {
             return Err(format!("{} operations cannot be", figures.ios));
@@ -291,9 +297,9 @@ impl Job {
 
     /// The mix that was requested, or the one that shows in what was done; `None`: unknown.
     fn mix(&self) -> Option<Mix> {
-        let done = match (self.read.ios, self.write.ios) {
-            (_, 0) if self.trim.ios == 0 => Some(100),
-            (0, _) if self.trim.ios == 0 => Some(0),
+        let done = match (self.read.ios, self.write.ios, self.trim.ios) {
+            (1.., 0, 0) => Some(100),
+            (0, 1.., 0) => Some(0),
             _ => None,
         };
         Some(Mix::reads(self.read_percent.or(done)?.min(100)))

@@ -2,7 +2,7 @@
 
 use jiff::civil::DateTime;
 
-/// A number as people print it: `1,234.5`, `12.3%`, `4us` without the unit.
+/// A number as people print it, such as `1,234.5` or `12.3%`; `None` for one that is not finite.
 pub(super) fn number(text: &str) -> Option<f64> {
     let plain: String = text.chars().filter(|c| *c != ',').collect();
     let value: f64 = plain.trim().trim_end_matches('%').trim_end().parse().ok()?;

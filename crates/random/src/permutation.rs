@@ -10,18 +10,23 @@ use crate::Stream;
 ///               of k bits) ──▶ number below 2^k ──▶ skip it if it is not below len
 /// ```
 ///
-/// 2^k is at least 4 and less than twice any larger `len`, so fewer than one value in two is skipped on average. A bitmap
-/// would give true uniformity over all orders, but costs a bit a block and ever longer searches
-/// towards the end of a pass.
+/// 2^k is the smallest power of two that is not below `len`, but at least 4: fewer than half of the
+/// values are skipped, except of one or two numbers. A bitmap would give true uniformity over all
+/// orders, but costs a bit a block and ever longer searches towards the end of a pass.
 #[derive(Debug, Clone)]
 pub struct Permutation {
     len: u64,
+    /// 2^k - 1.
     mask: u64,
+    /// Half of k, rounded up, by which the upper bits are mixed into the lower ones.
     shift: u32,
+    /// What each round's input is xored with: it makes the order random.
     keys: [u64; 3],
+    /// The next counter of the iterator, up to `mask`.
     counter: u64,
 }
 
+/// The multipliers of splitmix64, whose bits are as good as random. Odd ones have an inverse modulo 2^k.
 const ODD: [u64; 3] = [
     0x9e37_79b9_7f4a_7c15,
     0xbf58_476d_1ce4_e5b9,
@@ -42,8 +47,8 @@ impl Permutation {
         }
     }
 
-    /// Where the fixed order puts `index` (below the length), by walking the cycle until it
-    /// comes back into range. Independent of the iterator's position.
+    /// The place of `index` (below the length) in an order that is fixed by the same keys, and is not that
+    /// of the iterator: what lands beyond the length is permuted again until it does not.
     pub const fn position(&self, index: u64) -> u64 {
         debug_assert!(index < self.len, "the walk returns only to where it began");
         let mut value = self.scramble(index);
@@ -53,9 +58,9 @@ impl Permutation {
         value
     }
 
-    /// Whether every number was given.
+    /// Whether the iterator gave every number.
     pub fn is_over(&self) -> bool {
-        // Fewer tries than numbers: some are left, and the search below can be spared.
+        // With fewer counters used than there are numbers, some are left without a search.
         self.counter >= self.len && self.clone().next().is_none()
     }
 

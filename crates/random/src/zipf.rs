@@ -10,11 +10,11 @@ use crate::Stream;
 #[derive(Debug, Clone)]
 pub struct Zipf {
     theta: f64,
-    /// Where the area under the curve begins, with that of rank 0 as wide as its weight of 1.
+    /// Where the area under the curve begins, such that rank 0 has an area of its weight, 1.
     area_start: f64,
-    /// The area from there to the end of the last rank.
+    /// The area from there to the end of the last rank, from which a point is drawn.
     area: f64,
-    /// A rank this far below the drawn point, or closer, is accepted without the exact test.
+    /// A rank at most this far above the drawn point is accepted without the exact test.
     accept: f64,
     len: u64,
 }

@@ -17,8 +17,8 @@ use blocklab_workload::Direction;
 
 use super::{Clock, Moment, Operation, Source, Trace, TraceError};
 use crate::bytes::fill;
-use crate::operation::{Names, Raw, checked};
-use crate::paired::Paired;
+use crate::operation::{Names, Raw};
+use crate::paired::{Paired, Request};
 
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
@@ -33,6 +33,9 @@ const COMPLETED: u32 = 8;
 /// Bits of the category.
 const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
+/// A command that is passed through to the device, such as those of smartctl.
+const COMMAND: u32 = 1 << 9;
+/// A note, such as the name of a process.
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
 
@@ -107,20 +110,48 @@ impl Record {
         }
     }
 
+    /// The request that a record is about; `None` for one that is on no blocks and flushes none, and for
+    /// the end of a write with a flush, whose data was completed before.
+    fn request(&self) -> Option<Request> {
+        if self.category & (NOTIFY | COMMAND) > 0 {
+            None
+        } else if self.bytes > 0 {
+            Some(Request::Data(self.sector))
+        } else if self.category & FLUSH == 0 {
+            None
+        } else if self.category & WRITE > 0 {
+            Some(Request::EmptyWrite)
+        } else {
+            Some(Request::Flush)
+        }
+    }
+
     /// What the request of a record does; `None` for a record about something else.
     fn direction(&self) -> Option<Direction> {
-        // Notes, such as the name of a process, are no requests.
-        if self.category & NOTIFY > 0 {
-            return None;
-        }
-        match self.bytes {
+        Some(match self.request()? {
+            Request::Flush | Request::EmptyWrite => Direction::Sync,
             // A discard has the bit of a write as well, so it is checked first.
-            _ if self.category & DISCARD > 0 => Some(Direction::Trim),
-            0 if self.category & FLUSH > 0 => Some(Direction::Sync),
-            0 => None,
-            _ if self.category & WRITE > 0 => Some(Direction::Write),
-            _ => Some(Direction::Read),
+            Request::Data(_) if self.category & DISCARD > 0 => Direction::Trim,
+            Request::Data(_) if self.category & WRITE > 0 => Direction::Write,
+            Request::Data(_) => Direction::Read,
+        })
+    }
+
+    /// Its operation, if the request does this; `target` is the number of its device.
+    fn raw(&self, at: Nanos, direction: Direction, target: u32) -> Raw {
+        Raw {
+            at,
+            took: None,
+            direction,
+            offset: self.sector.saturating_mul(SECTOR),
+            len: self.bytes.into(),
+            target,
         }
+    }
+
+    /// Major and minor number of its device.
+    const fn device_numbers(&self) -> (u32, u32) {
+        (self.device >> 20, self.device & 0xf_ffff)
     }
 }
 
@@ -145,7 +176,7 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
             continue;
         };
         let target = *known.entry(record.device).or_insert_with(|| {
-            let (major, minor) = (record.device >> 20, record.device & 0xf_ffff);
+            let (major, minor) = record.device_numbers();
             trace.files.push(name_of(major, minor));
             trace.files.len() as u32 - 1
         });
@@ -153,17 +184,10 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
         let since = record.at.saturating_sub(*began.get_or_insert(record.at));
         // Whole microseconds, as fio reads them.
         let at = Nanos(since / 1000 * 1000);
-        let mut rest = Some(Raw {
-            at,
-            took: None,
-            direction,
-            offset: record.sector.saturating_mul(SECTOR),
-            len: record.bytes.into(),
-            target,
-        });
-        let wrong = |why| TraceError::Byte(place, why);
-        while let Some(operation) = checked(rest.take(), &mut rest).map_err(wrong)? {
-            trace.push(&operation)?;
+        let raw = record.raw(at, direction, target).checked();
+        let mut rest = Some(raw.map_err(|why| TraceError::Byte(place, why))?);
+        while let Some(raw) = rest.take() {
+            trace.push(&raw.first_part(&mut rest))?;
         }
     }
     trace.operations.sort_by_key(|operation| operation.at);
@@ -233,8 +257,6 @@ pub struct Blktrace<R> {
     paired: Paired,
     /// The rest of an operation that is longer than one can be.
     rest: Option<Raw>,
-    /// The byte where the last record begins.
-    place: usize,
 }
 
 impl<R: BufRead> Blktrace<R> {
@@ -246,7 +268,6 @@ impl<R: BufRead> Blktrace<R> {
             names: Names::default(),
             paired: Paired::default(),
             rest: None,
-            place: 0,
         }
     }
 
@@ -264,34 +285,27 @@ impl<R: BufRead> Blktrace<R> {
                 self.paired.is_over = true;
                 continue;
             };
-            self.place = place;
             let arrival = match self.moment {
                 Moment::Issue => ISSUED,
                 Moment::Queue => QUEUED,
             };
-            if record.category & NOTIFY > 0 || ![arrival, COMPLETED].contains(&record.action) {
+            if ![arrival, COMPLETED].contains(&record.action) {
                 continue;
             }
-            let (major, minor) = (record.device >> 20, record.device & 0xf_ffff);
-            let number = self.names.number(&format!("{major},{minor}"));
-            let target = number.map_err(|why| TraceError::Byte(place, why))?;
+            let (Some(request), Some(direction)) = (record.request(), record.direction()) else {
+                continue;
+            };
+            let wrong = |why| TraceError::Byte(place, why);
+            let (major, minor) = record.device_numbers();
+            let target = self.names.number(&format!("{major},{minor}"));
+            let target = target.map_err(wrong)?;
+            let at = Nanos(record.at);
             if record.action == COMPLETED {
-                self.paired
-                    .complete(target, record.sector, Nanos(record.at));
-                continue;
+                self.paired.complete(target, request, at);
+            } else {
+                let raw = record.raw(at, direction, target).checked();
+                self.paired.issue(request, raw.map_err(wrong)?);
             }
-            let Some(direction) = record.direction() else {
-                continue;
-            };
-            let raw = Raw {
-                at: Nanos(record.at),
-                took: None,
-                direction,
-                offset: record.sector.saturating_mul(SECTOR),
-                len: record.bytes.into(),
-                target,
-            };
-            self.paired.issue(record.sector, raw);
         }
     }
 }
@@ -302,7 +316,7 @@ impl<R: BufRead> Source for Blktrace<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| TraceError::Byte(self.place, why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -329,6 +343,7 @@ fn no_record(place: usize) -> TraceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::all;
     use blocklab_workload::Replayed;
 
     /// Time in microseconds, sector, bytes, category, action, device.
@@ -398,6 +413,40 @@ mod tests {
                 ]
             );
         }
+    }
+
+    /// The story: the end of an empty write that asked for a flush found no issue, or that of the next flush,
+    /// whose latency was then far too short; and a command of smartctl was a read at offset 0.
+    #[test]
+    fn flushes_end_with_themselves_and_commands_are_none() {
+        let (issue, complete) = (1 << 6, 1 << 7);
+        let records = trace(
+            &[
+                (0, 0, 512, issue | COMMAND | 1, ISSUED, DISK),
+                (100, 0, 0, issue | FLUSH | 1, ISSUED, DISK),
+                (200, 0, 4096, issue | WRITE, ISSUED, DISK),
+                (300, 0, 4096, complete | WRITE, COMPLETED, DISK),
+                (500, 0, 0, complete | FLUSH | 1, COMPLETED, DISK),
+                (600, 0, 0, issue | FLUSH | 1, ISSUED, DISK),
+                (610, 0, 0, complete | FLUSH | WRITE, COMPLETED, DISK),
+                (620, 0, 0, complete | WRITE, COMPLETED, DISK),
+                (900, 0, 0, complete | FLUSH | 1, COMPLETED, DISK),
+            ],
+            false,
+        );
+        let mut source = Blktrace::new(records.as_slice(), Moment::Issue);
+        let found = all(&mut source);
+        let found: Vec<_> = found.iter().map(|op| (op.direction, op.took)).collect();
+        let took = |us: u64| Some(Nanos(us * 1000));
+        assert_eq!(
+            found,
+            [
+                (Direction::Sync, took(400)),
+                (Direction::Write, took(100)),
+                (Direction::Sync, took(300))
+            ]
+        );
+        assert_eq!(source.remarks(), [""; 0]);
     }
 
     #[test]

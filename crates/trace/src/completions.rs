@@ -8,13 +8,13 @@
 
 use std::io::BufRead;
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, SECTOR};
 use blocklab_workload::Direction;
 
 use crate::csv::{Words, direction};
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw, checked};
+use crate::operation::{Names, Raw};
 use crate::paired::remark_on_lost;
 use crate::{Clock, Operation, Source, TraceError};
 
@@ -82,8 +82,9 @@ impl<R: BufRead> Completions<R> {
     }
 }
 
-/// Reads a line of biosnoop; `None` for a heading and a message. The columns are counted from the right
-/// (LAT, \[QUE\], BYTES, SECTOR, T, DISK, PID), because names of processes contain blanks.
+/// Reads a line of biosnoop; `None` for a heading, a message and a command on no blocks. The columns are
+/// counted from the right (LAT, \[QUE\], BYTES, SECTOR, T, DISK, PID), because names of processes contain
+/// blanks. What was issued before the first completion counts as issued with it, at 0.
 fn biosnoop(
     line: &[u8],
     has_queue: &mut bool,
@@ -110,36 +111,44 @@ fn biosnoop(
         *lost += number.unwrap_or(1);
         return Ok(None);
     }
-    let tail = 6 + usize::from(*has_queue);
-    if words.len() < tail + 2 {
+    let time_columns = 1 + usize::from(*has_queue);
+    let end = words.len().saturating_sub(time_columns);
+    // TIME, the parts of COMM, PID, DISK, T, SECTOR, BYTES.
+    let ([at, _, _, .., disk, kind, sector, bytes], Some(latency)) = (&words[..end], words.last())
+    else {
         return Err(format!(
             "{} columns, and biosnoop prints {} or more",
             words.len(),
-            tail + 2
+            7 + time_columns
         ));
+    };
+    let at = time(at, SECOND, "TIME")?;
+    let took = time(latency, 1_000_000, "LAT")?;
+    // A command such as those of smartctl, which is on no blocks.
+    if *kind == b"N" {
+        return Ok(None);
     }
-    let end = words.len();
-    let at = time(words[0], SECOND, "TIME")?;
-    let took = time(words[end - 1], 1_000_000, "LAT")?;
-    let from = end - 1 - usize::from(*has_queue);
-    let (bytes, sector) = (words[from - 1], words[from - 2]);
-    let (kind, disk) = (words[from - 3], words[from - 4]);
-    let sector = whole(sector, "SECTOR")?;
     let disk = std::str::from_utf8(disk).map_err(|_| "the disk is no text".to_owned())?;
-    Ok(Some(Raw {
+    let len = whole(bytes, "BYTES")?;
+    // What moves no data is a flush. Its sector is -1 in some versions.
+    let (direction, offset) = if len == 0 {
+        (Direction::Sync, 0)
+    } else {
+        let sector = whole(sector, "SECTOR")?;
+        let offset = sector
+            .checked_mul(SECTOR)
+            .ok_or("the SECTOR is beyond the end of any device")?;
+        (direction(kind, Words::Letters)?, offset)
+    };
+    let raw = Raw {
         at: Nanos(at.saturating_sub(took)),
         took: Some(Nanos(took)),
-        direction: match direction(kind, Words::Letters)? {
-            // Biosnoop has no letter for a flush, only its length of 0.
-            _ if bytes == b"0" => Direction::Sync,
-            other => other,
-        },
-        offset: sector
-            .checked_mul(512)
-            .ok_or("the SECTOR is beyond the end of any device")?,
-        len: whole(bytes, "BYTES")?,
+        direction,
+        offset,
+        len,
         target: names.number(disk)?,
-    }))
+    };
+    raw.checked().map(Some)
 }
 
 /// Reads a line of xperf; `None` for lines about something else. The heading of the file names the
@@ -195,14 +204,15 @@ fn xperf(
         (field(&["TimeStamp"])?, Some(elapsed?), offset, len)
     };
     let at = time(at, 1000, "TimeStamp")?;
-    Ok(Some(Raw {
+    let raw = Raw {
         at: Nanos(at.saturating_sub(took.unwrap_or(0))),
         took: took.map(Nanos),
         direction,
         offset,
         len,
         target,
-    }))
+    };
+    raw.checked().map(Some)
 }
 
 impl<R: BufRead> Source for Completions<R> {
@@ -211,7 +221,7 @@ impl<R: BufRead> Source for Completions<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -252,6 +262,22 @@ mod tests {
             CompletionText::Biosnoop,
         ));
         assert!(error.contains("no sectors"), "{error}");
+    }
+
+    /// The story: libbpf's biosnoop prints the sector of a flush as -1, for which the file was refused, as
+    /// it was for a command of smartctl.
+    #[test]
+    fn biosnoop_prints_flushes_and_commands_without_a_place() {
+        let text = "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n\
+                    0.002000    jbd2/sda1-8    300     sda     FF   -1         0       1.200\n\
+                    0.003000    smartctl       301     sda     N    0          512     0.100\n\
+                    0.010000    jbd2/sda1-8    300     sda     WS   4096       4096    0.200\n";
+        let got = all(&mut Completions::new(
+            text.as_bytes(),
+            CompletionText::Biosnoop,
+        ));
+        let kinds: Vec<_> = got.iter().map(|op| (op.direction, op.offset)).collect();
+        assert_eq!(kinds, [(Direction::Sync, 0), (Direction::Write, 2 << 20)]);
     }
 
     #[test]

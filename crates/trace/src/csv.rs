@@ -14,7 +14,7 @@ use blocklab_workload::Direction;
 
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw, checked};
+use crate::operation::{Names, Raw};
 use crate::{Clock, Operation, Source, TraceError};
 
 /// A column of a table.
@@ -88,8 +88,14 @@ use Column::Number;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Columns with the values that most tables have: commas, times since 1970, offset and length in bytes.
-const fn plain(time: (Column, u64), operation: Column, offset: Column, len: Column) -> Columns {
+/// Columns with the values that most tables have: commas, and times since 1970. Each column but that of
+/// the operation has its unit.
+const fn plain(
+    time: (Column, u64),
+    operation: Column,
+    offset: (Column, u64),
+    len: (Column, u64),
+) -> Columns {
     Columns {
         separator: Separator::Char(b','),
         time,
@@ -99,8 +105,8 @@ const fn plain(time: (Column, u64), operation: Column, offset: Column, len: Colu
         took: None,
         operation,
         words: Words::Letters,
-        offset: (offset, 1),
-        len: (len, 1),
+        offset,
+        len,
         device: Vec::new(),
         header: None,
         begins_with: None,
@@ -118,7 +124,7 @@ impl Columns {
         const UNSET: Column = Number(0);
         let mut columns = Self {
             clock: Clock::Unknown,
-            ..plain((UNSET, 0), UNSET, UNSET, UNSET)
+            ..plain((UNSET, 0), UNSET, (UNSET, 0), (UNSET, 0))
         };
         for part in text
             .split(',')
@@ -149,23 +155,19 @@ impl Columns {
             Some((name, unit)) => (name, Some(unit)),
             None => (value, None),
         };
-        let column = match name.parse() {
-            Ok(0) => return Err(format!("`{part}`: columns are counted from 1")),
-            Ok(number) => Number(number),
-            Err(_) => Column::Named(name.to_owned()),
-        };
         match key {
-            "time" => self.time = (column, time_unit(unit)?),
+            "time" => self.time = (column(name)?, time_unit(unit)?),
             "completed" => {
-                self.time = (column, time_unit(unit)?);
+                self.time = (column(name)?, time_unit(unit)?);
                 self.is_completion = true;
             }
-            "latency" => self.took = Some((column, time_unit(unit)?)),
-            "offset" => self.offset = (column, size_unit(unit)?),
-            "length" => self.len = (column, size_unit(unit)?),
-            "device" => self.device.push(column),
+            "latency" => self.took = Some((column(name)?, time_unit(unit)?)),
+            "offset" => self.offset = (column(name)?, size_unit(unit)?),
+            "length" => self.len = (column(name)?, size_unit(unit)?),
+            // It has no unit, so a colon belongs to the name.
+            "device" => self.device.push(column(value)?),
             "op" => {
-                self.operation = column;
+                self.operation = column(name)?;
                 self.words = match unit {
                     None => Words::Letters,
                     Some("read0") => Words::ReadIsZero,
@@ -210,6 +212,15 @@ impl Columns {
 const EXAMPLE: &str = "for example time=Timestamp:us,op=Type,offset=LBA:sectors,length=Size:bytes,device=Disk, \
                        with the names of the header or the numbers of the columns";
 
+/// The column of a number or a name.
+fn column(name: &str) -> Result<Column, String> {
+    match name.parse() {
+        Ok(0) => Err(format!("column `{name}`: columns are counted from 1")),
+        Ok(number) => Ok(Number(number)),
+        Err(_) => Ok(Column::Named(name.to_owned())),
+    }
+}
+
 /// Length of a unit of time in ns. A time has to name its unit, since traces use all of them.
 fn time_unit(unit: Option<&str>) -> Result<u64, String> {
     match unit {
@@ -245,7 +256,7 @@ struct Places {
     len: usize,
     device: Vec<usize>,
     /// The highest of them all.
-    most: usize,
+    highest: usize,
 }
 
 /// Reads a table of operations.
@@ -305,7 +316,7 @@ impl<R: BufRead> Csv<R> {
                 let why = format!("no line begins with `{start}`, after which operations follow");
                 return Err(TraceError::Ask(why));
             }
-        } else if self.lines.next()?.is_none() {
+        } else if !self.next_filled_line()? {
             return Ok(false);
         }
         let columns = &self.columns;
@@ -322,17 +333,25 @@ impl<R: BufRead> Csv<R> {
         Ok(!columns.header.unwrap_or(!is_number))
     }
 
+    /// Goes on to the next line that is not blank. False at the end of the text.
+    fn next_filled_line(&mut self) -> Result<bool, TraceError> {
+        while let Some(line) = self.lines.next()? {
+            if !line.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The operation of the next line that has one.
     fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        // The first line of a table without a header is read already.
         let mut is_read = self.places.is_none() && self.begin()?;
         loop {
-            if !is_read && self.lines.next()?.is_none() {
+            if !is_read && !self.next_filled_line()? {
                 return Ok(None);
             }
             is_read = false;
-            if self.lines.line().trim_ascii().is_empty() {
-                continue;
-            }
             match self.line() {
                 Ok(Some(raw)) => return Ok(Some(raw)),
                 Ok(None) => self.without_response += 1,
@@ -375,25 +394,25 @@ impl<R: BufRead> Csv<R> {
         };
         let line = self.lines.line();
         split(line, columns.separator, fields);
-        if fields.len() <= places.most {
+        if fields.len() <= places.highest {
             return Err(format!(
                 "{} columns, and column {} is needed",
                 fields.len(),
-                places.most + 1
+                places.highest + 1
             ));
         }
         let field = |at: usize| {
             let (from, to) = fields[at];
             &line[from as usize..to as usize]
         };
-        let kind = field(places.operation).trim_ascii();
+        let kind = field(places.operation);
         if kind.is_empty() {
             return Ok(None);
         }
         let direction = direction(kind, columns.words)?;
         let at = moment(field(places.time), columns)?;
         let took = match (places.took, columns.took.as_ref()) {
-            (Some(place), Some((_, unit))) => match field(place).trim_ascii() {
+            (Some(place), Some((_, unit))) => match field(place) {
                 b"" => None,
                 text => Some(Nanos(time(text, *unit, "latency")?)),
             },
@@ -416,7 +435,7 @@ impl<R: BufRead> Csv<R> {
             if index > 0 {
                 self.device.push('_');
             }
-            let name = field(*place).trim_ascii();
+            let name = field(*place);
             match std::str::from_utf8(name) {
                 Ok(name) => self.device.push_str(name),
                 Err(_) => self.device.push_str(&shown(name)),
@@ -427,14 +446,15 @@ impl<R: BufRead> Csv<R> {
             (true, Some(took)) => at.saturating_sub(took.0),
             _ => at,
         };
-        Ok(Some(Raw {
+        let raw = Raw {
             at: Nanos(issued),
             took,
             direction,
             offset,
             len,
             target,
-        }))
+        };
+        raw.checked().map(Some)
     }
 
     /// The next operation of a table with whole seconds. All operations of a second are read before
@@ -470,8 +490,8 @@ impl<R: BufRead> Csv<R> {
     }
 }
 
-/// A time in ns. With an epoch before 1970, times are whole numbers that floating point or a fraction
-/// could not hold.
+/// A time in ns since 1970. With a clock that begins earlier, times are whole numbers in the unit of the
+/// column.
 fn moment(text: &[u8], columns: &Columns) -> Result<u64, String> {
     if columns.since == 0 {
         return time(text, columns.time.1, "time");
@@ -481,7 +501,7 @@ fn moment(text: &[u8], columns: &Columns) -> Result<u64, String> {
         .checked_sub(columns.since)
         .ok_or_else(|| format!("the time {given} lies before 1970: is it another unit?"))?;
     let at = units.checked_mul(columns.time.1);
-    at.ok_or_else(|| format!("the time {units} is beyond any clock"))
+    at.ok_or_else(|| format!("the time {given} is beyond any clock"))
 }
 
 /// Reads a word of the operation's column.
@@ -523,7 +543,7 @@ pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> 
 /// that neither moves data nor flushes. The order of the kinds matters: a discard may have other
 /// letters, too, and the first `F` is a flush only if nothing is written.
 pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
-    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEB".contains(letter)) {
+    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEBU".contains(letter)) {
         return None;
     }
     const KINDS: [(u8, Direction); 5] = [
@@ -552,11 +572,11 @@ fn places(columns: &Columns, titles: &[String]) -> Result<Places, String> {
         offset: place(&columns.offset.0, titles)?,
         len: place(&columns.len.0, titles)?,
         device: device.collect::<Result<_, _>>()?,
-        most: 0,
+        highest: 0,
     };
     let all = [places.time, places.operation, places.offset, places.len];
     let others = places.device.iter().chain(&places.took).copied();
-    places.most = all.into_iter().chain(others).max().unwrap_or(0);
+    places.highest = all.into_iter().chain(others).max().unwrap_or(0);
     Ok(places)
 }
 
@@ -566,7 +586,7 @@ fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
         Number(number) => Ok(number - 1),
         Column::Named(name) => titles
             .iter()
-            .position(|title| title.trim_matches('"').eq_ignore_ascii_case(name))
+            .position(|title| title.eq_ignore_ascii_case(name))
             .ok_or_else(|| {
                 format!(
                     "no column is called `{name}`; the header has {}",
@@ -576,7 +596,8 @@ fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
     }
 }
 
-/// Finds begin and end of each value of a line. A separator within quotes belongs to the value.
+/// Finds begin and end of each value of a line, without the blanks and the quotes around it. A separator
+/// within quotes belongs to the value.
 fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u32)>) {
     fields.clear();
     match separator {
@@ -602,13 +623,27 @@ fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u32)>) {
                 if *byte == b'"' {
                     quoted = !quoted;
                 } else if *byte == separator && !quoted {
-                    fields.push((from, at as u32));
-                    from = at as u32 + 1;
+                    fields.push(bare(line, from, at));
+                    from = at + 1;
                 }
             }
-            fields.push((from, line.len() as u32));
+            fields.push(bare(line, from, line.len()));
         }
     }
+}
+
+/// Begin and end of what is left between two places without blanks and quotes around it.
+fn bare(line: &[u8], mut from: usize, mut to: usize) -> (u32, u32) {
+    while from < to && line[from].is_ascii_whitespace() {
+        from += 1;
+    }
+    while from < to && line[to - 1].is_ascii_whitespace() {
+        to -= 1;
+    }
+    if to - from >= 2 && line[from] == b'"' && line[to - 1] == b'"' {
+        (from, to) = (from + 1, to - 1);
+    }
+    (from as u32, to as u32)
 }
 
 impl<R: BufRead> Source for Csv<R> {
@@ -618,7 +653,7 @@ impl<R: BufRead> Source for Csv<R> {
             None if self.columns.spreads => self.spread()?,
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -750,6 +785,30 @@ mod tests {
         check(got[0], 12_500_000, Some(1000), Sync, (0, 0));
         check(got[1], 13_000_000, Some(2000), Trim, (4096, 512));
         assert_eq!(csv.targets(), ["a", "b"]);
+    }
+
+    /// The story: all operations of a second are read before the first is given, and an error had the line
+    /// that was read last.
+    #[test]
+    fn an_impossible_operation_of_a_second_is_reported_with_its_own_line() {
+        let columns = Preset::find("tencent").expect("known").columns();
+        let text = "1538400000,0,8,0,77\n1538400000,0,0,0,77\n1538400001,0,8,0,77\n";
+        let error = fault(&mut Csv::new(text.as_bytes(), columns));
+        assert!(error.starts_with("line 2: 0 bytes"), "{error}");
+    }
+
+    /// The story: a table that PowerShell or a spreadsheet wrote was refused: it begins with a byte order
+    /// mark, which was part of the first title, and has quotes around its values.
+    #[test]
+    fn quotes_blank_lines_and_a_byte_order_mark_are_not_of_the_values() {
+        let columns = "time=Time:s,op=Op,offset=Offset,length=Size,device=Disk:Name";
+        let columns = Columns::parse(columns).expect("a sound description");
+        let text = "\u{feff}\n\"Time\",\"Op\",\"Offset\",\"Size\",\"Disk:Name\"\r\n\
+                    \"1.5\",\"W\", \"4096\" ,\"512\",\"a, b\"\r\n";
+        let mut csv = Csv::new(text.as_bytes(), columns);
+        let got = all(&mut csv);
+        check(got[0], 1_500_000_000, None, Write, (4096, 512));
+        assert_eq!(csv.targets(), ["a, b"]);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub const NAMED: [(&str, &str); 8] = [
 pub type Unpack = fn(Box<dyn BufRead>) -> Box<dyn BufRead>;
 
 /// How to unpack a file that begins with these bytes; `None`: it is not compressed.
-pub fn unpacked(first: &[u8]) -> Option<Unpack> {
+pub fn unpacker(first: &[u8]) -> Option<Unpack> {
     first.starts_with(&[0x1f, 0x8b]).then_some(|input| {
         let unpacked = flate2::bufread::MultiGzDecoder::new(input);
         Box::new(std::io::BufReader::with_capacity(LOOKED_AT, unpacked))
@@ -118,7 +118,7 @@ impl Format {
                 return Err(TraceError::Ask(why.to_owned()));
             }
         };
-        detect_text(text)
+        detect_text(text.trim_start_matches('\u{feff}'))
     }
 
     /// A reader of this format that gives operations in order of time. `moment`: which step of a request
@@ -291,6 +291,15 @@ mod tests {
         check("17,W,1073741824,16384,1577900000000123\n", "alibaba");
         check("1538400000,2097152,16,1,77\n", "tencent");
         check("Copyright\nstart ; sector; length ; op ;\n", "blkreplay");
+    }
+
+    #[test]
+    fn every_name_in_the_help_is_known() {
+        // A record of vscsiStats, whose version is found by it.
+        let first = [[0x28, 0, 0, 2].as_slice(), &[0; 36], &[0x28, 0, 0, 2]].concat();
+        for (name, _) in NAMED {
+            Format::named(name, &first).expect(name);
+        }
     }
 
     #[test]

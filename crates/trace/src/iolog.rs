@@ -21,7 +21,7 @@ use blocklab_workload::Direction;
 
 use super::{Clock, Operation, Source, Trace, TraceError};
 use crate::lines::Lines;
-use crate::operation::{Raw, checked};
+use crate::operation::Raw;
 
 /// Reads a whole trace for a replay.
 ///
@@ -86,7 +86,7 @@ impl<R: BufRead> Source for Iolog<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -196,14 +196,15 @@ impl Reading {
                 argument(action, rest.get(1), "length")?,
             ),
         };
-        Ok(Some(Raw {
+        let raw = Raw {
             at: self.now,
             took: None,
             direction,
             offset,
             len,
             target: self.target(name)?,
-        }))
+        };
+        raw.checked().map(Some)
     }
 
     /// Adds a file; a repeated one is ignored, as each job that appends to a trace adds its files.
@@ -249,22 +250,22 @@ pub struct Traced<'a> {
 /// The text of a trace of version 3. `operations` must be in the order in which they were issued.
 pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>) -> String {
     let mut text = String::from("fio version 3 iolog\n");
-    let mut end = 0;
-    for_each_file(&mut text, files, 0, "add");
-    for_each_file(&mut text, files, 0, "open");
+    let mut at_us = 0;
+    add_for_each_file(&mut text, files, 0, "add");
+    add_for_each_file(&mut text, files, 0, "open");
     for operation in operations {
-        end = operation.at.0 / 1000;
+        at_us = operation.at.0 / 1000;
         let action = operation.action;
         let (file, offset, len) = (operation.file, operation.offset, operation.len);
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{end} {file} {action} {offset} {len}");
+        let _ = writeln!(text, "{at_us} {file} {action} {offset} {len}");
     }
-    for_each_file(&mut text, files, end, "close");
+    add_for_each_file(&mut text, files, at_us, "close");
     text
 }
 
 /// Adds a line with this action for each file.
-fn for_each_file(text: &mut String, files: &[String], us: u64, action: &str) {
+fn add_for_each_file(text: &mut String, files: &[String], us: u64, action: &str) {
     for file in files {
         let _ = writeln!(text, "{us} {file} {action}");
     }

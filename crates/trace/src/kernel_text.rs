@@ -17,8 +17,8 @@ use blocklab_workload::Direction;
 use crate::csv::letters;
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw, checked};
-use crate::paired::{Paired, remark_on_lost};
+use crate::operation::{Names, Raw};
+use crate::paired::{Paired, Request, remark_on_lost};
 use crate::{Clock, Operation, Source, TraceError};
 
 const SECOND: u64 = 1_000_000_000;
@@ -73,8 +73,22 @@ struct Line<'a> {
     rwbs: &'a [u8],
     sector: u64,
     bytes: u64,
-    /// Whether a completion without data is that of a flush.
-    is_flush: bool,
+}
+
+impl Line<'_> {
+    /// The request that the line is about; `None` for one that neither moves data nor flushes, and for
+    /// the end of a write with a flush, whose data was completed before.
+    fn request(&self) -> Option<Request> {
+        if self.bytes > 0 {
+            Some(Request::Data(self.sector))
+        } else if !self.rwbs.contains(&b'F') {
+            None
+        } else if self.rwbs.contains(&b'W') {
+            Some(Request::EmptyWrite)
+        } else {
+            Some(Request::Flush)
+        }
+    }
 }
 
 impl<R: BufRead> Events<R> {
@@ -116,8 +130,8 @@ impl<R: BufRead> Events<R> {
                 continue;
             }
             let read = match self.kind {
-                KernelText::Events => event(line),
-                KernelText::Blkparse => parsed(line, self.moment),
+                KernelText::Events => event_line(line),
+                KernelText::Blkparse => blkparse_line(line, self.moment),
             };
             let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
             if let Some(read) = read {
@@ -128,47 +142,35 @@ impl<R: BufRead> Events<R> {
     }
 }
 
-/// Adds a line to the requests that wait for their completion, or completes one of them. Flushes have
-/// no sector of their own in the kernel's text: all are paired at sector 0.
+/// Adds a line to the requests that wait for their completion, or completes one of them.
 fn pair(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<(), String> {
     let target = match std::str::from_utf8(line.device) {
         Ok(name) => names.number(name)?,
         Err(_) => return Err("the device is no text".to_owned()),
     };
-    match line.event {
-        Event::Completes if line.bytes > 0 => {
-            paired.complete(target, line.sector, Nanos(line.at));
-        }
-        // The end of a flush that the kernel issues before or after a write.
-        Event::Completes if line.is_flush => paired.complete(target, 0, Nanos(line.at)),
-        // The end of the request that such a flush belongs to; its data was completed before.
-        Event::Completes => {}
-        Event::Arrives => {
-            let Some(direction) = letters(line.rwbs) else {
-                return Ok(());
-            };
-            // A write without data is the flush before it.
-            let direction = match (direction, line.bytes) {
-                (_, 0) if line.rwbs.contains(&b'F') => Direction::Sync,
-                (_, 0) => return Ok(()),
-                (direction, _) => direction,
-            };
-            let offset = line
-                .sector
-                .checked_mul(SECTOR)
-                .ok_or_else(|| format!("sector {} is beyond the end of any device", line.sector))?;
-            let raw = Raw {
-                at: Nanos(line.at),
-                took: None,
-                direction,
-                offset,
-                len: line.bytes,
-                target,
-            };
-            let is_sync = direction == Direction::Sync;
-            paired.issue(if is_sync { 0 } else { line.sector }, raw);
-        }
+    let Some(request) = line.request() else {
+        return Ok(());
+    };
+    if let Event::Completes = line.event {
+        paired.complete(target, request, Nanos(line.at));
+        return Ok(());
     }
+    let direction = match request {
+        Request::Data(_) => letters(line.rwbs),
+        Request::Flush | Request::EmptyWrite => Some(Direction::Sync),
+    };
+    let Some(direction) = direction else {
+        return Ok(());
+    };
+    let raw = Raw {
+        at: Nanos(line.at),
+        took: None,
+        direction,
+        offset: line.sector.saturating_mul(SECTOR),
+        len: line.bytes,
+        target,
+    };
+    paired.issue(request, raw.checked()?);
     Ok(())
 }
 
@@ -191,7 +193,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Reads a line of `perf script` or tracefs; `None` for another event or a comment.
-fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
+fn event_line(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     let known = [
         (&b"block_rq_issue: "[..], Event::Arrives),
         (b"block_rq_complete: ", Event::Completes),
@@ -212,21 +214,17 @@ fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
         .and_then(|word| word.strip_suffix(b":"))
         .ok_or("the time before the event is missing")?;
     let at = time(stamp, SECOND, "time")?;
-    let mut words = words(rest);
-    let mut word = |what: &str| words.next().ok_or_else(|| format!("the {what} is missing"));
-    let device = word("device")?;
-    let rwbs = word("kind of operation")?;
-    let mut next = word("sector")?;
-    if matches!(event, Event::Arrives) && !next.starts_with(b"(") {
-        // This was the byte count. The number of sectors tells the same, and is right for discards,
-        // too, whose byte count is not their length.
-        next = word("sector")?;
-    }
-    // Skips the command in parentheses, which may contain blanks.
-    while next.starts_with(b"(") || !next.iter().all(u8::is_ascii_digit) {
-        next = word("sector")?;
-    }
-    let sector = whole(next, "sector")?;
+    // The command in parentheses has blanks and digits. The byte count before it is not read: the number
+    // of sectors says the same, and is right for discards, too, whose byte count is not their length.
+    let (Some(open), Some(close)) = (find(rest, b"("), find(rest, b")")) else {
+        return Err("the command in parentheses is missing".to_owned());
+    };
+    let mut kind = words(&rest[..open]);
+    let device = kind.next().ok_or("the device is missing")?;
+    let rwbs = kind.next().ok_or("the kind of operation is missing")?;
+    let mut place = words(&rest[close + 1..]);
+    let mut word = |what: &str| place.next().ok_or_else(|| format!("the {what} is missing"));
+    let sector = whole(word("sector")?, "sector")?;
     let sectors = match word("`+`")? {
         b"+" => whole(word("number of sectors")?, "number of sectors")?,
         other => return Err(format!("`{}` is where a `+` should be", shown(other))),
@@ -238,14 +236,12 @@ fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
         rwbs,
         sector,
         bytes: sectors.saturating_mul(SECTOR),
-        // A single F belongs to a write that flushes first, two are a flush without data.
-        is_flush: rwbs.starts_with(b"FF"),
     }))
 }
 
 /// Reads a line of `blkparse`: device, processor, number, time, process, action, kind, sector +
 /// sectors. `None` for an action that is neither the arrival nor the completion.
-fn parsed(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String> {
+fn blkparse_line(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String> {
     let mut words = words(line);
     let Some(device) = words.next() else {
         return Ok(None);
@@ -284,7 +280,6 @@ fn parsed(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String> {
             rwbs,
             sector: 0,
             bytes: 0,
-            is_flush: rwbs.starts_with(b"F"),
         }));
     };
     let sector = whole(sector, "sector")?;
@@ -302,7 +297,6 @@ fn parsed(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String> {
         rwbs,
         sector,
         bytes: sectors.saturating_mul(SECTOR),
-        is_flush: rwbs.starts_with(b"F"),
     }))
 }
 
@@ -312,7 +306,7 @@ impl<R: BufRead> Source for Events<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -406,6 +400,68 @@ CPU:1 [LOST 12 EVENTS]
         let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
         all(&mut events);
         assert_eq!(events.remarks(), [""; 0]);
+    }
+
+    /// The story: the command of smartctl has blanks and digits, and the first number in it was taken for the
+    /// sector: the file was refused. Atomic writes (`U`) were left out without a word.
+    #[test]
+    fn commands_are_passed_over_and_atomic_writes_are_writes() {
+        let text = "\
+ smartctl 11 [001] 1.000000: block:block_rq_issue: 8,0 N 36 (12 00 00 00 24 00) 0 + 0 [smartctl]
+ smartctl 11 [001] 1.000100: block:block_rq_complete: 8,0 N (12 00 00 00 24 00) 0 + 0 [0]
+ db 12 [001] 2.000000: block:block_rq_issue: 8,0 WSU 16384 () 64 + 32 [(db)]
+";
+        assert_eq!(
+            short(text, KernelText::Events),
+            [(2_000_000_000, None, Direction::Write, 32_768, 16_384)]
+        );
+    }
+
+    /// The story: flushes were paired at sector 0. The end of a write there was taken for that of an open
+    /// flush, and the end of the empty write that had asked for a flush for that of the next one.
+    #[test]
+    fn the_end_of_another_request_is_not_that_of_a_flush() {
+        let text = "\
+  8,0    1      1     1.000000000  2211  Q FWS [postgres]
+  8,0    1      2     1.000100000     9  D  FN [kworker]
+  8,0    1      3     1.000200000  2211  D  WS 0 + 8 [postgres]
+  8,0    1      4     1.000300000     0  C  WS 0 + 8 [0]
+  8,0    1      5     1.000500000     0  C  FN 0 [0]
+  8,0    1      6     1.000600000     9  D  FN [kworker]
+  8,0    1      7     1.000610000     0  C FWS 0 [0]
+  8,0    1      8     1.000900000     0  C  FN 0 [0]
+";
+        let read = |moment| {
+            let mut events = Events::new(text.as_bytes(), KernelText::Blkparse, moment);
+            let found = all(&mut events);
+            let took: Vec<_> = found.iter().map(|op| (op.direction, op.took)).collect();
+            (took, events.remarks())
+        };
+        let took = |us: u64| Some(Nanos(us * 1000));
+        let (issued, remarks) = read(Moment::Issue);
+        assert_eq!(
+            issued,
+            [
+                (Direction::Sync, took(400)),
+                (Direction::Write, took(100)),
+                (Direction::Sync, took(300))
+            ]
+        );
+        assert_eq!(remarks, [""; 0]);
+        let (queued, _) = read(Moment::Queue);
+        assert_eq!(queued, [(Direction::Sync, took(610))]);
+    }
+
+    /// The story: the line of an error was that of the completion, up to a minute later.
+    #[test]
+    fn an_impossible_operation_is_reported_with_the_line_of_its_issue() {
+        let text = "\
+ db 12 [001] 2.000000: block:block_rq_issue: 8,0 W 0 () 64 + 4194304 [db]
+ db 12 [001] 3.000000: block:block_rq_complete: 8,0 W () 64 + 4194304 [0]
+";
+        let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
+        let error = fault(&mut events);
+        assert!(error.starts_with("line 1: 2147483648 bytes"), "{error}");
     }
 
     #[test]

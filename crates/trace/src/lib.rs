@@ -85,8 +85,8 @@ pub enum TraceError {
     /// The record that begins at this byte is invalid.
     #[error("byte {0}: {1}")]
     Byte(usize, String),
-    /// The file is neither text nor a trace of blktrace.
-    #[error("neither an iolog, which is text, nor a trace of blktrace")]
+    /// The file is neither text nor a trace of blktrace or in blocklab's own format.
+    #[error("neither an iolog, which is text, nor a trace of blktrace or of blocklab")]
     NoText,
     /// Operations are further out of order than can be sorted in memory.
     #[error(
@@ -143,20 +143,31 @@ pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Trace, TraceError>
     Ok(trace)
 }
 
+/// Whether these operations are the ones that [`read_again`] gives. It neither sorts them by time nor
+/// knows other formats, as [`format::Format::open`] does.
+pub fn gives_again(source: &TraceFile, bytes: &[u8], operations: &[Replayed]) -> bool {
+    read_again(source, bytes).is_ok_and(|trace| trace.operations == operations)
+}
+
+/// A recorded time at this speed in per cent of the recorded one; 0 is taken for 1 %.
+pub(crate) fn at_speed(at: Nanos, percent: u64) -> Nanos {
+    let at = u128::from(at.0) * 100 / u128::from(percent.max(1));
+    Nanos(u64::try_from(at).unwrap_or(u64::MAX))
+}
+
 /// Most operations of a trace, because all of them are held in memory.
 const MAX_OPERATIONS: usize = 50_000_000;
 
 impl Trace {
     /// Applies changes to the operations. It must be called only once: speed and scale would multiply.
     pub fn change(&mut self, changes: &TraceChanges) {
-        let speed = u128::from(changes.speed_percent.max(1));
         let all = self.operations.len();
         self.operations
             .retain(|operation| !changes.skip.contains(&operation.direction));
         self.adapted.dropped += (all - self.operations.len()) as u64;
         for operation in &mut self.operations {
             if !self.is_untimed {
-                operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
+                operation.at = at_speed(operation.at, changes.speed_percent);
             }
             let scaled = operation.offset / changes.scale.max(1);
             self.adapted.folded += u64::from(scaled != operation.offset);
@@ -229,6 +240,32 @@ mod tests {
         assert_eq!(trace.extents(), [written, Extent::default()]);
         let foreign = read(&[0xff, 0xfe], &|_, _| String::new());
         assert_eq!(foreign, Err(TraceError::NoText));
+    }
+
+    /// The story: the trace of two jobs was replayed in order of time, and `--again` issued the operations of
+    /// one after those of the other, 1.5 s late.
+    #[test]
+    fn a_trace_that_was_sorted_is_not_read_again_in_the_same_order() {
+        let source = TraceFile {
+            path: "a.iolog".to_owned(),
+            sha256: String::new(),
+            changes: TraceChanges {
+                skip: Vec::new(),
+                scale: 1,
+                align: 0,
+                speed_percent: 100,
+                to_one_target: true,
+            },
+        };
+        let check = |text: &str, expected: bool| {
+            let mut sorted = Sorted::new(iolog::Iolog::new(text.as_bytes()));
+            let trace = Trace::from_source(&mut sorted).expect("a sound trace");
+            let is_same = gives_again(&source, text.as_bytes(), &trace.operations);
+            assert_eq!(is_same, expected, "{text}");
+        };
+        let one = "fio version 3 iolog\n0 a add\n1 a read 0 512\n9 a read 512 512\n";
+        check(one, true);
+        check(&one.repeat(2), false);
     }
 
     /// A trim of more than 1 GiB was refused, and traces of real machines have them.

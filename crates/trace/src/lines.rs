@@ -8,6 +8,9 @@ use crate::TraceError;
 /// Most bytes of a line. It limits memory for a file that is no text.
 const LONGEST_LINE: usize = 64 << 10;
 
+/// Some programs of Windows begin a text in UTF-8 with it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The lines of a text.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
@@ -25,7 +28,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line without its end, which may be LF or CR LF; `None` at the end of the text.
+    /// The next line without its end, which may be LF or CR LF, and without a byte order mark; `None` at the end of the text.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
         self.line.clear();
         self.number += 1;
@@ -54,6 +57,9 @@ impl<R: BufRead> Lines<R> {
         }
         if self.line.last() == Some(&b'\r') {
             self.line.pop();
+        }
+        if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+            self.line.drain(..BYTE_ORDER_MARK.len());
         }
         Ok(Some(&self.line))
     }

@@ -1,49 +1,88 @@
 //! In: several sources, each in order of time, such as a file for each processor or hour. Out: one
 //! source in order of time.
 
+use blocklab_units::Nanos;
+
 use crate::operation::Names;
 use crate::{Clock, Operation, Source, TraceError};
 
 /// Several sources as one.
 pub struct Merged<'a> {
-    sources: Vec<Box<dyn Source + 'a>>,
-    /// The next operation of each source.
-    heads: Vec<Option<Operation>>,
-    /// Whether `heads` was filled.
+    parts: Vec<Part<'a>>,
+    /// When the earliest recording began, in ns since 1970, if that is known.
+    begins: Option<u64>,
+    /// The clock of all sources.
+    clock: Clock,
+    /// Whether the first operation of each source was read.
     is_begun: bool,
     /// The devices of all sources, which number them differently.
     names: Names,
 }
 
+/// One of the sources.
+struct Part<'a> {
+    source: Box<dyn Source + 'a>,
+    /// How much later its recording began than the earliest one.
+    shift: Nanos,
+    /// Its next operation, with times counted from the beginning of the earliest recording.
+    head: Option<Operation>,
+}
+
+impl Part<'_> {
+    /// Takes the next operation, and reads the one after it.
+    fn take(&mut self) -> Result<Option<Operation>, TraceError> {
+        let next = self.source.next()?;
+        let next = next.map(|operation| operation.later(self.shift));
+        Ok(std::mem::replace(&mut self.head, next))
+    }
+}
+
 impl<'a> Merged<'a> {
     /// Merges sources that are in order of time.
     pub fn new(sources: Vec<Box<dyn Source + 'a>>) -> Self {
+        let parts = sources.into_iter().map(|source| Part {
+            source,
+            shift: Nanos::ZERO,
+            head: None,
+        });
         Self {
-            heads: Vec::new(),
-            sources,
+            parts: parts.collect(),
+            begins: None,
+            clock: Clock::default(),
             is_begun: false,
             names: Names::default(),
         }
     }
 
-    /// Reads the first operation of each source, and checks that their times can be compared.
+    /// Reads the first operation of each source, and finds out how their times compare.
     fn begin(&mut self) -> Result<(), TraceError> {
         self.is_begun = true;
-        for source in &mut self.sources {
-            self.heads.push(source.next()?);
+        for part in &mut self.parts {
+            part.take()?;
         }
         // A source without an operation has no times to compare.
-        let pairs = self.sources.iter().zip(&self.heads);
-        let mut clocks = pairs
-            .filter(|(_, head)| head.is_some())
-            .map(|(source, _)| source.clock());
-        let first = clocks.next();
-        if clocks.any(|clock| Some(clock) != first) {
+        let filled = self.parts.iter_mut().filter(|part| part.head.is_some());
+        let mut filled: Vec<&mut Part<'_>> = filled.collect();
+        let is_comparable = filled.windows(2).all(|pair| {
+            let (one, other) = (&pair[0].source, &pair[1].source);
+            one.clock() == other.clock() && one.begins().is_some() == other.begins().is_some()
+        });
+        if !is_comparable {
             return Err(TraceError::Ask(
                 "the files count time from different moments, so they cannot be merged: import each \
                  by itself"
                     .to_owned(),
             ));
+        }
+        self.clock = filled
+            .first()
+            .map(|part| part.source.clock())
+            .unwrap_or_default();
+        self.begins = filled.iter().filter_map(|part| part.source.begins()).min();
+        for part in &mut filled {
+            let later = part.source.begins().zip(self.begins);
+            part.shift = Nanos(later.map_or(0, |(begins, earliest)| begins - earliest));
+            part.head = part.head.map(|head| head.later(part.shift));
         }
         Ok(())
     }
@@ -54,20 +93,19 @@ impl Source for Merged<'_> {
         if !self.is_begun {
             self.begin()?;
         }
-        let heads = self.heads.iter().enumerate();
         // Of operations at the same time, the one of the first source comes first.
-        let first = heads
-            .filter_map(|(index, head)| head.map(|head| (head.at, index)))
-            .min();
-        let Some((_, index)) = first else {
+        let first = self
+            .parts
+            .iter_mut()
+            .filter(|part| part.head.is_some())
+            .min_by_key(|part| part.head.map(|head| head.at));
+        let Some(part) = first else {
             return Ok(None);
         };
-        let source = &mut self.sources[index];
-        let Some(mut operation) = self.heads[index].take() else {
+        let Some(mut operation) = part.take()? else {
             return Ok(None);
         };
-        self.heads[index] = source.next()?;
-        if let Some(name) = source.targets().get(operation.target as usize) {
+        if let Some(name) = part.source.targets().get(operation.target as usize) {
             operation.target = self.names.number(name).map_err(TraceError::Ask)?;
         }
         Ok(Some(operation))
@@ -78,20 +116,56 @@ impl Source for Merged<'_> {
     }
 
     fn clock(&self) -> Clock {
-        // `begin` has checked that all sources have the same.
-        let first = self.sources.first();
-        first.map(|source| source.clock()).unwrap_or_default()
+        self.clock
     }
 
     fn begins(&self) -> Option<u64> {
-        self.sources
-            .iter()
-            .filter_map(|source| source.begins())
-            .min()
+        self.begins
     }
 
     fn remarks(&self) -> Vec<String> {
-        let remarks = self.sources.iter().flat_map(|source| source.remarks());
+        let remarks = self.parts.iter().flat_map(|part| part.source.remarks());
         remarks.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stored::{Reader, Writer};
+    use crate::testing::{all, at, fault};
+
+    /// A recording that began at this second, with an operation after each of these.
+    fn recorded(begins_s: Option<u64>, seconds: &[u64]) -> Box<dyn Source> {
+        let begins = begins_s.map(|second| second * 1_000_000_000);
+        let mut file = Vec::new();
+        let mut writer = Writer::new(&mut file, begins).expect("memory");
+        for second in seconds {
+            let targets = ["disk".to_owned()];
+            writer
+                .add(at(second * 1_000_000), &targets)
+                .expect("memory");
+        }
+        writer.end().expect("memory");
+        let reader = Reader::new(std::io::Cursor::new(file));
+        Box::new(reader.expect("own file"))
+    }
+
+    /// The story: the recordings of two hours were laid over each other, because each counts its times from
+    /// its own beginning.
+    #[test]
+    fn recordings_of_two_hours_follow_each_other() {
+        let sources = vec![recorded(Some(7200), &[1, 2]), recorded(Some(3600), &[0, 5])];
+        let mut merged = Merged::new(sources);
+        let seconds: Vec<u64> = all(&mut merged)
+            .iter()
+            .map(|op| op.at.0 / 1_000_000_000)
+            .collect();
+        assert_eq!(seconds, [0, 5, 3601, 3602]);
+        assert_eq!(merged.begins(), Some(3600 * 1_000_000_000));
+        let undated = vec![recorded(None, &[1]), recorded(None, &[0])];
+        assert_eq!(all(&mut Merged::new(undated)).len(), 2);
+        let mixed = vec![recorded(None, &[1]), recorded(Some(3600), &[0])];
+        assert!(fault(&mut Merged::new(mixed)).contains("different moments"));
     }
 }

@@ -32,7 +32,15 @@ impl Operation {
         self.offset + self.len as u64
     }
 
-    /// Whether its length is one that [`checked`] lets pass.
+    /// The same, issued later by this time.
+    pub(crate) const fn later(self, by: Nanos) -> Self {
+        Self {
+            at: self.at.saturating_add(by),
+            ..self
+        }
+    }
+
+    /// Whether its length is one that [`Raw::checked`] and [`Raw::first_part`] give.
     pub(crate) fn has_possible_len(&self) -> bool {
         let len = u64::from(self.len);
         match self.direction {
@@ -89,7 +97,7 @@ pub(crate) struct Names {
 }
 
 /// Most devices of a trace. With more, another column was taken for the device.
-const MAX_TARGETS: usize = 100_000;
+pub(crate) const MAX_TARGETS: usize = 100_000;
 
 impl Names {
     /// The number of a name, which is added if it is new.
@@ -131,60 +139,62 @@ pub(crate) const MAX_OFFSET: u64 = 1 << 62;
 /// Most parts of one trim; a longer one is an error in the trace.
 const MAX_PARTS: u64 = 1 << 20;
 
-/// An operation as a line or record has it, before it is checked.
+/// An operation as a line or record has it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Raw {
     pub(crate) at: Nanos,
     pub(crate) took: Option<Nanos>,
     pub(crate) direction: Direction,
     pub(crate) offset: u64,
+    /// Length in bytes; a trim may be longer than an [`Operation`] can be.
     pub(crate) len: u64,
     pub(crate) target: u32,
 }
 
-/// Checks an operation. Of a trim that is too long, the first part is given, and `rest` gets what
-/// comes after it.
-///
-/// # Errors
-/// When its length or end is impossible.
-pub(crate) fn checked(
-    raw: Option<Raw>,
-    rest: &mut Option<Raw>,
-) -> Result<Option<Operation>, String> {
-    let Some(raw) = raw else {
-        return Ok(None);
-    };
-    let Raw { direction, .. } = raw;
-    // A flush is of the whole device, whatever numbers the trace has for it.
-    let (offset, len) = match direction {
-        Direction::Sync => (0, 0),
-        _ => (raw.offset, raw.len),
-    };
-    if offset.checked_add(len).is_none_or(|end| end > MAX_OFFSET) {
-        return Err(format!("offset {offset} is beyond the end of any device"));
+impl Raw {
+    /// The same, if a device can have such an operation. A flush loses its offset and length: it is of
+    /// the whole device, whatever numbers the trace has for it.
+    ///
+    /// # Errors
+    /// When its length or end is impossible.
+    pub(crate) fn checked(mut self) -> Result<Self, String> {
+        // A trim transfers no bytes, so no buffer limits its length.
+        let longest = match self.direction {
+            Direction::Sync => {
+                (self.offset, self.len) = (0, 0);
+                return Ok(self);
+            }
+            Direction::Trim => LONGEST_TRIM * MAX_PARTS,
+            Direction::Read | Direction::Write => LONGEST_TRANSFER,
+        };
+        let Self { offset, len, .. } = self;
+        if offset.checked_add(len).is_none_or(|end| end > MAX_OFFSET) {
+            return Err(format!("offset {offset} is beyond the end of any device"));
+        }
+        if !(1..=longest).contains(&len) {
+            return Err(format!(
+                "{len} bytes: a read or write moves from 1 byte to 1 GiB, a trim at least 1 byte"
+            ));
+        }
+        Ok(self)
     }
-    // A trim transfers no bytes, so no buffer limits its length.
-    let most = match direction {
-        Direction::Trim => LONGEST_TRIM * MAX_PARTS,
-        _ => LONGEST_TRANSFER,
-    };
-    if direction != Direction::Sync && !(1..=most).contains(&len) {
-        return Err(format!(
-            "{len} bytes: a read or write moves from 1 byte to 1 GiB, a trim at least 1 byte"
-        ));
+
+    /// The operation of something that was [checked](Raw::checked). A trim that is too long is split: this
+    /// is its first part, and `rest` gets what comes after it.
+    pub(crate) fn first_part(self, rest: &mut Option<Self>) -> Operation {
+        let part = self.len.min(LONGEST_TRIM);
+        *rest = (self.len > part).then(|| Self {
+            offset: self.offset + part,
+            len: self.len - part,
+            ..self
+        });
+        Operation {
+            at: self.at,
+            took: self.took,
+            offset: self.offset,
+            len: part as u32,
+            target: self.target,
+            direction: self.direction,
+        }
     }
-    let part = len.min(LONGEST_TRIM);
-    *rest = (len > part).then(|| Raw {
-        offset: offset + part,
-        len: len - part,
-        ..raw
-    });
-    Ok(Some(Operation {
-        at: raw.at,
-        took: raw.took,
-        offset,
-        len: part as u32,
-        target: raw.target,
-        direction,
-    }))
 }

@@ -1,7 +1,7 @@
 //! In: issues and completions of requests, as the kernel reports them. Out: operations with their
 //! latency, in the order of their issue.
 //!
-//! A completion belongs to the oldest open issue of the same device and sector. If a completion was
+//! A completion belongs to the oldest open issue of the same device and [`Request`]. If a completion was
 //! lost, its issue is given without a latency once it is older than [`TIMEOUT`], or [`MAX_HELD`]
 //! operations wait behind it.
 
@@ -16,10 +16,21 @@ const TIMEOUT: Nanos = Nanos::from_secs(60);
 /// Most operations that are held back.
 const MAX_HELD: usize = 1 << 17;
 
+/// What the issue and the completion of a request have in common, besides the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Request {
+    /// One that moves or discards data, by its first sector.
+    Data(u64),
+    /// A flush that the kernel itself issues.
+    Flush,
+    /// A write without data, by which an application asks for a flush.
+    EmptyWrite,
+}
+
 /// An operation that was issued.
 #[derive(Debug)]
 struct Issue {
-    sector: u64,
+    request: Request,
     raw: Raw,
     is_complete: bool,
 }
@@ -27,8 +38,8 @@ struct Issue {
 /// The operations that are held back, because they or one before them are not complete.
 #[derive(Debug, Default)]
 pub(crate) struct Paired {
-    /// By device and sector: the numbers of the open issues, the oldest first.
-    open: HashMap<(u32, u64), VecDeque<u64>>,
+    /// By device and request: the numbers of the open issues, the oldest first.
+    open: HashMap<(u32, Request), VecDeque<u64>>,
     /// All that are held back, in the order of their issue.
     issued: VecDeque<Issue>,
     /// The number of the first of them.
@@ -45,23 +56,25 @@ pub(crate) struct Paired {
 
 impl Paired {
     /// Adds an operation that is issued.
-    pub(crate) fn issue(&mut self, sector: u64, raw: Raw) {
+    pub(crate) fn issue(&mut self, request: Request, raw: Raw) {
         let number = self.first + self.issued.len() as u64;
-        let numbers = self.open.entry((raw.target, sector)).or_default();
+        let numbers = self.open.entry((raw.target, request)).or_default();
         numbers.push_back(number);
         self.now = self.now.max(raw.at);
         self.issued.push_back(Issue {
-            sector,
+            request,
             raw,
             is_complete: false,
         });
     }
 
-    /// Completes the oldest open operation of this device and sector.
-    pub(crate) fn complete(&mut self, target: u32, sector: u64, at: Nanos) {
+    /// Completes the oldest open operation of this device and request.
+    pub(crate) fn complete(&mut self, target: u32, request: Request, at: Nanos) {
         self.now = self.now.max(at);
-        let Some(number) = self.take_oldest(target, sector) else {
-            self.unmatched += 1;
+        let Some(number) = self.take_oldest(target, request) else {
+            // The kernel's flush and the empty write that asked for it both complete, and only one of
+            // them counts as an arrival.
+            self.unmatched += u64::from(matches!(request, Request::Data(_)));
             return;
         };
         // An issue that is no longer waited for was removed from `open`, so this one is still held.
@@ -71,12 +84,12 @@ impl Paired {
         }
     }
 
-    /// Removes the oldest open issue of a device and sector, and gives its number.
-    fn take_oldest(&mut self, target: u32, sector: u64) -> Option<u64> {
-        let numbers = self.open.get_mut(&(target, sector))?;
+    /// Removes the oldest open issue of a device and request, and gives its number.
+    fn take_oldest(&mut self, target: u32, request: Request) -> Option<u64> {
+        let numbers = self.open.get_mut(&(target, request))?;
         let number = numbers.pop_front();
         if numbers.is_empty() {
-            self.open.remove(&(target, sector));
+            self.open.remove(&(target, request));
         }
         number
     }
@@ -93,8 +106,8 @@ impl Paired {
         let issue = self.issued.pop_front()?;
         if !is_complete {
             self.unfinished += 1;
-            // It is the oldest of all, so also the oldest of its device and sector.
-            self.take_oldest(issue.raw.target, issue.sector);
+            // It is the oldest of all, so also the oldest of its device and request.
+            self.take_oldest(issue.raw.target, issue.request);
         }
         self.first += 1;
         Some(issue.raw)

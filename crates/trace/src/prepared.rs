@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use blocklab_units::{Bytes, Nanos, SECTOR, count, with_defaults};
 use blocklab_workload::{Adapted, Direction, Replay, ReplayPace, ReplayPlace, Replayed};
 
-use crate::Operation;
 use crate::dependent::dependencies;
+use crate::{Operation, at_speed};
 
 /// Bytes of an extent, within which [`ReplayPlace::Compact`] keeps offsets as they are.
 const EXTENT: u64 = 1 << 20;
@@ -20,7 +20,7 @@ const EXTENT: u64 = 1 << 20;
 with_defaults! {
     /// The options of a replay.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct Wanted {
+    pub struct ReplayOptions {
         /// When operations are issued.
         pub pace: ReplayPace = ReplayPace::Open,
         /// Speed in per cent of the recorded one, at least 1.
@@ -38,7 +38,7 @@ with_defaults! {
 
 /// What must be known of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Room {
+pub struct TargetLimits {
     /// Its size in bytes; `None`: it will be created as large as needed.
     pub size: Option<u64>,
     /// Operations must be whole blocks of this size, a power of two; with 0 or 1 they need not.
@@ -51,30 +51,29 @@ pub struct Room {
 /// When they cannot be replayed with these options; the text tells what would work.
 pub fn prepared(
     mut operations: Vec<Operation>,
-    wanted: &Wanted,
-    room: Room,
+    options: &ReplayOptions,
+    limits: TargetLimits,
 ) -> Result<Replay, String> {
     let all = operations.len();
-    if !wanted.trims {
+    if !options.trims {
         operations.retain(|operation| operation.direction != Direction::Trim);
     }
     let mut adapted = Adapted {
         dropped: (all - operations.len()) as u64,
         ..Adapted::default()
     };
-    let mut operations = copied(operations, wanted);
+    let mut operations = copied(operations, options);
     // Completions are in recorded time, so this comes before the speed is changed.
-    let dependencies = match wanted.pace {
+    let dependencies = match options.pace {
         ReplayPace::Dependent => dependencies(&operations)?,
         ReplayPace::Open | ReplayPace::Fast => Vec::new(),
     };
-    if let Some(size) = room.size {
-        adapted.folded = placed(&mut operations, wanted.place, size)?;
+    if let Some(size) = limits.size {
+        adapted.folded = placed(&mut operations, options.place, size)?;
     }
-    rounded(&mut operations, room, &mut adapted);
-    let speed = u128::from(wanted.speed_percent.max(1));
+    rounded(&mut operations, limits, &mut adapted);
     let replayed = operations.into_iter().map(|operation| Replayed {
-        at: Nanos((u128::from(operation.at.0) * 100 / speed) as u64),
+        at: at_speed(operation.at, options.speed_percent),
         target: 0,
         direction: operation.direction,
         len: operation.len,
@@ -82,7 +81,7 @@ pub fn prepared(
     });
     Ok(Replay {
         operations: replayed.collect(),
-        keeps_time: wanted.pace != ReplayPace::Fast,
+        keeps_time: options.pace != ReplayPace::Fast,
         dependencies,
         source: None,
         adapted,
@@ -90,17 +89,16 @@ pub fn prepared(
 }
 
 /// All copies in order of time. The target of an operation is the number of its copy.
-fn copied(operations: Vec<Operation>, wanted: &Wanted) -> Vec<Operation> {
-    if wanted.copies <= 1 {
+fn copied(operations: Vec<Operation>, options: &ReplayOptions) -> Vec<Operation> {
+    if options.copies <= 1 {
         return operations;
     }
     let mut all = Vec::new();
-    for copy in 0..wanted.copies {
-        let shift = Nanos(wanted.shift.0 * u64::from(copy));
+    for copy in 0..options.copies {
+        let shift = Nanos(options.shift.0.saturating_mul(copy.into()));
         all.extend(operations.iter().map(|operation| Operation {
-            at: operation.at.saturating_add(shift),
             target: copy,
-            ..*operation
+            ..operation.later(shift)
         }));
     }
     all.sort_by_key(|operation| operation.at);
@@ -127,8 +125,12 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
     let mut extents: HashMap<u64, u64> = HashMap::new();
     let mut moved = 0;
     for operation in operations {
+        // A flush is of the whole device and has no place in it.
+        if operation.direction == Direction::Sync {
+            continue;
+        }
         let (offset, len) = (operation.offset, u64::from(operation.len));
-        let wanted = match place {
+        let moved_to = match place {
             ReplayPlace::Compact => {
                 let next = extents.len() as u64;
                 let extent = *extents.entry(offset / EXTENT).or_insert(next);
@@ -143,7 +145,7 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
         let last = size
             .checked_sub(len)
             .ok_or_else(|| format!("an operation of {} is larger than the target", Bytes(len)))?;
-        if place == ReplayPlace::Compact && wanted > last {
+        if place == ReplayPlace::Compact && moved_to > last {
             return Err(format!(
                 "the trace uses more than {} extents of 1 MiB, and the target has {}: take a larger \
                  one, or --wrap",
@@ -152,7 +154,7 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
             ));
         }
         // An operation that would reach beyond the end is moved back, to a whole sector.
-        operation.offset = wanted.min(last / SECTOR * SECTOR);
+        operation.offset = moved_to.min(last / SECTOR * SECTOR);
         moved += u64::from(operation.offset != offset);
     }
     Ok(moved)
@@ -160,10 +162,10 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
 
 /// Extends operations to whole blocks of the target. One that would reach beyond the target or the
 /// largest length stays as it is.
-fn rounded(operations: &mut [Operation], room: Room, adapted: &mut Adapted) {
-    let block = room.block.max(1);
+fn rounded(operations: &mut [Operation], limits: TargetLimits, adapted: &mut Adapted) {
+    let block = limits.block.max(1);
     // The last block of a target may be incomplete; operations in it are not extended.
-    let whole = room.size.map_or(u64::MAX, |size| size / block * block);
+    let whole = limits.size.map_or(u64::MAX, |size| size / block * block);
     for operation in operations {
         let (begin, end) = (operation.offset, operation.end());
         let is_whole = begin.is_multiple_of(block) && end.is_multiple_of(block);
@@ -199,11 +201,11 @@ mod tests {
     #[track_caller]
     fn check(
         operations: &[Operation],
-        wanted: Wanted,
-        room: Room,
+        options: ReplayOptions,
+        limits: TargetLimits,
         expected: &[(u64, u32)],
     ) -> Adapted {
-        let replay = prepared(operations.to_vec(), &wanted, room).expect("a sound wish");
+        let replay = prepared(operations.to_vec(), &options, limits).expect("a sound wish");
         let ranges = replay.operations.iter().map(|op| (op.offset, op.len));
         assert_eq!(ranges.collect::<Vec<_>>(), expected);
         replay.adapted
@@ -212,57 +214,82 @@ mod tests {
     /// The story: operations of a disk with sectors of 512 bytes failed on one with sectors of 4 KiB.
     #[test]
     fn operations_are_rounded_outwards_and_the_bytes_are_counted() {
-        let four_kib = Room {
+        let four_kib = TargetLimits {
             size: Some(1 << 20),
             block: 4096,
         };
         let operations = [on(512, 512), on(4096, 8192), on(4095, 2), on(12_288, 4097)];
         let expected = [(0, 4096), (4096, 8192), (0, 8192), (12_288, 8192)];
-        let adapted = check(&operations, Wanted::default(), four_kib, &expected);
+        let adapted = check(&operations, ReplayOptions::default(), four_kib, &expected);
         assert_eq!(adapted.rounded, 3);
         assert_eq!(adapted.rounded_bytes, 3584 + 8190 + 4095);
-        let any = Room {
+        let any = TargetLimits {
             block: 1,
             ..four_kib
         };
-        let adapted = check(&operations[..1], Wanted::default(), any, &[(512, 512)]);
+        let adapted = check(
+            &operations[..1],
+            ReplayOptions::default(),
+            any,
+            &[(512, 512)],
+        );
         assert_eq!(adapted, Adapted::default());
     }
 
     #[test]
     fn operations_are_put_into_a_smaller_target_in_three_ways() {
-        let room = Room {
+        let limits = TargetLimits {
             size: Some(4 << 20),
             block: 512,
         };
         let far = [on(0, 4096), on(7 << 20, 4096), on(9 << 20, 4096)];
-        let wish = |place| Wanted {
+        let wish = |place| ReplayOptions {
             place,
-            ..Wanted::default()
+            ..ReplayOptions::default()
         };
         let refused =
-            prepared(far.to_vec(), &wish(ReplayPlace::AsRecorded), room).expect_err("too small");
+            prepared(far.to_vec(), &wish(ReplayPlace::AsRecorded), limits).expect_err("too small");
         assert!(
             refused.contains("reaches 9") && refused.contains("--wrap"),
             "{refused}"
         );
         let wrapped = [(0, 4096), (3 << 20, 4096), (1 << 20, 4096)];
         assert_eq!(
-            check(&far, wish(ReplayPlace::Wrap), room, &wrapped).folded,
+            check(&far, wish(ReplayPlace::Wrap), limits, &wrapped).folded,
             2
         );
         let compact = [(0, 4096), (1 << 20, 4096), (2 << 20, 4096)];
         assert_eq!(
-            check(&far, wish(ReplayPlace::Compact), room, &compact).folded,
+            check(&far, wish(ReplayPlace::Compact), limits, &compact).folded,
             2
         );
-        let replay = prepared(far.to_vec(), &wish(ReplayPlace::Scale), room).expect("fits");
-        let reaches = replay
-            .operations
-            .iter()
-            .map(|op| op.offset + u64::from(op.len))
-            .max();
-        assert!(reaches <= room.size, "{replay:?}");
+        // By 4 MiB / (9 MiB + 4 KiB), to whole sectors; the last one is moved back to end with the target.
+        let scaled = [(0, 4096), (3_260_416, 4096), (4_190_208, 4096)];
+        assert_eq!(
+            check(&far, wish(ReplayPlace::Scale), limits, &scaled).folded,
+            2
+        );
+    }
+
+    /// The story: `--compact` kept an extent of 1 MiB for a flush, and a trace that fills the target was
+    /// refused. In a larger target the flush was counted as moved.
+    #[test]
+    fn a_flush_takes_no_place_in_the_target() {
+        let flush = Operation {
+            direction: Direction::Sync,
+            ..on(0, 0)
+        };
+        let options = ReplayOptions {
+            place: ReplayPlace::Compact,
+            ..ReplayOptions::default()
+        };
+        let limits = TargetLimits {
+            size: Some(2 << 20),
+            block: 512,
+        };
+        let trace = [flush, on(5 << 20, 4096), flush, on(9 << 20, 4096), flush];
+        let expected = [(0, 0), (0, 4096), (0, 0), (1 << 20, 4096), (0, 0)];
+        assert_eq!(check(&trace, options, limits, &expected).folded, 2);
     }
 
     #[test]
@@ -271,15 +298,15 @@ mod tests {
             direction: Direction::Trim,
             ..at(10)
         };
-        let wanted = Wanted {
+        let options = ReplayOptions {
             copies: 2,
             shift: Nanos(25_000),
             speed_percent: 200,
             trims: false,
-            ..Wanted::default()
+            ..ReplayOptions::default()
         };
         let recorded = vec![at(0), trim, at(30)];
-        let replay = prepared(recorded, &wanted, Room::default()).expect("a sound wish");
+        let replay = prepared(recorded, &options, TargetLimits::default()).expect("a sound wish");
         let moments = replay.operations.iter().map(|op| op.at.0);
         assert_eq!(moments.collect::<Vec<_>>(), [0, 12_500, 15_000, 27_500]);
         assert_eq!(replay.adapted.dropped, 1);

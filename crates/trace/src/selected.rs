@@ -24,7 +24,7 @@ with_defaults! {
 pub struct Selected<'a> {
     source: Box<dyn Source + 'a>,
     selection: Selection,
-    /// The beginning of the trace, once an operation has come.
+    /// The beginning of the trace in ns of the source's clock, once an operation has come.
     zero: Option<u64>,
     /// The number of the only device in the source, once one of its operations has come.
     only: Option<u32>,
@@ -88,26 +88,28 @@ impl<'a> Selected<'a> {
         operation.target = 0;
         Ok(true)
     }
+
+    /// Checks at the end of the trace that it has the selected device.
+    fn refuse_unknown_device(&self) -> Result<(), TraceError> {
+        let names = self.source.targets();
+        match &self.selection.device {
+            Some(device) if !names.contains(device) => {
+                let shown: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
+                Err(TraceError::Ask(format!(
+                    "no operation is on the device `{device}`; the trace has {}",
+                    shown.join(", ")
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Source for Selected<'_> {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         loop {
             let Some(mut operation) = self.source.next()? else {
-                if let Some(device) = self
-                    .selection
-                    .device
-                    .as_ref()
-                    .filter(|_| self.only.is_none())
-                {
-                    let names = self.source.targets();
-                    let shown: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
-                    return Err(TraceError::Ask(format!(
-                        "no operation is on the device `{device}`; the trace has {}",
-                        shown.join(", ")
-                    )));
-                }
-                return Ok(None);
+                return self.refuse_unknown_device().map(|()| None);
             };
             let zero = *self.zero.get_or_insert_with(|| match self.source.clock() {
                 Clock::Recording => 0,
@@ -195,6 +197,22 @@ mod tests {
             ..Selection::default()
         });
         assert_eq!(all(&mut late).len(), 1);
+    }
+
+    /// The story: a device whose operations are all before --from was reported as one that the trace does
+    /// not have, in a sentence that then listed it.
+    #[test]
+    fn a_device_outside_of_the_span_is_not_reported_as_missing() {
+        for (from, until) in [(15_000, 30_000), (0, 5_000)] {
+            let mut other = selected(Selection {
+                device: Some("2".to_owned()),
+                from: Nanos(from),
+                until: Nanos(until),
+                ..Selection::default()
+            });
+            assert_eq!(all(&mut other), []);
+            assert_eq!(other.left_out(), 3);
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
 use crate::bytes::fill;
-use crate::operation::MAX_OFFSET;
+use crate::operation::{MAX_OFFSET, MAX_TARGETS};
 use crate::{Clock, Operation, Source, TraceError};
 
 /// The first bytes of a file.
@@ -50,15 +50,14 @@ const BLOCK_HEAD: usize = 17;
 const BLOCK: usize = 1 << 15;
 /// Most bytes of a block, unpacked or not; the writer makes none that is larger.
 const MAX_BLOCK_BYTES: usize = 4 << 20;
+/// Most bytes of the names or the remark in a block.
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 // Bits of the byte with the flags of an operation.
 const HAS_LATENCY: u8 = 4;
 const FOLLOWS: u8 = 8;
 const SAME_LEN: u8 = 16;
 const SAME_TARGET: u8 = 32;
-
-/// Most devices of a file.
-const MAX_TARGETS: usize = 100_000;
 
 /// Writes a file in blocklab's own format.
 pub struct Writer<W: Write> {
@@ -115,10 +114,8 @@ impl<W: Write> Writer<W> {
         self.last = operation.at;
         // Names must be in the file before the first operation that uses them.
         if targets.len() > self.named {
-            let names = targets[self.named..].iter();
-            let names: Vec<String> = names.map(|name| name.replace('\n', " ")).collect();
             self.flush()?;
-            self.put(b'T', names.len(), names.join("\n").as_bytes())?;
+            self.name(&targets[self.named..])?;
             self.named = targets.len();
         }
         self.block.push(operation);
@@ -135,7 +132,7 @@ impl<W: Write> Writer<W> {
     /// Those of the output.
     pub fn remark(&mut self, text: &str) -> std::io::Result<()> {
         self.flush()?;
-        self.put(b'R', 0, text.as_bytes())
+        self.put(b'R', 0, cut(text).as_bytes())
     }
 
     /// Ends the file and gives its number of operations and of bytes.
@@ -169,11 +166,33 @@ impl<W: Write> Writer<W> {
         done
     }
 
+    /// Writes the names of devices, in as many blocks as they need.
+    fn name(&mut self, targets: &[String]) -> std::io::Result<()> {
+        let (mut count, mut text) = (0, String::new());
+        for name in targets {
+            let name = cut(name);
+            if text.len() + name.len() > MAX_TEXT_BYTES && count > 0 {
+                self.put(b'T', count, text.as_bytes())?;
+                (count, text) = (0, String::new());
+            }
+            if count > 0 {
+                text.push('\n');
+            }
+            text.push_str(&name.replace('\n', " "));
+            count += 1;
+        }
+        self.put(b'T', count, text.as_bytes())
+    }
+
     /// Writes a block.
     fn put(&mut self, kind: u8, count: usize, raw: &[u8]) -> std::io::Result<()> {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(5));
         encoder.write_all(raw)?;
         let stored = encoder.finish()?;
+        assert!(
+            raw.len().max(stored.len()) <= MAX_BLOCK_BYTES,
+            "a reader would refuse this block"
+        );
         let crc = crc32c::crc32c(&stored);
         self.output.write_all(&[kind])?;
         for field in [count as u32, raw.len() as u32, stored.len() as u32, crc] {
@@ -182,6 +201,11 @@ impl<W: Write> Writer<W> {
         self.bytes += (BLOCK_HEAD + stored.len()) as u64;
         self.output.write_all(&stored)
     }
+}
+
+/// As much of a text as a block may have.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }
 
 /// Appends a number in LEB128.
@@ -301,8 +325,9 @@ impl<'a> Column<'a> {
     #[inline]
     fn number(&mut self) -> Result<u64, &'static str> {
         let mut number = 0_u64;
+        // Ten groups of seven bits hold any number of 64 bits.
         for (index, byte) in self.bytes.iter().enumerate().take(10) {
-            number |= u64::from(byte & 0x7f) << (7 * index as u32).min(63);
+            number |= u64::from(byte & 0x7f) << (7 * index);
             if *byte < 0x80 {
                 self.bytes = &self.bytes[index + 1..];
                 return Ok(number);
@@ -683,6 +708,24 @@ mod tests {
             remarks[1].contains("cut off, and the 50 operations"),
             "{remarks:?}"
         );
+    }
+
+    /// The story: the names of 90,000 volumes were a block of more than 4 MiB, which the reader took for
+    /// damage: what `trace import` had written could not be read.
+    #[test]
+    fn any_number_of_names_can_be_read_again() {
+        let names: Vec<String> = (0..90_000).map(|volume| format!("{volume:060}")).collect();
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes, None).expect("memory");
+        let last = Operation {
+            target: 89_999,
+            ..crate::testing::at(0)
+        };
+        writer.add(last, &names).expect("memory");
+        writer.end().expect("memory");
+        let mut reader = Reader::new(bytes.as_slice()).expect("own file");
+        assert_eq!(all(&mut reader), [last]);
+        assert_eq!(reader.targets(), names);
     }
 
     /// A damaged file could ask a replay for a buffer of 4 GiB.

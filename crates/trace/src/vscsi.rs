@@ -13,7 +13,7 @@ use blocklab_units::{Nanos, agreeing, plural};
 use blocklab_workload::Direction;
 
 use crate::bytes::fill;
-use crate::operation::{Raw, checked};
+use crate::operation::Raw;
 use crate::{Clock, Operation, Source, TraceError};
 
 /// The version of a record, which is the high byte of its field.
@@ -45,7 +45,7 @@ pub struct Vscsi<R> {
     version: u16,
     /// The byte where the next record begins.
     place: usize,
-    /// Number of commands that are no reads, writes, trims or flushes.
+    /// Number of commands that are no reads, writes or flushes.
     others: u64,
     /// Whether the last record was truncated.
     cut: bool,
@@ -81,38 +81,39 @@ impl<R: BufRead> Vscsi<R> {
             }
             let place = self.place;
             self.place += size;
-            let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| record[at + i]));
-            let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| record[at + i]));
-            let half = |at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
+            let wrong = |why| TraceError::Byte(place, why);
+            let u16_at = |at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
+            let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| record[at + i]));
+            let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| record[at + i]));
             let (command, found, len) = match self.version {
-                1 => (half(12), half(14), word(4)),
-                _ => (half(0), half(2), word(8)),
+                1 => (u16_at(12), u16_at(14), u32_at(4)),
+                _ => (u16_at(0), u16_at(2), u32_at(8)),
             };
             if version(found) != self.version {
                 let why = format!("no record of version {} begins here", self.version);
-                return Err(TraceError::Byte(place, why));
+                return Err(wrong(why));
             }
-            // SCSI commands of 6, 10, 12 and 16 bytes; UNMAP; SYNCHRONIZE CACHE of 10 and 16 bytes.
+            // SCSI commands of 6, 10, 12 and 16 bytes; SYNCHRONIZE CACHE of 10 and 16 bytes. UNMAP is
+            // left out: the ranges that it trims are in its data, which the trace does not have.
             let direction = match command {
                 0x08 | 0x28 | 0xa8 | 0x88 => Direction::Read,
                 0x0a | 0x2a | 0xaa | 0x8a => Direction::Write,
-                0x42 => Direction::Trim,
                 0x35 | 0x91 => Direction::Sync,
                 _ => {
                     self.others += 1;
                     continue;
                 }
             };
-            let beyond =
-                |what: &str| TraceError::Byte(place, format!("the {what} is beyond any device"));
-            return Ok(Some(Raw {
-                at: Nanos(long(24).checked_mul(1000).ok_or_else(|| beyond("time"))?),
-                took: (self.version == 2).then(|| Nanos(long(32).saturating_mul(1000))),
+            let beyond = |what: &str| wrong(format!("the {what} is beyond any device"));
+            let raw = Raw {
+                at: Nanos(u64_at(24).checked_mul(1000).ok_or_else(|| beyond("time"))?),
+                took: (self.version == 2).then(|| Nanos(u64_at(32).saturating_mul(1000))),
                 direction,
-                offset: long(16).checked_mul(512).ok_or_else(|| beyond("block"))?,
+                offset: u64_at(16).checked_mul(512).ok_or_else(|| beyond("block"))?,
                 len: len.into(),
                 target: 0,
-            }));
+            };
+            return raw.checked().map(Some).map_err(wrong);
         }
     }
 }
@@ -123,7 +124,7 @@ impl<R: BufRead> Source for Vscsi<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        checked(raw, &mut self.rest).map_err(|why| TraceError::Byte(self.place, why))
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {
@@ -138,9 +139,8 @@ impl<R: BufRead> Source for Vscsi<R> {
         let mut remarks = Vec::new();
         if self.others > 0 {
             remarks.push(format!(
-                "{} that {} no data {} left out",
+                "{} other than reads, writes and flushes {} left out",
                 plural(self.others as usize, "command"),
-                agreeing(self.others as usize, "moves", "move"),
                 agreeing(self.others as usize, "is", "are")
             ));
         }
@@ -154,7 +154,39 @@ impl<R: BufRead> Source for Vscsi<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::all;
+    use crate::testing::{all, fault};
+
+    /// A record of version 2: a command on block 3, after a microsecond.
+    fn record(command: u16, len: u32) -> Vec<u8> {
+        let mut record = command.to_le_bytes().to_vec();
+        record.extend(0x0200_u16.to_le_bytes());
+        record.extend(1_u32.to_le_bytes());
+        record.extend(len.to_le_bytes());
+        record.extend(1_u32.to_le_bytes());
+        record.extend(3_u64.to_le_bytes());
+        record.extend(1_u64.to_le_bytes());
+        record.extend(77_u64.to_le_bytes());
+        record
+    }
+
+    /// The story: a command UNMAP of 24 bytes was a trim of them at its block. The bytes are the length of
+    /// a list, and the block is none.
+    #[test]
+    fn an_unmap_has_no_place() {
+        let records = [record(0x42, 24), record(0x28, 512)].concat();
+        let mut source = Vscsi::new(records.as_slice(), 2);
+        let found: Vec<_> = all(&mut source).iter().map(|op| op.direction).collect();
+        assert_eq!(found, [Direction::Read]);
+        assert_eq!(source.remarks().len(), 1);
+    }
+
+    /// The story: an error had the byte of the next record.
+    #[test]
+    fn an_impossible_operation_is_reported_with_its_own_byte() {
+        let records = [record(0x28, 512), record(0x28, 0)].concat();
+        let error = fault(&mut Vscsi::new(records.as_slice(), 2));
+        assert!(error.starts_with("byte 40: 0 bytes"), "{error}");
+    }
 
     #[test]
     fn both_versions_are_read() {
@@ -178,19 +210,9 @@ mod tests {
         );
         assert_eq!(
             source.remarks(),
-            ["1 command that moves no data is left out"]
+            ["1 command other than reads, writes and flushes is left out"]
         );
-        let mut second = Vec::new();
-        for at in [5_u64, 6] {
-            second.extend(0x8a_u16.to_le_bytes());
-            second.extend(0x0200_u16.to_le_bytes());
-            second.extend(1_u32.to_le_bytes());
-            second.extend(512_u32.to_le_bytes());
-            second.extend(1_u32.to_le_bytes());
-            second.extend(3_u64.to_le_bytes());
-            second.extend(at.to_le_bytes());
-            second.extend(77_u64.to_le_bytes());
-        }
+        let second = [record(0x8a, 512), record(0x8a, 512)].concat();
         assert_eq!(detect(&second), Some(2));
         let got = all(&mut Vscsi::new(second.as_slice(), 2));
         assert_eq!((got[0].took, got[0].offset), (Some(Nanos(77_000)), 1536));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::ShownReading;
 use blocklab_trace::csv::Columns;
-use blocklab_trace::format::{Format, LOOKED_AT, unpacked};
+use blocklab_trace::format::{Format, LOOKED_AT, unpacker};
 use blocklab_trace::{Merged, Moment, Selected, Selection, Source, TraceError};
 use blocklab_units::{Nanos, plural};
 
@@ -132,7 +132,7 @@ fn source(
 ) -> Result<Box<dyn Source>, TraceError> {
     let (first, input) = peek(BufReader::with_capacity(1 << 18, input))?;
     // The format of a packed file shows only in its unpacked bytes.
-    let (first, input) = match unpacked(&first) {
+    let (first, input) = match unpacker(&first) {
         None => (first, input),
         Some(unpack) => peek(unpack(input))?,
     };

@@ -9,9 +9,8 @@ use blocklab_console::place;
 use blocklab_host::{LARGEST_REPORT, read_input, target_facts};
 use blocklab_native::{CaseTrace, WantedTrace};
 use blocklab_record::{Note, NoteLevel, TargetKind};
-use blocklab_trace::format::Format;
-use blocklab_trace::prepared::{Room, Wanted, prepared};
-use blocklab_trace::{Operation, Source};
+use blocklab_trace::prepared::{ReplayOptions, TargetLimits, prepared};
+use blocklab_trace::{Operation, Source, gives_again};
 use blocklab_units::{Bytes, SECTOR, agreeing, count, plural};
 use blocklab_workload::{
     BlockSizes, Case, Direction, Job, Plan, Region, Replay, ReplayPace, SizeMix, Stop, Target,
@@ -148,7 +147,7 @@ fn replayed(
     let mut opened = opened::open(files, read, Devices::One)?;
     let operations = read_all(&mut opened, wanted.copies)?;
     let is_virtual = Target::is_simulated(target);
-    let replay = prepared(operations, &options(wanted, target), room(target)?)
+    let replay = prepared(operations, &options(wanted, target), limits(target)?)
         .map_err(|why| anyhow!("{}: {why}", opened.name))?;
     if replay.operations.is_empty() {
         bail!("{}: no operations in it that are replayed", opened.name);
@@ -186,8 +185,8 @@ fn read_all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> 
 }
 
 /// The options of the replay for this target.
-fn options(wanted: &WantedTrace, target: &str) -> Wanted {
-    Wanted {
+fn options(wanted: &WantedTrace, target: &str) -> ReplayOptions {
+    ReplayOptions {
         pace: wanted.pace,
         speed_percent: wanted.speed_percent,
         copies: wanted.copies,
@@ -305,10 +304,7 @@ fn source(
     let bytes = read_input(path, LARGEST_REPORT);
     // Too large to be read at once for the checksum: the record then has no source, as above.
     let Ok(bytes) = bytes else { return Ok(None) };
-    let format = Format::detect(&bytes[..bytes.len().min(4096)]);
-    // The formats that a later `--again` reads by the path alone.
-    let is_kept = matches!(format, Ok(Format::Own | Format::Iolog));
-    Ok(is_kept.then(|| TraceFile {
+    let source = TraceFile {
         path: path.display().to_string(),
         sha256: TraceFile::checksum(&bytes),
         changes: TraceChanges {
@@ -318,18 +314,20 @@ fn source(
             speed_percent: wanted.speed_percent,
             to_one_target: true,
         },
-    }))
+    };
+    // A later `--again` reads it by the path alone.
+    Ok(Some(source).filter(|source| gives_again(source, &bytes, &replay.operations)))
 }
 
 /// The size of a target and the alignment that it needs, as far as both are known.
-fn room(target: &str) -> Result<Room> {
+fn limits(target: &str) -> Result<TargetLimits> {
     let parsed = Target::parse(target)?;
     if let Some(address) = parsed.address() {
         let catalog = place::load_catalog()?;
         let resolved =
             resolve(address, &catalog).map_err(|error| anyhow!("cannot use {target}:\n{error}"))?;
         let sizes = resolved.spec.volumes.iter().map(|volume| volume.capacity.0);
-        return Ok(Room {
+        return Ok(TargetLimits {
             size: Some(sizes.sum()),
             // A model takes operations of any size.
             block: 1,
@@ -337,14 +335,14 @@ fn room(target: &str) -> Result<Room> {
     }
     let path = Path::new(target);
     if parsed == Target::Null || !path.exists() {
-        return Ok(Room::default());
+        return Ok(TargetLimits::default());
     }
     let facts = target_facts(path).with_context(|| format!("cannot look at {target}"))?;
     let device = facts.devices.first();
     let below = device.map(|device| device.logical_block_bytes.0);
     let direct = facts.direct_offset_align.map(u64::from);
     let is_folder = path.is_dir();
-    Ok(Room {
+    Ok(TargetLimits {
         // In a directory a scratch file is created as large as needed, and `null` has no size.
         size: (!is_folder && facts.kind != TargetKind::Null).then_some(facts.size_bytes.0),
         block: direct.or(below).unwrap_or(1),

@@ -505,7 +505,7 @@ impl Latency {
         }
         let percentiles = self.percentile.iter();
         let sound = percentiles.filter(|(percent, _)| *percent > 0.0 && *percent <= 100.0);
-        Shape::Percentiles(
+        Shape::percentiles(
             sound
                 .map(|(percent, at)| (percent / 100.0, at * unit_ns))
                 .collect(),

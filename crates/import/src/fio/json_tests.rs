@@ -44,6 +44,39 @@ fn old_fio_counts_in_microseconds_and_kib() {
     assert_eq!((job.direct, &*job.mix_name()), (None, "read"));
 }
 
+/// The story: without percentiles (`clat_percentiles=0`), each operation was counted at the maximum, and
+/// the chart of latencies showed all of them there.
+#[test]
+fn a_maximum_alone_is_no_distribution() {
+    let text = r#"{ "fio version" : "fio-3.33", "jobs" : [ {
+  "jobname" : "a", "job options" : { "rw" : "randread", "clat_percentiles" : "0" },
+  "read" : { "io_bytes" : 4096000, "bw_bytes" : 409600, "runtime" : 10000, "total_ios" : 1000,
+    "clat_ns" : { "min" : 50000, "max" : 90000000, "mean" : 100000.0, "stddev" : 5.0, "N" : 1000 } } } ] }"#;
+    let record = read(Tool::Fio, text);
+    let service = &record.measurements[0].jobs[0].directions[&Direction::Read].service;
+    assert_eq!(service.histogram().expect("readable").count(), 0);
+    assert_eq!((service.count, service.max_ns), (1000, 90_000_000));
+    let terse = read(
+        Tool::Fio,
+        &crate::fio::terse_tests::terse("a", 4000, 100, 10_000),
+    );
+    let service = &terse.measurements[0].jobs[0].directions[&Direction::Read].service;
+    assert_eq!(service.histogram().expect("readable").count(), 0);
+}
+
+/// The story: the sum of counts that no run has was too large for a number, and the command panicked.
+#[test]
+fn a_count_of_errors_that_cannot_be_is_refused() {
+    let text = r#"{ "fio version" : "fio-3.33", "jobs" : [ {
+  "jobname" : "a", "total_err" : 18446744073709551615,
+  "read" : { "io_bytes" : 4096000, "bw_bytes" : 409600, "runtime" : 10000, "total_ios" : 1000 } } ] }"#;
+    let error = import(Tool::Fio, &[source("it", text)]).expect_err("no such count");
+    assert!(
+        error.to_string().contains("18446744073709551615 errors"),
+        "{error}"
+    );
+}
+
 /// The story: a job under `gtod_reduce` measures no latency, and fio prints zeros of it. They were
 /// exported as a latency of 0 ns, and a finding took them for time between operations.
 #[test]

@@ -197,7 +197,7 @@ fn figures(fields: &[&str]) -> Result<Figures, String> {
         max,
         mean,
         stddev,
-        shape: Shape::Percentiles(list),
+        shape: Shape::percentiles(list),
     })
 }
 

@@ -215,8 +215,6 @@ fn moment(date: &str) -> Option<jiff::Timestamp> {
     let date = date.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, date) = date.split_once(' ')?;
     let moment = jiff::civil::DateTime::strptime("%b %d %H:%M:%S %Y", date).ok()?;
-    moment
-        .to_zoned(jiff::tz::TimeZone::UTC)
-        .ok()
-        .map(|to_zoned| to_zoned.timestamp())
+    let zoned = moment.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp())
 }

@@ -25,7 +25,9 @@ pub struct Peak {
 /// The current window of one length, and the sums over all windows before it.
 #[derive(Debug, Default)]
 struct Window {
+    /// Number of the current window, counted from the beginning of the trace.
     index: u64,
+    /// Operations and bytes in it.
     count: u64,
     bytes: u64,
     /// Most operations in a window, and the index of that window.
@@ -33,6 +35,7 @@ struct Window {
     most_at: u64,
     /// Most bytes in a window.
     most_bytes: u64,
+    /// Operations in all closed windows.
     total: u64,
     /// Sum of the squared counts.
     squares: u128,
@@ -86,7 +89,7 @@ impl Window {
 #[derive(Debug, Default)]
 pub(super) struct Bursts {
     windows: [Window; 3],
-    /// When the last operation came.
+    /// When the last operation was issued, in ns.
     last: Option<u64>,
     /// Number of times between two operations, their sum, and the sum of their squares.
     gaps: u64,
@@ -126,6 +129,7 @@ impl Bursts {
         (mean > 0.0).then(|| variance.sqrt() / mean)
     }
 
+    /// The busiest windows of each length. It ends the count.
     pub(super) fn peaks(&mut self) -> Vec<Peak> {
         let windows = self.windows.iter_mut().zip(WINDOWS_NS);
         let last_ns = self.last.unwrap_or(0);

@@ -51,14 +51,15 @@ pub(super) struct Flight {
     known: u64,
     latency_sum: u128,
     latency_max: u64,
-    /// When the operations in flight end.
+    /// When the operations in flight end, in ns.
     ends: BinaryHeap<Reverse<u64>>,
     /// Time in ns at each depth.
     at_depth: Vec<u64>,
-    /// The moment up to which time is accounted for.
+    /// The moment in ns up to which time is accounted for.
     now: u64,
+    /// Most operations in flight at a time.
     deepest: u64,
-    /// When the last operation came.
+    /// When the last operation was issued, in ns.
     last: Option<u64>,
     pub(super) idle: Idle,
 }
@@ -71,7 +72,7 @@ impl Flight {
         // A pause before the first operation counts as well.
         let before = self.last.unwrap_or(0);
         if at - before >= PAUSE_NS {
-            self.pause(before, at - before);
+            self.add_pause(before, at - before);
         }
         self.last = Some(at);
         self.operations += 1;
@@ -80,7 +81,8 @@ impl Flight {
         }
     }
 
-    fn pause(&mut self, from: u64, length: u64) {
+    /// Counts a pause that begins at `from`, in ns.
+    fn add_pause(&mut self, from: u64, length: u64) {
         self.idle.gaps += 1;
         self.idle.total_ns += length;
         if length > self.idle.longest_ns {
@@ -93,25 +95,25 @@ impl Flight {
         self.known += 1;
         self.latency_sum += u128::from(latency);
         self.latency_max = self.latency_max.max(latency);
-        self.pass(at);
+        self.advance(at);
         self.ends.push(Reverse(at.saturating_add(latency)));
         self.deepest = self.deepest.max(self.ends.len() as u64);
     }
 
     /// Accounts for the time up to a moment, and removes the operations that have ended by then.
-    fn pass(&mut self, until: u64) {
+    fn advance(&mut self, until: u64) {
         while let Some(Reverse(end)) = self.ends.peek().copied() {
             if end > until {
                 break;
             }
-            self.stay(end);
+            self.add_time_up_to(end);
             self.ends.pop();
         }
-        self.stay(until);
+        self.add_time_up_to(until);
     }
 
     /// Adds the time up to a moment, in which no operation ends, to the current depth.
-    fn stay(&mut self, until: u64) {
+    fn add_time_up_to(&mut self, until: u64) {
         let depth = self.ends.len().min(MAX_DEPTH);
         if self.at_depth.len() <= depth {
             self.at_depth.resize(depth + 1, 0);
@@ -127,7 +129,7 @@ impl Flight {
         }
         // What is still in flight at the last operation ends after it.
         while let Some(Reverse(end)) = self.ends.peek().copied() {
-            self.stay(end);
+            self.add_time_up_to(end);
             self.ends.pop();
         }
         let all: u128 = self.at_depth.iter().map(|time| u128::from(*time)).sum();

@@ -63,9 +63,9 @@ pub struct Character {
     /// Standard deviation of the time between operations, divided by its mean: 1 if they come
     /// independently of each other.
     pub interarrival_cv: Option<f64>,
-    /// Share of operations that begin where one of the last [`STREAMS`] ended.
+    /// Share of reads, writes and trims that begin where one of the last [`STREAMS`] ended.
     pub sequential_percent: Option<f64>,
-    /// Share of operations whose offset or length is no multiple of 4 KiB.
+    /// Share of reads, writes and trims whose offset or length is no multiple of 4 KiB.
     pub unaligned_percent: Option<f64>,
     /// Size of all pages of 4 KiB that are read or written.
     pub working_set_bytes: u64,
@@ -131,10 +131,12 @@ pub struct Sizes {
 struct Counts {
     operations: u64,
     bytes: u64,
-    /// Number of operations of each size, except those in `last`.
+    /// Number of operations of each size, except those that are still counted in `in_a_row`.
     sizes: BTreeMap<u32, u64>,
-    /// The size of the last operations, and how many of that size came in a row.
-    last: (u32, u64),
+    /// The size of the last operations.
+    last_len: u32,
+    /// How many of that size came in a row.
+    in_a_row: u64,
 }
 
 impl Counts {
@@ -144,19 +146,19 @@ impl Counts {
         self.operations += 1;
         self.bytes += u64::from(len);
         // The same size often comes many times in a row; the tree is updated once for all of them.
-        if self.last.0 == len {
-            self.last.1 += 1;
+        if self.last_len == len {
+            self.in_a_row += 1;
         } else {
             self.flush();
-            self.last = (len, 1);
+            (self.last_len, self.in_a_row) = (len, 1);
         }
     }
 
     /// Adds the current row of equal sizes to the tree.
     fn flush(&mut self) {
-        let (len, count) = std::mem::take(&mut self.last);
-        if count > 0 {
-            *self.sizes.entry(len).or_default() += count;
+        if self.in_a_row > 0 {
+            *self.sizes.entry(self.last_len).or_default() += self.in_a_row;
+            self.in_a_row = 0;
         }
     }
 }
@@ -207,8 +209,8 @@ impl Characterizer {
     /// Adds an operation; its time must not be before that of the last one.
     #[inline]
     pub fn add(&mut self, operation: &Operation) {
-        let moves = matches!(operation.direction, Direction::Read | Direction::Write);
-        let bytes = if moves { operation.len } else { 0 };
+        let moves_data = matches!(operation.direction, Direction::Read | Direction::Write);
+        let bytes = if moves_data { operation.len } else { 0 };
         self.last_ns = operation.at.0;
         self.counts[operation.direction as usize].add(operation.len);
         let device = operation.target as usize;
@@ -221,7 +223,7 @@ impl Characterizer {
         if operation.direction != Direction::Sync {
             self.space.add(operation);
             self.map.add(operation);
-            if let Some(reuse) = self.reuse.as_mut().filter(|_| moves) {
+            if let Some(reuse) = self.reuse.as_mut().filter(|_| moves_data) {
                 reuse.add(operation);
             }
         }
@@ -242,6 +244,7 @@ impl Characterizer {
         }
         let seconds = self.last_ns as f64 / 1e9;
         let by_time = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
+        // A flush has no offset, by which it could be sequential or aligned.
         let placed = operations - self.counts[Direction::Sync as usize].operations;
         let percent = |part: u64, of: u64| (of > 0).then(|| 100.0 * part as f64 / of as f64);
         let devices = targets.iter().zip(&self.by_device);

@@ -22,11 +22,11 @@ pub struct Slot {
     pub length_ns: u64,
     /// Number of operations.
     pub operations: u64,
-    /// Operations a second, of whole seconds: also the one in which the trace ends.
+    /// Operations a second. The second in which the trace ends counts as a whole one.
     pub iops: f64,
     /// Operations in its busiest second.
     pub iops_max: u64,
-    /// Bytes a second, of whole seconds.
+    /// Bytes a second, in the same way.
     pub bytes_per_s: f64,
     /// Size of the pages that were touched from the beginning of the trace to the end of the slot.
     pub working_set_bytes: u64,
@@ -57,6 +57,7 @@ impl SlotCounts {
 pub(super) struct Profile {
     /// Index of the current width in [`WIDTHS`].
     width: usize,
+    /// Slots of the current width, from the beginning of the trace.
     held: Vec<SlotCounts>,
     /// The current second.
     second: u64,
@@ -107,26 +108,26 @@ impl Profile {
     /// The result for a trace whose last operation comes at `last_ns`.
     pub(super) fn slots(&self, last_ns: u64) -> Vec<Slot> {
         let seconds = last_ns / SECOND + 1;
-        let held = WIDTHS[self.width];
+        let held_width = WIDTHS[self.width];
         let fitting = WIDTHS
             .into_iter()
             .find(|width| seconds.div_ceil(*width) <= MAX_RESULT_SLOTS)
             .unwrap_or(WIDTHS[WIDTHS.len() - 1]);
         // Slots that were already widened cannot be split again.
-        let width = fitting.max(held);
+        let width = fitting.max(held_width);
         let width_ns = width * SECOND;
-        let mut joined = joined(&self.held, width / held);
+        let mut slots = joined(&self.held, width / held_width);
         let tail_ns =
-            (last_ns + 1).saturating_sub((joined.len() as u64).saturating_sub(1) * width_ns);
+            (last_ns + 1).saturating_sub((slots.len() as u64).saturating_sub(1) * width_ns);
         // The rate of a moment is none: one operation in 1 ns would be a billion a second.
-        if tail_ns < width_ns / 10 && joined.len() > 1 {
-            let tail = joined.pop().unwrap_or_default();
-            if let Some(slot) = joined.last_mut() {
+        if tail_ns < width_ns / 10 && slots.len() > 1 {
+            let tail = slots.pop().unwrap_or_default();
+            if let Some(slot) = slots.last_mut() {
                 slot.join(&tail);
             }
         }
-        let last = joined.len().saturating_sub(1);
-        let slots = joined.iter().enumerate().map(|(index, held)| {
+        let last = slots.len().saturating_sub(1);
+        let slots = slots.iter().enumerate().map(|(index, counts)| {
             let from_ns = index as u64 * width_ns;
             let length_ns = if index == last {
                 (last_ns + 1).saturating_sub(from_ns).max(1)
@@ -135,15 +136,15 @@ impl Profile {
             };
             // The end of the trace cuts the last second short. Divided by that rest, the rate would be
             // above the busiest second of its own slot.
-            let length = length_ns.div_ceil(SECOND) as f64;
+            let seconds = length_ns.div_ceil(SECOND) as f64;
             Slot {
                 from_ns,
                 length_ns,
-                operations: held.operations,
-                iops: held.operations as f64 / length,
-                iops_max: held.busiest,
-                bytes_per_s: held.bytes as f64 / length,
-                working_set_bytes: held.touched * super::PAGE,
+                operations: counts.operations,
+                iops: counts.operations as f64 / seconds,
+                iops_max: counts.busiest,
+                bytes_per_s: counts.bytes as f64 / seconds,
+                working_set_bytes: counts.touched * super::PAGE,
             }
         });
         slots.collect()

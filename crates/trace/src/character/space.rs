@@ -75,8 +75,8 @@ impl Streams {
     }
 }
 
-/// A number for a page that is unique among all devices: 44 bits for the page, the others for the
-/// device.
+/// A number for a page that is unique among all devices up to 64 PiB: 44 bits for the page, the others
+/// for the device.
 pub(crate) const fn page_key(target: u32, page: u64) -> u64 {
     ((target as u64) << 44).wrapping_add(page)
 }
@@ -118,7 +118,7 @@ impl Space {
         let key = page_key(target, from) / REGION_PAGES;
         let place = match self.last {
             Some((last, place)) if last == key => place,
-            _ => self.place(key),
+            _ => self.region_index(key),
         };
         let region = &mut self.regions[place as usize];
         let word = (from % REGION_PAGES / 64) as usize;
@@ -132,8 +132,8 @@ impl Space {
         }
     }
 
-    /// The index of a region, which is created if it is new.
-    fn place(&mut self, key: u64) -> u32 {
+    /// The index of a region in `regions`, to which it is added if it is new.
+    fn region_index(&mut self, key: u64) -> u32 {
         let regions = &mut self.regions;
         let place = *self.index.entry(key).or_insert_with(|| {
             regions.push(Region {
@@ -146,6 +146,7 @@ impl Space {
         place
     }
 
+    /// Number of page writes to pages that an earlier write had written.
     pub(super) const fn rewrites(&self) -> u64 {
         self.page_writes - self.written
     }

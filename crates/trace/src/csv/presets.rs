@@ -49,7 +49,12 @@ pub const PRESETS: [Preset; 6] = [
         columns: || Columns {
             took: Some((Number(2), SECOND)),
             device: vec![Number(4)],
-            ..plain((Number(1), SECOND), Number(3), Number(5), Number(6))
+            ..plain(
+                (Number(1), SECOND),
+                Number(3),
+                (Number(5), 1),
+                (Number(6), 1),
+            )
         },
     },
     Preset {
@@ -59,7 +64,7 @@ pub const PRESETS: [Preset; 6] = [
             since: FILETIME_1970,
             took: Some((Number(7), 100)),
             device: vec![Number(2), Number(3)],
-            ..plain((Number(1), 100), Number(4), Number(5), Number(6))
+            ..plain((Number(1), 100), Number(4), (Number(5), 1), (Number(6), 1))
         },
     },
     Preset {
@@ -68,10 +73,13 @@ pub const PRESETS: [Preset; 6] = [
         columns: || Columns {
             separator: Separator::Blanks,
             clock: Clock::Unknown,
-            offset: (Number(4), SECTOR),
-            len: (Number(5), SECTOR),
             device: vec![Number(7), Number(8)],
-            ..plain((Number(1), 1), Number(6), Number(4), Number(5))
+            ..plain(
+                (Number(1), 1),
+                Number(6),
+                (Number(4), SECTOR),
+                (Number(5), SECTOR),
+            )
         },
     },
     Preset {
@@ -79,7 +87,7 @@ pub const PRESETS: [Preset; 6] = [
         what: "Alibaba 2020: device_id,opcode,offset,length,timestamp",
         columns: || Columns {
             device: vec![Number(1)],
-            ..plain((Number(5), 1000), Number(2), Number(3), Number(4))
+            ..plain((Number(5), 1000), Number(2), (Number(3), 1), (Number(4), 1))
         },
     },
     Preset {
@@ -87,11 +95,14 @@ pub const PRESETS: [Preset; 6] = [
         what: "Tencent CBS 2018: Timestamp,Offset,Size,IOType,VolumeID, whole seconds",
         columns: || Columns {
             words: Words::ReadIsZero,
-            offset: (Number(2), SECTOR),
-            len: (Number(3), SECTOR),
             device: vec![Number(5)],
             spreads: true,
-            ..plain((Number(1), SECOND), Number(4), Number(2), Number(3))
+            ..plain(
+                (Number(1), SECOND),
+                Number(4),
+                (Number(2), SECTOR),
+                (Number(3), SECTOR),
+            )
         },
     },
     Preset {
@@ -100,11 +111,14 @@ pub const PRESETS: [Preset; 6] = [
         columns: || Columns {
             separator: Separator::Char(b';'),
             clock: Clock::Recording,
-            offset: (Number(2), SECTOR),
-            len: (Number(3), SECTOR),
             header: Some(true),
             begins_with: Some("start"),
-            ..plain((Number(1), SECOND), Number(4), Number(2), Number(3))
+            ..plain(
+                (Number(1), SECOND),
+                Number(4),
+                (Number(2), SECTOR),
+                (Number(3), SECTOR),
+            )
         },
     },
 ];

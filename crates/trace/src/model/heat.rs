@@ -18,7 +18,7 @@ const MAX_PAGES: usize = 1 << 20;
 const CUTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 
 /// A part of the space whose pages are accessed about equally often.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Zone {
     /// Number of accesses.
     pub(super) accesses: f64,
@@ -53,34 +53,38 @@ impl Heat {
 
     /// The zones, hottest first, enlarged as described above, but to at most `most` pages in total.
     pub(super) fn zones(&self, most: f64) -> Vec<Zone> {
-        let factor = u64::MAX as f64 / self.bound as f64;
         let mut counts: Vec<u32> = self.counts.values().copied().collect();
         counts.sort_unstable_by(|one, other| other.cmp(one));
         let all: f64 = counts.iter().map(|count| f64::from(*count)).sum();
-        let mut found = Vec::new();
-        let (mut seen, mut zone) = (0.0, (0.0, 0.0));
+        let mut zones: Vec<Zone> = Vec::new();
+        let mut seen = 0.0;
+        let mut zone = Zone::default();
+        // Each page of the sample stands for this many.
+        let factor = u64::MAX as f64 / self.bound as f64;
         for count in counts {
             seen += f64::from(count);
-            zone = (zone.0 + f64::from(count), zone.1 + 1.0);
-            if seen >= all * CUTS[found.len().min(CUTS.len() - 1)] {
-                found.push(zone);
-                zone = (0.0, 0.0);
+            zone.accesses += f64::from(count) * factor;
+            zone.pages += factor;
+            if seen >= all * CUTS[zones.len().min(CUTS.len() - 1)] {
+                zones.push(std::mem::take(&mut zone));
             }
         }
         // If there is no room for all of that, each zone gets the same share of its growth.
-        let zones = found.iter().map(|(accesses, pages)| {
-            let (accesses, pages) = (accesses * factor, pages * factor);
-            (accesses, pages, enlarged(accesses, pages) - pages)
-        });
-        let zones: Vec<_> = zones.collect();
-        let touched: f64 = zones.iter().map(|(_, pages, _)| pages).sum();
-        let all_growth: f64 = zones.iter().map(|(_, _, growth)| growth).sum();
+        let touched: f64 = zones.iter().map(|zone| zone.pages).sum();
+        let growths: Vec<f64> = zones.iter().map(Zone::growth).collect();
+        let all_growth: f64 = growths.iter().sum();
         let share = ((most - touched) / all_growth.max(1.0)).clamp(0.0, 1.0);
-        let zones = zones.into_iter().map(|(accesses, pages, growth)| Zone {
-            accesses,
-            pages: pages + growth * share,
-        });
-        zones.collect()
+        for (zone, growth) in zones.iter_mut().zip(growths) {
+            zone.pages += growth * share;
+        }
+        zones
+    }
+}
+
+impl Zone {
+    /// By how many pages it must grow for its accesses, evenly spread, to touch as many as it has now.
+    fn growth(&self) -> f64 {
+        enlarged(self.accesses, self.pages) - self.pages
     }
 }
 

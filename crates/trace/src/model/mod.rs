@@ -15,6 +15,7 @@ mod text;
 
 use std::collections::BTreeMap;
 
+use blocklab_units::count;
 use blocklab_workload::{Direction, Extent};
 
 use crate::character::{Character, Characterizer, PAGE, Space, Streams, page_key};
@@ -32,7 +33,7 @@ const LONGEST_S: u64 = 400 * 86_400;
 /// others instead of getting a job of their own.
 const MIN_SHARE: f64 = 0.1;
 /// Most operations of a burst, because each needs a buffer.
-const MAX_BURST: u64 = 1024;
+const MAX_BURST: f64 = 1024.0;
 
 /// The result of the first pass.
 pub struct Survey {
@@ -49,6 +50,22 @@ struct ModelBurst {
     operations: u64,
     /// From the beginning of one burst to that of the next.
     every_s: f64,
+    /// Whether the trace has larger ones, which are divided into several.
+    is_divided: bool,
+}
+
+impl ModelBurst {
+    /// The bursts of a phase of this length with `count` operations in `runs` bursts.
+    fn new(count: u64, runs: u32, length_s: f64) -> Self {
+        let each = (count as f64 / f64::from(runs)).round().max(1.0);
+        let operations = each.min(MAX_BURST);
+        Self {
+            operations: operations as u64,
+            // Smaller bursts come more often, so that the rate stays.
+            every_s: length_s / f64::from(runs) * (operations / each),
+            is_divided: operations < each,
+        }
+    }
 }
 
 /// A job of the study.
@@ -64,8 +81,10 @@ pub struct ModelJob {
     burst: Option<ModelBurst>,
     /// Reads, writes and trims a second.
     rates: [f64; 3],
-    /// Sizes of reads, writes and trims, each with its weight.
+    /// Sizes of reads, writes and trims in bytes, each with its weight.
     sizes: [Vec<(u64, u32)>; 3],
+    /// Bytes of the trace's operations in it.
+    bytes: u64,
     /// Its region of the volume.
     area: Extent,
 }
@@ -141,14 +160,17 @@ struct Part {
 }
 
 impl Part {
+    /// Number of operations of a direction, by its number.
     fn count(&self, direction: usize) -> u64 {
         self.sizes[direction].values().sum()
     }
 
+    /// Number of all operations.
     fn all(&self) -> u64 {
         (0..3).map(|direction| self.count(direction)).sum()
     }
 
+    /// Bytes of all operations.
     fn bytes(&self) -> u64 {
         let sizes = self.sizes.iter().flatten();
         sizes.map(|(size, count)| u64::from(*size) * count).sum()
@@ -223,8 +245,10 @@ impl Parts {
         }
         let jobs = jobs(&self.parts, &survey.phases);
         let character = &survey.character;
-        let writes = self.parts.iter().flatten().flatten();
-        let writes: u64 = writes.map(|part| part.count(1)).sum();
+        let parts = self.parts.iter().flatten().flatten();
+        let writes: u64 = parts
+            .map(|part| part.count(Direction::Write as usize))
+            .sum();
         let mut model = Model {
             jobs,
             zones: Vec::new(),
@@ -240,6 +264,13 @@ impl Parts {
         };
         model.place(&self, character.end_bytes.div_ceil(PAGE) * PAGE);
         model.left_out = left_out(character, self.syncs > 0 && writes == 0);
+        let mut bursts = model.jobs.iter().filter_map(|job| job.burst);
+        if bursts.any(|burst| burst.is_divided) {
+            model.left_out.push(format!(
+                "bursts of more than {} operations: smaller ones come more often",
+                count(MAX_BURST)
+            ));
+        }
         model
     }
 }
@@ -256,13 +287,7 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
                     continue;
                 }
                 let runs = phase.bursts.map_or(1, |bursts| bursts.runs);
-                let burst = is_burst.then(|| {
-                    let each = (count as f64 / f64::from(runs)).round().max(1.0) as u64;
-                    ModelBurst {
-                        operations: each.min(MAX_BURST),
-                        every_s: length / f64::from(runs),
-                    }
-                });
+                let burst = is_burst.then(|| ModelBurst::new(count, runs, length));
                 let pattern = if is_sequential {
                     "sequential"
                 } else {
@@ -277,12 +302,9 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
                     burst,
                     rates: [0, 1, 2].map(|direction| part.count(direction) as f64 / length),
                     sizes: [0, 1, 2].map(|direction| text::few_sizes(&part.sizes[direction])),
-                    // For now, the length has the bytes that were moved: `place` divides the area of
-                    // all sequential jobs in proportion to them.
-                    area: Extent {
-                        offset: 0,
-                        len: part.bytes(),
-                    },
+                    bytes: part.bytes(),
+                    // `Model::place` sets it.
+                    area: Extent { offset: 0, len: 0 },
                 });
             }
         }
@@ -294,11 +316,12 @@ impl Model {
     /// Sets the areas: one for each sequential job, one after the other, and what is left up to `end`
     /// for all random jobs together.
     fn place(&mut self, parts: &Parts, end: u64) {
-        let moved: u64 = self.sequential_jobs().map(|job| job.area.len).sum();
+        let sequential = self.jobs.iter().filter(|job| job.is_sequential);
+        let moved: u64 = sequential.map(|job| job.bytes).sum();
         let touched = (parts.sequential.touched * PAGE).min(end);
         let mut next = 0;
         for job in self.jobs.iter_mut().filter(|job| job.is_sequential) {
-            let share = touched as f64 * (job.area.len as f64 / moved.max(1) as f64);
+            let share = touched as f64 * (job.bytes as f64 / moved.max(1) as f64);
             let block = job.largest();
             // At least two blocks: a sequential job must have a next one to go on to.
             let len = (share as u64).max(2 * block).div_ceil(PAGE) * PAGE;
@@ -321,10 +344,6 @@ impl Model {
                 len: room,
             };
         }
-    }
-
-    fn sequential_jobs(&self) -> impl Iterator<Item = &ModelJob> {
-        self.jobs.iter().filter(|job| job.is_sequential)
     }
 
     /// The size in bytes that a volume must have.
@@ -372,4 +391,35 @@ fn left_out(character: &Character, lone_syncs: bool) -> Vec<String> {
         left.push("flushes: a study counts them by writes, and there are none".to_owned());
     }
     left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Listed, at};
+
+    /// The story: a burst of 3,000 operations became one of 1,024, and the model of a trace of bursts had a
+    /// third of its operations.
+    #[test]
+    fn large_bursts_are_divided_and_keep_their_rate() {
+        let bursts = (0..10_u64).flat_map(|burst| {
+            let base = burst * 10_000_000;
+            let quiet = (1..10).map(move |second| at(base + second * 1_000_000));
+            (0..3000).map(move |us| at(base + us)).chain(quiet)
+        });
+        let trace: Vec<Operation> = bursts.collect();
+        let survey = Survey::take(&mut Listed::new(trace.clone())).expect("a list");
+        let model = survey.model(&mut Listed::new(trace)).expect("a list");
+        let rates = model.jobs.iter().map(|job| match job.burst {
+            Some(burst) => {
+                assert_eq!(burst.operations, 1024);
+                (job.length_s, 1024.0 / burst.every_s)
+            }
+            None => (job.length_s, job.rates.iter().sum()),
+        });
+        let modelled: f64 = rates.map(|(length_s, rate)| length_s as f64 * rate).sum();
+        assert!((modelled - 30_090.0).abs() < 1.0, "{modelled}");
+        let told = model.left_out.last().expect("some");
+        assert!(told.contains("bursts of more than 1,024"), "{told}");
+    }
 }

@@ -151,6 +151,7 @@ fn job_text(text: &mut String, job: &ModelJob, depth: u64) {
         Some(ModelBurst {
             operations,
             every_s,
+            ..
         }) => {
             // The bursts are centred in the phase: the first one comes half a distance after its
             // beginning, the last one half a distance before its end.
@@ -225,7 +226,12 @@ fn mix(shares: [f64; 3]) -> String {
 
 /// The rates of a job.
 fn rates(rates: [f64; 3]) -> String {
-    by_direction(rates.map(|rate| (rate > 0.0).then(|| format!("{rate:.6}"))))
+    by_direction(rates.map(|rate| match rate {
+        0.0 => None,
+        // An operation in months: a study refuses a rate of 0.
+        ..1e-5 => Some(format!("{rate:.12}")),
+        _ => Some(format!("{rate:.6}")),
+    }))
 }
 
 /// The sizes of a job.
@@ -328,6 +334,15 @@ mod tests {
         let weights: u32 = rows.iter().map(|(_, weight)| weight).sum();
         assert!((99_990..=100_010).contains(&weights), "{rows:?}");
         assert!(rows.iter().all(|(size, _)| size % 512 == 0));
+    }
+
+    /// The story: the only write in a month had a rate of 0.000000, and the model could not be run.
+    #[test]
+    fn a_rare_direction_has_a_rate() {
+        assert_eq!(
+            rates([0.001, 3.9e-7, 0.0]),
+            "{ read = 0.001000, write = 0.000000390000 }"
+        );
     }
 
     #[test]

@@ -5,10 +5,12 @@
 //! second, of which the mean is right. (The mean of an EBS count is one over reports of the
 //! hypervisor, and tells no rate.)
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, gap};
+use super::{Metric, SECOND, Sample, Samples, WantedRates, figure};
 
 /// A metric that CloudWatch has.
 #[derive(Clone, Copy)]
@@ -62,6 +64,8 @@ pub(super) fn is_known(text: &str) -> bool {
 
 /// The values of a metric.
 struct Series {
+    /// The label, which may name the volume, too.
+    label: String,
     known: Known,
     points: Vec<Point>,
 }
@@ -81,14 +85,15 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         Some(results) => data(results, &mut remarks)?,
         None => statistics(&json)?,
     };
+    refuse_several_volumes(&series)?;
     let points = series.iter().flat_map(|one| &one.points);
-    let length_ns = gap(points.map(|point| point.from_ns).collect()).or(wanted.every_ns);
+    let length_ns = smallest_gap(points.map(|point| point.from_ns).collect()).or(wanted.every_ns);
     let Some(period) = length_ns else {
         return Err("a single period: how long it is, is not in it: add --every 60s".to_owned());
     };
     let seconds = period as f64 / SECOND as f64;
     let mut all = Vec::new();
-    for Series { known, points } in series {
+    for Series { known, points, .. } in series {
         all.extend(points.into_iter().map(|point| Sample {
             from_ns: point.from_ns,
             metric: known.metric,
@@ -105,6 +110,39 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         has_dates: true,
         remarks,
     })
+}
+
+/// Checks that no two series have different values of one metric at one time.
+fn refuse_several_volumes(series: &[Series]) -> Result<(), String> {
+    let mut seen: HashMap<(Metric, u64), (f64, &str)> = HashMap::new();
+    for Series {
+        label,
+        known,
+        points,
+    } in series
+    {
+        // A volume can have several credit balances.
+        for point in points.iter().filter(|_| known.metric != Metric::Balance) {
+            let place = (known.metric, point.from_ns);
+            let (value, other) = *seen.entry(place).or_insert((point.value, label));
+            if value != point.value {
+                return Err(format!(
+                    "`{other}` and `{label}` have different values of the same time, as those of \
+                     several volumes have: ask for the metrics of one volume"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The smallest distance between two times. CloudWatch's are multiples of the period, so this is the
+/// period even if most values are missing.
+fn smallest_gap(mut moments: Vec<u64>) -> Option<u64> {
+    moments.sort_unstable();
+    moments.dedup();
+    let gaps = moments.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.min()
 }
 
 /// The metric that a label contains: users may have added to it.
@@ -136,13 +174,14 @@ fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, Str
             .zip(values)
             .map(|(at, value)| point(at, value));
         series.push(Series {
+            label: label.to_owned(),
             known,
             points: points.collect::<Result<_, _>>()?,
         });
         if known.is_sum {
             let remark =
                 "counts are taken as sums of their period (--stat Sum), as EBS reports them";
-            if !remarks.iter().any(|known| known == remark) {
+            if !remarks.iter().any(|other| other == remark) {
                 remarks.push(remark.to_owned());
             }
         }
@@ -175,7 +214,11 @@ fn statistics(json: &Value) -> Result<Vec<Series>, String> {
             value,
         )?);
     }
-    Ok(vec![Series { known, points }])
+    Ok(vec![Series {
+        label: label.to_owned(),
+        known,
+        points,
+    }])
 }
 
 /// The point of a time and a value.
@@ -244,6 +287,46 @@ mod tests {
         assert_eq!(found.interval_ns, 300 * SECOND);
         assert_eq!(found.intervals[0].write_iops, Some(250.0));
         assert!(found.remarks[0].contains("CPUUtilization"), "{found:?}");
+    }
+
+    /// The story: of the same metric of two volumes, the last one was shown as that of the volume.
+    #[test]
+    fn figures_of_two_volumes_are_refused() {
+        let one = r#"{"Label": "vol-1 VolumeReadOps", "Datapoints": [
+            {"Timestamp": "2026-11-27T10:01:00Z", "Sum": 60.0},
+            {"Timestamp": "2026-11-27T10:00:00Z", "Sum": 60.0}]}"#;
+        let other = one.replace("vol-1", "vol-2").replace(" 60.0", " 70.0");
+        let files = table(&[one, &other]).expect_err("two volumes");
+        assert!(files.contains("are of several volumes"), "{files}");
+        assert!(table(&[one, one]).is_ok());
+        let answer = |values: &str| {
+            let series = |id, values| {
+                format!(
+                    r#"{{"Id": "{id}", "Label": "{id} VolumeReadOps", "Values": [{values}],
+                    "Timestamps": ["2026-11-27T10:00:00Z", "2026-11-27T10:01:00Z"]}}"#
+                )
+            };
+            let both = [series("vol-1", "60, 60"), series("vol-2", values)];
+            table(&[&format!(r#"{{"MetricDataResults": [{}]}}"#, both.join(","))])
+        };
+        let refused = answer("60, 70").expect_err("two volumes");
+        assert!(
+            refused.contains("`vol-1 VolumeReadOps` and `vol-2 VolumeReadOps`"),
+            "{refused}"
+        );
+    }
+
+    /// The story: `--every 0s` was a division by zero.
+    #[test]
+    fn a_period_of_no_length_is_none() {
+        let one = r#"{"Label": "VolumeReadOps", "Datapoints": [
+            {"Timestamp": "2026-11-27T10:00:00Z", "Sum": 60.0}]}"#;
+        let wanted = WantedRates {
+            device: None,
+            every_ns: Some(0),
+        };
+        let refused = read_rates(&[("x".to_owned(), one.to_owned())], wanted);
+        assert!(refused.expect_err("no length").contains("--every"));
     }
 
     #[test]

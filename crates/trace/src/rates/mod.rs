@@ -13,7 +13,7 @@
 mod cloudwatch;
 mod sysstat;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use blocklab_units::{agreeing, plural};
 use serde::Serialize;
@@ -22,8 +22,11 @@ const SECOND: u64 = 1_000_000_000;
 /// Most intervals of a table: more than ten years of minutes.
 const MAX_INTERVALS: usize = 6_000_000;
 
+/// Some programs of Windows begin a text in UTF-8 with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// What a figure is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Metric {
     Reads,
     Writes,
@@ -61,7 +64,7 @@ struct Samples {
 pub struct WantedRates<'a> {
     /// The name of a device; `None`: the only one.
     pub device: Option<&'a str>,
-    /// Length of an interval, for texts that do not show it.
+    /// Length of an interval, for texts that do not show it; 0 is taken for `None`.
     pub every_ns: Option<u64>,
 }
 
@@ -112,7 +115,8 @@ pub struct RateTable {
 /// Whether a file that begins with these bytes is a table of rates.
 pub fn is_rate_table(first: &[u8]) -> bool {
     let text = String::from_utf8_lossy(first);
-    cloudwatch::is_known(&text) || sysstat::is_known(&text)
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
+    cloudwatch::is_known(text) || sysstat::is_known(text)
 }
 
 /// Reads the tables of one volume, such as a file for each metric. `texts`: the name of each file and
@@ -124,17 +128,24 @@ pub fn read_rates(
     texts: &[(String, String)],
     wanted: WantedRates<'_>,
 ) -> Result<RateTable, String> {
-    let mut samples = Vec::new();
+    let every_ns = wanted.every_ns.filter(|every| *every > 0);
+    let wanted = WantedRates { every_ns, ..wanted };
+    let mut files = Vec::new();
     for (name, text) in texts {
+        let text = text.trim_start_matches(BYTE_ORDER_MARK);
         let read = if cloudwatch::is_known(text) {
             cloudwatch::read(text, wanted)
         } else {
             sysstat::read(text, wanted)
         };
-        samples.push(read.map_err(|why| format!("{name}: {why}"))?);
+        let samples = read.map_err(|why| format!("{name}: {why}"))?;
+        files.push((name.as_str(), samples));
     }
-    let lengths: Vec<u64> = samples.iter().filter_map(|read| read.length_ns).collect();
-    let interval_ns = match (lengths.first(), wanted.every_ns) {
+    let lengths: Vec<u64> = files
+        .iter()
+        .filter_map(|(_, read)| read.length_ns)
+        .collect();
+    let interval_ns = match (lengths.first(), every_ns) {
         (Some(length), _) if lengths.iter().all(|other| other == length) => *length,
         (None, Some(every)) => every,
         (Some(_), _) => {
@@ -151,36 +162,57 @@ pub fn read_rates(
             return Err("how long an interval is, is not in it: add --every 60s".to_owned());
         }
     };
-    merged(samples, interval_ns)
+    merged(&files, interval_ns)
 }
 
-/// Merges the figures of all texts by interval.
-fn merged(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, String> {
-    let has_dates = samples.iter().all(|read| read.has_dates);
-    let mut by_time: BTreeMap<u64, RateInterval> = BTreeMap::new();
+/// Merges the figures of all files, each with its name, by interval.
+fn merged(files: &[(&str, Samples)], interval_ns: u64) -> Result<RateTable, String> {
+    let has_dates = files.iter().all(|(_, read)| read.has_dates);
+    let all = files.iter().flat_map(|(_, read)| &read.all);
+    let Some(first) = all.map(|sample| sample.from_ns).min() else {
+        return Err("no interval in it".to_owned());
+    };
+    let mut intervals: BTreeMap<u64, RateInterval> = BTreeMap::new();
+    // The file that each figure of an interval came from last.
+    let mut origins: HashMap<(u64, Metric), usize> = HashMap::new();
     let mut remarks = Vec::new();
-    for read in samples {
+    let mut replaced = 0;
+    for (file, (name, read)) in files.iter().enumerate() {
         for sample in &read.all {
-            let at = sample.from_ns / interval_ns * interval_ns;
-            put(by_time.entry(at).or_default(), sample);
+            // Reports come a little early or late, so each is about the nearest interval.
+            let since = sample.from_ns - first;
+            let index = since.saturating_add(interval_ns / 2) / interval_ns;
+            let is_new_value = put(intervals.entry(index).or_default(), sample);
+            match origins.insert((index, sample.metric), file) {
+                Some(other) if is_new_value && other != file => {
+                    return Err(format!(
+                        "{} and {name} have different figures of the same time: they are of several \
+                         volumes, or of several days without dates; name files of one",
+                        files[other].0
+                    ));
+                }
+                Some(_) if is_new_value => replaced += 1,
+                _ => {}
+            }
         }
-        for remark in read.remarks {
-            if !remarks.contains(&remark) {
-                remarks.push(remark);
+        for remark in &read.remarks {
+            if !remarks.contains(remark) {
+                remarks.push(remark.clone());
             }
         }
     }
-    if by_time.len() > MAX_INTERVALS {
+    if replaced > 0 {
+        remarks.push(format!(
+            "{} {} replaced by a later one of the same interval",
+            plural(replaced, "figure"),
+            agreeing(replaced, "is", "are")
+        ));
+    }
+    if intervals.len() > MAX_INTERVALS {
         return Err(format!("more than {MAX_INTERVALS} intervals"));
     }
-    let Some(first) = by_time.keys().next().copied() else {
-        return Err("no interval in it".to_owned());
-    };
-    let spans = by_time
-        .keys()
-        .last()
-        .map_or(0, |last| (last - first) / interval_ns + 1);
-    let missing = spans - by_time.len() as u64;
+    let all = intervals.keys().last().map_or(0, |last| last + 1);
+    let missing = all - intervals.len() as u64;
     if missing > 0 {
         remarks.push(format!(
             "{} {} missing, and nothing is known of {}",
@@ -189,8 +221,8 @@ fn merged(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, String> 
             agreeing(missing as usize, "it", "them")
         ));
     }
-    let intervals = by_time.into_iter().map(|(at, interval)| RateInterval {
-        from_ns: at - first,
+    let intervals = intervals.into_iter().map(|(index, interval)| RateInterval {
+        from_ns: index * interval_ns,
         iops: interval.iops.or_else(|| {
             let both = [interval.read_iops, interval.write_iops];
             both.into_iter().flatten().reduce(|sum, more| sum + more)
@@ -205,8 +237,8 @@ fn merged(samples: Vec<Samples>, interval_ns: u64) -> Result<RateTable, String> 
     })
 }
 
-/// Sets a figure of an interval.
-fn put(interval: &mut RateInterval, sample: &Sample) {
+/// Sets a figure of an interval. True, if the interval had another value of it.
+fn put(interval: &mut RateInterval, sample: &Sample) -> bool {
     let place = match sample.metric {
         Metric::Reads => &mut interval.read_iops,
         Metric::Writes => &mut interval.write_iops,
@@ -218,19 +250,11 @@ fn put(interval: &mut RateInterval, sample: &Sample) {
         Metric::Balance => {
             let before = interval.balance_percent.unwrap_or(f64::MAX);
             interval.balance_percent = Some(sample.value.min(before));
-            return;
+            return false;
         }
     };
-    *place = Some(sample.value);
-}
-
-/// The smallest distance between two times, which is the length of an interval even if some are
-/// missing.
-fn gap(mut moments: Vec<u64>) -> Option<u64> {
-    moments.sort_unstable();
-    moments.dedup();
-    let gaps = moments.windows(2).map(|pair| pair[1] - pair[0]);
-    gaps.min()
+    let before = place.replace(sample.value);
+    before.is_some_and(|before| before != sample.value)
 }
 
 /// The figure, if it is one that a table can have.

@@ -4,12 +4,15 @@
 //! 512. A report is about the interval that ends with it. The first report of iostat is the mean since
 //! the boot of the machine.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, gap};
+use super::{Metric, SECOND, Sample, Samples, WantedRates, figure};
 
 /// Titles of columns, with their metric and their unit (in bytes, or 1).
 const COLUMNS: [(&str, Metric, f64); 21] = [
@@ -68,6 +71,8 @@ struct Reports {
     has_dates: bool,
     /// Length of an interval, which only sadf prints.
     length_ns: Option<u64>,
+    /// Whether iostat printed them, whose first report is the mean since the boot of the machine.
+    is_iostat: bool,
 }
 
 /// Reads what iostat and sadf print, as text or JSON, and takes one device from it.
@@ -76,6 +81,7 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         mut rows,
         has_dates,
         length_ns,
+        is_iostat,
     } = if text.trim_start().starts_with('{') {
         json(text)?
     } else {
@@ -85,8 +91,6 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     let device = chosen(&devices, wanted.device)?;
     rows.retain(|row| row.device == device);
     let mut remarks = Vec::new();
-    let is_iostat =
-        !text.contains("sadf") && !text.lines().take(40).any(|line| line.contains("DEV"));
     if is_iostat && rows.len() > 1 {
         rows.remove(0);
         remarks.push(
@@ -95,8 +99,8 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         );
     }
     let moments: Vec<u64> = rows.iter().filter_map(|row| row.at_ns).collect();
-    let length = length_ns.or_else(|| gap(moments)).or(wanted.every_ns);
-    let Some(length) = length.filter(|length| *length > 0) else {
+    let length = usual_gap(moments).or(length_ns).or(wanted.every_ns);
+    let Some(length) = length else {
         return Err(
             "how long an interval is, is not in it: add --every 10s (`iostat -t` prints times)"
                 .to_owned(),
@@ -150,29 +154,49 @@ fn chosen(devices: &[String], wanted: Option<&str>) -> Result<String, String> {
     }
 }
 
+/// The most common distance between two reports; of several, the smallest. A timer is a little early or
+/// late at times, so neither the first nor the smallest one is the interval.
+fn usual_gap(mut moments: Vec<u64>) -> Option<u64> {
+    moments.sort_unstable();
+    moments.dedup();
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    for pair in moments.windows(2) {
+        *counts.entry(pair[1] - pair[0]).or_default() += 1;
+    }
+    let usual = counts
+        .into_iter()
+        .max_by_key(|(gap, count)| (*count, Reverse(*gap)));
+    usual.map(|(gap, _)| gap)
+}
+
 fn column(title: &str) -> Option<(Metric, f64)> {
     let mut known = COLUMNS.iter();
     let found = known.find(|(own, ..)| *own == title);
     found.map(|(_, metric, unit)| (*metric, *unit))
 }
 
-/// Reads a text. sar prints only the time of day before each row; the date is then counted in days
-/// from the first midnight.
+/// Reads a text. sar prints only the time of day before each row, and a word such as `Average:` before the
+/// means at its end; the date is then counted in days from the first midnight.
 fn lines(text: &str) -> Result<Reports, String> {
     let mut rows = Vec::new();
     let mut titles: Option<(Vec<&str>, usize)> = None;
-    let (mut at_ns, mut has_dates) = (None, false);
-    let (mut report, mut last_clock, mut midnights) = (0, 0, 0);
+    let (mut at_ns, mut has_dates, mut is_iostat) = (None, false, false);
+    let (mut headers, mut last_clock, mut midnights) = (0, 0, 0);
     for (line, number) in text.lines().zip(1..) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(found) = header(line) {
-            report += u64::from(titles.is_some());
+            headers += 1;
+            // sar has the time of day before the name of the device.
+            is_iostat |= found.1 == 0;
             titles = Some(found);
+        } else if words.is_empty() {
+            // A table ends with a blank line: what follows, such as the rows of avg-cpu, is another one.
+            titles = None;
         } else if let Some(moment) = date(line) {
             (at_ns, has_dates) = (Some(moment), true);
         } else if let Some((titles, device)) = &titles
             && words.len() == titles.len()
-            && !words[0].starts_with("Average")
+            && !words[0].ends_with(':')
         {
             if *device > 0 {
                 let clock = clock(&words[..*device])
@@ -182,13 +206,14 @@ fn lines(text: &str) -> Result<Reports, String> {
                 last_clock = clock;
                 at_ns = Some((midnights * 86_400 + clock) * SECOND);
             }
-            rows.push(row(titles, &words, *device, number, at_ns, report)?);
+            rows.push(row(titles, &words, *device, number, at_ns, headers - 1)?);
         }
     }
     Ok(Reports {
         rows,
         has_dates,
         length_ns: None,
+        is_iostat,
     })
 }
 
@@ -273,6 +298,7 @@ fn json(text: &str) -> Result<Reports, String> {
         .and_then(Value::as_array)
         .ok_or("no statistics of a host in it")?;
     let (mut rows, mut has_dates, mut length_ns) = (Vec::new(), true, None);
+    let mut is_iostat = false;
     for (found, report) in statistics.iter().zip(0_u64..) {
         let moment = found.get("timestamp");
         let at_ns = match moment {
@@ -291,7 +317,10 @@ fn json(text: &str) -> Result<Reports, String> {
         has_dates &= at_ns.is_some();
         let disks = found.get("disk").and_then(Value::as_array);
         for disk in disks.into_iter().flatten() {
-            let name = disk.get("disk_device").or_else(|| disk.get("disk-device"));
+            // iostat and sadf have a key of their own for it.
+            let iostat_name = disk.get("disk_device");
+            is_iostat |= iostat_name.is_some();
+            let name = iostat_name.or_else(|| disk.get("disk-device"));
             let Some(name) = name.and_then(Value::as_str) else {
                 return Err("a disk has no name".to_owned());
             };
@@ -312,6 +341,7 @@ fn json(text: &str) -> Result<Reports, String> {
         rows,
         has_dates,
         length_ns,
+        is_iostat,
     })
 }
 
@@ -362,6 +392,53 @@ mod tests {
         );
     }
 
+    /// The story: before sysstat 12, a table has six columns, as the row of avg-cpu between two tables, and
+    /// that row was one of a device called `1.00`.
+    #[test]
+    fn the_row_of_the_processor_is_no_device() {
+        let report = |time: &str| {
+            format!(
+                "11/27/2026 10:00:{time} AM\n\
+                 avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           \
+                           1.00    0.00    0.50    0.25    0.00   98.25\n\n\
+                 Device:            tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n\
+                 sda               5.00        40.00        80.00        400        800\n\n"
+            )
+        };
+        let text = ["00", "10", "20"].map(report).concat();
+        let found = table(&text, WantedRates::default()).expect("one device");
+        let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
+        assert_eq!(rates, [Some(5.0), Some(5.0)]);
+    }
+
+    /// The story: a report that came a second early was about the interval of the one before, which it
+    /// replaced, and its own was missing. The first one was taken for iostat's mean since the boot.
+    #[test]
+    fn reports_come_a_little_early_and_late() {
+        let report = |time: &str, seconds: u64, tps: f64| {
+            format!(
+                r#"{{"timestamp": {{"date": "2026-11-27", "time": "{time}", "interval": {seconds}}},
+                "disk": [{{"disk-device": "sda", "tps": {tps}}}]}}"#
+            )
+        };
+        let reports = [
+            report("10:10:00", 600, 1.0),
+            report("10:19:59", 599, 2.0),
+            report("10:30:00", 601, 3.0),
+            report("10:40:00", 600, 4.0),
+            report("10:50:00", 600, 5.0),
+        ];
+        let sadf = format!(
+            r#"{{"sysstat": {{"hosts": [{{"statistics": [{}]}}]}}}}"#,
+            reports.join(",")
+        );
+        let found = table(&sadf, WantedRates::default()).expect("a sound table");
+        assert_eq!(found.interval_ns, 600 * SECOND);
+        let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
+        assert_eq!(rates, [1.0, 2.0, 3.0, 4.0, 5.0].map(Some));
+        assert_eq!(found.remarks, [""; 0]);
+    }
+
     #[test]
     fn sar_has_times_of_day_and_means_at_its_end() {
         let sar = "Linux 6.1.0 (host)  11/27/26  _x86_64_ (2 CPU)\n\n\
@@ -392,7 +469,7 @@ mod tests {
                 .expect_err("no times")
                 .contains("--every")
         );
-        let sadf = r#"{"sysstat": {"hosts": [{"sadf": 1, "statistics": [
+        let sadf = r#"{"sysstat": {"hosts": [{"statistics": [
             {"timestamp": {"date": "2026-11-27", "time": "10:10:00", "utc": 1, "interval": 600},
              "disk": [{"disk-device": "sda", "tps": 12.5, "rkB": 2.0}]}]}]}}"#;
         let found = table(sadf, WantedRates::default()).expect("a sound table");

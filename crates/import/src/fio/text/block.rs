@@ -187,7 +187,7 @@ impl Block {
     fn figures(&self, direction: &PrintedDirection, found: &mut Found) -> Result<Figures, String> {
         let at = DIRECTIONS.iter().position(|name| *name == direction.name);
         let issued = match at {
-            Some(3) => (!self.issued.is_empty()).then(|| self.issued.iter().take(3).sum()),
+            Some(3) => (!self.issued.is_empty()).then(|| self.all_issued()),
             at => at.and_then(|at| self.issued.get(at).copied()),
         };
         let seconds = direction.seconds.max(1e-3);
@@ -215,10 +215,16 @@ impl Block {
         Ok(times.figures(issued.unwrap_or(by_rate), direction.bytes.round() as u64))
     }
 
+    /// Reads, writes and trims together.
+    fn all_issued(&self) -> u64 {
+        let issued = self.issued.iter().take(3);
+        issued.fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
     /// The text does not count flushes: the shares of depths do, whose whole is what was issued
     /// without them.
     fn flushes(&self, direction: &PrintedDirection, found: &mut Found) -> Result<Figures, String> {
-        let issued: u64 = self.issued.iter().take(3).sum();
+        let issued = self.all_issued();
         let more = (self.depths_percent / 100.0 - 1.0).max(0.0);
         let count = self.issued.get(3).copied().filter(|count| *count > 0);
         if count.is_none() && (issued == 0 || self.depths_percent <= 0.0) {
@@ -368,11 +374,7 @@ impl Times {
             max: self.moments.map(|[_, max, ..]| max),
             mean: self.moments.map(|[_, _, mean, _]| mean),
             stddev: self.moments.map(|[.., stddev]| stddev),
-            shape: if self.percentiles.is_empty() {
-                Shape::Unknown
-            } else {
-                Shape::Percentiles(self.percentiles.clone())
-            },
+            shape: Shape::percentiles(self.percentiles.clone()),
         }
     }
 }
