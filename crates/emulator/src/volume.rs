@@ -239,7 +239,9 @@ impl Volume {
                 (now, now, Ok(()))
             }
             Some(part) => {
-                let offset = part.base + io.offset;
+                // Without bytes, the end of this volume would be the beginning of the next one.
+                let within = if io.len == 0 { 0 } else { io.offset };
+                let offset = part.base + within;
                 let (now, answer) = part.instance.admit(part.index, Io { offset, ..io });
                 (now, answer.at, answer.result.map_err(Failure::from))
             }
@@ -511,6 +513,61 @@ impl Volume {
         let wakers = self.wakers.lock().expect("no panic under this lock");
         for waker in wakers.iter().filter_map(Weak::upgrade) {
             waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::{
+        Cap, Device, DeviceSpec, Latency, Layout, Origin, Rate, Service, Spread, VolumeSpec,
+    };
+
+    use super::*;
+    use crate::MemoryLimit;
+
+    const SIZE: u64 = 1 << 30;
+
+    fn volume(model: Option<(Arc<Instance>, usize)>) -> Arc<Volume> {
+        Volume::new(VolumeSetup {
+            name: "v".to_owned(),
+            size: Bytes(SIZE),
+            read_only: false,
+            backing: Backing::Memory(MemoryLimit::new(Bytes(1 << 20))),
+            model,
+            clock: Clock::start(),
+        })
+    }
+
+    /// A request without bytes at the end of a volume went to the volume behind it, and waited for
+    /// limits that its own volume does not have.
+    #[test]
+    fn a_request_without_bytes_at_the_end_stays_on_its_volume() {
+        let latency = Latency {
+            base: Nanos(1000),
+            per_kib_ns: 0.0,
+            origin: Origin::Given,
+        };
+        let plain = VolumeSpec {
+            service: Some(Service::even(latency, Spread::NONE)),
+            ..VolumeSpec::new("plain", Bytes(SIZE))
+        };
+        let limited = VolumeSpec {
+            caps: vec![Cap::new("IOPS", Rate::Iops(1.0), Origin::Given)],
+            ..plain.clone()
+        };
+        let device = DeviceSpec {
+            layout: Layout::Joined,
+            ..DeviceSpec::new("two", vec![plain, limited])
+        };
+        let device = Device::new(&device, 1).expect("sound");
+        let instance = Instance::new(device, Clock::start());
+        let first = volume(Some((instance, 0)));
+        for _ in 0..3 {
+            let ticket = first.admit(Direction::Trim, SIZE, 0);
+            let taken = ticket.due.since(ticket.arrived);
+            assert!(taken < Nanos::from_secs(1), "a limit of the other volume");
+            first.abandon(ticket);
         }
     }
 }
