@@ -72,10 +72,13 @@ impl Ticket {
     /// counts from then.
     pub(crate) fn sent_earlier(mut self, by: Nanos) -> Self {
         // At most the whole latency: no reply is due before the request was read.
-        let by = by.min(self.due.since(self.arrived)).min(self.arrived);
+        let by = by.min(self.planned.since(self.arrived)).min(self.arrived);
+        let is_stalled = self.due > self.planned;
         self.arrived = self.arrived - by;
-        self.due = self.due - by;
-        self.planned = self.planned.min(self.due);
+        self.planned = self.planned - by;
+        if !is_stalled {
+            self.due = self.planned;
+        }
         self
     }
 }
@@ -524,7 +527,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::MemoryLimit;
+    use crate::{FaultKind, MemoryLimit};
 
     const SIZE: u64 = 1 << 30;
 
@@ -569,5 +572,29 @@ mod tests {
             assert!(taken < Nanos::from_secs(1), "a limit of the other volume");
             first.abandon(ticket);
         }
+    }
+
+    /// A stall's end was moved forward for a request that its client had sent a moment before: the
+    /// request was due during the stall, and could be counted twice.
+    #[test]
+    fn a_request_that_was_sent_earlier_waits_for_the_same_end_of_a_stall() {
+        let volume = volume(None);
+        let from = volume.clock().now();
+        let until = from + Nanos::from_secs(1);
+        let stall = Fault {
+            number: 1,
+            from,
+            until,
+            kind: FaultKind::Stall,
+            percents: [100.0; 4],
+            range: None,
+        };
+        volume.inject(stall, 1);
+        let ticket = volume.admit(Direction::Read, 0, 4096);
+        let mut ticket = ticket.sent_earlier(Nanos::from_millis(1));
+        assert_eq!(ticket.due, until);
+        let settled = volume.settle(&mut ticket, until, Ok(()));
+        assert!(matches!(settled, Settled::Done(Ok(()))));
+        assert_eq!(volume.hits(1), 1);
     }
 }
