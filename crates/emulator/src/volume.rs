@@ -207,7 +207,8 @@ impl Volume {
         // All of this before the model is asked: writes and removals that come meanwhile are after it.
         let mark = matches!(direction, Direction::Flush).then(|| self.bytes.flush_arrives());
         let end = offset + u64::from(len);
-        let follows = self.last_end.swap(end, Ordering::Relaxed) == offset;
+        let follows = !matches!(direction, Direction::Flush)
+            && self.last_end.swap(end, Ordering::Relaxed) == offset;
         let others = self.in_flight.fetch_add(1, Ordering::Relaxed);
         let removals = self.removals.load(Ordering::Acquire);
         let (arrived, due, result) = self.model_answer(io);
@@ -596,5 +597,26 @@ mod tests {
         let settled = volume.settle(&mut ticket, until, Ok(()));
         assert!(matches!(settled, Settled::Done(Ok(()))));
         assert_eq!(volume.hits(1), 1);
+    }
+
+    /// A log that is written in order, with a flush after each write, was reported as random.
+    #[test]
+    fn a_flush_has_no_place_and_leaves_the_order_as_it_is() {
+        let volume = volume(None);
+        for (direction, offset, len) in [
+            (Direction::Write, 4096, 4096),
+            (Direction::Flush, 0, 0),
+            (Direction::Write, 8192, 4096),
+            (Direction::Flush, 0, 0),
+            (Direction::Flush, 0, 0),
+        ] {
+            let mut ticket = volume.admit(direction, offset, len);
+            let due = ticket.due;
+            volume.settle(&mut ticket, due, Ok(()));
+        }
+        let observed = volume.observed();
+        let sequential = |direction| observed.direction(direction).sequential;
+        assert_eq!(sequential(Direction::Write), 1);
+        assert_eq!(sequential(Direction::Flush), 0);
     }
 }
