@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, SECTOR};
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, fgetxattr, fsetxattr, seek};
+use rustix::io::Errno;
 
 use crate::Failure;
+use crate::durability::Before;
 use crate::memory::{Memory, MemoryLimit};
-use crate::pages::{GROUP, PAGE, Page};
+use crate::pages::{GROUP, PAGE, Page, ZERO_PAGE};
 
 /// A place for the bytes of one volume.
 #[derive(Debug, Clone)]
@@ -229,11 +231,24 @@ impl Bytestore {
             Self::File { file, size } => {
                 let mut page = [0; PAGE];
                 let offset = number * PAGE as u64;
-                let len = (size - offset).min(PAGE as u64) as usize;
-                file.read_exact_at(&mut page[..len], offset)?;
+                file.read_exact_at(&mut page[..page_len(offset, *size)], offset)?;
                 Ok(Some(page))
             }
         }
+    }
+
+    /// Makes a page what it was before; `None`: it had never been written.
+    pub(crate) fn restore(&mut self, number: u64, before: Before) -> Result<(), Failure> {
+        let offset = number * PAGE as u64;
+        match (self, before) {
+            (Self::Memory(memory), Some(image)) => memory.restore(number, image),
+            (Self::Memory(memory), None) => memory.free(offset, PAGE as u64),
+            (Self::File { file, size }, before) => {
+                let image = before.as_deref().unwrap_or(&ZERO_PAGE);
+                file.write_all_at(&image[..page_len(offset, *size)], offset)?;
+            }
+        }
+        Ok(())
     }
 
     /// The first extent of a range within one group.
@@ -257,6 +272,11 @@ impl Bytestore {
     }
 }
 
+/// Bytes of the page at an offset: the last page of a volume of `size` can be shorter.
+fn page_len(offset: u64, size: u64) -> usize {
+    (size - offset).min(PAGE as u64) as usize
+}
+
 /// As the file system reports it; one that has no extents reports everything as data.
 fn file_extent(file: &File, offset: u64, len: u64) -> Extent {
     // Every read and write names its offset, so moving the file's position changes nothing.
@@ -266,8 +286,10 @@ fn file_extent(file: &File, offset: u64, len: u64) -> Extent {
             let hole = seek(file, SeekFrom::Hole(offset)).unwrap_or(offset + len);
             Extent::data(hole.saturating_sub(offset).clamp(1, len))
         }
-        // No data at or after the offset (ENXIO).
-        Err(_) => Extent::hole(len),
+        // No data at or after the offset.
+        Err(Errno::NXIO) => Extent::hole(len),
+        // What is not known to be a hole may hold data.
+        Err(_) => Extent::data(len),
     }
 }
 

@@ -17,7 +17,7 @@ use blocklab_random::Stream;
 use crate::Failure;
 use crate::backing::{Backing, Bytestore, Extent};
 use crate::durability::{Loss, UndoLog};
-use crate::pages::{GROUP, PAGE, pieces};
+use crate::pages::{GROUP, PAGE, ZERO_PAGE, pieces};
 
 const STRIPES: u64 = 64;
 
@@ -225,7 +225,8 @@ impl Stripes {
         stripe.bytes.write(offset, &[byte[0] ^ 1 << bit])
     }
 
-    /// A power cut: returns how many pages changed.
+    /// A power cut: pages go back to what they were before writes that were not flushed. Returns how
+    /// many changed by that.
     pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
         let mut changed = 0;
         for (index, stripe) in self.stripes.iter().enumerate() {
@@ -235,13 +236,11 @@ impl Stripes {
             // A page that cannot be read is restored as zeros where it is torn.
             let back = log.cut(loss, &mut chance, |page| bytes.page(page).ok().flatten());
             for (page, before) in back {
-                let offset = page * PAGE as u64;
-                let len = (self.size - offset).min(PAGE as u64);
-                match before {
-                    Some(image) => bytes.write(offset, &image[..len as usize])?,
-                    None => bytes.free(offset, len)?,
-                }
-                changed += 1;
+                let now = bytes.page(page).ok().flatten();
+                let is_same =
+                    now.as_ref().unwrap_or(&ZERO_PAGE) == before.as_deref().unwrap_or(&ZERO_PAGE);
+                bytes.restore(page, before)?;
+                changed += u64::from(!is_same);
             }
         }
         Ok(changed)
@@ -250,6 +249,8 @@ impl Stripes {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use blocklab_units::Bytes;
     use proptest::prelude::*;
 
@@ -350,5 +351,35 @@ mod tests {
         let mut got = Vec::new();
         stripes.read(0, 1, &mut got).expect("in memory");
         assert_eq!(got, [1]);
+    }
+
+    /// Flushed data was lost: it was trimmed, other data took its room, and at the power cut the
+    /// memory limit left no room for what had to come back.
+    #[test]
+    fn a_cut_brings_back_what_was_flushed_also_without_room() {
+        let limit = MemoryLimit::new(Bytes(PAGE as u64));
+        let stripes = Stripes::new(&Backing::Memory(Arc::clone(&limit)), SIZE);
+        stripes.write(0, &[7; PAGE]).expect("room");
+        stripes.flushed(stripes.flush_arrives());
+        stripes.free(0, PAGE as u64).expect("in memory");
+        stripes.write(PAGE as u64, &[8; PAGE]).expect("room");
+        assert_eq!(stripes.cut(Loss::All, 1), Ok(2));
+        let mut got = Vec::new();
+        stripes
+            .read(0, 2 * PAGE as u64, &mut got)
+            .expect("in memory");
+        assert_eq!(got, [[7; PAGE], [0; PAGE]].concat());
+        assert_eq!(limit.used(), Bytes(PAGE as u64));
+    }
+
+    #[test]
+    fn a_page_that_comes_back_as_it_was_did_not_change() {
+        let stripes = in_memory();
+        stripes.write(0, &[7; PAGE]).expect("room");
+        stripes.flushed(stripes.flush_arrives());
+        stripes.write(0, &[7; PAGE]).expect("room");
+        stripes.write(PAGE as u64, &[0; PAGE]).expect("room");
+        assert_eq!(stripes.cut(Loss::All, 1), Ok(0));
+        assert_eq!(stripes.extent(PAGE as u64, 1), Extent::hole(1));
     }
 }
