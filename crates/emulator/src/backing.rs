@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -93,6 +93,8 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     let system = |error| FileError::System(path.to_owned(), error);
     let mut options = OpenOptions::new();
     options.read(true).write(!read_only).create(!read_only);
+    // A pipe without a writer would hold up the opening for ever.
+    options.custom_flags(libc::O_NONBLOCK);
     let opened = options.truncate(false).open(path);
     let file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => FileError::NoFile(path.to_owned()),
@@ -361,5 +363,19 @@ mod tests {
             open_file(&path, Bytes(3 << 20), false).expect("nothing is lost");
             assert_eq!(file.metadata().expect("facts").len(), 3 << 20);
         }
+    }
+
+    /// `--read-only --backing` with a pipe waited for a writer, deaf to signals.
+    #[test]
+    fn a_pipe_is_refused_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a pipe");
+        let (done, refused) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(open_file(&path, Bytes(512), true)));
+        let patience = std::time::Duration::from_secs(60);
+        let refused = refused.recv_timeout(patience).expect("it does not wait");
+        assert!(matches!(refused, Err(FileError::NoFile(_))), "{refused:?}");
     }
 }
