@@ -53,6 +53,11 @@ impl Interest {
         read: true,
         write: false,
     };
+    /// No event of the descriptor.
+    pub(crate) const NOTHING: Self = Self {
+        read: false,
+        write: false,
+    };
 
     fn events(self) -> EventFlags {
         let mut events = EventFlags::empty();
@@ -387,11 +392,9 @@ mod tests {
         assert!(timers.set(Nanos::from_millis(3), due).expect("set"));
         let now = timers.timers.each_ref().map(|timer| timer.alarm);
         assert_eq!(now, set, "nothing to be done");
-        let nothing = Interest {
-            read: false,
-            write: false,
-        };
-        let ready = waiter.wait(here.as_fd(), nothing, None).expect("epoll");
+        let ready = waiter
+            .wait(here.as_fd(), Interest::NOTHING, None)
+            .expect("epoll");
         assert!(ready.due && !ready.read);
         timers.ended(Nanos::from_millis(100));
         assert!(timers.timers.iter().all(|timer| timer.alarm.is_none()));

@@ -33,9 +33,7 @@ impl ControlSocket {
     pub fn start(listener: Listener, controller: Arc<Controller>) -> io::Result<Self> {
         let clients = Arc::new(AtomicUsize::new(0));
         let accepting = listener.accept_all("control", move |socket| {
-            if let Ok(socket) = socket {
-                admit(socket, &controller, &clients);
-            }
+            admit(socket, &controller, &clients)
         })?;
         Ok(Self {
             _accepting: accepting,

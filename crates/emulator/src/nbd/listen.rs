@@ -11,6 +11,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
@@ -92,6 +93,9 @@ impl Access {
     }
 }
 
+/// How long no client is accepted after one could not be.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// A socket that clients can connect to. A unix socket is removed with it.
 #[derive(Debug)]
 pub struct Listener {
@@ -112,14 +116,14 @@ impl Listener {
         }
     }
 
-    /// Starts a thread of this name that passes on each client, or why it cannot be accepted.
+    /// Starts a thread of this name that passes on each client.
     ///
     /// # Errors
     /// When no thread can be started.
     pub(crate) fn accept_all(
         self,
         name: &str,
-        take: impl Fn(io::Result<OwnedFd>) + Send + 'static,
+        take: impl Fn(OwnedFd) + Send + 'static,
     ) -> io::Result<Accepting> {
         let mut waiter = Waiter::new()?;
         let waker = Arc::clone(waiter.waker());
@@ -130,9 +134,16 @@ impl Listener {
                 let Ok(ready) = waiter.wait(self.socket.as_fd(), Interest::READ, None) else {
                     return;
                 };
-                if ready.read {
-                    let client = accept_with(&self.socket, SocketFlags::CLOEXEC);
-                    take(client.map_err(io::Error::from));
+                if !ready.read {
+                    continue;
+                }
+                match accept_with(&self.socket, SocketFlags::CLOEXEC) {
+                    Ok(client) => take(client),
+                    // With no descriptor left, accepting fails at once, again and again, until a
+                    // client leaves. Only the waker ends this wait early.
+                    Err(_) => {
+                        let _ = waiter.wait(self.socket.as_fd(), Interest::NOTHING, Some(PAUSE));
+                    }
                 }
             }
         })?;

@@ -25,6 +25,10 @@ struct Client {
     entered: Arc<AtomicBool>,
 }
 
+/// Stack of a client's thread, in bytes: all its buffers are on the heap, and memory for the threads
+/// of all clients is small.
+pub(super) const CLIENT_STACK: usize = 256 << 10;
+
 /// Who is connected.
 #[derive(Debug, Default)]
 struct Clients {
@@ -59,20 +63,9 @@ impl Clients {
         waited.is_ok_and(|(_, late)| !late.timed_out())
     }
 
-    /// With no descriptor left, accepting fails at once, again and again, until a client leaves.
-    fn pause_after(&self, error: &io::Error) {
-        let transient = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
-        if error
-            .raw_os_error()
-            .is_some_and(|raw_os_error| transient.contains(&raw_os_error))
-        {
-            self.all_gone(Duration::from_millis(100));
-        }
-    }
-
     /// Gives a client a thread; it may take the place of one that is still in its handshake, or be
     /// turned away.
-    fn admit(self: &Arc<Self>, socket: OwnedFd, service: &Arc<Service>) -> io::Result<()> {
+    fn admit(self: &Arc<Self>, socket: OwnedFd, service: &Arc<Service>) {
         let socket = Arc::new(socket);
         // Replies are sent when they are made. A unix socket knows no other way and refuses.
         let _ = set_tcp_nodelay(&socket, true);
@@ -92,7 +85,7 @@ impl Clients {
                 .position(|client| !client.entered.load(Ordering::Relaxed));
             // All have passed their handshakes: the new one is turned away.
             let Some(oldest) = oldest else {
-                return Ok(());
+                return;
             };
             // One that is gone already needs no shutdown.
             let _ = shutdown(&list.remove(oldest).socket, Shutdown::Both);
@@ -105,7 +98,8 @@ impl Clients {
             number,
         };
         let thread = Builder::new().name(format!("client {number}"));
-        thread.stack_size(256 << 10).spawn(move || {
+        // Where no thread can be started, the connection is closed.
+        let _ = thread.stack_size(CLIENT_STACK).spawn(move || {
             let guard = guard;
             // An error concerns this client alone, and the end of its connection reports it.
             let _ = serve(&service, &socket, &|| {
@@ -113,8 +107,7 @@ impl Clients {
             });
             let _ = shutdown(&socket, Shutdown::Both);
             drop(guard);
-        })?;
-        Ok(())
+        });
     }
 }
 
@@ -138,7 +131,7 @@ impl Server {
     /// When no thread can be started.
     ///
     /// # Panics
-    /// Without a volume, or with more descriptions than volumes.
+    /// Without a volume.
     pub fn start(
         volumes: Vec<(Arc<Volume>, Export)>,
         listeners: Vec<Listener>,
@@ -161,12 +154,8 @@ impl Server {
         };
         for listener in listeners {
             let (service, clients) = (Arc::clone(&service), Arc::clone(&server.clients));
-            let accepting = listener.accept_all("accept", move |socket| {
-                let admitted = socket.and_then(|socket| clients.admit(socket, &service));
-                if let Err(error) = admitted {
-                    clients.pause_after(&error);
-                }
-            })?;
+            let accepting =
+                listener.accept_all("accept", move |socket| clients.admit(socket, &service))?;
             server.accepting.push(accepting);
         }
         Ok(server)
