@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -233,9 +234,23 @@ fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let whole = std::path::absolute(path).map_err(system)?;
     Ok(Listener {
         socket,
-        uri: format!("{}+unix:///?socket={}", access.scheme(), whole.display()),
+        uri: format!("{}+unix:///?socket={}", access.scheme(), encoded(&whole)),
         path: Some(whole),
     })
+}
+
+/// A path as the value in the query of a URI.
+fn encoded(path: &Path) -> String {
+    let mut text = String::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                text.push(char::from(*byte));
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
 }
 
 /// Removes a socket at which nobody listens: a killed server left it.
@@ -299,6 +314,17 @@ mod tests {
         assert!(matches!(second, ListenError::InUse(_)), "{second}");
         drop(listener);
         assert!(!path.exists());
+    }
+
+    /// The URI of `unix:/tmp/my volume` was one that no client could parse.
+    #[test]
+    fn a_uri_names_any_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a b&50%");
+        let listener = Listener::new(&Address::Unix(path), Access::Tls).expect("free");
+        let uri = listener.uri();
+        assert!(uri.starts_with("nbds+unix:///?socket=/"), "{uri}");
+        assert!(uri.ends_with("/a%20b%2650%25"), "{uri}");
     }
 
     #[test]
