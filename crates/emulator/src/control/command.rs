@@ -217,9 +217,42 @@ impl FromStr for Command {
             .subcommand_required(true)
             .disable_help_flag(true)
             .disable_help_subcommand(true)
-            .try_get_matches_from(line.split_whitespace())?;
+            .try_get_matches_from(words(line)?)?;
         Ok(Self::from_arg_matches(&matches)?)
     }
+}
+
+/// The words of a line. Blanks within quotes (`"` or `'`) belong to a word, as in a shell.
+fn words(line: &str) -> Result<Vec<String>, BadCommand> {
+    let mut found = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.chars() {
+        match quote {
+            Some(open) if letter == open => quote = None,
+            None if letter == '"' || letter == '\'' => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            None if letter.is_whitespace() => found.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(BadCommand(format!("a quote ({open}) is not closed")));
+    }
+    found.extend(word);
+    Ok(found)
+}
+
+/// A word as [`words`] reads it, and a shell too.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| !letter.is_whitespace() && letter != '"' && letter != '\'';
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    // A double quote ends the quotes, stands in single ones, and begins them again.
+    format!("\"{}\"", word.replace('"', r#""'"'""#))
 }
 
 impl Subcommand for Command {
@@ -279,7 +312,7 @@ fn add_words(command: &clap::Command, matches: &ArgMatches, words: &mut Vec<Stri
         words.extend(arg.get_long().map(|long| format!("--{long}")));
         if arg.get_action().takes_values() {
             let values = matches.get_raw(id).into_iter().flatten();
-            words.extend(values.map(|value| value.to_string_lossy().into_owned()));
+            words.extend(values.map(|value| quoted(&value.to_string_lossy())));
         }
     }
     if let Some((name, below)) = matches.subcommand() {
