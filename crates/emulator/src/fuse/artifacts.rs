@@ -69,6 +69,17 @@ pub enum Holder {
     },
 }
 
+impl Holder {
+    /// The mount or device that is in use.
+    fn path(&self) -> &Path {
+        match self {
+            Self::FileSystem { device: path, .. }
+            | Self::Program { path, .. }
+            | Self::Unknown { path } => path,
+        }
+    }
+}
+
 /// What a server that was killed had left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leftover {
@@ -222,8 +233,11 @@ fn start_time(pid: u32) -> Option<u64> {
 fn clean(folder: &Path) -> Vec<Leftover> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            clean_note(&entry.path(), &mut found);
+        let path = entry.path();
+        // A note that is still being made is not even locked for a moment: its server would fail.
+        let is_new = path.extension().is_some_and(|end| end == "new");
+        if !is_new && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            clean_note(&path, &mut found);
         }
     }
     found
@@ -240,7 +254,7 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     let Ok(mut file) = options.open(path) else {
         return;
     };
-    if file.try_lock().is_err() || path.extension().is_some_and(|end| end == "new") {
+    if file.try_lock().is_err() {
         return;
     }
     let mut text = Vec::new();
@@ -260,13 +274,12 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     // The kernel's list counts: the note may name mounts that are gone, and lack the last one.
     made.mounts.clone_from(&mounted);
     let holders = undo(&mut made, &source, Unmount::Forced);
-    found.extend(devices.into_iter().chain(mounted).map(Leftover::Undone));
-    for holder in holders {
-        if let Holder::FileSystem { device, .. } | Holder::Program { path: device, .. } = &holder {
-            found.retain(|leftover| *leftover != Leftover::Undone(device.clone()));
-        }
-        found.push(Leftover::Held(holder));
-    }
+    let undone = devices
+        .into_iter()
+        .chain(mounted)
+        .filter(|path| holders.iter().all(|holder| holder.path() != path));
+    found.extend(undone.map(Leftover::Undone));
+    found.extend(holders.into_iter().map(Leftover::Held));
     for socket in &made.sockets {
         remove_socket(socket);
     }
