@@ -30,7 +30,7 @@ pub enum FileError {
     /// It has other content.
     #[error(
         "{path} holds {found} that no volume of {wanted} wrote; name a new file{}",
-        as_it_is(*found, *wanted)
+        read_only_advice(*found, *wanted)
     )]
     Other {
         /// The file.
@@ -46,7 +46,7 @@ pub enum FileError {
     /// A read-only volume needs a file of its size.
     #[error(
         "{path} has {found}, and the volume has {wanted}; name another file{}",
-        as_it_is(*found, *wanted)
+        read_only_advice(*found, *wanted)
     )]
     Short {
         /// The file.
@@ -70,8 +70,8 @@ pub enum FileError {
     System(PathBuf, io::Error),
 }
 
-/// How a file with other content can be served, in whole sectors.
-fn as_it_is(found: Bytes, wanted: Bytes) -> String {
+/// The end of an error: how a file with other content can be served, in whole sectors.
+fn read_only_advice(found: Bytes, wanted: Bytes) -> String {
     match found.0 / SECTOR * SECTOR {
         0 => String::new(),
         whole if whole < wanted.0 => format!(", or serve this one with --read-only --size {whole}"),
@@ -145,10 +145,12 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     Ok(Backing::File(Arc::new(file)))
 }
 
+/// Whether nothing was ever written to a file of `len` bytes.
 fn is_hole(file: &File, len: u64) -> bool {
     file_extent(file, 0, len) == Extent::hole(len)
 }
 
+/// The size of the volume whose file this is; `None`: it has no mark of ours.
 fn marked(file: &File) -> Option<Bytes> {
     let mut text = [0u8; 24];
     let len = fgetxattr(file, MARK, &mut text).ok()?;
@@ -196,7 +198,7 @@ impl Bytestore {
         }
     }
 
-    /// Appends a range within one group.
+    /// Appends the bytes of a range within one group.
     pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> Result<(), Failure> {
         match self {
             Self::Memory(memory) => memory.read(offset, len, into),
@@ -209,6 +211,7 @@ impl Bytestore {
         Ok(())
     }
 
+    /// Writes bytes within one group.
     pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Memory(memory) => memory.write(offset, from)?,
@@ -317,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_with_other_content_is_refused_and_stays_as_it_is() {
+    fn a_file_with_other_content_is_refused_and_stays_read_only_advice() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("holiday.mp4");
         std::fs::write(&path, b"precious").expect("a file");

@@ -131,7 +131,7 @@ impl UndoLog {
         chance: &mut Stream,
         now: impl Fn(u64) -> Option<Page>,
     ) -> Vec<(u64, Before)> {
-        // Oldest first, so that the result does not depend on the order of a table.
+        // Page, generation, and image.
         let mut images: Vec<(u64, u64, Before)> = Vec::new();
         for generation in self.generations.drain(..) {
             let number = generation.number;
@@ -139,17 +139,22 @@ impl UndoLog {
             images.extend(pages.map(|(page, before)| (page, number, before)));
         }
         self.pages = 0;
+        // The images of a page one behind the other, oldest first. What is drawn for a page must not
+        // depend on the order of a table.
         images.sort_unstable_by_key(|(page, number, _)| (*page, *number));
         let mut restored = Vec::new();
-        let mut rest = images.into_iter().peekable();
-        while let Some((page, _, oldest)) = rest.next() {
-            let mut later = Vec::new();
-            while let Some((_, _, before)) = rest.next_if(|(next, ..)| *next == page) {
-                later.push(before);
-            }
+        for images in images.chunk_by_mut(|(one, ..), (next, ..)| one == next) {
+            let page = images[0].0;
             let back = match loss {
-                Loss::All => oldest,
-                Loss::Torn => torn(&oldest, &later, now(page), chance),
+                Loss::All => images[0].2.take(),
+                Loss::Torn => {
+                    let now = now(page).unwrap_or(ZERO_PAGE);
+                    let before = images.iter().map(|(_, _, before)| before.as_deref());
+                    let mut choice: Vec<&Page> =
+                        before.map(|image| image.unwrap_or(&ZERO_PAGE)).collect();
+                    choice.push(&now);
+                    Some(torn(&choice, chance))
+                }
             };
             restored.push((page, back));
         }
@@ -157,18 +162,14 @@ impl UndoLog {
     }
 }
 
-/// Each sector as it was in one of the images, or as it is.
-fn torn(oldest: &Before, later: &[Before], now: Option<Page>, chance: &mut Stream) -> Before {
+/// A page whose sectors each come from one of these, by chance.
+fn torn(choice: &[&Page], chance: &mut Stream) -> Box<Page> {
     let mut page = new_page(&ZERO_PAGE);
     for at in (0..PAGE).step_by(SECTOR) {
-        let image = match chance.below(later.len() as u64 + 2) as usize {
-            0 => oldest.as_deref().unwrap_or(&ZERO_PAGE),
-            other if other <= later.len() => later[other - 1].as_deref().unwrap_or(&ZERO_PAGE),
-            _ => now.as_ref().unwrap_or(&ZERO_PAGE),
-        };
+        let image = choice[chance.below(choice.len() as u64) as usize];
         page[at..at + SECTOR].copy_from_slice(&image[at..at + SECTOR]);
     }
-    Some(page)
+    page
 }
 
 #[cfg(test)]

@@ -10,10 +10,11 @@
 //!
 //! A detached volume is no such fault: see `Volume::detach`.
 
+use std::ops::Range;
+
 use blocklab_device::{Direction, Io};
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
-use std::ops::Range;
 
 use crate::Failure;
 
@@ -147,10 +148,10 @@ impl Faults {
             .max()
     }
 
-    /// As [`Faults::stalled_until`], for an operation that arrived before `now` and is due at `due`. A stall counts those that
-    /// it holds and that had arrived before it began, once: held ones are due at its end. Those that
-    /// arrive while it lasts have been counted.
-    pub(crate) fn held_until(&mut self, arrived: Nanos, due: Nanos, now: Nanos) -> Option<Nanos> {
+    /// The end of the stall that holds, at `now`, an operation that arrived before and is due at
+    /// `due`; `None` without one. The stall counts it, once: an operation that is held already is due
+    /// at the end, and one that arrived while the stall lasted was counted then.
+    pub(crate) fn hold(&mut self, arrived: Nanos, due: Nanos, now: Nanos) -> Option<Nanos> {
         for active in &mut self.active {
             let fault = &active.fault;
             let stalls = fault.kind == FaultKind::Stall && fault.lasts_at(now);
@@ -252,18 +253,15 @@ mod tests {
         let second = Nanos::from_secs;
         let until = Some(second(20));
         for arrived in [8, 9] {
-            let held = faults.held_until(second(arrived), second(12), second(10));
+            let held = faults.hold(second(arrived), second(12), second(10));
             assert_eq!(held, until);
             // Looked at again, as when another fault begins, and due later than it ends.
-            assert_eq!(
-                faults.held_until(second(arrived), second(20), second(11)),
-                until
-            );
+            assert_eq!(faults.hold(second(arrived), second(20), second(11)), until);
         }
         let io = read(4096, 1);
         faults.hit(second(12), io);
-        assert_eq!(faults.held_until(second(12), second(13), second(13)), until);
-        assert_eq!(faults.held_until(second(8), second(20), second(20)), None);
+        assert_eq!(faults.hold(second(12), second(13), second(13)), until);
+        assert_eq!(faults.hold(second(8), second(20), second(20)), None);
         assert_eq!(faults.hits(1), 3);
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, Weak};
 
-use blocklab_device::{Direction, Io};
+use blocklab_device::{Answer, Direction, Io};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
@@ -45,6 +45,7 @@ pub(crate) struct Ticket {
     pub due: Nanos,
     /// When it would complete without a stall.
     planned: Nanos,
+    /// The answer of the model and of the injected faults.
     result: Result<(), Failure>,
     /// For a flush, the generation of writes that it covers.
     mark: Option<u64>,
@@ -52,12 +53,14 @@ pub(crate) struct Ticket {
     forced: bool,
     /// How often the volume had been removed when it arrived.
     removals: u64,
+    /// It began where the request before it ended.
     follows: bool,
+    /// How many others were in flight when it arrived.
     others: u32,
 }
 
 impl Ticket {
-    /// Whether the model lets it succeed.
+    /// Whether neither the model nor a fault fails it.
     pub(crate) const fn is_sound(&self) -> bool {
         self.result.is_ok()
     }
@@ -124,6 +127,7 @@ pub struct Volume {
     removals: AtomicU64,
     /// Held for reading while bytes change or become durable, for writing during a power cut.
     power: RwLock<()>,
+    /// Of the threads that have requests in flight.
     wakers: Mutex<Vec<Weak<Waker>>>,
 }
 
@@ -198,7 +202,10 @@ impl Volume {
     /// length.
     #[inline]
     pub(crate) fn admit(&self, direction: Direction, offset: u64, len: u32) -> Ticket {
-        debug_assert!(self.holds(offset, len.into()), "the front end looked");
+        debug_assert!(
+            self.holds(offset, len.into()),
+            "a front end refuses what lies beyond its volume"
+        );
         let io = Io {
             direction,
             offset,
@@ -211,13 +218,13 @@ impl Volume {
             && self.last_end.swap(end, Ordering::Relaxed) == offset;
         let others = self.in_flight.fetch_add(1, Ordering::Relaxed);
         let removals = self.removals.load(Ordering::Acquire);
-        let (arrived, due, result) = self.model_answer(io);
+        let (arrived, answer) = self.model_answer(io);
         let mut ticket = Ticket {
             io,
             arrived,
-            due,
-            planned: due,
-            result,
+            due: answer.at,
+            planned: answer.at,
+            result: answer.result.map_err(Failure::from),
             mark,
             forced: false,
             removals,
@@ -230,24 +237,24 @@ impl Volume {
         ticket
     }
 
-    /// When the request arrived, when it completes, and whether the model lets it succeed.
+    /// The moment at which a request arrives, and the model's answer. Without a model, or without the
+    /// volume, the answer comes at once.
     #[inline]
-    fn model_answer(&self, io: Io) -> (Nanos, Nanos, Result<(), Failure>) {
+    fn model_answer(&self, io: Io) -> (Nanos, Answer) {
+        let at_once = |result| {
+            let at = self.clock.now();
+            (at, Answer { at, result })
+        };
         if self.is_detached.load(Ordering::Acquire) {
-            let now = self.clock.now();
-            return (now, now, Err(Failure::Detached));
+            return at_once(Err(blocklab_device::Fault::Detached));
         }
         match &self.model {
-            None => {
-                let now = self.clock.now();
-                (now, now, Ok(()))
-            }
+            None => at_once(Ok(())),
             Some(part) => {
                 // Without bytes, the end of this volume would be the beginning of the next one.
                 let within = if io.len == 0 { 0 } else { io.offset };
                 let offset = part.base + within;
-                let (now, answer) = part.instance.admit(part.index, Io { offset, ..io });
-                (now, answer.at, answer.result.map_err(Failure::from))
+                part.instance.admit(part.index, Io { offset, ..io })
             }
         }
     }
@@ -293,8 +300,8 @@ impl Volume {
     ) -> Settled {
         // A request of a removed volume fails at once, even during a stall.
         if self.has_faults.load(Ordering::Acquire) && self.is_current(ticket) {
-            let stalled = self.faults().held_until(ticket.arrived, ticket.due, now);
-            if let Some(until) = stalled.filter(|until| *until > now) {
+            let held = self.faults().hold(ticket.arrived, ticket.due, now);
+            if let Some(until) = held {
                 ticket.due = until;
                 return Settled::Later;
             }
@@ -328,7 +335,7 @@ impl Volume {
         if !self.is_current(ticket) {
             return now;
         }
-        match self.faults().held_until(ticket.arrived, ticket.due, now) {
+        match self.faults().hold(ticket.arrived, ticket.due, now) {
             Some(until) => ticket.planned.max(until),
             // A stall that ended early held it back: it completes now, and does not count as late.
             None if ticket.due > ticket.planned => ticket.planned.max(now),
@@ -400,15 +407,18 @@ impl Volume {
         }
     }
 
-    /// A request that fails by the model changes nothing, as one of a volume that was removed.
+    /// Refuses to change bytes for a request that fails, or came before the volume was removed. While
+    /// the guard is held, no power cut happens.
     fn may_change(&self, ticket: &Ticket) -> Result<RwLockReadGuard<'_, ()>, Failure> {
         ticket.result?;
-        let power = self.powered();
-        match (self.read_only, self.is_current(ticket)) {
-            (true, _) => Err(Failure::ReadOnly),
-            (false, false) => Err(Failure::Detached),
-            (false, true) => Ok(power),
+        if self.read_only {
+            return Err(Failure::ReadOnly);
         }
+        let power = self.powered();
+        if !self.is_current(ticket) {
+            return Err(Failure::Detached);
+        }
+        Ok(power)
     }
 
     /// The first extent of a range: what was never written, or was trimmed, is a hole.

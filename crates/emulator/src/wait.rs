@@ -215,7 +215,7 @@ impl Timers {
 }
 
 fn timespec(time: Duration) -> Timespec {
-    Timespec::try_from(time).expect("292 years and less")
+    Timespec::try_from(time).expect("the kernel's seconds are of 64 bits")
 }
 
 /// From which of the registered descriptors an event comes.
