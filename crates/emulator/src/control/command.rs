@@ -323,7 +323,7 @@ fn add_words(command: &clap::Command, matches: &ArgMatches, words: &mut Vec<Stri
     }
 }
 
-/// What the Record keeps, whom it concerns, and what is done.
+/// What the Record keeps (`None`: nothing), for which volumes, and what is done.
 type Meaning = (Option<ControlAction>, Selection, Order);
 
 impl Verb {
@@ -438,15 +438,19 @@ fn added_time(text: &str) -> Result<Nanos, String> {
     time(text.strip_prefix('+').unwrap_or(text))
 }
 
-fn percent(text: &str, least: f64) -> Result<f64, String> {
+/// A number from 0 to 100, with or without `%`.
+fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let sound = number.filter(|share: &f64| (least..=100.0).contains(share));
+    let sound = number.filter(|percent: &f64| (0.0..=100.0).contains(percent));
     sound.ok_or_else(|| "it is no share such as 1% or 0.1%, at most 100%".to_owned())
 }
 
-/// A share in per cent, above 0: a fault that hits nothing would be a slip.
+/// The share of the operations that a fault hits, in per cent.
 fn share(text: &str) -> Result<f64, String> {
-    percent(text, 1e-6)
+    match percent(text)? {
+        0.0 => Err("a share of 0 hits nothing".to_owned()),
+        percent => Ok(percent),
+    }
 }
 
 /// How full a bucket is, from 0 to 1.
@@ -454,7 +458,7 @@ fn level(text: &str) -> Result<f64, String> {
     match text {
         "drain" => Ok(0.0),
         "fill" => Ok(1.0),
-        share => percent(share, 0.0).map(|percent| percent / 100.0),
+        share => percent(share).map(|percent| percent / 100.0),
     }
 }
 

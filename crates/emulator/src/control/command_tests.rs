@@ -69,6 +69,7 @@ fn a_mistake_is_reported_with_what_would_work() {
     );
     check("fault error 101%", "at most 100%");
     check("fault error NaN", "is no share");
+    check("fault error 0%", "a share of 0 hits nothing");
     check("fault error 1% --torn", "unexpected argument '--torn'");
     check("fault error 1% 2%", "unexpected argument '2%'");
     check("fault error 1% --range 2GiB..1GiB", "holds nothing");

@@ -13,7 +13,8 @@ use super::command::{Command, Order};
 use super::templates::Template;
 use crate::{Fault, FaultKind, Instance, Volume};
 
-/// A volume with these settings in its address, the last of a key counts; or why it is not sold.
+/// What the volume of an index becomes with these settings, of which the last one of a key counts; or
+/// why that is not sold.
 pub type Modify = dyn Fn(usize, &Settings) -> Result<VolumeSpec, String> + Send + Sync;
 
 /// Keys and values that `set` changed.
@@ -99,6 +100,7 @@ struct Modified<'a> {
     spec: VolumeSpec,
 }
 
+/// The answer to `set` for a volume without a model.
 const NO_MODEL: &str = "`null` has no rates that could be set; faults work";
 
 /// A run keeps no more: each stays in memory and in the Record.
@@ -258,7 +260,7 @@ impl Controller {
         command.wrapping_add(index as u64)
     }
 
-    fn name_all(&self, selected: &[usize]) -> String {
+    fn names_of(&self, selected: &[usize]) -> String {
         let names = selected.iter().map(|index| self.volume(*index).name());
         names.collect::<Vec<_>>().join(", ")
     }
@@ -337,7 +339,7 @@ impl Controller {
         format!(
             "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` changes \
              what is provisioned",
-            self.name_all(selected)
+            self.names_of(selected)
         )
     }
 
@@ -438,7 +440,7 @@ impl Controller {
         if gone.is_empty() {
             return Err(format!(
                 "{} is there; `fault detach`, `fault power-cut` and `fault stop` take it away",
-                self.name_all(selected)
+                self.names_of(selected)
             ));
         }
         for index in &gone {

@@ -16,6 +16,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use blocklab_host::programs;
 use rustix::process::geteuid;
@@ -131,12 +132,13 @@ impl Artifacts {
         Ok(path)
     }
 
-    /// Something is about to be mounted.
+    /// This server is about to mount something there.
     pub(super) fn mounts(&mut self, at: &Path) -> io::Result<()> {
         self.made.mounts.push(at.to_owned());
         self.write()
     }
 
+    /// This server has made a block device.
     pub(super) fn made_device(&mut self, device: &BlockDevice) -> io::Result<()> {
         self.made.devices.push(device.clone());
         self.write()
@@ -151,6 +153,7 @@ impl Artifacts {
         self.write()
     }
 
+    /// Writes the note anew.
     fn write(&mut self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.made)?;
         self.file.rewind()?;
@@ -321,8 +324,10 @@ fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
     holders
 }
 
-/// The kernel lets a device go a moment after it is closed.
-const MOMENTS: usize = 50;
+/// The kernel lets a device go a moment after it is closed: how often to look whether it has.
+const RELEASE_LOOKS: usize = 50;
+/// The time between two of these looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Releases a block device, and adds to `holders` what still uses it.
 fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
@@ -335,11 +340,11 @@ fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
         device.release();
     }
     if !is_held {
-        for _ in 0..MOMENTS {
+        for _ in 0..RELEASE_LOOKS {
             if !device.is_there() {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(LOOK_INTERVAL);
         }
     }
     if mounted.is_empty() {

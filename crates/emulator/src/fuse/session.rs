@@ -61,6 +61,7 @@ pub(super) struct Session {
     input: Box<[u8]>,
     reply: Reply,
     in_flight: InFlight<Arc<Volume>, (u64, Work)>,
+    /// Whether `read` waits for a request: the device has no `O_NONBLOCK` now.
     sleeps_in_read: bool,
 }
 

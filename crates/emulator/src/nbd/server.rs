@@ -22,6 +22,7 @@ use crate::{Spin, Volume};
 struct Client {
     number: u64,
     socket: Arc<OwnedFd>,
+    /// Whether it has chosen an export.
     entered: Arc<AtomicBool>,
 }
 
@@ -33,8 +34,10 @@ pub(super) const CLIENT_STACK: usize = 256 << 10;
 #[derive(Debug, Default)]
 struct Clients {
     list: Mutex<Vec<Client>>,
+    /// Notified when a client is taken off the list.
     gone: Condvar,
-    served: AtomicU64,
+    /// How many clients have come.
+    visits: AtomicU64,
 }
 
 impl Clients {
@@ -47,7 +50,8 @@ impl Clients {
         self.gone.notify_all();
     }
 
-    /// Ends what all clients send; what is in flight is still answered.
+    /// Shuts down the sockets of all clients. After [`Shutdown::Read`], what is in flight is still
+    /// answered.
     fn hang_up(&self, how: Shutdown) {
         for client in self.list().iter() {
             // A client that is gone has hung up already.
@@ -69,7 +73,7 @@ impl Clients {
         let socket = Arc::new(socket);
         // Replies are sent when they are made. A unix socket knows no other way and refuses.
         let _ = set_tcp_nodelay(&socket, true);
-        let number = self.served.fetch_add(1, Ordering::Relaxed);
+        let number = self.visits.fetch_add(1, Ordering::Relaxed);
         let entered = Arc::new(AtomicBool::new(false));
         let client = Client {
             number,
@@ -168,7 +172,7 @@ impl Server {
 
     /// Clients that came so far.
     pub fn visits(&self) -> u64 {
-        self.clients.served.load(Ordering::Relaxed)
+        self.clients.visits.load(Ordering::Relaxed)
     }
 
     /// Accepts no more clients, answers what is in flight, and closes the connections.
