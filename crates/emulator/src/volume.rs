@@ -51,8 +51,8 @@ pub(crate) struct Ticket {
     mark: Option<u64>,
     /// Its data is durable on completion.
     forced: bool,
-    /// How often the volume had been removed when it arrived.
-    removals: u64,
+    /// How often the volume had been removed when it arrived; `None`: the volume was away.
+    removals: Option<u64>,
     /// It began where the request before it ended.
     follows: bool,
     /// How many others were in flight when it arrived.
@@ -102,6 +102,17 @@ struct Part {
     index: usize,
     /// Where the volume begins on the device.
     base: u64,
+}
+
+impl Part {
+    /// The moment at which a request arrives, and the model's answer.
+    #[inline]
+    fn admit(&self, io: Io) -> (Nanos, Answer) {
+        // Without bytes, the end of this volume would be the beginning of the next one.
+        let within = if io.len == 0 { 0 } else { io.offset };
+        let offset = self.base + within;
+        self.instance.admit(self.index, Io { offset, ..io })
+    }
 }
 
 /// A volume at work. Everything here may be called from any thread.
@@ -218,7 +229,12 @@ impl Volume {
             && self.last_end.swap(end, Ordering::Relaxed) == offset;
         let others = self.in_flight.fetch_add(1, Ordering::Relaxed);
         let removals = self.removals.load(Ordering::Acquire);
-        let (arrived, answer) = self.model_answer(io);
+        let removals = self.is_attached().then_some(removals);
+        let (arrived, answer) = match (removals, &self.model) {
+            (Some(_), Some(part)) => part.admit(io),
+            (Some(_), None) => self.at_once(Ok(())),
+            (None, _) => self.at_once(Err(blocklab_device::Fault::Detached)),
+        };
         let mut ticket = Ticket {
             io,
             arrived,
@@ -231,32 +247,16 @@ impl Volume {
             follows,
             others,
         };
-        if self.has_faults.load(Ordering::Acquire) {
+        if removals.is_some() && self.has_faults.load(Ordering::Acquire) {
             self.apply_faults(&mut ticket);
         }
         ticket
     }
 
-    /// The moment at which a request arrives, and the model's answer. Without a model, or without the
-    /// volume, the answer comes at once.
-    #[inline]
-    fn model_answer(&self, io: Io) -> (Nanos, Answer) {
-        let at_once = |result| {
-            let at = self.clock.now();
-            (at, Answer { at, result })
-        };
-        if self.is_detached.load(Ordering::Acquire) {
-            return at_once(Err(blocklab_device::Fault::Detached));
-        }
-        match &self.model {
-            None => at_once(Ok(())),
-            Some(part) => {
-                // Without bytes, the end of this volume would be the beginning of the next one.
-                let within = if io.len == 0 { 0 } else { io.offset };
-                let offset = part.base + within;
-                part.instance.admit(part.index, Io { offset, ..io })
-            }
-        }
+    /// An answer that takes no time, with the present moment.
+    fn at_once(&self, result: Result<(), blocklab_device::Fault>) -> (Nanos, Answer) {
+        let at = self.clock.now();
+        (at, Answer { at, result })
     }
 
     /// Draws which faults hit a request that arrives, and delays or fails it.
@@ -279,10 +279,10 @@ impl Volume {
         self.faults.lock().expect("no panic under this lock")
     }
 
-    /// Whether the volume was never removed since the request arrived.
+    /// Whether the volume was there when the request arrived, and was never removed since.
     #[inline]
     fn is_current(&self, ticket: &Ticket) -> bool {
-        ticket.removals == self.removals.load(Ordering::Acquire)
+        ticket.removals == Some(self.removals.load(Ordering::Acquire))
     }
 
     /// While this is held, no power cut happens.
@@ -607,6 +607,29 @@ mod tests {
         let settled = volume.settle(&mut ticket, until, Ok(()));
         assert!(matches!(settled, Settled::Done(Ok(()))));
         assert_eq!(volume.hits(1), 1);
+    }
+
+    /// A request to a volume that was away waited for the end of a stall, and was counted as hit by
+    /// it, where those that had been in flight failed at once.
+    #[test]
+    fn a_request_to_a_volume_that_is_away_fails_at_once_during_a_stall() {
+        let volume = volume(None);
+        let stall = Fault {
+            number: 1,
+            from: Nanos::ZERO,
+            until: Nanos::MAX,
+            kind: FaultKind::Stall,
+            percents: [100.0; 4],
+            range: None,
+        };
+        volume.inject(stall, 1);
+        volume.detach();
+        let mut ticket = volume.admit(Direction::Read, 0, 4096);
+        assert_eq!(ticket.due, ticket.arrived);
+        let due = ticket.due;
+        let settled = volume.settle(&mut ticket, due, Ok(()));
+        assert!(matches!(settled, Settled::Done(Err(Failure::Detached))));
+        assert_eq!(volume.hits(1), 0);
     }
 
     /// A log that is written in order, with a flush after each write, was reported as random.
