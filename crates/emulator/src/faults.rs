@@ -10,6 +10,7 @@
 //!
 //! A detached volume is no such fault: see `Volume::detach`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use blocklab_device::{Direction, Io};
@@ -72,8 +73,8 @@ struct ActiveFault {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     active: Vec<ActiveFault>,
-    /// Number and hits of the faults that are over.
-    past: Vec<(u64, u64)>,
+    /// For each number of faults that are over, how many operations they hit.
+    past_hits: BTreeMap<u64, u64>,
 }
 
 /// The effect of all faults on one operation.
@@ -98,23 +99,22 @@ impl Faults {
         self.active.is_empty()
     }
 
-    /// Retires the ended ones; returns whether any is left.
+    /// Ends those whose time is over. Returns whether any is left.
     pub(crate) fn forget_past(&mut self, now: Nanos) -> bool {
-        let gone = self
-            .active
-            .extract_if(.., |active| active.fault.until <= now);
-        self.past
-            .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
+        self.retire(|fault| fault.until <= now);
         !self.active.is_empty()
     }
 
     /// Ends all of them, or one.
     pub(crate) fn clear(&mut self, number: Option<u64>) {
-        let gone = self.active.extract_if(.., |active| {
-            number.is_none_or(|number| active.fault.number == number)
-        });
-        self.past
-            .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
+        self.retire(|fault| number.is_none_or(|number| fault.number == number));
+    }
+
+    /// Ends the faults that are over, and keeps how many operations they hit.
+    fn retire(&mut self, is_over: impl Fn(&Fault) -> bool) {
+        for gone in self.active.extract_if(.., |active| is_over(&active.fault)) {
+            *self.past_hits.entry(gone.fault.number).or_default() += gone.hits;
+        }
     }
 
     /// Draws which faults hit an operation that arrives.
@@ -161,16 +161,14 @@ impl Faults {
         self.stalled_until(now)
     }
 
-    /// How many operations a fault has hit.
+    /// How many operations the faults of a number have hit.
     pub(crate) fn hits(&self, number: u64) -> u64 {
+        let past = self.past_hits.get(&number).copied().unwrap_or(0);
         let active = self
             .active
             .iter()
-            .map(|active| (active.fault.number, active.hits));
-        let all = active.chain(self.past.iter().copied());
-        all.filter(|(known, _)| *known == number)
-            .map(|(_, hits)| hits)
-            .sum()
+            .filter(|active| active.fault.number == number);
+        past + active.map(|active| active.hits).sum::<u64>()
     }
 
     /// The active and coming ones, and how many operations each has hit.

@@ -37,7 +37,8 @@ impl Waits {
         self.until = self.until.max(wait.until);
     }
 
-    /// The part of the sum that lies before `now`: the last operations may still be waiting.
+    /// The part of the sum that lies before `now`. Waits that are still to come are taken for one
+    /// without gaps: while operations are in flight, this can be too little.
     fn up_to(self, now: Nanos) -> Nanos {
         self.sum.since(self.until.since(now))
     }

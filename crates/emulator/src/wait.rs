@@ -165,8 +165,8 @@ impl Timers {
         &self.plan
     }
 
-    /// Sets timers for the next reply, and for the one after it. Whether there is time to sleep at
-    /// all.
+    /// Sets timers for the next reply, and for the one after it. Returns whether there is time to
+    /// sleep at all.
     ///
     /// A request that is due between the two gets no timer before the first of them has ended: the
     /// second one's would have to be set again.
@@ -176,9 +176,9 @@ impl Timers {
             self.has_ended |= timer.take_past(now).is_some();
         }
         let [first, second] = due;
-        let due = [first, second.filter(|_| self.has_ended)];
+        let wanted = [first, second.filter(|_| self.has_ended)];
         self.has_ended &= second.is_none();
-        for moment in due.into_iter().flatten() {
+        for moment in wanted.into_iter().flatten() {
             if self.timers.iter().any(|timer| timer.is_for(moment)) {
                 continue;
             }
@@ -186,12 +186,12 @@ impl Timers {
             // Too soon for a sleep. For the next reply, the thread spins; for the one after it, it
             // sleeps until the next one, and comes here again.
             if sleep == Nanos::ZERO {
-                return Ok(Some(moment) != due[0]);
+                return Ok(Some(moment) != first);
             }
             let unused = self
                 .timers
                 .iter_mut()
-                .filter(|timer| !due.iter().flatten().any(|wanted| timer.is_for(*wanted)));
+                .filter(|timer| !wanted.iter().flatten().any(|due| timer.is_for(*due)));
             let timer = unused
                 // A reply that comes later may still be the next one after this.
                 .max_by_key(|timer| timer.alarm.map_or(Nanos::MAX, |alarm| alarm.due))

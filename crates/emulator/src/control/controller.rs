@@ -210,15 +210,31 @@ impl Controller {
             Order::Status => {}
             Order::Set(pairs) => self.set(&selected, pairs, settings)?,
             Order::Credits(share) => self.credits(&selected, command, *share)?,
-            order @ (Order::Inject { .. } | Order::Template(_)) => {
-                self.inject(&mut event, order, number);
+            Order::Inject {
+                kind,
+                percents,
+                range,
+                lasts,
+            } => {
+                let fault = Fault {
+                    number,
+                    from: now,
+                    until: lasts.map_or(Nanos::MAX, |lasts| now.saturating_add(lasts)),
+                    kind: *kind,
+                    percents: *percents,
+                    range: range.clone(),
+                };
+                self.inject(&mut event, number, &[fault]);
+            }
+            Order::Template(template) => {
+                self.inject(&mut event, number, &template_faults(template, now, number));
             }
             Order::Clear(which) => self.clear(&selected, now, *which, events)?,
             Order::Attach => self.attach(&selected, now, events)?,
             Order::Bitflip { count, range } => {
                 answer.flipped = self.flip(&mut event, *count, range, number)?;
             }
-            order => {
+            order @ (Order::Detach | Order::PowerCut(_) | Order::Stop) => {
                 let lost = self.take_away(&mut event, order, number)?;
                 answer.lost_pages = matches!(order, Order::PowerCut(_)).then_some(lost);
             }
@@ -343,31 +359,13 @@ impl Controller {
         )
     }
 
-    /// Injects the faults of an order into the volumes of an event.
-    fn inject(&self, event: &mut Event, order: &Order, number: u64) {
-        let now = event.at;
-        let faults = match order {
-            Order::Template(template) => template_faults(template, now, number),
-            Order::Inject {
-                kind,
-                percents,
-                range,
-                lasts,
-            } => vec![Fault {
-                number,
-                from: now,
-                until: lasts.map_or(Nanos::MAX, |lasts| now.saturating_add(lasts)),
-                kind: *kind,
-                percents: *percents,
-                range: range.clone(),
-            }],
-            _ => Vec::new(),
-        };
+    /// Injects faults, which have this number, into the volumes of an event.
+    fn inject(&self, event: &mut Event, number: u64, faults: &[Fault]) {
         let until = faults.iter().map(|fault| fault.until).max();
         event.fault = Some(number);
         for effect in &mut event.effects {
             effect.until = until.filter(|until| *until < Nanos::MAX);
-            for fault in &faults {
+            for fault in faults {
                 // A chance of its own for each volume.
                 let seed = self.seed.wrapping_add(effect.volume as u64);
                 self.volume(effect.volume).inject(fault.clone(), seed);
@@ -419,6 +417,7 @@ impl Controller {
                     volume.cut_power(*loss, self.seed_of(number, effect.volume))
                 }
                 Order::Stop if self.volumes[effect.volume].is_local => volume.wipe().map(|()| 0),
+                // Also at a stop: what is not local stays as it is.
                 _ => {
                     volume.detach();
                     Ok(0)
