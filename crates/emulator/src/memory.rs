@@ -60,14 +60,10 @@ impl Group {
         Self { pages, used: 0 }
     }
 
-    /// Writes bytes from a byte of a page on. Pages that are not there yet are taken from the limit.
-    fn write(
-        &mut self,
-        mut page: usize,
-        mut byte: usize,
-        from: &[u8],
-        limit: &MemoryLimit,
-    ) -> Result<(), Failure> {
+    /// Writes bytes from a place in the group on. Pages that are not there yet are taken from the
+    /// limit.
+    fn write(&mut self, at: Place, from: &[u8], limit: &MemoryLimit) -> Result<(), Failure> {
+        let (mut page, mut byte) = (at.page, at.byte);
         let mut rest = from;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.len().min(PAGE - byte));
@@ -89,12 +85,14 @@ impl Group {
 /// The written pages of a stripe.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// By their numbers, which come from a client; but two groups never share one.
+    /// By their numbers. A client that sought out numbers with equal hashes would slow down its own
+    /// volume only.
     groups: FxHashMap<u64, Group>,
     limit: Arc<MemoryLimit>,
 }
 
 /// Where an offset lies: in this byte of this page of this group.
+#[derive(Debug, Clone, Copy)]
 struct Place {
     group: u64,
     page: usize,
@@ -122,22 +120,19 @@ impl Memory {
 
     /// A page by its number on the volume; `None`: it was never written.
     pub(crate) fn page(&self, number: u64) -> Option<&Page> {
-        let Place { group, page, .. } = Place::new(number * PAGE as u64);
-        self.groups.get(&group)?.pages[page].as_deref()
+        let at = Place::new(number * PAGE as u64);
+        self.groups.get(&at.group)?.pages[at.page].as_deref()
     }
 
     /// Appends a range within one group; what was never written is zero.
     pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) {
-        let Place {
-            group,
-            mut page,
-            mut byte,
-        } = Place::new(offset);
+        let at = Place::new(offset);
         let end = into.len() + len;
-        let Some(group) = self.groups.get(&group) else {
+        let Some(group) = self.groups.get(&at.group) else {
             into.resize(end, 0);
             return;
         };
+        let (mut page, mut byte) = (at.page, at.byte);
         while into.len() < end {
             let piece = (end - into.len()).min(PAGE - byte);
             match &group.pages[page] {
@@ -150,23 +145,21 @@ impl Memory {
 
     /// Writes a range within one group. Without room for all of it, a first part may be written.
     pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Failure> {
-        let Place {
-            group: number,
-            page,
-            byte,
-        } = Place::new(offset);
-        let group = self.groups.entry(number).or_insert_with(Group::new);
-        let written = group.write(page, byte, from, &self.limit);
-        self.remove_if_empty(number);
+        let at = Place::new(offset);
+        let group = self.groups.entry(at.group).or_insert_with(Group::new);
+        let written = group.write(at, from, &self.limit);
+        if written.is_err() {
+            self.remove_if_empty(at.group);
+        }
         written
     }
 
     /// Puts back a page from the undo log. It is in memory already, so the limit does not refuse it,
     /// and can be exceeded until pages are freed.
     pub(crate) fn restore(&mut self, number: u64, bytes: Box<Page>) {
-        let Place { group, page, .. } = Place::new(number * PAGE as u64);
-        let group = self.groups.entry(group).or_insert_with(Group::new);
-        if group.pages[page].replace(bytes).is_none() {
+        let at = Place::new(number * PAGE as u64);
+        let group = self.groups.entry(at.group).or_insert_with(Group::new);
+        if group.pages[at.page].replace(bytes).is_none() {
             group.used += 1;
             self.limit.used.fetch_add(PAGE as u64, Ordering::Relaxed);
         }
@@ -179,9 +172,11 @@ impl Memory {
             return;
         };
         for (from, len) in pieces(offset, len, PAGE as u64) {
-            let Place { page, byte, .. } = Place::new(from);
-            match &mut group.pages[page] {
-                Some(bytes) if len < PAGE as u64 => bytes[byte..byte + len as usize].fill(0),
+            let at = Place::new(from);
+            match &mut group.pages[at.page] {
+                Some(bytes) if len < PAGE as u64 => {
+                    bytes[at.byte..at.byte + len as usize].fill(0);
+                }
                 full @ Some(_) => {
                     *full = None;
                     group.used -= 1;
