@@ -2,16 +2,18 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blocklab_units::{Bytes, SECTOR};
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, fgetxattr, fsetxattr, seek};
+use rustix::io::Errno;
 
 use crate::Failure;
+use crate::durability::Before;
 use crate::memory::{Memory, MemoryLimit};
-use crate::pages::{GROUP, PAGE, Page};
+use crate::pages::{GROUP, PAGE, Page, ZERO_PAGE};
 
 /// A place for the bytes of one volume.
 #[derive(Debug, Clone)]
@@ -28,7 +30,7 @@ pub enum FileError {
     /// It has other content.
     #[error(
         "{path} holds {found} that no volume of {wanted} wrote; name a new file{}",
-        as_it_is(*found, *wanted)
+        read_only_advice(*found, *wanted)
     )]
     Other {
         /// The file.
@@ -44,7 +46,7 @@ pub enum FileError {
     /// A read-only volume needs a file of its size.
     #[error(
         "{path} has {found}, and the volume has {wanted}; name another file{}",
-        as_it_is(*found, *wanted)
+        read_only_advice(*found, *wanted)
     )]
     Short {
         /// The file.
@@ -68,8 +70,8 @@ pub enum FileError {
     System(PathBuf, io::Error),
 }
 
-/// How a file with other content can be served, in whole sectors.
-fn as_it_is(found: Bytes, wanted: Bytes) -> String {
+/// The end of an error: how a file with other content can be served, in whole sectors.
+fn read_only_advice(found: Bytes, wanted: Bytes) -> String {
     match found.0 / SECTOR * SECTOR {
         0 => String::new(),
         whole if whole < wanted.0 => format!(", or serve this one with --read-only --size {whole}"),
@@ -91,6 +93,8 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     let system = |error| FileError::System(path.to_owned(), error);
     let mut options = OpenOptions::new();
     options.read(true).write(!read_only).create(!read_only);
+    // A pipe without a writer would hold up the opening for ever.
+    options.custom_flags(libc::O_NONBLOCK);
     let opened = options.truncate(false).open(path);
     let file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => FileError::NoFile(path.to_owned()),
@@ -141,10 +145,12 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     Ok(Backing::File(Arc::new(file)))
 }
 
+/// Whether nothing was ever written to a file of `len` bytes.
 fn is_hole(file: &File, len: u64) -> bool {
     file_extent(file, 0, len) == Extent::hole(len)
 }
 
+/// The size of the volume whose file this is; `None`: it has no mark of ours.
 fn marked(file: &File) -> Option<Bytes> {
     let mut text = [0u8; 24];
     let len = fgetxattr(file, MARK, &mut text).ok()?;
@@ -192,7 +198,7 @@ impl Bytestore {
         }
     }
 
-    /// Appends a range within one group.
+    /// Appends the bytes of a range within one group.
     pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> Result<(), Failure> {
         match self {
             Self::Memory(memory) => memory.read(offset, len, into),
@@ -205,6 +211,7 @@ impl Bytestore {
         Ok(())
     }
 
+    /// Writes bytes within one group.
     pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Memory(memory) => memory.write(offset, from)?,
@@ -229,11 +236,24 @@ impl Bytestore {
             Self::File { file, size } => {
                 let mut page = [0; PAGE];
                 let offset = number * PAGE as u64;
-                let len = (size - offset).min(PAGE as u64) as usize;
-                file.read_exact_at(&mut page[..len], offset)?;
+                file.read_exact_at(&mut page[..page_len(offset, *size)], offset)?;
                 Ok(Some(page))
             }
         }
+    }
+
+    /// Makes a page what it was before; `None`: it had never been written.
+    pub(crate) fn restore(&mut self, number: u64, before: Before) -> Result<(), Failure> {
+        let offset = number * PAGE as u64;
+        match (self, before) {
+            (Self::Memory(memory), Some(image)) => memory.restore(number, image),
+            (Self::Memory(memory), None) => memory.free(offset, PAGE as u64),
+            (Self::File { file, size }, before) => {
+                let image = before.as_deref().unwrap_or(&ZERO_PAGE);
+                file.write_all_at(&image[..page_len(offset, *size)], offset)?;
+            }
+        }
+        Ok(())
     }
 
     /// The first extent of a range within one group.
@@ -257,6 +277,11 @@ impl Bytestore {
     }
 }
 
+/// Bytes of the page at an offset: the last page of a volume of `size` can be shorter.
+fn page_len(offset: u64, size: u64) -> usize {
+    (size - offset).min(PAGE as u64) as usize
+}
+
 /// As the file system reports it; one that has no extents reports everything as data.
 fn file_extent(file: &File, offset: u64, len: u64) -> Extent {
     // Every read and write names its offset, so moving the file's position changes nothing.
@@ -266,8 +291,10 @@ fn file_extent(file: &File, offset: u64, len: u64) -> Extent {
             let hole = seek(file, SeekFrom::Hole(offset)).unwrap_or(offset + len);
             Extent::data(hole.saturating_sub(offset).clamp(1, len))
         }
-        // No data at or after the offset (ENXIO).
-        Err(_) => Extent::hole(len),
+        // No data at or after the offset.
+        Err(Errno::NXIO) => Extent::hole(len),
+        // What is not known to be a hole may hold data.
+        Err(_) => Extent::data(len),
     }
 }
 
@@ -293,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_with_other_content_is_refused_and_stays_as_it_is() {
+    fn a_file_with_other_content_is_refused_and_stays_read_only_advice() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("holiday.mp4");
         std::fs::write(&path, b"precious").expect("a file");
@@ -339,5 +366,19 @@ mod tests {
             open_file(&path, Bytes(3 << 20), false).expect("nothing is lost");
             assert_eq!(file.metadata().expect("facts").len(), 3 << 20);
         }
+    }
+
+    /// `--read-only --backing` with a pipe waited for a writer, deaf to signals.
+    #[test]
+    fn a_pipe_is_refused_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a pipe");
+        let (done, refused) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(open_file(&path, Bytes(512), true)));
+        let patience = std::time::Duration::from_secs(60);
+        let refused = refused.recv_timeout(patience).expect("it does not wait");
+        assert!(matches!(refused, Err(FileError::NoFile(_))), "{refused:?}");
     }
 }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use blocklab_random::Stream;
 use rustc_hash::FxHashMap;
 
-use crate::pages::{PAGE, Page, new_page};
+use crate::pages::{PAGE, Page, ZERO_PAGE, new_page};
 
 /// A power cut may tear a write at multiples of this many bytes.
 const SECTOR: usize = 512;
@@ -27,8 +27,9 @@ pub(crate) type Before = Option<Box<Page>>;
 #[derive(Debug)]
 struct Generation {
     number: u64,
+    /// By page number.
     before: FxHashMap<u64, Before>,
-    /// Page numbers, oldest first; some may have become durable since.
+    /// The page numbers of `before`, in the order in which they came.
     order: VecDeque<u64>,
 }
 
@@ -68,23 +69,18 @@ impl UndoLog {
 
     /// Keeps the image of a page before its first write of a generation.
     pub(crate) fn keep(&mut self, generation: u64, page: u64, before: Option<&Page>) {
-        if self.most_pages == 0 {
-            return;
-        }
         if self.pages >= self.most_pages {
             self.drop_oldest();
         }
-        let last = self.generations.back().map(|last| last.number);
-        if last.is_none_or(|last| last < generation) {
+        let last = self.generations.back();
+        if last.is_none_or(|last| last.number < generation) {
             self.generations.push_back(Generation {
                 number: generation,
                 before: FxHashMap::default(),
                 order: VecDeque::new(),
             });
         }
-        let Some(newest) = self.generations.back_mut() else {
-            return;
-        };
+        let newest = self.generations.back_mut().expect("one of this number");
         newest.before.insert(page, before.map(new_page));
         newest.order.push_back(page);
         self.pages += 1;
@@ -93,16 +89,13 @@ impl UndoLog {
     /// Drops the image of the page that was kept first.
     fn drop_oldest(&mut self) {
         while let Some(oldest) = self.generations.front_mut() {
-            match oldest.order.pop_front() {
-                Some(page) if oldest.before.remove(&page).is_some() => {
-                    self.pages -= 1;
-                    return;
-                }
-                Some(_) => {}
-                None => {
-                    self.generations.pop_front();
-                }
+            if let Some(page) = oldest.order.pop_front() {
+                oldest.before.remove(&page);
+                self.pages -= 1;
+                return;
             }
+            // All of its pages have become durable.
+            self.generations.pop_front();
         }
     }
 
@@ -121,6 +114,11 @@ impl UndoLog {
     pub(crate) fn persist(&mut self, page: u64) {
         for generation in &mut self.generations {
             if generation.before.remove(&page).is_some() {
+                // A forced write is mostly the last one.
+                let place = generation.order.iter().rposition(|known| *known == page);
+                generation
+                    .order
+                    .remove(place.expect("the order has all pages"));
                 self.pages -= 1;
             }
         }
@@ -133,7 +131,7 @@ impl UndoLog {
         chance: &mut Stream,
         now: impl Fn(u64) -> Option<Page>,
     ) -> Vec<(u64, Before)> {
-        // Oldest first, so that the result does not depend on the order of a table.
+        // Page, generation, and image.
         let mut images: Vec<(u64, u64, Before)> = Vec::new();
         for generation in self.generations.drain(..) {
             let number = generation.number;
@@ -141,17 +139,22 @@ impl UndoLog {
             images.extend(pages.map(|(page, before)| (page, number, before)));
         }
         self.pages = 0;
+        // The images of a page one behind the other, oldest first. What is drawn for a page must not
+        // depend on the order of a table.
         images.sort_unstable_by_key(|(page, number, _)| (*page, *number));
         let mut restored = Vec::new();
-        let mut rest = images.into_iter().peekable();
-        while let Some((page, _, oldest)) = rest.next() {
-            let mut later = Vec::new();
-            while let Some((_, _, before)) = rest.next_if(|(next, ..)| *next == page) {
-                later.push(before);
-            }
+        for images in images.chunk_by_mut(|(one, ..), (next, ..)| one == next) {
+            let page = images[0].0;
             let back = match loss {
-                Loss::All => oldest,
-                Loss::Torn => torn(&oldest, &later, now(page), chance),
+                Loss::All => images[0].2.take(),
+                Loss::Torn => {
+                    let now = now(page).unwrap_or(ZERO_PAGE);
+                    let before = images.iter().map(|(_, _, before)| before.as_deref());
+                    let mut choice: Vec<&Page> =
+                        before.map(|image| image.unwrap_or(&ZERO_PAGE)).collect();
+                    choice.push(&now);
+                    Some(torn(&choice, chance))
+                }
             };
             restored.push((page, back));
         }
@@ -159,19 +162,14 @@ impl UndoLog {
     }
 }
 
-/// Each sector as it was in one of the images, or as it is.
-fn torn(oldest: &Before, later: &[Before], now: Option<Page>, chance: &mut Stream) -> Before {
-    const ZERO: Page = [0; PAGE];
-    let mut page = new_page(&ZERO);
+/// A page whose sectors each come from one of these, by chance.
+fn torn(choice: &[&Page], chance: &mut Stream) -> Box<Page> {
+    let mut page = new_page(&ZERO_PAGE);
     for at in (0..PAGE).step_by(SECTOR) {
-        let image = match chance.below(later.len() as u64 + 2) as usize {
-            0 => oldest.as_deref().unwrap_or(&ZERO),
-            other if other <= later.len() => later[other - 1].as_deref().unwrap_or(&ZERO),
-            _ => now.as_ref().unwrap_or(&ZERO),
-        };
+        let image = choice[chance.below(choice.len() as u64) as usize];
         page[at..at + SECTOR].copy_from_slice(&image[at..at + SECTOR]);
     }
-    Some(page)
+    page
 }
 
 #[cfg(test)]
@@ -216,6 +214,23 @@ mod tests {
             log.keep(1, page, Some(&filled(page as u8)));
         }
         assert_eq!(cut(&mut log, Loss::All, 0), [(5, Some(5)), (8, Some(8))]);
+    }
+
+    /// A page that was forced out left its number in the log's order. Forced writes alone, as to a
+    /// file opened with `O_DSYNC`, let that order grow for ever, and a stale number made a younger
+    /// page durable in place of the oldest one.
+    #[test]
+    fn a_forced_page_leaves_nothing_in_the_log() {
+        let mut log = UndoLog::new(2);
+        for _ in 0..100 {
+            log.keep(1, 3, Some(&filled(3)));
+            log.persist(3);
+        }
+        assert_eq!(log.generations[0].order.len(), 0);
+        for page in [4, 3, 5] {
+            log.keep(1, page, Some(&filled(page as u8)));
+        }
+        assert_eq!(cut(&mut log, Loss::All, 0), [(3, Some(3)), (5, Some(5))]);
     }
 
     #[test]

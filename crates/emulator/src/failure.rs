@@ -43,7 +43,7 @@ impl From<blocklab_device::Fault> for Failure {
     }
 }
 
-/// Of the backing.
+/// What the backing could not read or write.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {

@@ -10,10 +10,12 @@
 //!
 //! A detached volume is no such fault: see `Volume::detach`.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use blocklab_device::{Direction, Io};
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
-use std::ops::Range;
 
 use crate::Failure;
 
@@ -71,8 +73,8 @@ struct ActiveFault {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     active: Vec<ActiveFault>,
-    /// Number and hits of the faults that are over.
-    past: Vec<(u64, u64)>,
+    /// For each number of faults that are over, how many operations they hit.
+    past_hits: BTreeMap<u64, u64>,
 }
 
 /// The effect of all faults on one operation.
@@ -97,23 +99,22 @@ impl Faults {
         self.active.is_empty()
     }
 
-    /// Retires the ended ones; returns whether any is left.
+    /// Ends those whose time is over. Returns whether any is left.
     pub(crate) fn forget_past(&mut self, now: Nanos) -> bool {
-        let gone = self
-            .active
-            .extract_if(.., |active| active.fault.until <= now);
-        self.past
-            .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
+        self.retire(|fault| fault.until <= now);
         !self.active.is_empty()
     }
 
     /// Ends all of them, or one.
     pub(crate) fn clear(&mut self, number: Option<u64>) {
-        let gone = self.active.extract_if(.., |active| {
-            number.is_none_or(|number| active.fault.number == number)
-        });
-        self.past
-            .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
+        self.retire(|fault| number.is_none_or(|number| fault.number == number));
+    }
+
+    /// Ends the faults that are over, and keeps how many operations they hit.
+    fn retire(&mut self, is_over: impl Fn(&Fault) -> bool) {
+        for gone in self.active.extract_if(.., |active| is_over(&active.fault)) {
+            *self.past_hits.entry(gone.fault.number).or_default() += gone.hits;
+        }
     }
 
     /// Draws which faults hit an operation that arrives.
@@ -147,10 +148,10 @@ impl Faults {
             .max()
     }
 
-    /// As [`Faults::stalled_until`], for an operation that arrived before `now` and is due at `due`. A stall counts those that
-    /// it holds and that had arrived before it began, once: held ones are due at its end. Those that
-    /// arrive while it lasts have been counted.
-    pub(crate) fn held_until(&mut self, arrived: Nanos, due: Nanos, now: Nanos) -> Option<Nanos> {
+    /// The end of the stall that holds, at `now`, an operation that arrived before and is due at
+    /// `due`; `None` without one. The stall counts it, once: an operation that is held already is due
+    /// at the end, and one that arrived while the stall lasted was counted then.
+    pub(crate) fn hold(&mut self, arrived: Nanos, due: Nanos, now: Nanos) -> Option<Nanos> {
         for active in &mut self.active {
             let fault = &active.fault;
             let stalls = fault.kind == FaultKind::Stall && fault.lasts_at(now);
@@ -160,16 +161,14 @@ impl Faults {
         self.stalled_until(now)
     }
 
-    /// How many operations a fault has hit.
+    /// How many operations the faults of a number have hit.
     pub(crate) fn hits(&self, number: u64) -> u64 {
+        let past = self.past_hits.get(&number).copied().unwrap_or(0);
         let active = self
             .active
             .iter()
-            .map(|active| (active.fault.number, active.hits));
-        let all = active.chain(self.past.iter().copied());
-        all.filter(|(known, _)| *known == number)
-            .map(|(_, hits)| hits)
-            .sum()
+            .filter(|active| active.fault.number == number);
+        past + active.map(|active| active.hits).sum::<u64>()
     }
 
     /// The active and coming ones, and how many operations each has hit.
@@ -252,18 +251,15 @@ mod tests {
         let second = Nanos::from_secs;
         let until = Some(second(20));
         for arrived in [8, 9] {
-            let held = faults.held_until(second(arrived), second(12), second(10));
+            let held = faults.hold(second(arrived), second(12), second(10));
             assert_eq!(held, until);
             // Looked at again, as when another fault begins, and due later than it ends.
-            assert_eq!(
-                faults.held_until(second(arrived), second(20), second(11)),
-                until
-            );
+            assert_eq!(faults.hold(second(arrived), second(20), second(11)), until);
         }
         let io = read(4096, 1);
         faults.hit(second(12), io);
-        assert_eq!(faults.held_until(second(12), second(13), second(13)), until);
-        assert_eq!(faults.held_until(second(8), second(20), second(20)), None);
+        assert_eq!(faults.hold(second(12), second(13), second(13)), until);
+        assert_eq!(faults.hold(second(8), second(20), second(20)), None);
         assert_eq!(faults.hits(1), 3);
     }
 

@@ -46,23 +46,26 @@ pub(crate) struct InFlight<V: Deref<Target = Volume>, W> {
 }
 
 impl<V: Deref<Target = Volume>, W> InFlight<V, W> {
-    /// None of them, for a thread that serves the volumes, of which there is one at least.
+    /// No request yet, for a thread that serves these volumes.
     ///
     /// # Errors
     /// When no more descriptors are allowed.
+    ///
+    /// # Panics
+    /// Without a volume.
     pub(crate) fn new<'a>(
         volumes: impl IntoIterator<Item = &'a Arc<Volume>>,
         spin: Spin,
     ) -> io::Result<Self> {
         let waiter = Waiter::new()?;
-        let clocks = volumes.into_iter().map(|volume| {
+        let mut clock = None;
+        for volume in volumes {
             volume.register(waiter.waker());
-            volume.clock()
-        });
+            // The volumes of a server have the same clock.
+            clock = Some(volume.clock());
+        }
         Ok(Self {
-            clock: clocks
-                .reduce(|first, _| first)
-                .expect("a thread serves a volume"),
+            clock: clock.expect("a thread serves a volume"),
             schedule: Schedule::default(),
             timers: Timers::new(SleepPlan::new(spin.is_on()), &waiter)?,
             waiter,
@@ -147,7 +150,7 @@ impl<V: Deref<Target = Volume>, W> InFlight<V, W> {
         if ready.due {
             self.timers.ended(self.now());
         }
-        self.heed(ready);
+        self.reschedule_if_woken(ready);
         Ok(Some(ready))
     }
 
@@ -159,12 +162,12 @@ impl<V: Deref<Target = Volume>, W> InFlight<V, W> {
         limit: Option<Duration>,
     ) -> io::Result<Ready> {
         let ready = self.waiter.wait(fd, interest, limit)?;
-        self.heed(ready);
+        self.reschedule_if_woken(ready);
         Ok(ready)
     }
 
-    /// A thread that was woken finds the moments of all its requests changed.
-    fn heed(&mut self, ready: Ready) {
+    /// What wakes a thread may have changed the moments of all its requests.
+    fn reschedule_if_woken(&mut self, ready: Ready) {
         if !ready.woken {
             return;
         }

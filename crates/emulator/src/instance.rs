@@ -16,6 +16,7 @@ pub struct Instance {
 #[derive(Debug)]
 struct Shared {
     device: Device,
+    /// When the last operation arrived.
     last: Nanos,
     /// By volume, and by the device's number of a limit.
     waits: Vec<Vec<Waits>>,
@@ -36,27 +37,21 @@ impl Waits {
         self.until = self.until.max(wait.until);
     }
 
-    /// Up to `now`: the last operation may still be waiting.
+    /// The part of the sum that lies before `now`. Waits that are still to come are taken for one
+    /// without gaps: while operations are in flight, this can be too little.
     fn up_to(self, now: Nanos) -> Nanos {
         self.sum.since(self.until.since(now))
     }
 }
 
-/// How many numbers of limits a volume needs.
-fn limits(device: &Device, volume: usize) -> usize {
-    let limits = device.waits_of(volume);
-    let numbers = limits.iter().map(|(limit, _)| limit + 1);
-    numbers.max().unwrap_or(0)
-}
-
 impl Instance {
-    /// The device begins rested, at moment zero of the clock. Its volumes should lie one behind the
-    /// other ([`blocklab_device::Layout::Joined`]): a striped one is one volume.
+    /// The device begins rested, at moment zero of the clock. Its volumes have to lie one behind the
+    /// other ([`blocklab_device::Layout::Joined`]): only so each has a place of its own.
     pub fn new(device: Device, clock: Clock) -> Arc<Self> {
         let volumes = (0..).take_while(|volume| device.span(*volume).is_some());
         let shared = Shared {
             waits: volumes
-                .map(|volume| vec![Waits::default(); limits(&device, volume)])
+                .map(|volume| vec![Waits::default(); end_of_limits(&device, volume)])
                 .collect(),
             device,
             last: Nanos::ZERO,
@@ -130,7 +125,7 @@ impl Instance {
     pub(crate) fn modify(&self, volume: usize, to: VolumeSpec) -> Result<(), Invalid> {
         let (mut shared, now) = self.lock_now();
         shared.device.modify(volume, now, to)?;
-        let limits = limits(&shared.device, volume);
+        let limits = end_of_limits(&shared.device, volume);
         let waits = &mut shared.waits[volume];
         waits.resize(limits.max(waits.len()), Waits::default());
         Ok(())
@@ -140,4 +135,11 @@ impl Instance {
     pub(crate) const fn clock(&self) -> Clock {
         self.clock
     }
+}
+
+/// One more than the greatest number of a limit for which an operation on a volume can wait.
+fn end_of_limits(device: &Device, volume: usize) -> usize {
+    let limits = device.waits_of(volume);
+    let numbers = limits.iter().map(|(limit, _)| limit + 1);
+    numbers.max().unwrap_or(0)
 }

@@ -20,9 +20,10 @@ pub struct Sampler {
     counted: Observed,
     began: Nanos,
     ended: Nanos,
-    /// Of the burst buckets: what was in them at the end of the slice before the last one, and of
-    /// the last one.
-    left: [Vec<f64>; 2],
+    /// What was in each burst bucket when the last slice began.
+    levels_before: Vec<f64>,
+    /// What was in each burst bucket when the last slice ended.
+    levels: Vec<f64>,
     series: Vec<Interval>,
     balances: Vec<BurstBalance>,
 }
@@ -61,7 +62,7 @@ impl Sampler {
 
     /// The levels of the burst buckets when the last slice began.
     pub fn previous(&self) -> &[f64] {
-        &self.left[0]
+        &self.levels_before
     }
 
     /// A slice ends at `now`: what happened in it.
@@ -98,8 +99,8 @@ impl Sampler {
 
     /// Keeps the levels of the burst buckets at the end of a slice.
     fn track_balances(&mut self, balances: Vec<CreditBalance>) {
-        let left = balances.iter().map(|balance| balance.left).collect();
-        self.left[0] = std::mem::replace(&mut self.left[1], left);
+        let levels = balances.iter().map(|balance| balance.left).collect();
+        self.levels_before = std::mem::replace(&mut self.levels, levels);
         for (index, balance) in balances.into_iter().enumerate() {
             let CreditBalance {
                 name, left: now, ..

@@ -12,7 +12,7 @@ use blocklab_units::Bytes;
 use rustc_hash::FxHashMap;
 
 use crate::Failure;
-use crate::pages::{GROUP, PAGE, PAGES_PER_GROUP, Page, new_page, pieces};
+use crate::pages::{GROUP, PAGE, PAGES_PER_GROUP, Page, ZERO_PAGE, new_page, pieces};
 
 /// The memory that all volumes of a server may use together for written data.
 #[derive(Debug)]
@@ -50,6 +50,7 @@ impl MemoryLimit {
 #[derive(Debug)]
 struct Group {
     pages: Box<[Option<Box<Page>>]>,
+    /// How many of them are there.
     used: usize,
 }
 
@@ -58,21 +59,55 @@ impl Group {
         let pages = (0..PAGES_PER_GROUP).map(|_| None).collect();
         Self { pages, used: 0 }
     }
+
+    /// Writes bytes from a place in the group on. Pages that are not there yet are taken from the
+    /// limit.
+    fn write(&mut self, at: Place, from: &[u8], limit: &MemoryLimit) -> Result<(), Failure> {
+        let (mut page, mut byte) = (at.page, at.byte);
+        let mut rest = from;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.len().min(PAGE - byte));
+            let bytes = match &mut self.pages[page] {
+                Some(bytes) => bytes,
+                empty => {
+                    limit.take_page()?;
+                    self.used += 1;
+                    empty.insert(new_page(&ZERO_PAGE))
+                }
+            };
+            bytes[byte..byte + piece.len()].copy_from_slice(piece);
+            (rest, page, byte) = (after, page + 1, 0);
+        }
+        Ok(())
+    }
 }
 
 /// The written pages of a stripe.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// By their numbers, which come from a client; but two groups never share one.
+    /// By their numbers. A client that sought out numbers with equal hashes would slow down its own
+    /// volume only.
     groups: FxHashMap<u64, Group>,
     limit: Arc<MemoryLimit>,
 }
 
-/// The group of an offset, the place of its page there, and the first byte in the page.
-const fn place(offset: u64) -> (u64, usize, usize) {
-    let group = offset / GROUP;
-    let within = (offset % GROUP) as usize;
-    (group, within / PAGE, within % PAGE)
+/// Where an offset lies: in this byte of this page of this group.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    group: u64,
+    page: usize,
+    byte: usize,
+}
+
+impl Place {
+    const fn new(offset: u64) -> Self {
+        let within = (offset % GROUP) as usize;
+        Self {
+            group: offset / GROUP,
+            page: within / PAGE,
+            byte: within % PAGE,
+        }
+    }
 }
 
 impl Memory {
@@ -83,60 +118,65 @@ impl Memory {
         }
     }
 
+    /// A page by its number on the volume; `None`: it was never written.
     pub(crate) fn page(&self, number: u64) -> Option<&Page> {
-        let (group, place, _) = place(number * PAGE as u64);
-        self.groups.get(&group)?.pages[place].as_deref()
+        let at = Place::new(number * PAGE as u64);
+        self.groups.get(&at.group)?.pages[at.page].as_deref()
     }
 
     /// Appends a range within one group; what was never written is zero.
     pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) {
-        let (group, mut page, mut at) = place(offset);
+        let at = Place::new(offset);
         let end = into.len() + len;
-        let Some(group) = self.groups.get(&group) else {
+        let Some(group) = self.groups.get(&at.group) else {
             into.resize(end, 0);
             return;
         };
+        let (mut page, mut byte) = (at.page, at.byte);
         while into.len() < end {
-            let piece = (end - into.len()).min(PAGE - at);
+            let piece = (end - into.len()).min(PAGE - byte);
             match &group.pages[page] {
-                Some(bytes) => into.extend_from_slice(&bytes[at..at + piece]),
+                Some(bytes) => into.extend_from_slice(&bytes[byte..byte + piece]),
                 None => into.resize(into.len() + piece, 0),
             }
-            (page, at) = (page + 1, 0);
+            (page, byte) = (page + 1, 0);
         }
     }
 
     /// Writes a range within one group. Without room for all of it, a first part may be written.
     pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Failure> {
-        let (group, mut page, mut at) = place(offset);
-        let group = self.groups.entry(group).or_insert_with(Group::new);
-        let mut rest = from;
-        while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.len().min(PAGE - at));
-            let bytes = match &mut group.pages[page] {
-                Some(bytes) => bytes,
-                empty => {
-                    self.limit.take_page()?;
-                    group.used += 1;
-                    empty.insert(new_page(&[0; PAGE]))
-                }
-            };
-            bytes[at..at + piece.len()].copy_from_slice(piece);
-            (rest, page, at) = (after, page + 1, 0);
+        let at = Place::new(offset);
+        let group = self.groups.entry(at.group).or_insert_with(Group::new);
+        let written = group.write(at, from, &self.limit);
+        if written.is_err() {
+            self.remove_if_empty(at.group);
         }
-        Ok(())
+        written
+    }
+
+    /// Puts back a page from the undo log. It is in memory already, so the limit does not refuse it,
+    /// and can be exceeded until pages are freed.
+    pub(crate) fn restore(&mut self, number: u64, bytes: Box<Page>) {
+        let at = Place::new(number * PAGE as u64);
+        let group = self.groups.entry(at.group).or_insert_with(Group::new);
+        if group.pages[at.page].replace(bytes).is_none() {
+            group.used += 1;
+            self.limit.used.fetch_add(PAGE as u64, Ordering::Relaxed);
+        }
     }
 
     /// Makes a range within one group zero: whole pages are freed.
     pub(crate) fn free(&mut self, offset: u64, len: u64) {
-        let (number, ..) = place(offset);
+        let number = Place::new(offset).group;
         let Some(group) = self.groups.get_mut(&number) else {
             return;
         };
         for (from, len) in pieces(offset, len, PAGE as u64) {
-            let (_, page, at) = place(from);
-            match &mut group.pages[page] {
-                Some(bytes) if len < PAGE as u64 => bytes[at..at + len as usize].fill(0),
+            let at = Place::new(from);
+            match &mut group.pages[at.page] {
+                Some(bytes) if len < PAGE as u64 => {
+                    bytes[at.byte..at.byte + len as usize].fill(0);
+                }
                 full @ Some(_) => {
                     *full = None;
                     group.used -= 1;
@@ -145,8 +185,13 @@ impl Memory {
                 None => {}
             }
         }
-        if group.used == 0 {
-            self.groups.remove(&number);
+        self.remove_if_empty(number);
+    }
+
+    /// A group without a page is a table that no limit counts.
+    fn remove_if_empty(&mut self, group: u64) {
+        if self.groups.get(&group).is_some_and(|group| group.used == 0) {
+            self.groups.remove(&group);
         }
     }
 
@@ -188,5 +233,17 @@ mod tests {
         assert_eq!(read(&memory), [0; 5]);
         drop(memory);
         assert_eq!(limit.used(), Bytes(0));
+    }
+
+    /// Each write that found no room in a new group left an empty table of pages behind, which no
+    /// limit counted.
+    #[test]
+    fn a_write_without_room_leaves_nothing() {
+        let limit = MemoryLimit::new(Bytes(0));
+        let mut memory = Memory::new(&limit);
+        for group in 0..3 {
+            assert_eq!(memory.write(group * GROUP, &[1]), Err(Failure::NoSpace));
+        }
+        assert!(memory.groups.is_empty());
     }
 }

@@ -16,7 +16,7 @@ pub struct OperationCounter {
     pub ios: u64,
     /// Bytes of those.
     pub bytes: u64,
-    /// Failed.
+    /// Done with an error.
     pub failed: u64,
     /// Completed operations that began where the one before them ended.
     pub sequential: u64,
@@ -29,9 +29,9 @@ pub struct OperationCounter {
 /// Operations of one direction that failed in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailureCounter {
-    /// How.
+    /// In which way.
     pub failure: Failure,
-    /// What they did.
+    /// Of which direction.
     pub direction: Direction,
     /// How many.
     pub count: u64,
@@ -68,6 +68,7 @@ pub(crate) struct Done {
     pub at: Nanos,
     pub failure: Option<Failure>,
     pub offset: u64,
+    /// It began where the one before it ended.
     pub follows: bool,
     /// How many others were in flight when it came.
     pub others: u32,
@@ -127,7 +128,7 @@ impl Observed {
     }
 }
 
-/// The class of a size.
+/// The index of a size among [`OperationCounter::sizes`].
 const fn size_class(len: u32) -> usize {
     let sectors = len.div_ceil(512).next_power_of_two();
     let class = sectors.trailing_zeros() as usize;

@@ -9,8 +9,11 @@ pub(crate) const GROUP: u64 = 1 << 20;
 /// Pages of a group.
 pub(crate) const PAGES_PER_GROUP: usize = GROUP as usize / PAGE;
 
-/// The bytes of one.
+/// The bytes of a page.
 pub(crate) type Page = [u8; PAGE];
+
+/// A page that was never written.
+pub(crate) const ZERO_PAGE: Page = [0; PAGE];
 
 /// A page on the heap.
 pub(crate) fn new_page(bytes: &Page) -> Box<Page> {

@@ -18,8 +18,9 @@ impl Spin {
     /// The choice on this machine.
     pub fn is_on(self) -> bool {
         match self {
-            Self::Auto => std::thread::available_parallelism()
-                .is_ok_and(|available_parallelism| available_parallelism.get() > 2),
+            Self::Auto => {
+                std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 2)
+            }
             Self::On => true,
             Self::Off => false,
         }
@@ -32,22 +33,23 @@ impl Spin {
 /// is taken off each sleep; what remains is the scatter, which the lateness histogram shows.
 #[derive(Debug, Clone)]
 pub(crate) struct SleepPlan {
+    /// How late sleeps usually end.
     late_ns: u64,
     spins: bool,
 }
 
 /// By how much one sleep changes the estimate.
-const STEP: u64 = 500;
+const STEP_NS: u64 = 500;
 /// Greater lateness comes from a busy machine, not from its timers.
-const MOST_LATE: u64 = 60_000;
+const MOST_LATE_NS: u64 = 60_000;
 /// A halted processor of a virtual machine takes no longer to wake.
-const MOST_HALTED: u64 = 25_000;
+const MOST_HALTED_NS: u64 = 25_000;
 /// A reply that is due so soon is sent now: no sleep is so short.
 const BATCH: Nanos = Nanos(4_000);
 /// A call that finds a request takes less, one that sleeps for it takes more.
-const AT_ONCE: u64 = 8_000;
-/// How long before the moment a spinning thread wants to be awake, beyond the usual lateness.
-const WATCH: u64 = 15_000;
+const AT_ONCE: Nanos = Nanos(8_000);
+/// How long before the moment a thread that spins is to be awake, beyond the usual lateness.
+const SPIN_NS: u64 = 15_000;
 
 impl SleepPlan {
     /// Begins with the lateness of an idle virtual machine.
@@ -62,8 +64,8 @@ impl SleepPlan {
     /// slept, and the client's, which sleeps until the reply. How long a busy processor keeps them
     /// waiting beyond that is not known.
     pub(crate) fn wake_ups(&self, waited: Nanos) -> Nanos {
-        if waited.0 > AT_ONCE {
-            Nanos(2 * self.late_ns.min(MOST_HALTED))
+        if waited > AT_ONCE {
+            Nanos(2 * self.late_ns.min(MOST_HALTED_NS))
         } else {
             Nanos::ZERO
         }
@@ -80,7 +82,7 @@ impl SleepPlan {
 
     /// How long to sleep at `now` for something that is due at `due`; zero: spin.
     pub(crate) fn sleep(&self, now: Nanos, due: Nanos) -> Nanos {
-        let early = self.late_ns + if self.spins { WATCH } else { 0 };
+        let early = self.late_ns + if self.spins { SPIN_NS } else { 0 };
         let left = due.since(now).0.saturating_sub(early);
         match (left, self.spins) {
             // A thread that does not spin sleeps as shortly as it can; 0 would disarm the timer.
@@ -94,9 +96,9 @@ impl SleepPlan {
         // In steps of one size the estimate settles at the median, which stalls of the machine do not
         // move.
         self.late_ns = if now.since(wanted).0 > self.late_ns {
-            (self.late_ns + STEP).min(MOST_LATE)
+            (self.late_ns + STEP_NS).min(MOST_LATE_NS)
         } else {
-            self.late_ns.saturating_sub(STEP)
+            self.late_ns.saturating_sub(STEP_NS)
         };
     }
 }
@@ -112,8 +114,8 @@ mod tests {
             let wanted = plan.sleep(Nanos(0), Nanos(1_000_000));
             plan.woke(wanted, Nanos(wanted.0 + 35_000));
         }
-        let asked = plan.sleep(Nanos(0), Nanos(1_000_000)).0;
-        assert!((964_000..967_000).contains(&asked), "{asked}");
+        let planned = plan.sleep(Nanos(0), Nanos(1_000_000)).0;
+        assert!((964_000..967_000).contains(&planned), "{planned}");
         // A pause of the machine for a second does not count.
         plan.woke(Nanos(0), Nanos::from_secs(1));
         let next = plan.sleep(Nanos(0), Nanos(1_000_000)).0;

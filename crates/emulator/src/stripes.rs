@@ -17,12 +17,13 @@ use blocklab_random::Stream;
 use crate::Failure;
 use crate::backing::{Backing, Bytestore, Extent};
 use crate::durability::{Loss, UndoLog};
-use crate::pages::{GROUP, PAGE, pieces};
+use crate::pages::{GROUP, PAGE, ZERO_PAGE, pieces};
 
+/// Enough that two threads seldom need the same lock.
 const STRIPES: u64 = 64;
 
 /// Most bytes of before-images, and so of data that a power cut can lose.
-pub(crate) const LOG_BYTES: usize = 64 << 20;
+const LOG_BYTES: usize = 64 << 20;
 
 #[derive(Debug)]
 struct Stripe {
@@ -34,6 +35,7 @@ struct Stripe {
 #[derive(Debug)]
 pub(crate) struct Stripes {
     stripes: Box<[RwLock<Stripe>]>,
+    /// The generation of the writes that come now. Each flush that arrives begins the next one.
     generation: AtomicU64,
     size: u64,
 }
@@ -58,12 +60,12 @@ impl Stripes {
         &self.stripes[(offset / GROUP % STRIPES) as usize]
     }
 
-    fn look(&self, offset: u64) -> RwLockReadGuard<'_, Stripe> {
+    fn read_lock(&self, offset: u64) -> RwLockReadGuard<'_, Stripe> {
         let stripe = self.stripe(offset).read();
         stripe.expect("no panic under this lock")
     }
 
-    fn change(&self, offset: u64) -> RwLockWriteGuard<'_, Stripe> {
+    fn write_lock(&self, offset: u64) -> RwLockWriteGuard<'_, Stripe> {
         let stripe = self.stripe(offset).write();
         stripe.expect("no panic under this lock")
     }
@@ -71,7 +73,7 @@ impl Stripes {
     /// Appends a range. With an error, a first part of it may have been appended.
     pub(crate) fn read(&self, offset: u64, len: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
         for (at, len) in pieces(offset, len, GROUP) {
-            self.look(at).bytes.read(at, len as usize, into)?;
+            self.read_lock(at).bytes.read(at, len as usize, into)?;
         }
         Ok(())
     }
@@ -81,7 +83,7 @@ impl Stripes {
         let mut rest = from;
         for (at, len) in pieces(offset, rest.len() as u64, GROUP) {
             let (piece, after) = rest.split_at(len as usize);
-            let mut stripe = self.change(at);
+            let mut stripe = self.write_lock(at);
             self.log(&mut stripe, at, len)?;
             stripe.bytes.write(at, piece)?;
             rest = after;
@@ -92,7 +94,7 @@ impl Stripes {
     /// Makes a range zero and gives its room back.
     pub(crate) fn free(&self, offset: u64, len: u64) -> Result<(), Failure> {
         for (at, len) in pieces(offset, len, GROUP) {
-            let mut stripe = self.change(at);
+            let mut stripe = self.write_lock(at);
             // A hole stays one: it needs no image in the log, which has bounds.
             if stripe.bytes.extent(at, len) != Extent::hole(len) {
                 self.log(&mut stripe, at, len)?;
@@ -141,7 +143,7 @@ impl Stripes {
     /// A range is durable as it is.
     pub(crate) fn persist(&self, offset: u64, len: u64) {
         for (at, len) in pieces(offset, len, GROUP) {
-            let mut stripe = self.change(at);
+            let mut stripe = self.write_lock(at);
             let pages = at / PAGE as u64..(at + len).div_ceil(PAGE as u64);
             for page in pages {
                 stripe.log.persist(page);
@@ -155,7 +157,7 @@ impl Stripes {
         for (mut at, piece) in pieces(offset, len, GROUP) {
             let end = at + piece;
             while at < end {
-                let found = self.look(at).bytes.extent(at, end - at);
+                let found = self.read_lock(at).bytes.extent(at, end - at);
                 match &mut run {
                     Some(run) if run.is_hole != found.is_hole => return *run,
                     Some(run) => run.len += found.len,
@@ -190,42 +192,48 @@ impl Stripes {
         range: Range<u64>,
         seed: u64,
     ) -> Result<Vec<u64>, Failure> {
-        // Offset and length of each stretch of data.
-        let mut written = Vec::new();
-        let mut at = range.start;
-        while at < range.end {
-            let extent = self.extent(at, range.end - at);
-            if !extent.is_hole {
-                written.push((at, extent.len));
-            }
-            at += extent.len;
+        let written = self.written(range);
+        let bytes: u64 = written.iter().map(|data| data.end - data.start).sum();
+        if bytes == 0 {
+            return Ok(Vec::new());
         }
-        let bytes: u64 = written.iter().map(|(_, len)| len).sum();
         let mut chance = Stream::new(seed, "bit flips", 0);
-        let count = if bytes == 0 { 0 } else { count };
         let mut flipped = Vec::new();
         for _ in 0..count {
-            let mut nth = chance.below(bytes);
-            let bit = chance.below(8);
-            // The run that the `nth` written byte lies in; `nth` then counts from its beginning.
-            let mut runs = written.iter();
-            let run = runs.find(|(_, len)| nth.checked_sub(*len).map(|rest| nth = rest).is_none());
-            let (begin, _) = run.expect("less than all bytes");
-            self.flip_bit(begin + nth, bit)?;
-            flipped.push(begin + nth);
+            let nth = chance.below(bytes) as usize;
+            let offset = written.iter().cloned().flatten().nth(nth);
+            let offset = offset.expect("less than all bytes");
+            self.flip_bit(offset, chance.below(8))?;
+            flipped.push(offset);
         }
         Ok(flipped)
     }
 
+    /// The parts of a range in which something was written.
+    fn written(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut written = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let extent = self.extent(at, range.end - at);
+            let end = at + extent.len;
+            if !extent.is_hole {
+                written.push(at..end);
+            }
+            at = end;
+        }
+        written
+    }
+
     /// Not logged: the medium itself changes.
     fn flip_bit(&self, offset: u64, bit: u64) -> Result<(), Failure> {
-        let mut stripe = self.change(offset);
+        let mut stripe = self.write_lock(offset);
         let mut byte = Vec::with_capacity(1);
         stripe.bytes.read(offset, 1, &mut byte)?;
         stripe.bytes.write(offset, &[byte[0] ^ 1 << bit])
     }
 
-    /// A power cut: returns how many pages changed.
+    /// A power cut: pages go back to what they were before writes that were not flushed. Returns how
+    /// many changed by that.
     pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
         let mut changed = 0;
         for (index, stripe) in self.stripes.iter().enumerate() {
@@ -235,13 +243,11 @@ impl Stripes {
             // A page that cannot be read is restored as zeros where it is torn.
             let back = log.cut(loss, &mut chance, |page| bytes.page(page).ok().flatten());
             for (page, before) in back {
-                let offset = page * PAGE as u64;
-                let len = (self.size - offset).min(PAGE as u64);
-                match before {
-                    Some(image) => bytes.write(offset, &image[..len as usize])?,
-                    None => bytes.free(offset, len)?,
-                }
-                changed += 1;
+                let now = bytes.page(page).ok().flatten();
+                let is_same =
+                    now.as_ref().unwrap_or(&ZERO_PAGE) == before.as_deref().unwrap_or(&ZERO_PAGE);
+                bytes.restore(page, before)?;
+                changed += u64::from(!is_same);
             }
         }
         Ok(changed)
@@ -250,6 +256,8 @@ impl Stripes {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use blocklab_units::Bytes;
     use proptest::prelude::*;
 
@@ -350,5 +358,35 @@ mod tests {
         let mut got = Vec::new();
         stripes.read(0, 1, &mut got).expect("in memory");
         assert_eq!(got, [1]);
+    }
+
+    /// Flushed data was lost: it was trimmed, other data took its room, and at the power cut the
+    /// memory limit left no room for what had to come back.
+    #[test]
+    fn a_cut_brings_back_what_was_flushed_also_without_room() {
+        let limit = MemoryLimit::new(Bytes(PAGE as u64));
+        let stripes = Stripes::new(&Backing::Memory(Arc::clone(&limit)), SIZE);
+        stripes.write(0, &[7; PAGE]).expect("room");
+        stripes.flushed(stripes.flush_arrives());
+        stripes.free(0, PAGE as u64).expect("in memory");
+        stripes.write(PAGE as u64, &[8; PAGE]).expect("room");
+        assert_eq!(stripes.cut(Loss::All, 1), Ok(2));
+        let mut got = Vec::new();
+        stripes
+            .read(0, 2 * PAGE as u64, &mut got)
+            .expect("in memory");
+        assert_eq!(got, [[7; PAGE], [0; PAGE]].concat());
+        assert_eq!(limit.used(), Bytes(PAGE as u64));
+    }
+
+    #[test]
+    fn a_page_that_comes_back_as_it_was_did_not_change() {
+        let stripes = in_memory();
+        stripes.write(0, &[7; PAGE]).expect("room");
+        stripes.flushed(stripes.flush_arrives());
+        stripes.write(0, &[7; PAGE]).expect("room");
+        stripes.write(PAGE as u64, &[0; PAGE]).expect("room");
+        assert_eq!(stripes.cut(Loss::All, 1), Ok(0));
+        assert_eq!(stripes.extent(PAGE as u64, 1), Extent::hole(1));
     }
 }

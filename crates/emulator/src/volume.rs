@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, Weak};
 
-use blocklab_device::{Direction, Io};
+use blocklab_device::{Answer, Direction, Io};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
@@ -45,19 +45,22 @@ pub(crate) struct Ticket {
     pub due: Nanos,
     /// When it would complete without a stall.
     planned: Nanos,
+    /// The answer of the model and of the injected faults.
     result: Result<(), Failure>,
     /// For a flush, the generation of writes that it covers.
     mark: Option<u64>,
     /// Its data is durable on completion.
     forced: bool,
-    /// How often the volume had been removed when it arrived.
-    removals: u64,
+    /// How often the volume had been removed when it arrived; `None`: the volume was away.
+    removals: Option<u64>,
+    /// It began where the request before it ended.
     follows: bool,
+    /// How many others were in flight when it arrived.
     others: u32,
 }
 
 impl Ticket {
-    /// Whether the model lets it succeed.
+    /// Whether neither the model nor a fault fails it.
     pub(crate) const fn is_sound(&self) -> bool {
         self.result.is_ok()
     }
@@ -72,10 +75,13 @@ impl Ticket {
     /// counts from then.
     pub(crate) fn sent_earlier(mut self, by: Nanos) -> Self {
         // At most the whole latency: no reply is due before the request was read.
-        let by = by.min(self.due.since(self.arrived)).min(self.arrived);
+        let by = by.min(self.planned.since(self.arrived)).min(self.arrived);
+        let is_stalled = self.due > self.planned;
         self.arrived = self.arrived - by;
-        self.due = self.due - by;
-        self.planned = self.planned.min(self.due);
+        self.planned = self.planned - by;
+        if !is_stalled {
+            self.due = self.planned;
+        }
         self
     }
 }
@@ -96,6 +102,17 @@ struct Part {
     index: usize,
     /// Where the volume begins on the device.
     base: u64,
+}
+
+impl Part {
+    /// The moment at which a request arrives, and the model's answer.
+    #[inline]
+    fn admit(&self, io: Io) -> (Nanos, Answer) {
+        // Without bytes, the end of this volume would be the beginning of the next one.
+        let within = if io.len == 0 { 0 } else { io.offset };
+        let offset = self.base + within;
+        self.instance.admit(self.index, Io { offset, ..io })
+    }
 }
 
 /// A volume at work. Everything here may be called from any thread.
@@ -121,6 +138,7 @@ pub struct Volume {
     removals: AtomicU64,
     /// Held for reading while bytes change or become durable, for writing during a power cut.
     power: RwLock<()>,
+    /// Of the threads that have requests in flight.
     wakers: Mutex<Vec<Weak<Waker>>>,
 }
 
@@ -195,7 +213,10 @@ impl Volume {
     /// length.
     #[inline]
     pub(crate) fn admit(&self, direction: Direction, offset: u64, len: u32) -> Ticket {
-        debug_assert!(self.holds(offset, len.into()), "the front end looked");
+        debug_assert!(
+            self.holds(offset, len.into()),
+            "a front end refuses what lies beyond its volume"
+        );
         let io = Io {
             direction,
             offset,
@@ -204,46 +225,38 @@ impl Volume {
         // All of this before the model is asked: writes and removals that come meanwhile are after it.
         let mark = matches!(direction, Direction::Flush).then(|| self.bytes.flush_arrives());
         let end = offset + u64::from(len);
-        let follows = self.last_end.swap(end, Ordering::Relaxed) == offset;
+        let follows = !matches!(direction, Direction::Flush)
+            && self.last_end.swap(end, Ordering::Relaxed) == offset;
         let others = self.in_flight.fetch_add(1, Ordering::Relaxed);
         let removals = self.removals.load(Ordering::Acquire);
-        let (arrived, due, result) = self.model_answer(io);
+        let removals = self.is_attached().then_some(removals);
+        let (arrived, answer) = match (removals, &self.model) {
+            (Some(_), Some(part)) => part.admit(io),
+            (Some(_), None) => self.at_once(Ok(())),
+            (None, _) => self.at_once(Err(blocklab_device::Fault::Detached)),
+        };
         let mut ticket = Ticket {
             io,
             arrived,
-            due,
-            planned: due,
-            result,
+            due: answer.at,
+            planned: answer.at,
+            result: answer.result.map_err(Failure::from),
             mark,
             forced: false,
             removals,
             follows,
             others,
         };
-        if self.has_faults.load(Ordering::Acquire) {
+        if removals.is_some() && self.has_faults.load(Ordering::Acquire) {
             self.apply_faults(&mut ticket);
         }
         ticket
     }
 
-    /// When the request arrived, when it completes, and whether the model lets it succeed.
-    #[inline]
-    fn model_answer(&self, io: Io) -> (Nanos, Nanos, Result<(), Failure>) {
-        if self.is_detached.load(Ordering::Acquire) {
-            let now = self.clock.now();
-            return (now, now, Err(Failure::Detached));
-        }
-        match &self.model {
-            None => {
-                let now = self.clock.now();
-                (now, now, Ok(()))
-            }
-            Some(part) => {
-                let offset = part.base + io.offset;
-                let (now, answer) = part.instance.admit(part.index, Io { offset, ..io });
-                (now, answer.at, answer.result.map_err(Failure::from))
-            }
-        }
+    /// An answer that takes no time, with the present moment.
+    fn at_once(&self, result: Result<(), blocklab_device::Fault>) -> (Nanos, Answer) {
+        let at = self.clock.now();
+        (at, Answer { at, result })
     }
 
     /// Draws which faults hit a request that arrives, and delays or fails it.
@@ -266,10 +279,10 @@ impl Volume {
         self.faults.lock().expect("no panic under this lock")
     }
 
-    /// Whether the volume was never removed since the request arrived.
+    /// Whether the volume was there when the request arrived, and was never removed since.
     #[inline]
     fn is_current(&self, ticket: &Ticket) -> bool {
-        ticket.removals == self.removals.load(Ordering::Acquire)
+        ticket.removals == Some(self.removals.load(Ordering::Acquire))
     }
 
     /// While this is held, no power cut happens.
@@ -287,8 +300,8 @@ impl Volume {
     ) -> Settled {
         // A request of a removed volume fails at once, even during a stall.
         if self.has_faults.load(Ordering::Acquire) && self.is_current(ticket) {
-            let stalled = self.faults().held_until(ticket.arrived, ticket.due, now);
-            if let Some(until) = stalled.filter(|until| *until > now) {
+            let held = self.faults().hold(ticket.arrived, ticket.due, now);
+            if let Some(until) = held {
                 ticket.due = until;
                 return Settled::Later;
             }
@@ -322,7 +335,7 @@ impl Volume {
         if !self.is_current(ticket) {
             return now;
         }
-        match self.faults().held_until(ticket.arrived, ticket.due, now) {
+        match self.faults().hold(ticket.arrived, ticket.due, now) {
             Some(until) => ticket.planned.max(until),
             // A stall that ended early held it back: it completes now, and does not count as late.
             None if ticket.due > ticket.planned => ticket.planned.max(now),
@@ -394,15 +407,18 @@ impl Volume {
         }
     }
 
-    /// A request that fails by the model changes nothing, as one of a volume that was removed.
+    /// Refuses to change bytes for a request that fails, or came before the volume was removed. While
+    /// the guard is held, no power cut happens.
     fn may_change(&self, ticket: &Ticket) -> Result<RwLockReadGuard<'_, ()>, Failure> {
         ticket.result?;
-        let power = self.powered();
-        match (self.read_only, self.is_current(ticket)) {
-            (true, _) => Err(Failure::ReadOnly),
-            (false, false) => Err(Failure::Detached),
-            (false, true) => Ok(power),
+        if self.read_only {
+            return Err(Failure::ReadOnly);
         }
+        let power = self.powered();
+        if !self.is_current(ticket) {
+            return Err(Failure::Detached);
+        }
+        Ok(power)
     }
 
     /// The first extent of a range: what was never written, or was trimmed, is a hole.
@@ -512,5 +528,128 @@ impl Volume {
         for waker in wakers.iter().filter_map(Weak::upgrade) {
             waker.wake();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::{
+        Cap, Device, DeviceSpec, Latency, Layout, Origin, Rate, Service, Spread, VolumeSpec,
+    };
+
+    use super::*;
+    use crate::{FaultKind, MemoryLimit};
+
+    const SIZE: u64 = 1 << 30;
+
+    fn volume(model: Option<(Arc<Instance>, usize)>) -> Arc<Volume> {
+        Volume::new(VolumeSetup {
+            name: "v".to_owned(),
+            size: Bytes(SIZE),
+            read_only: false,
+            backing: Backing::Memory(MemoryLimit::new(Bytes(1 << 20))),
+            model,
+            clock: Clock::start(),
+        })
+    }
+
+    /// A request without bytes at the end of a volume went to the volume behind it, and waited for
+    /// limits that its own volume does not have.
+    #[test]
+    fn a_request_without_bytes_at_the_end_stays_on_its_volume() {
+        let latency = Latency {
+            base: Nanos(1000),
+            per_kib_ns: 0.0,
+            origin: Origin::Given,
+        };
+        let plain = VolumeSpec {
+            service: Some(Service::even(latency, Spread::NONE)),
+            ..VolumeSpec::new("plain", Bytes(SIZE))
+        };
+        let limited = VolumeSpec {
+            caps: vec![Cap::new("IOPS", Rate::Iops(1.0), Origin::Given)],
+            ..plain.clone()
+        };
+        let device = DeviceSpec {
+            layout: Layout::Joined,
+            ..DeviceSpec::new("two", vec![plain, limited])
+        };
+        let device = Device::new(&device, 1).expect("sound");
+        let instance = Instance::new(device, Clock::start());
+        let first = volume(Some((instance, 0)));
+        for _ in 0..3 {
+            let ticket = first.admit(Direction::Trim, SIZE, 0);
+            let taken = ticket.due.since(ticket.arrived);
+            assert!(taken < Nanos::from_secs(1), "a limit of the other volume");
+            first.abandon(ticket);
+        }
+    }
+
+    /// A stall's end was moved forward for a request that its client had sent a moment before: the
+    /// request was due during the stall, and could be counted twice.
+    #[test]
+    fn a_request_that_was_sent_earlier_waits_for_the_same_end_of_a_stall() {
+        let volume = volume(None);
+        let from = volume.clock().now();
+        let until = from + Nanos::from_secs(1);
+        let stall = Fault {
+            number: 1,
+            from,
+            until,
+            kind: FaultKind::Stall,
+            percents: [100.0; 4],
+            range: None,
+        };
+        volume.inject(stall, 1);
+        let ticket = volume.admit(Direction::Read, 0, 4096);
+        let mut ticket = ticket.sent_earlier(Nanos::from_millis(1));
+        assert_eq!(ticket.due, until);
+        let settled = volume.settle(&mut ticket, until, Ok(()));
+        assert!(matches!(settled, Settled::Done(Ok(()))));
+        assert_eq!(volume.hits(1), 1);
+    }
+
+    /// A request to a volume that was away waited for the end of a stall, and was counted as hit by
+    /// it, where those that had been in flight failed at once.
+    #[test]
+    fn a_request_to_a_volume_that_is_away_fails_at_once_during_a_stall() {
+        let volume = volume(None);
+        let stall = Fault {
+            number: 1,
+            from: Nanos::ZERO,
+            until: Nanos::MAX,
+            kind: FaultKind::Stall,
+            percents: [100.0; 4],
+            range: None,
+        };
+        volume.inject(stall, 1);
+        volume.detach();
+        let mut ticket = volume.admit(Direction::Read, 0, 4096);
+        assert_eq!(ticket.due, ticket.arrived);
+        let due = ticket.due;
+        let settled = volume.settle(&mut ticket, due, Ok(()));
+        assert!(matches!(settled, Settled::Done(Err(Failure::Detached))));
+        assert_eq!(volume.hits(1), 0);
+    }
+
+    /// A log that is written in order, with a flush after each write, was reported as random.
+    #[test]
+    fn a_flush_has_no_place_and_leaves_the_order_as_it_is() {
+        let volume = volume(None);
+        for (direction, offset, len) in [
+            (Direction::Write, 4096, 4096),
+            (Direction::Flush, 0, 0),
+            (Direction::Write, 8192, 4096),
+            (Direction::Flush, 0, 0),
+            (Direction::Flush, 0, 0),
+        ] {
+            let mut ticket = volume.admit(direction, offset, len);
+            let due = ticket.due;
+            volume.settle(&mut ticket, due, Ok(()));
+        }
+        let observed = volume.observed();
+        let sequential = |direction| observed.direction(direction).sequential;
+        assert_eq!(sequential(Direction::Write), 1);
+        assert_eq!(sequential(Direction::Flush), 0);
     }
 }

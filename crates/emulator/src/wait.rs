@@ -53,6 +53,11 @@ impl Interest {
         read: true,
         write: false,
     };
+    /// No event of the descriptor.
+    pub(crate) const NOTHING: Self = Self {
+        read: false,
+        write: false,
+    };
 
     fn events(self) -> EventFlags {
         let mut events = EventFlags::empty();
@@ -160,8 +165,8 @@ impl Timers {
         &self.plan
     }
 
-    /// Sets timers for the next reply, and for the one after it. Whether there is time to sleep at
-    /// all.
+    /// Sets timers for the next reply, and for the one after it. Returns whether there is time to
+    /// sleep at all.
     ///
     /// A request that is due between the two gets no timer before the first of them has ended: the
     /// second one's would have to be set again.
@@ -171,9 +176,9 @@ impl Timers {
             self.has_ended |= timer.take_past(now).is_some();
         }
         let [first, second] = due;
-        let due = [first, second.filter(|_| self.has_ended)];
+        let wanted = [first, second.filter(|_| self.has_ended)];
         self.has_ended &= second.is_none();
-        for moment in due.into_iter().flatten() {
+        for moment in wanted.into_iter().flatten() {
             if self.timers.iter().any(|timer| timer.is_for(moment)) {
                 continue;
             }
@@ -181,12 +186,12 @@ impl Timers {
             // Too soon for a sleep. For the next reply, the thread spins; for the one after it, it
             // sleeps until the next one, and comes here again.
             if sleep == Nanos::ZERO {
-                return Ok(Some(moment) != due[0]);
+                return Ok(Some(moment) != first);
             }
             let unused = self
                 .timers
                 .iter_mut()
-                .filter(|timer| !due.iter().flatten().any(|wanted| timer.is_for(*wanted)));
+                .filter(|timer| !wanted.iter().flatten().any(|due| timer.is_for(*due)));
             let timer = unused
                 // A reply that comes later may still be the next one after this.
                 .max_by_key(|timer| timer.alarm.map_or(Nanos::MAX, |alarm| alarm.due))
@@ -210,7 +215,7 @@ impl Timers {
 }
 
 fn timespec(time: Duration) -> Timespec {
-    Timespec::try_from(time).expect("292 years and less")
+    Timespec::try_from(time).expect("the kernel's seconds are of 64 bits")
 }
 
 /// From which of the registered descriptors an event comes.
@@ -387,11 +392,9 @@ mod tests {
         assert!(timers.set(Nanos::from_millis(3), due).expect("set"));
         let now = timers.timers.each_ref().map(|timer| timer.alarm);
         assert_eq!(now, set, "nothing to be done");
-        let nothing = Interest {
-            read: false,
-            write: false,
-        };
-        let ready = waiter.wait(here.as_fd(), nothing, None).expect("epoll");
+        let ready = waiter
+            .wait(here.as_fd(), Interest::NOTHING, None)
+            .expect("epoll");
         assert!(ready.due && !ready.read);
         timers.ended(Nanos::from_millis(100));
         assert!(timers.timers.iter().all(|timer| timer.alarm.is_none()));

@@ -217,9 +217,42 @@ impl FromStr for Command {
             .subcommand_required(true)
             .disable_help_flag(true)
             .disable_help_subcommand(true)
-            .try_get_matches_from(line.split_whitespace())?;
+            .try_get_matches_from(words(line)?)?;
         Ok(Self::from_arg_matches(&matches)?)
     }
+}
+
+/// The words of a line. Blanks within quotes (`"` or `'`) belong to a word, as in a shell.
+fn words(line: &str) -> Result<Vec<String>, BadCommand> {
+    let mut found = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.chars() {
+        match quote {
+            Some(open) if letter == open => quote = None,
+            None if letter == '"' || letter == '\'' => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            None if letter.is_whitespace() => found.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(BadCommand(format!("a quote ({open}) is not closed")));
+    }
+    found.extend(word);
+    Ok(found)
+}
+
+/// A word as [`words`] reads it, and a shell too.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| !letter.is_whitespace() && letter != '"' && letter != '\'';
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    // A double quote ends the quotes, stands in single ones, and begins them again.
+    format!("\"{}\"", word.replace('"', r#""'"'""#))
 }
 
 impl Subcommand for Command {
@@ -279,7 +312,7 @@ fn add_words(command: &clap::Command, matches: &ArgMatches, words: &mut Vec<Stri
         words.extend(arg.get_long().map(|long| format!("--{long}")));
         if arg.get_action().takes_values() {
             let values = matches.get_raw(id).into_iter().flatten();
-            words.extend(values.map(|value| value.to_string_lossy().into_owned()));
+            words.extend(values.map(|value| quoted(&value.to_string_lossy())));
         }
     }
     if let Some((name, below)) = matches.subcommand() {
@@ -290,7 +323,7 @@ fn add_words(command: &clap::Command, matches: &ArgMatches, words: &mut Vec<Stri
     }
 }
 
-/// What the Record keeps, whom it concerns, and what is done.
+/// What the Record keeps (`None`: nothing), for which volumes, and what is done.
 type Meaning = (Option<ControlAction>, Selection, Order);
 
 impl Verb {
@@ -405,15 +438,19 @@ fn added_time(text: &str) -> Result<Nanos, String> {
     time(text.strip_prefix('+').unwrap_or(text))
 }
 
-fn percent(text: &str, least: f64) -> Result<f64, String> {
+/// A number from 0 to 100, with or without `%`.
+fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let sound = number.filter(|share: &f64| (least..=100.0).contains(share));
+    let sound = number.filter(|percent: &f64| (0.0..=100.0).contains(percent));
     sound.ok_or_else(|| "it is no share such as 1% or 0.1%, at most 100%".to_owned())
 }
 
-/// A share in per cent, above 0: a fault that hits nothing would be a slip.
+/// The share of the operations that a fault hits, in per cent.
 fn share(text: &str) -> Result<f64, String> {
-    percent(text, 1e-6)
+    match percent(text)? {
+        0.0 => Err("a share of 0 hits nothing".to_owned()),
+        percent => Ok(percent),
+    }
 }
 
 /// How full a bucket is, from 0 to 1.
@@ -421,7 +458,7 @@ fn level(text: &str) -> Result<f64, String> {
     match text {
         "drain" => Ok(0.0),
         "fill" => Ok(1.0),
-        share => percent(share, 0.0).map(|percent| percent / 100.0),
+        share => percent(share).map(|percent| percent / 100.0),
     }
 }
 

@@ -69,6 +69,7 @@ fn a_mistake_is_reported_with_what_would_work() {
     );
     check("fault error 101%", "at most 100%");
     check("fault error NaN", "is no share");
+    check("fault error 0%", "a share of 0 hits nothing");
     check("fault error 1% --torn", "unexpected argument '--torn'");
     check("fault error 1% 2%", "unexpected argument '2%'");
     check("fault error 1% --range 2GiB..1GiB", "holds nothing");
@@ -77,11 +78,21 @@ fn a_mistake_is_reported_with_what_would_work() {
     check("fault template fast", "values: sustained-latency");
     check("fault bitflip 0", "0 is not in 1..=1000");
     check("set iops", "no KEY=VALUE");
+    check("status --volume 'two logs", "a quote (') is not closed");
 }
 
+/// A volume of the run `--name "two logs"` could not be named: its name was taken for two words.
 #[test]
 fn what_is_kept_of_a_command_can_be_given_again() {
     for (line, text) in [
+        (
+            "fault detach --volume 'two logs1'",
+            "fault detach --volume \"two logs1\"",
+        ),
+        (
+            r#"status --volume 6'" drive'1"#,
+            r#"status --volume "6"'"'" drive1""#,
+        ),
         ("  stall   5s", "fault stall 5s"),
         ("fault error 1% --on read", "fault error 1% --on read"),
         (

@@ -13,7 +13,8 @@ use super::command::{Command, Order};
 use super::templates::Template;
 use crate::{Fault, FaultKind, Instance, Volume};
 
-/// A volume with these settings in its address, the last of a key counts; or why it is not sold.
+/// What the volume of an index becomes with these settings, of which the last one of a key counts; or
+/// why that is not sold.
 pub type Modify = dyn Fn(usize, &Settings) -> Result<VolumeSpec, String> + Send + Sync;
 
 /// Keys and values that `set` changed.
@@ -28,17 +29,50 @@ pub struct Controlled {
     pub is_local: bool,
 }
 
-/// Something that was done.
+/// A command that was carried out.
 #[derive(Debug)]
 struct Event {
     at: Nanos,
-    until: Option<Nanos>,
     action: ControlAction,
     command: String,
     /// The number of the faults that it injected.
     fault: Option<u64>,
-    /// The volumes, with what it hit at once.
-    volumes: Vec<(usize, u64)>,
+    effects: Vec<Effect>,
+}
+
+impl Event {
+    /// It ends on these volumes, as far as it still lasts there.
+    fn end_on(&mut self, volumes: &[usize], now: Nanos) {
+        for effect in &mut self.effects {
+            let lasts = effect.until.is_none_or(|until| until > now);
+            if lasts && volumes.contains(&effect.volume) {
+                effect.until = Some(now);
+            }
+        }
+    }
+}
+
+/// What a command did to one volume.
+#[derive(Debug)]
+struct Effect {
+    /// Index of the volume.
+    volume: usize,
+    /// When it was over there; `None`: it lasts, or was over at once.
+    until: Option<Nanos>,
+    /// Pages that a power cut changed, or bits that were flipped. Faults count what they hit
+    /// themselves.
+    hits: u64,
+}
+
+impl Effect {
+    /// Nothing yet.
+    const fn new(volume: usize) -> Self {
+        Self {
+            volume,
+            until: None,
+            hits: 0,
+        }
+    }
 }
 
 /// Carries out commands.
@@ -48,14 +82,14 @@ pub struct Controller {
     clock: Clock,
     began: Nanos,
     modify: Box<Modify>,
-    done: Mutex<Done>,
+    history: Mutex<History>,
 }
 
-/// The events of the run so far, and what was set.
+/// What was done in the run so far.
 #[derive(Debug)]
-struct Done {
+struct History {
     events: Vec<Event>,
-    /// The settings of each volume.
+    /// For each volume, the keys and values that were set, the latest last.
     settings: Vec<Vec<(String, String)>>,
 }
 
@@ -66,6 +100,7 @@ struct Modified<'a> {
     spec: VolumeSpec,
 }
 
+/// The answer to `set` for a volume without a model.
 const NO_MODEL: &str = "`null` has no rates that could be set; faults work";
 
 /// A run keeps no more: each stays in memory and in the Record.
@@ -78,7 +113,7 @@ impl Controller {
     /// Without a volume.
     pub fn new(volumes: Vec<Controlled>, seed: u64, began: Nanos, modify: Box<Modify>) -> Self {
         let clock = volumes[0].volume.clock();
-        let done = Done {
+        let history = History {
             events: Vec::new(),
             settings: vec![Vec::new(); volumes.len()],
         };
@@ -88,12 +123,12 @@ impl Controller {
             clock,
             began,
             modify,
-            done: Mutex::new(done),
+            history: Mutex::new(history),
         }
     }
 
-    fn done(&self) -> MutexGuard<'_, Done> {
-        self.done.lock().expect("no panic under this lock")
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().expect("no panic under this lock")
     }
 
     /// Whether commands can be carried out one after the other, as far as that can be known before:
@@ -102,7 +137,7 @@ impl Controller {
     /// # Errors
     /// Why the first one cannot, and what would work.
     pub fn check(&self, commands: &[Command]) -> Result<(), String> {
-        let mut settings = self.done().settings.clone();
+        let mut settings = self.history().settings.clone();
         commands.iter().try_for_each(|command| {
             self.check_one(command, &mut settings)
                 .map_err(|why| format!("{}: {why}", visible(&command.text)))
@@ -153,8 +188,8 @@ impl Controller {
     /// When these volumes cannot do it: what would work.
     pub fn run(&self, command: &Command) -> Result<Answer, String> {
         let selected = self.selected(command)?;
-        let mut done = self.done();
-        let Done { events, settings } = &mut *done;
+        let mut history = self.history();
+        let History { events, settings } = &mut *history;
         if command.action.is_some() && events.len() >= MOST_EVENTS {
             return Err(format!(
                 "{MOST_EVENTS} commands were carried out, and a run keeps no more"
@@ -163,12 +198,11 @@ impl Controller {
         let now = self.clock.now();
         let mut event = Event {
             at: now,
-            until: None,
             // Any will do: an event without an action is not kept.
             action: command.action.unwrap_or(ControlAction::Clear),
             command: visible(&command.text).into_owned(),
             fault: None,
-            volumes: selected.iter().map(|index| (*index, 0)).collect(),
+            effects: selected.iter().map(|index| Effect::new(*index)).collect(),
         };
         let number = events.len() as u64 + 1;
         let mut answer = Answer::default();
@@ -176,16 +210,31 @@ impl Controller {
             Order::Status => {}
             Order::Set(pairs) => self.set(&selected, pairs, settings)?,
             Order::Credits(share) => self.credits(&selected, command, *share)?,
-            order @ (Order::Inject { .. } | Order::Template(_)) => {
-                event.fault = Some(number);
-                event.until = self.inject(&selected, now, number, order);
+            Order::Inject {
+                kind,
+                percents,
+                range,
+                lasts,
+            } => {
+                let fault = Fault {
+                    number,
+                    from: now,
+                    until: lasts.map_or(Nanos::MAX, |lasts| now.saturating_add(lasts)),
+                    kind: *kind,
+                    percents: *percents,
+                    range: range.clone(),
+                };
+                self.inject(&mut event, number, &[fault]);
+            }
+            Order::Template(template) => {
+                self.inject(&mut event, number, &template_faults(template, now, number));
             }
             Order::Clear(which) => self.clear(&selected, now, *which, events)?,
             Order::Attach => self.attach(&selected, now, events)?,
             Order::Bitflip { count, range } => {
                 answer.flipped = self.flip(&mut event, *count, range, number)?;
             }
-            order => {
+            order @ (Order::Detach | Order::PowerCut(_) | Order::Stop) => {
                 let lost = self.take_away(&mut event, order, number)?;
                 answer.lost_pages = matches!(order, Order::PowerCut(_)).then_some(lost);
             }
@@ -227,7 +276,7 @@ impl Controller {
         command.wrapping_add(index as u64)
     }
 
-    fn name_all(&self, selected: &[usize]) -> String {
+    fn names_of(&self, selected: &[usize]) -> String {
         let names = selected.iter().map(|index| self.volume(*index).name());
         names.collect::<Vec<_>>().join(", ")
     }
@@ -306,38 +355,22 @@ impl Controller {
         format!(
             "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` changes \
              what is provisioned",
-            self.name_all(selected)
+            self.names_of(selected)
         )
     }
 
-    /// Returns when the fault is over.
-    fn inject(&self, selected: &[usize], now: Nanos, number: u64, order: &Order) -> Option<Nanos> {
-        let faults = match order {
-            Order::Template(template) => template_faults(template, now, number),
-            Order::Inject {
-                kind,
-                percents,
-                range,
-                lasts,
-            } => vec![Fault {
-                number,
-                from: now,
-                until: lasts.map_or(Nanos::MAX, |lasts| now.saturating_add(lasts)),
-                kind: *kind,
-                percents: *percents,
-                range: range.clone(),
-            }],
-            _ => Vec::new(),
-        };
+    /// Injects faults, which have this number, into the volumes of an event.
+    fn inject(&self, event: &mut Event, number: u64, faults: &[Fault]) {
         let until = faults.iter().map(|fault| fault.until).max();
-        for index in selected {
-            for fault in &faults {
+        event.fault = Some(number);
+        for effect in &mut event.effects {
+            effect.until = until.filter(|until| *until < Nanos::MAX);
+            for fault in faults {
                 // A chance of its own for each volume.
-                let seed = self.seed.wrapping_add(*index as u64);
-                self.volume(*index).inject(fault.clone(), seed);
+                let seed = self.seed.wrapping_add(effect.volume as u64);
+                self.volume(effect.volume).inject(fault.clone(), seed);
             }
         }
-        until.filter(|until| *until < Nanos::MAX)
     }
 
     /// Ends the fault of this number, or all faults, on the selected volumes.
@@ -364,7 +397,7 @@ impl Controller {
         for event in events {
             let ended = event.fault.filter(|fault| lasting.contains(fault));
             if ended.is_some_and(|fault| number.is_none_or(|number| number == fault)) {
-                event.until = Some(now);
+                event.end_on(selected, now);
             }
         }
         Ok(())
@@ -372,24 +405,27 @@ impl Controller {
 
     /// Detaches the volumes of an event, as the order says. Returns how many pages that has lost.
     fn take_away(&self, event: &mut Event, order: &Order, number: u64) -> Result<u64, String> {
-        let mut volumes = event.volumes.iter();
-        if !volumes.any(|(index, _)| self.volume(*index).is_attached()) {
+        let mut effects = event.effects.iter();
+        if !effects.any(|effect| self.volume(effect.volume).is_attached()) {
             return Err("it is gone already; `fault attach` brings it back".to_owned());
         }
         let mut sum = 0;
-        for (index, lost) in &mut event.volumes {
-            let volume = self.volume(*index);
-            let seed = self.seed_of(number, *index);
-            let done = match order {
-                Order::PowerCut(loss) => volume.cut_power(*loss, seed).map(|pages| *lost = pages),
-                Order::Stop if self.volumes[*index].is_local => volume.wipe(),
+        for effect in &mut event.effects {
+            let volume = self.volume(effect.volume);
+            let lost = match order {
+                Order::PowerCut(loss) => {
+                    volume.cut_power(*loss, self.seed_of(number, effect.volume))
+                }
+                Order::Stop if self.volumes[effect.volume].is_local => volume.wipe().map(|()| 0),
+                // Also at a stop: what is not local stays as it is.
                 _ => {
                     volume.detach();
-                    Ok(())
+                    Ok(0)
                 }
             };
-            done.map_err(|_| format!("the backing of {} cannot be written to", volume.name()))?;
-            sum += *lost;
+            effect.hits =
+                lost.map_err(|_| format!("the backing of {} cannot be written to", volume.name()))?;
+            sum += effect.hits;
         }
         Ok(sum)
     }
@@ -403,7 +439,7 @@ impl Controller {
         if gone.is_empty() {
             return Err(format!(
                 "{} is there; `fault detach`, `fault power-cut` and `fault stop` take it away",
-                self.name_all(selected)
+                self.names_of(selected)
             ));
         }
         for index in &gone {
@@ -414,9 +450,8 @@ impl Controller {
                 event.action,
                 ControlAction::Detach | ControlAction::PowerCut | ControlAction::Stop
             );
-            if takes_away && event.volumes.iter().any(|(index, _)| gone.contains(index)) {
-                // One that was ended before keeps its end.
-                event.until = event.until.or(Some(now));
+            if takes_away {
+                event.end_on(&gone, now);
             }
         }
         Ok(())
@@ -431,14 +466,14 @@ impl Controller {
         number: u64,
     ) -> Result<Vec<(String, u64)>, String> {
         let mut flipped = Vec::new();
-        for (index, hits) in &mut event.volumes {
-            let volume = self.volume(*index);
+        for effect in &mut event.effects {
+            let volume = self.volume(effect.volume);
             let range = range.start.min(volume.size())..range.end.min(volume.size());
-            let seed = self.seed_of(number, *index);
+            let seed = self.seed_of(number, effect.volume);
             let bytes = volume
                 .flip_bits(count, range, seed)
                 .map_err(|_| format!("the backing of {} cannot be changed", volume.name()))?;
-            *hits = bytes.len() as u64;
+            effect.hits = bytes.len() as u64;
             flipped.extend(bytes.into_iter().map(|at| (volume.name().to_owned(), at)));
         }
         if flipped.is_empty() {
@@ -488,16 +523,17 @@ impl Controller {
     /// What was done to a volume, for the Record.
     pub fn events_of(&self, index: usize) -> Vec<ControlEvent> {
         let volume = self.volume(index);
-        let done = self.done();
-        let events = done.events.iter().filter_map(|event| {
-            let mut concerned = event.volumes.iter();
-            let (_, hits) = concerned.find(|(concerned, _)| *concerned == index)?;
+        let history = self.history();
+        let events = history.events.iter().filter_map(|event| {
+            let effect = event.effects.iter().find(|effect| effect.volume == index)?;
             Some(ControlEvent {
                 at_ns: event.at.since(self.began).0,
                 action: event.action,
                 command: event.command.clone(),
-                until_ns: event.until.map(|until| until.since(self.began).0),
-                hits: event.fault.map_or(*hits, |number| volume.hits(number)),
+                until_ns: effect.until.map(|until| until.since(self.began).0),
+                hits: event
+                    .fault
+                    .map_or(effect.hits, |number| volume.hits(number)),
             })
         });
         events.collect()

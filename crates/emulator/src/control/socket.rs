@@ -12,11 +12,11 @@ use std::time::Duration;
 use super::{Answer, Controller};
 use crate::nbd::{Accepting, Listener};
 
-/// Bytes of a line.
-const LONGEST: u64 = 4096;
+/// Most bytes of a line.
+const LONGEST_LINE: u64 = 4096;
 /// Clients at a time; one more is refused.
 const MOST_CLIENTS: usize = 16;
-/// The server hangs up on a client that sends or reads nothing for so long.
+/// The server hangs up on a client that sends or reads nothing for this time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A socket at which commands are taken. It ends when it is dropped.
@@ -33,9 +33,7 @@ impl ControlSocket {
     pub fn start(listener: Listener, controller: Arc<Controller>) -> io::Result<Self> {
         let clients = Arc::new(AtomicUsize::new(0));
         let accepting = listener.accept_all("control", move |socket| {
-            if let Ok(socket) = socket {
-                admit(socket, &controller, &clients);
-            }
+            admit(socket, &controller, &clients)
         })?;
         Ok(Self {
             _accepting: accepting,
@@ -79,7 +77,10 @@ fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {
     let mut socket = socket;
     loop {
         let mut line = Vec::new();
-        let read = lines.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+        let read = lines
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)?;
         if read == 0 {
             return Ok(());
         }
@@ -89,7 +90,7 @@ fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {
             }
             // The connection ends here: the rest of a line that is too long would be read as commands.
             _ => {
-                let why = format!("a command is a line of text of at most {LONGEST} bytes");
+                let why = format!("a command is a line of text of at most {LONGEST_LINE} bytes");
                 return reply(&mut socket, &controller.refuse(why));
             }
         }
@@ -102,7 +103,8 @@ fn reply(socket: &mut UnixStream, answer: &Answer) -> io::Result<()> {
     socket.write_all(text.as_bytes())
 }
 
-/// Sends one command to the server that listens at a path, and gives its answer.
+/// Sends one command to the server that listens at a path. Returns its answer, and the line of JSON
+/// that holds it.
 ///
 /// # Errors
 /// When nobody listens there, or no server of this kind.

@@ -139,6 +139,26 @@ fn a_power_cut_takes_what_nobody_flushed_and_fails_all_until_it_is_attached() {
     );
 }
 
+/// A fault on both volumes that was ended on one of them was over in the Record of the other one,
+/// where it went on.
+#[test]
+fn what_ends_on_one_volume_goes_on_on_the_others() {
+    let (controller, _) = controller(false);
+    done(&controller, "fault error 1%");
+    done(&controller, "fault clear 1 --volume a");
+    done(&controller, "fault detach");
+    done(&controller, "fault attach --volume a");
+    let ended = |index| {
+        let events = controller.events_of(index);
+        let of_faults = events.iter().filter(|event| event.action.is_fault());
+        of_faults
+            .map(|event| event.until_ns.is_some())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ended(0), [true, true]);
+    assert_eq!(ended(1), [false, false]);
+}
+
 #[test]
 fn a_stopped_instance_empties_its_own_disks_and_keeps_volumes() {
     let (controller, volumes) = controller(false);

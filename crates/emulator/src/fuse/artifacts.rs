@@ -16,6 +16,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use blocklab_host::programs;
 use rustix::process::geteuid;
@@ -69,6 +70,17 @@ pub enum Holder {
     },
 }
 
+impl Holder {
+    /// The mount or device that is in use.
+    fn path(&self) -> &Path {
+        match self {
+            Self::FileSystem { device: path, .. }
+            | Self::Program { path, .. }
+            | Self::Unknown { path } => path,
+        }
+    }
+}
+
 /// What a server that was killed had left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leftover {
@@ -120,12 +132,13 @@ impl Artifacts {
         Ok(path)
     }
 
-    /// Something is about to be mounted.
+    /// This server is about to mount something there.
     pub(super) fn mounts(&mut self, at: &Path) -> io::Result<()> {
         self.made.mounts.push(at.to_owned());
         self.write()
     }
 
+    /// This server has made a block device.
     pub(super) fn made_device(&mut self, device: &BlockDevice) -> io::Result<()> {
         self.made.devices.push(device.clone());
         self.write()
@@ -140,6 +153,7 @@ impl Artifacts {
         self.write()
     }
 
+    /// Writes the note anew.
     fn write(&mut self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.made)?;
         self.file.rewind()?;
@@ -222,8 +236,11 @@ fn start_time(pid: u32) -> Option<u64> {
 fn clean(folder: &Path) -> Vec<Leftover> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            clean_note(&entry.path(), &mut found);
+        let path = entry.path();
+        // A note that is still being made is not even locked for a moment: its server would fail.
+        let is_new = path.extension().is_some_and(|end| end == "new");
+        if !is_new && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            clean_note(&path, &mut found);
         }
     }
     found
@@ -240,7 +257,7 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     let Ok(mut file) = options.open(path) else {
         return;
     };
-    if file.try_lock().is_err() || path.extension().is_some_and(|end| end == "new") {
+    if file.try_lock().is_err() {
         return;
     }
     let mut text = Vec::new();
@@ -260,13 +277,12 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     // The kernel's list counts: the note may name mounts that are gone, and lack the last one.
     made.mounts.clone_from(&mounted);
     let holders = undo(&mut made, &source, Unmount::Forced);
-    found.extend(devices.into_iter().chain(mounted).map(Leftover::Undone));
-    for holder in holders {
-        if let Holder::FileSystem { device, .. } | Holder::Program { path: device, .. } = &holder {
-            found.retain(|leftover| *leftover != Leftover::Undone(device.clone()));
-        }
-        found.push(Leftover::Held(holder));
-    }
+    let undone = devices
+        .into_iter()
+        .chain(mounted)
+        .filter(|path| holders.iter().all(|holder| holder.path() != path));
+    found.extend(undone.map(Leftover::Undone));
+    found.extend(holders.into_iter().map(Leftover::Held));
     for socket in &made.sockets {
         remove_socket(socket);
     }
@@ -308,8 +324,10 @@ fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
     holders
 }
 
-/// The kernel lets a device go a moment after it is closed.
-const MOMENTS: usize = 50;
+/// The kernel lets a device go a moment after it is closed: how often to look whether it has.
+const RELEASE_LOOKS: usize = 50;
+/// The time between two of these looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Releases a block device, and adds to `holders` what still uses it.
 fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
@@ -322,11 +340,11 @@ fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
         device.release();
     }
     if !is_held {
-        for _ in 0..MOMENTS {
+        for _ in 0..RELEASE_LOOKS {
             if !device.is_there() {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(LOOK_INTERVAL);
         }
     }
     if mounted.is_empty() {

@@ -80,7 +80,8 @@ const DIRECT_IO: u32 = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockDevice {
     number: u32,
-    /// Which of all that ever was behind a disk of this machine; kernels before 5.15 do not count.
+    /// The kernel's number for what is behind the device, which it gives once only; `None`: a kernel
+    /// before 5.15 has no such numbers.
     sequence: Option<u64>,
     file: PathBuf,
 }
@@ -115,7 +116,7 @@ impl BlockDevice {
         options.custom_flags(libc::O_DIRECT | libc::O_NOFOLLOW);
         let opened = options.open(file).map_err(system)?;
         let control = File::open("/dev/loop-control").map_err(system)?;
-        let mut last = None;
+        let mut busy = io::Error::from_raw_os_error(libc::EBUSY);
         for _ in 0..ATTEMPTS {
             let number = free_number(&control).map_err(system)?;
             if !path(number).exists() {
@@ -123,11 +124,11 @@ impl BlockDevice {
             }
             match configure(number, &opened, file, read_only) {
                 Ok(()) => return Self::checked(number, file),
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => last = Some(error),
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => busy = error,
                 Err(error) => return Err(system(error)),
             }
         }
-        Err(system(last.unwrap_or_else(io::Error::last_os_error)))
+        Err(system(busy))
     }
 
     /// The device `number` with this file behind it, which is released again if the kernel does no
@@ -212,20 +213,24 @@ pub(super) fn with_files_in(folder: &Path) -> Vec<BlockDevice> {
     devices.collect()
 }
 
+/// `/dev/loop3`
 fn path(number: u32) -> PathBuf {
     PathBuf::from(format!("/dev/loop{number}"))
 }
 
+/// The file behind a loop device; `None`: there is none.
 fn behind(number: u32) -> Option<PathBuf> {
     let text = fs::read_to_string(format!("/sys/block/loop{number}/loop/backing_file")).ok()?;
     Some(PathBuf::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
+/// See [`BlockDevice::sequence`].
 fn sequence(number: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/sys/block/loop{number}/diskseq")).ok()?;
     text.trim().parse().ok()
 }
 
+/// The number of a loop device that nothing is behind now; the kernel makes one if need be.
 fn free_number(control: &File) -> io::Result<u32> {
     // SAFETY: only numbers are passed.
     let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };

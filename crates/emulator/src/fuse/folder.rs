@@ -113,7 +113,7 @@ impl Folder {
                 self.open.fetch_sub(1, Ordering::Relaxed);
             }
             Request::OpenFolder => wire::folder_opened(out),
-            Request::CloseFolder | Request::Goodbye => {}
+            Request::CloseFolder | Request::Destroy => {}
             Request::List { offset, len } => self.list(offset, len, out),
             Request::Space => {
                 let sizes = self.files.iter().map(|(_, volume)| volume.size());
@@ -125,8 +125,8 @@ impl Folder {
         Ok(true)
     }
 
-    /// A volume has its size and its owner. A program that empties the file before it writes, as
-    /// `dd` does, changes nothing, as on a device.
+    /// Replies with the attributes of a file, which no request changes. A program that empties the
+    /// file before it writes, as `dd` does, succeeds, as on a device.
     fn change(&self, file: Attributes, change: Change, out: &mut Vec<u8>) -> Result<(), i32> {
         match change {
             Change::Size(size) if size != file.size => return Err(libc::EINVAL),

@@ -70,7 +70,7 @@ pub enum MountError {
 /// The type of our mounts in mountinfo.
 const KIND: &str = "fuse.blocklab";
 
-/// Ours with this source, wherever they are.
+/// The mounts of blocklab with this source, wherever they are.
 pub(super) fn ours(source: &str) -> Vec<Mount> {
     let mut all = mounts();
     all.retain(|mount| mount.kind == KIND && mount.source == source);
@@ -128,7 +128,9 @@ impl MountPoint {
 
     /// Mounts a file system there; gives the descriptor by which it is served.
     pub(super) fn mount(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
-        if fs::metadata(DEVICE).is_ok_and(|metadata| metadata.rdev() != libc::makedev(10, 229)) {
+        let (major, minor) = DEVICE_NUMBERS;
+        let number = libc::makedev(major, minor);
+        if fs::metadata(DEVICE).is_ok_and(|metadata| metadata.rdev() != number) {
             return Err(MountError::Masked);
         }
         if geteuid().is_root() {
@@ -191,17 +193,19 @@ impl MountPoint {
     }
 }
 
+/// The program by which users other than root mount.
 const HELPER: &str = "fusermount3";
-/// Major and minor number 10 and 229.
 const DEVICE: &str = "/dev/fuse";
+/// Major and minor number of the kernel's device.
+const DEVICE_NUMBERS: (u32, u32) = (10, 229);
 
 fn open_device() -> io::Result<OwnedFd> {
     let mut options = OpenOptions::new();
     Ok(options.read(true).write(true).open(DEVICE)?.into())
 }
 
-/// Another descriptor for a mount, with a list of requests of its own.
-pub(super) fn another(device: &OwnedFd) -> io::Result<OwnedFd> {
+/// Another descriptor for a mount, for another thread that serves it.
+pub(super) fn clone_device(device: &OwnedFd) -> io::Result<OwnedFd> {
     /// `_IOR(229, 0, u32)`
     const FUSE_DEV_IOC_CLONE: Opcode = 0x8004_e500;
     let clone = open_device()?;
@@ -238,7 +242,7 @@ pub(super) enum Unmount {
     Forced,
 }
 
-/// Unmounts our mount of this source at a place; one that is not there is undone. Whether it is.
+/// Unmounts our mount of this source at a place. Returns whether it is no longer there.
 pub(super) fn unmount(at: &Path, source: &str, how: Unmount) -> bool {
     if !ours(source).iter().any(|mount| mount.point == at) {
         return true;

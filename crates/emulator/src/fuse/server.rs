@@ -75,7 +75,9 @@ impl FuseServer {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let others = 1..processors.clamp(2, MOST_THREADS);
         // Without the right to open the device there is one thread.
-        let others: Vec<_> = others.map_while(|_| mount::another(&device).ok()).collect();
+        let others: Vec<_> = others
+            .map_while(|_| mount::clone_device(&device).ok())
+            .collect();
         let mut session = Session::new(device, &folder, spin)?;
         // The kernel sends no other request before this one has its answer.
         session.begin()?;

@@ -61,6 +61,7 @@ pub(super) struct Session {
     input: Box<[u8]>,
     reply: Reply,
     in_flight: InFlight<Arc<Volume>, (u64, Work)>,
+    /// Whether `read` waits for a request: the device has no `O_NONBLOCK` now.
     sleeps_in_read: bool,
 }
 
@@ -282,22 +283,34 @@ fn admit(volume: &Volume, io: Io<'_>) -> Result<Option<Admitted>, i32> {
     }))
 }
 
-/// Admits a change of allocation: a punched hole or a range of zeros.
+/// Admits a change of allocation: a punched hole or a range of zeros, as far as it lies within the
+/// volume. `None`: there is nothing to do.
+///
+/// # Errors
+/// The error number to reply with.
 fn allocate(volume: &Volume, offset: u64, len: u64, mode: i32) -> Result<Option<Admitted>, i32> {
+    use libc::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE};
+
     let end = offset.checked_add(len).ok_or(libc::EFBIG)?;
-    let keep = match mode & !libc::FALLOC_FL_KEEP_SIZE {
-        libc::FALLOC_FL_PUNCH_HOLE => false,
-        libc::FALLOC_FL_ZERO_RANGE => true,
-        // A volume has all the room that it will ever have.
-        0 if end <= volume.size() => return Ok(None),
-        0 => return Err(libc::ENOSPC),
+    let is_beyond = end > volume.size();
+    let keep = match mode & !FALLOC_FL_KEEP_SIZE {
+        FALLOC_FL_PUNCH_HOLE => false,
+        // It would make the file longer, and a volume has all the room that it will ever have.
+        FALLOC_FL_ZERO_RANGE if is_beyond && mode & FALLOC_FL_KEEP_SIZE == 0 => {
+            return Err(libc::ENOSPC);
+        }
+        FALLOC_FL_ZERO_RANGE => true,
+        0 if is_beyond => return Err(libc::ENOSPC),
+        0 => return Ok(None),
         _ => return Err(libc::EOPNOTSUPP),
     };
     if volume.is_read_only() {
         return Err(libc::EROFS);
     }
-    let len = end.min(volume.size()).saturating_sub(offset);
-    Ok(Some(part_of_range(volume, offset, len, keep)))
+    match end.min(volume.size()).saturating_sub(offset) {
+        0 => Ok(None),
+        len => Ok(Some(part_of_range(volume, offset, len, keep))),
+    }
 }
 
 /// Admits the first part of a range that becomes zero; `keep`: its room stays allocated. The others
@@ -347,4 +360,44 @@ const fn error_number(failure: Failure) -> i32 {
 fn spare_reclaim() {
     // Without the right to it, the usual rules hold.
     let _ = configure_io_flusher_behavior(true);
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_targets::Clock;
+    use blocklab_units::Bytes;
+    use libc::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE};
+
+    use super::*;
+    use crate::{Backing, MemoryLimit, VolumeSetup};
+
+    const SIZE: u64 = 1 << 20;
+
+    /// `fallocate --punch-hole` behind the end of the file gave the model a range outside of the
+    /// device, and its assertion ended the server.
+    #[test]
+    fn a_range_behind_the_end_is_no_request_to_the_device() {
+        let volume = Volume::new(VolumeSetup {
+            name: "v".to_owned(),
+            size: Bytes(SIZE),
+            read_only: false,
+            backing: Backing::Memory(MemoryLimit::new(Bytes(SIZE))),
+            model: None,
+            clock: Clock::start(),
+        });
+        let len = |offset, mode| {
+            let admitted = allocate(&volume, offset, 8192, mode)?;
+            Ok(admitted.map(|(ticket, ..)| ticket.io.len))
+        };
+        let zero_within = FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
+        for mode in [FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, zero_within] {
+            assert_eq!(len(SIZE - 8192, mode), Ok(Some(8192)));
+            assert_eq!(len(SIZE - 4096, mode), Ok(Some(4096)));
+            assert_eq!(len(SIZE, mode), Ok(None));
+            assert_eq!(len(2 * SIZE, mode), Ok(None));
+        }
+        // These would make the file longer.
+        assert_eq!(len(SIZE - 4096, FALLOC_FL_ZERO_RANGE), Err(libc::ENOSPC));
+        assert_eq!(len(SIZE - 4096, 0), Err(libc::ENOSPC));
+    }
 }

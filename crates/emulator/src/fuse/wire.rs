@@ -112,7 +112,8 @@ pub(super) enum Request<'a> {
         io: Io<'a>,
     },
     Space,
-    Goodbye,
+    /// The mount is gone.
+    Destroy,
     /// Not known here.
     Unknown,
 }
@@ -247,7 +248,7 @@ fn parse_body(opcode: u32, node: u64, bytes: &[u8]) -> Option<Request<'_>> {
             io(Io::Allocate { offset, len, mode })
         }
         opcode::STATFS => Request::Space,
-        opcode::DESTROY => Request::Goodbye,
+        opcode::DESTROY => Request::Destroy,
         _ => Request::Unknown,
     })
 }
@@ -264,7 +265,7 @@ const fn change(valid: u32, size: u64) -> Change {
     }
 }
 
-/// Makes one reply at a time.
+/// A buffer in which one reply after the other is made.
 #[derive(Debug, Default)]
 pub(super) struct Reply(Vec<u8>);
 
@@ -322,6 +323,7 @@ fn put_long(out: &mut Vec<u8>, numbers: &[u64]) {
 }
 
 impl Attributes {
+    /// `struct fuse_attr`: times are zero.
     fn put(&self, out: &mut Vec<u8>) {
         let blocks = self.size.div_ceil(512);
         put_long(out, &[self.node, self.size, blocks, 0, 0, 0]);
@@ -352,8 +354,9 @@ const MOST_IN_FLIGHT: u16 = 512;
 /// The reply to INIT.
 pub(super) fn init(out: &mut Vec<u8>, minor: u32, readahead: u32, flags: u32) {
     let wanted = offer::ASYNC_READ | offer::BIG_WRITES | offer::ASYNC_DIO | offer::MAX_PAGES;
-    // Of the later minor versions nothing is used.
-    put(out, &[7, minor.min(31), readahead, flags & wanted]);
+    // Nothing of later minor versions is used.
+    let (major, minor) = (7, minor.min(31));
+    put(out, &[major, minor, readahead, flags & wanted]);
     let congested = MOST_IN_FLIGHT / 4 * 3;
     let both = [MOST_IN_FLIGHT.to_ne_bytes(), congested.to_ne_bytes()];
     out.extend_from_slice(&both.concat());

@@ -21,7 +21,9 @@ use super::input::{Input, Received};
 use super::limits::Limits;
 use super::outbox::Outbox;
 use super::service::Service;
-use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents, plain};
+use super::transmission::{
+    Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, put_extents, put_reply,
+};
 use super::wire::Wire;
 use crate::wait::{Interest, wake_in_batches};
 use crate::{Extent, Failure, InFlight, Settled, Volume};
@@ -133,11 +135,11 @@ impl<'a> Connection<'a, '_> {
 
     /// Whether requests that arrived while there was no room can now be used.
     fn must_use_input(&self) -> bool {
-        let whole = match &self.body {
+        let is_usable = match &self.body {
             None => self.input.unused().len() >= REQUEST,
             Some((receiver, left)) => receiver.takes(self.input.unused(), *left) > 0,
         };
-        whole && self.has_room() && !self.ends
+        is_usable && self.has_room() && !self.ends
     }
 
     /// Uses as much of the input as there is room for: requests, and the data of writes.
@@ -186,7 +188,7 @@ impl<'a> Connection<'a, '_> {
         let ticket = match command {
             Command::Read | Command::Cache => volume.admit(Direction::Read, offset, len),
             // The device looks up where the range lies: one sector.
-            Command::Status { .. } => volume.admit(Direction::Read, offset, len.min(512)),
+            Command::Status { .. } => volume.admit(Direction::Read, offset, len.min(SECTOR as u32)),
             Command::Write { .. } | Command::Zero { keep: true, .. } => {
                 volume.admit(Direction::Write, offset, len)
             }
@@ -294,7 +296,7 @@ impl<'a> Connection<'a, '_> {
     }
 
     fn reply(&mut self, cookie: u64, result: Result<(), Failure>) {
-        plain(self.outbox.bytes(), self.session.structured, cookie, result);
+        put_reply(self.outbox.bytes(), self.session.structured, cookie, result);
     }
 
     /// Appends the reply to a request for extents, or for the first extent only (`one`).
@@ -309,7 +311,7 @@ impl<'a> Connection<'a, '_> {
             found.push(extent);
             at += extent.len;
         }
-        extents(self.outbox.bytes(), request.cookie, &found);
+        put_extents(self.outbox.bytes(), request.cookie, &found);
     }
 
     /// Waits until bytes arrive, can be sent, or a reply is due.

@@ -54,13 +54,17 @@ pub enum Step {
     Close,
 }
 
-/// Longest option; names have at most 4,096 bytes.
-const MOST_BYTES: usize = 8 << 10;
+/// Most bytes of the data of an option: a name and some queries.
+const MOST_OPTION_DATA: usize = 8 << 10;
 /// Options of one handshake, in addition to one for each export that a client lists.
 const MOST_OPTIONS: usize = 32;
 /// The most bytes of a text on the wire.
 const LONGEST_NAME: usize = 4096;
+/// Zeros behind the reply to `EXPORT_NAME`, which a client can waive by its flags.
+const ZEROES: usize = 124;
+/// Bytes of the client's flags.
 const CLIENT_FLAGS: usize = 4;
+/// Bytes of an option before its data.
 const OPTION_HEADER: usize = 16;
 
 /// Whether the connection is encrypted.
@@ -79,10 +83,12 @@ pub enum Privacy {
 pub struct Handshake<'a> {
     exports: &'a [Export],
     privacy: Privacy,
+    /// Whether the client wants the zeros behind the oldest reply; `None`: its flags have not come.
     zeroes: Option<bool>,
     structured: bool,
     /// The export for which `base:allocation` was negotiated.
     allocation_of: Option<usize>,
+    /// How many options have come.
     options: usize,
 }
 
@@ -163,7 +169,7 @@ fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
 }
 
 impl<'a> Handshake<'a> {
-    /// With the exports that there are; at least one.
+    /// A client can choose one of these exports, of which there is at least one.
     pub const fn new(exports: &'a [Export], privacy: Privacy) -> Self {
         Self {
             exports,
@@ -194,7 +200,7 @@ impl<'a> Handshake<'a> {
         let (Some(number), Some(len)) = (fields.u32(), fields.u32()) else {
             return Step::Close;
         };
-        if magic != Some(OPTION_MAGIC) || len as usize > MOST_BYTES {
+        if magic != Some(OPTION_MAGIC) || len as usize > MOST_OPTION_DATA {
             return Step::Close;
         }
         let Some(data) = rest.get(..len as usize) else {
@@ -314,7 +320,7 @@ impl<'a> Handshake<'a> {
         out.extend_from_slice(&self.exports[export].size.to_be_bytes());
         out.extend_from_slice(&self.flags(export).to_be_bytes());
         if self.zeroes == Some(true) {
-            out.extend_from_slice(&[0; 124]);
+            out.extend_from_slice(&[0; ZEROES]);
         }
         Step::Enter(used, self.session(export))
     }

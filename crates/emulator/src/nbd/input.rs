@@ -11,7 +11,9 @@ const ROOM: usize = 256 << 10;
 #[derive(Debug)]
 pub(super) struct Input {
     bytes: Box<[u8]>,
+    /// Before it, all bytes are parsed.
     start: usize,
+    /// Behind it, there is room.
     end: usize,
 }
 
@@ -19,7 +21,9 @@ pub(super) struct Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     Some,
+    /// Nothing now.
     Nothing,
+    /// The client sends nothing more.
     End,
 }
 
@@ -41,7 +45,7 @@ impl Input {
     }
 
     pub(super) fn use_up(&mut self, bytes: usize) {
-        assert!(bytes <= self.end - self.start, "there were not that many");
+        assert!(bytes <= self.end - self.start, "a parser saw no more");
         self.start += bytes;
         if self.is_empty() {
             (self.start, self.end) = (0, 0);

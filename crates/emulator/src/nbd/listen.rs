@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
@@ -92,6 +94,9 @@ impl Access {
     }
 }
 
+/// How long no client is accepted after one could not be.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// A socket that clients can connect to. A unix socket is removed with it.
 #[derive(Debug)]
 pub struct Listener {
@@ -112,14 +117,14 @@ impl Listener {
         }
     }
 
-    /// Starts a thread of this name that passes on each client, or why it cannot be accepted.
+    /// Starts a thread of this name that passes on each client.
     ///
     /// # Errors
     /// When no thread can be started.
     pub(crate) fn accept_all(
         self,
         name: &str,
-        take: impl Fn(io::Result<OwnedFd>) + Send + 'static,
+        take: impl Fn(OwnedFd) + Send + 'static,
     ) -> io::Result<Accepting> {
         let mut waiter = Waiter::new()?;
         let waker = Arc::clone(waiter.waker());
@@ -130,9 +135,16 @@ impl Listener {
                 let Ok(ready) = waiter.wait(self.socket.as_fd(), Interest::READ, None) else {
                     return;
                 };
-                if ready.read {
-                    let client = accept_with(&self.socket, SocketFlags::CLOEXEC);
-                    take(client.map_err(io::Error::from));
+                if !ready.read {
+                    continue;
+                }
+                match accept_with(&self.socket, SocketFlags::CLOEXEC) {
+                    Ok(client) => take(client),
+                    // With no descriptor left, accepting fails at once, again and again, until a
+                    // client leaves. Only the waker ends this wait early.
+                    Err(_) => {
+                        let _ = waiter.wait(self.socket.as_fd(), Interest::NOTHING, Some(PAUSE));
+                    }
                 }
             }
         })?;
@@ -222,9 +234,23 @@ fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let whole = std::path::absolute(path).map_err(system)?;
     Ok(Listener {
         socket,
-        uri: format!("{}+unix:///?socket={}", access.scheme(), whole.display()),
+        uri: format!("{}+unix:///?socket={}", access.scheme(), encoded(&whole)),
         path: Some(whole),
     })
+}
+
+/// A path as the value in the query of a URI.
+fn encoded(path: &Path) -> String {
+    let mut text = String::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                text.push(char::from(*byte));
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
 }
 
 /// Removes a socket at which nobody listens: a killed server left it.
@@ -288,6 +314,17 @@ mod tests {
         assert!(matches!(second, ListenError::InUse(_)), "{second}");
         drop(listener);
         assert!(!path.exists());
+    }
+
+    /// The URI of `unix:/tmp/my volume` was one that no client could parse.
+    #[test]
+    fn a_uri_names_any_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a b&50%");
+        let listener = Listener::new(&Address::Unix(path), Access::Tls).expect("free");
+        let uri = listener.uri();
+        assert!(uri.starts_with("nbds+unix:///?socket=/"), "{uri}");
+        assert!(uri.ends_with("/a%20b%2650%25"), "{uri}");
     }
 
     #[test]

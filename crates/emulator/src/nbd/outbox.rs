@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use super::transmission::{Request, before_data};
+use super::transmission::{Request, put_data_header};
 use super::wire::Wire;
 use crate::{Failure, Volume};
 
@@ -16,6 +16,7 @@ const ENOUGH: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
+    /// How many of the bytes are sent.
     sent: usize,
     /// The part of a long read that is still to be fetched from the volume.
     rest: Option<Range<u64>>,
@@ -55,7 +56,7 @@ impl Outbox {
         request: Request,
     ) -> Result<(), Failure> {
         let Request { offset, len, .. } = request;
-        before_data(&mut self.bytes, structured, request.cookie, offset, len);
+        put_data_header(&mut self.bytes, structured, request.cookie, offset, len);
         let first = (len as usize).min(PIECE);
         volume.read(offset, first, &mut self.bytes)?;
         let rest = u64::from(len) - first as u64;

@@ -68,7 +68,7 @@ fn sector(value: u64) -> Vec<u8> {
     value.to_be_bytes().repeat(SECTOR as usize / 8)
 }
 
-/// One request, by chance; gives how many are on their way.
+/// Sends one request, drawn by chance.
 fn send(client: &mut Client, expected: &mut Expected, chance: &mut Stream) {
     expected.made += 1;
     let cookie = expected.made;
@@ -106,8 +106,8 @@ fn send(client: &mut Client, expected: &mut Expected, chance: &mut Stream) {
     }
 }
 
-/// What is on its way is answered; those that succeed mean what they mean.
-fn hear(client: &mut Client, expected: &mut Expected) {
+/// Receives the replies of all requests on their way, and notes what those that succeed mean.
+fn receive_all(client: &mut Client, expected: &mut Expected) {
     while !expected.sent.is_empty() {
         match client.reply() {
             (cookie, 0) => expected.answered(cookie),
@@ -119,7 +119,7 @@ fn hear(client: &mut Client, expected: &mut Expected) {
     }
 }
 
-/// Requests, a cut in the midst of some of them, and a look at what is there: five times over.
+/// Sends requests, cuts the power in the midst of some, and checks what is there: five times over.
 fn history(seed: u64, loss: Loss) {
     let mut chance = Stream::new(seed, "history", 0);
     let mut client = Client::entered();
@@ -129,7 +129,7 @@ fn history(seed: u64, loss: Loss) {
             for _ in 0..=chance.below(6) {
                 send(&mut client, &mut expected, &mut chance);
             }
-            hear(&mut client, &mut expected);
+            receive_all(&mut client, &mut expected);
         }
         for _ in 0..chance.below(6) {
             send(&mut client, &mut expected, &mut chance);
@@ -138,7 +138,7 @@ fn history(seed: u64, loss: Loss) {
             .volume
             .cut_power(loss, seed + round)
             .expect("in memory");
-        hear(&mut client, &mut expected);
+        receive_all(&mut client, &mut expected);
         client.volume.attach();
         client.ask(command::READ, 0, 0, FIRST, (SECTORS * SECTOR) as u32);
         assert_eq!(client.reply(), (0, 0));

@@ -22,15 +22,22 @@ use crate::{Spin, Volume};
 struct Client {
     number: u64,
     socket: Arc<OwnedFd>,
+    /// Whether it has chosen an export.
     entered: Arc<AtomicBool>,
 }
+
+/// Stack of a client's thread, in bytes: all its buffers are on the heap, and memory for the threads
+/// of all clients is small.
+pub(super) const CLIENT_STACK: usize = 256 << 10;
 
 /// Who is connected.
 #[derive(Debug, Default)]
 struct Clients {
     list: Mutex<Vec<Client>>,
+    /// Notified when a client is taken off the list.
     gone: Condvar,
-    served: AtomicU64,
+    /// How many clients have come.
+    visits: AtomicU64,
 }
 
 impl Clients {
@@ -43,7 +50,8 @@ impl Clients {
         self.gone.notify_all();
     }
 
-    /// Ends what all clients send; what is in flight is still answered.
+    /// Shuts down the sockets of all clients. After [`Shutdown::Read`], what is in flight is still
+    /// answered.
     fn hang_up(&self, how: Shutdown) {
         for client in self.list().iter() {
             // A client that is gone has hung up already.
@@ -59,24 +67,13 @@ impl Clients {
         waited.is_ok_and(|(_, late)| !late.timed_out())
     }
 
-    /// With no descriptor left, accepting fails at once, again and again, until a client leaves.
-    fn pause_after(&self, error: &io::Error) {
-        let transient = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
-        if error
-            .raw_os_error()
-            .is_some_and(|raw_os_error| transient.contains(&raw_os_error))
-        {
-            self.all_gone(Duration::from_millis(100));
-        }
-    }
-
     /// Gives a client a thread; it may take the place of one that is still in its handshake, or be
     /// turned away.
-    fn admit(self: &Arc<Self>, socket: OwnedFd, service: &Arc<Service>) -> io::Result<()> {
+    fn admit(self: &Arc<Self>, socket: OwnedFd, service: &Arc<Service>) {
         let socket = Arc::new(socket);
         // Replies are sent when they are made. A unix socket knows no other way and refuses.
         let _ = set_tcp_nodelay(&socket, true);
-        let number = self.served.fetch_add(1, Ordering::Relaxed);
+        let number = self.visits.fetch_add(1, Ordering::Relaxed);
         let entered = Arc::new(AtomicBool::new(false));
         let client = Client {
             number,
@@ -92,7 +89,7 @@ impl Clients {
                 .position(|client| !client.entered.load(Ordering::Relaxed));
             // All have passed their handshakes: the new one is turned away.
             let Some(oldest) = oldest else {
-                return Ok(());
+                return;
             };
             // One that is gone already needs no shutdown.
             let _ = shutdown(&list.remove(oldest).socket, Shutdown::Both);
@@ -105,7 +102,8 @@ impl Clients {
             number,
         };
         let thread = Builder::new().name(format!("client {number}"));
-        thread.stack_size(256 << 10).spawn(move || {
+        // Where no thread can be started, the connection is closed.
+        let _ = thread.stack_size(CLIENT_STACK).spawn(move || {
             let guard = guard;
             // An error concerns this client alone, and the end of its connection reports it.
             let _ = serve(&service, &socket, &|| {
@@ -113,8 +111,7 @@ impl Clients {
             });
             let _ = shutdown(&socket, Shutdown::Both);
             drop(guard);
-        })?;
-        Ok(())
+        });
     }
 }
 
@@ -138,7 +135,7 @@ impl Server {
     /// When no thread can be started.
     ///
     /// # Panics
-    /// Without a volume, or with more descriptions than volumes.
+    /// Without a volume.
     pub fn start(
         volumes: Vec<(Arc<Volume>, Export)>,
         listeners: Vec<Listener>,
@@ -161,12 +158,8 @@ impl Server {
         };
         for listener in listeners {
             let (service, clients) = (Arc::clone(&service), Arc::clone(&server.clients));
-            let accepting = listener.accept_all("accept", move |socket| {
-                let admitted = socket.and_then(|socket| clients.admit(socket, &service));
-                if let Err(error) = admitted {
-                    clients.pause_after(&error);
-                }
-            })?;
+            let accepting =
+                listener.accept_all("accept", move |socket| clients.admit(socket, &service))?;
             server.accepting.push(accepting);
         }
         Ok(server)
@@ -179,7 +172,7 @@ impl Server {
 
     /// Clients that came so far.
     pub fn visits(&self) -> u64 {
-        self.clients.served.load(Ordering::Relaxed)
+        self.clients.visits.load(Ordering::Relaxed)
     }
 
     /// Accepts no more clients, answers what is in flight, and closes the connections.

@@ -14,6 +14,6 @@ pub(super) struct Service {
     pub(super) volumes: Vec<Arc<Volume>>,
     pub(super) limits: Limits,
     pub(super) spin: Spin,
-    /// Nobody is served without it, where it is there.
+    /// `Some`: nobody is served without it.
     pub(super) tls: Option<Tls>,
 }

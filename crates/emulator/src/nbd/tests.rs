@@ -408,8 +408,8 @@ fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     client.volume.detach();
     assert_eq!(client.reply(), (3, 108), "gone in flight");
     client.ask(command::READ, 0, 4, 0, 4);
+    assert_eq!(client.reply(), (4, 108), "gone on arrival, and not held");
     client.volume.clear(None);
-    assert_eq!(client.reply(), (4, 108), "gone on arrival");
     client.volume.attach();
     let error = crate::FaultKind::Error(crate::Failure::NoSpace);
     client.volume.inject(fault(error, Nanos::MAX), 1);

@@ -46,7 +46,7 @@ pub enum TlsError {
 pub struct Tls(Arc<ServerConfig>);
 
 /// Reads one file with `read`; an error names it.
-fn from<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result<T, TlsError> {
+fn read_file<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result<T, TlsError> {
     // A pipe would block, and a device may have no end.
     if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
         return Err(TlsError::File(
@@ -66,14 +66,11 @@ fn from<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result
 
 /// All certificates of a file; at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)?.collect();
-    found.and_then(|found| {
-        if found.is_empty() {
-            Err(pem::Error::NoItemsFound)
-        } else {
-            Ok(found)
-        }
-    })
+    let found: Vec<_> = CertificateDer::pem_file_iter(path)?.collect::<Result<_, _>>()?;
+    if found.is_empty() {
+        return Err(pem::Error::NoItemsFound);
+    }
+    Ok(found)
 }
 
 impl Tls {
@@ -83,11 +80,11 @@ impl Tls {
     /// # Errors
     /// Where one of them is missing or does not fit.
     pub fn from_folder(folder: &Path) -> Result<Self, TlsError> {
-        let chain = from(&folder.join(CERTIFICATE), certificates)?;
-        let key = from(&folder.join(KEY), |path| PrivateKeyDer::from_pem_file(path))?;
+        let chain = read_file(&folder.join(CERTIFICATE), certificates)?;
+        let key = read_file(&folder.join(KEY), |path| PrivateKeyDer::from_pem_file(path))?;
         let authority = folder.join(AUTHORITY);
         let mut roots = RootCertStore::empty();
-        for root in from(&authority, certificates)? {
+        for root in read_file(&authority, certificates)? {
             let added = roots.add(root);
             added.map_err(|error| TlsError::File(authority.clone(), error.to_string()))?;
         }
@@ -137,11 +134,12 @@ pub(super) struct Cipher {
     /// Encrypted bytes for the socket, and how many of them were sent.
     leaving: Vec<u8>,
     sent: usize,
+    /// Whether the last receiver had too little room.
     holds_some: bool,
 }
 
 impl Cipher {
-    /// Whether the last receiver had too little room.
+    /// Whether bytes may be left here, because the last receiver had too little room.
     pub(super) const fn holds_some(&self) -> bool {
         self.holds_some
     }
@@ -177,11 +175,11 @@ impl Cipher {
     }
 
     /// Deciphers what has arrived. Returns whether anything had.
-    fn decipher(&mut self, from: BorrowedFd<'_>, wait: bool) -> io::Result<bool> {
+    fn decipher(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<bool> {
         if self.taken == self.filled {
             self.taken = 0;
             self.filled = 0;
-            match socket::receive(from, &mut self.arrived, wait)? {
+            match socket::receive(socket, &mut self.arrived, wait)? {
                 None => return Ok(false),
                 // Zero is passed on, so that the session knows of the end.
                 Some(got) => self.filled = got,
@@ -191,7 +189,7 @@ impl Cipher {
         self.taken += self.session.read_tls(&mut bytes)?;
         if let Err(error) = self.session.process_new_packets() {
             // An alert reports the reason, if the client still reads.
-            let _ = self.flush(from);
+            let _ = self.flush(socket);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
         Ok(true)
@@ -214,10 +212,10 @@ impl Cipher {
     }
 
     /// Sends encrypted bytes. Returns whether none is left.
-    pub(super) fn flush(&mut self, to: BorrowedFd<'_>) -> io::Result<bool> {
+    pub(super) fn flush(&mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
         loop {
             while self.sent < self.leaving.len() {
-                match socket::send(to, &self.leaving[self.sent..])? {
+                match socket::send(socket, &self.leaving[self.sent..])? {
                     None => return Ok(false),
                     Some(sent) => self.sent += sent,
                 }
@@ -231,6 +229,7 @@ impl Cipher {
         }
     }
 
+    /// Sends the farewell of TLS.
     pub(super) fn close(&mut self, socket: BorrowedFd<'_>) {
         self.session.send_close_notify();
         // A client that takes no more has gone.

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 use super::connection::serve;
 use super::numbers::{MAX_BLOCK, command};
+use super::server::CLIENT_STACK;
 use super::service::Service;
 use super::tests::{export, request, volume};
 use super::{Limits, Tls, TlsError};
@@ -55,8 +56,7 @@ fn connect(pki: &Path, limits: Limits) -> (UnixStream, JoinHandle<io::Result<()>
         spin: Spin::Off,
         tls: Some(Tls::from_folder(pki).expect("certificates")),
     };
-    // As small as that of a server.
-    let thread = std::thread::Builder::new().stack_size(256 << 10);
+    let thread = std::thread::Builder::new().stack_size(CLIENT_STACK);
     let work = move || serve(&service, &OwnedFd::from(theirs), &|| {});
     (socket, thread.spawn(work).expect("a thread"))
 }

@@ -120,7 +120,7 @@ impl Request {
     /// # Errors
     /// What is wrong with it: the connection goes on.
     pub fn check(&self, session: Session, size: u64, read_only: bool) -> Result<Command, Failure> {
-        let (allowed, found) = self.understood(session)?;
+        let (found, allowed) = self.command_and_allowed_flags(session)?;
         if self.flags & !allowed != 0 {
             return Err(Failure::Invalid);
         }
@@ -152,16 +152,16 @@ impl Request {
     }
 
     /// The command, and the flags that it may carry.
-    fn understood(&self, session: Session) -> Result<(u16, Command), Failure> {
+    fn command_and_allowed_flags(&self, session: Session) -> Result<(Command, u16), Failure> {
         let fua = self.has(flag::FUA);
         Ok(match self.command {
-            command::READ if session.structured => (flag::DF | flag::FUA, Command::Read),
-            command::READ => (flag::FUA, Command::Read),
-            command::WRITE => (flag::FUA, Command::Write { fua }),
-            command::DISCONNECT => (u16::MAX, Command::Disconnect),
-            command::FLUSH => (flag::FUA, Command::Flush),
-            command::TRIM => (flag::FUA, Command::Trim { fua }),
-            command::CACHE => (flag::FUA, Command::Cache),
+            command::READ if session.structured => (Command::Read, flag::DF | flag::FUA),
+            command::READ => (Command::Read, flag::FUA),
+            command::WRITE => (Command::Write { fua }, flag::FUA),
+            command::DISCONNECT => (Command::Disconnect, u16::MAX),
+            command::FLUSH => (Command::Flush, flag::FUA),
+            command::TRIM => (Command::Trim { fua }, flag::FUA),
+            command::CACHE => (Command::Cache, flag::FUA),
             command::WRITE_ZEROES => {
                 let keep = self.has(flag::NO_HOLE);
                 // Room that is kept is written like data, so it is no faster than a write.
@@ -169,33 +169,33 @@ impl Request {
                     return Err(Failure::Unsupported);
                 }
                 let allowed = flag::FUA | flag::NO_HOLE | flag::FAST_ZERO;
-                (allowed, Command::Zero { keep, fua })
+                (Command::Zero { keep, fua }, allowed)
             }
             command::BLOCK_STATUS if session.allocation && self.len > 0 => {
                 let one = self.has(flag::REQ_ONE);
-                (flag::REQ_ONE | flag::FUA, Command::Status { one })
+                (Command::Status { one }, flag::REQ_ONE | flag::FUA)
             }
             _ => return Err(Failure::Invalid),
         })
     }
 }
 
-/// A reply without data.
-pub fn plain(out: &mut Vec<u8>, structured: bool, cookie: u64, result: Result<(), Failure>) {
+/// Appends a reply without data.
+pub fn put_reply(out: &mut Vec<u8>, structured: bool, cookie: u64, result: Result<(), Failure>) {
     match (structured, result) {
         (true, Ok(())) => chunk_header(out, chunk::NONE, cookie, 0),
         (true, Err(failure)) => {
-            chunk_header(out, chunk::ERROR, cookie, 6);
+            // The error and the length of a text, of which there is none.
+            chunk_header(out, chunk::ERROR, cookie, 4 + 2);
             out.extend_from_slice(&error_number(failure).to_be_bytes());
-            // No text goes with it.
             out.extend_from_slice(&[0; 2]);
         }
         (false, result) => simple(out, cookie, result.err().map_or(0, error_number)),
     }
 }
 
-/// What comes before the data of a read.
-pub fn before_data(out: &mut Vec<u8>, structured: bool, cookie: u64, offset: u64, len: u32) {
+/// Appends what comes before the data of a read.
+pub fn put_data_header(out: &mut Vec<u8>, structured: bool, cookie: u64, offset: u64, len: u32) {
     if structured {
         chunk_header(out, chunk::OFFSET_DATA, cookie, len + 8);
         out.extend_from_slice(&offset.to_be_bytes());
@@ -204,8 +204,8 @@ pub fn before_data(out: &mut Vec<u8>, structured: bool, cookie: u64, offset: u64
     }
 }
 
-/// The extents of a range that a request may name, and so of less than 4 GiB.
-pub fn extents(out: &mut Vec<u8>, cookie: u64, extents: &[Extent]) {
+/// Appends a reply with extents, which are of a range that a request can name and so less than 4 GiB.
+pub fn put_extents(out: &mut Vec<u8>, cookie: u64, extents: &[Extent]) {
     chunk_header(
         out,
         chunk::BLOCK_STATUS,
