@@ -328,9 +328,8 @@ fn room(target: &str) -> Result<Room> {
         let catalog = place::load_catalog()?;
         let resolved =
             resolve(address, &catalog).map_err(|error| anyhow!("cannot use {target}:\n{error}"))?;
-        let sizes = resolved.spec.volumes.iter().map(|volume| volume.capacity.0);
         return Ok(Room {
-            size: Some(sizes.sum()),
+            size: Some(resolved.spec.capacity().0),
             // A model takes operations of any size.
             block: 1,
         });
