@@ -451,3 +451,22 @@ fn a_limit_of_the_address_space_is_named_or_has_no_effect() {
         "{error}"
     );
 }
+
+/// The story: the last line of the findings named no store where `--store` chose another one, so that its
+/// command found no run, and with `--no-save` it named a run that was not kept.
+#[test]
+fn the_command_that_shows_the_evidence_works_as_it_is_printed() {
+    let lab = Lab::new();
+    let line = "run -q --target sim:gp3:1TiB --rw randread --depth 64 --runtime 10s --repeat 1";
+    let run =
+        |more: &[&'static str]| good(lab.blocklab(line.split(' ').chain(more.iter().copied())));
+    let printed = run(&["--store", "my runs"]);
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let words = words.join(" ");
+    let (_, rest) = words.split_once("`blocklab show").expect("a command");
+    let (rest, _) = rest.split_once("` shows the evidence.").expect("a command");
+    let shown = good(lab.shell(&format!("blocklab show{rest}")));
+    assert!(shown.contains("rule at-limit"), "{shown}");
+    let unkept = run(&["--no-save"]);
+    assert!(!unkept.contains("blocklab show"), "{unkept}");
+}

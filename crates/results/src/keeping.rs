@@ -11,7 +11,7 @@ use blocklab_record::Record;
 use blocklab_store::Store;
 
 use crate::output::{self, Over};
-use blocklab_console::{chance, terminal};
+use blocklab_console::{chance, place, terminal};
 
 /// The context of the error that the store cannot be written. Commands recognize it by this type and
 /// report it as the user's mistake.
@@ -71,7 +71,7 @@ impl<'a> Keeping<'a> {
                 self.store.discard_spool(&id);
                 terminal::warn(&format!(
                     "it is kept in another place: blocklab --store {} show {}",
-                    root.display(),
+                    place::shell_word(&root.display().to_string()),
                     record.id
                 ));
                 Some(folder)
