@@ -470,3 +470,15 @@ fn the_command_that_shows_the_evidence_works_as_it_is_printed() {
     let unkept = run(&["--no-save"]);
     assert!(!unkept.contains("blocklab show"), "{unkept}");
 }
+
+/// The story: `--help` and `--version` ended with 0 where nothing of them could be written.
+#[test]
+fn help_that_cannot_be_printed_is_a_failure() {
+    let lab = Lab::new();
+    for line in ["--help", "--version", "run --help", "help fio"] {
+        let ended = lab.shell(&format!("blocklab {line} > /dev/full"));
+        assert_eq!(ended.code, Some(2), "{line}");
+        assert!(ended.err.contains("cannot write to the standard output"));
+        assert_eq!(lab.shell(&format!("blocklab {line} | true")).code, Some(0));
+    }
+}
