@@ -93,6 +93,30 @@ fn a_store_that_cannot_be_written_is_reported_before_the_first_pass() {
     assert!(!lab.path().join("begun").exists() && !lab.path().join("output").exists());
 }
 
+/// The story: where neither the store nor the directory for temporary files had room for a run, an empty
+/// `blocklab-…` stayed in the latter.
+#[test]
+fn where_nothing_can_be_stored_nothing_is_left() {
+    let lab = Lab::new();
+    // Room for what is tried before the run, and not for the record of a hundred loads.
+    let (Some(store), Some(other)) = (Mount::memory("1500k"), Mount::memory("1500k")) else {
+        println!("skipped: file systems in memory, which only root can mount");
+        return;
+    };
+    let line = "run calibrate --target sim:gp3:1TiB --quiet --store";
+    let mut command = lab.command();
+    command.args(line.split(' ')).arg(store.path());
+    command
+        .env("TMPDIR", other.path())
+        .current_dir(other.path());
+    let ended = command.output().expect("it starts");
+    let words = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{words}");
+    assert!(words.contains("it is not stored"), "{words}");
+    let left = fs::read_dir(other.path()).expect("a folder");
+    assert_eq!(left.count(), 0, "{words}");
+}
+
 /// The story: `--html` to a place that is not there was found when everything was measured.
 #[test]
 fn a_page_that_cannot_be_written_is_reported_before_the_first_pass() {

@@ -79,6 +79,7 @@ impl<'a> Keeping<'a> {
             Err(error) => {
                 let words = "it is not stored: only what was printed is left";
                 terminal::complain(&error.context(words));
+                self.discard_other();
                 None
             }
         }
@@ -106,7 +107,18 @@ impl<'a> Keeping<'a> {
         });
         match written {
             Ok(path) => terminal::warn(&format!("the page is in {}", path.display())),
-            Err(error) => terminal::complain(&error.context("the page is nowhere")),
+            Err(error) => {
+                terminal::complain(&error.context("the page is nowhere"));
+                self.discard_other();
+            }
+        }
+    }
+
+    /// Removes the replacement store if nothing is in it.
+    fn discard_other(&mut self) {
+        if let Some(other) = self.other.take() {
+            // One that holds a run is not empty, so that it stays.
+            let _ = fs::remove_dir(other.root());
         }
     }
 
