@@ -669,6 +669,9 @@ fn bash_completes_options_for_who_begins_one() {
     check("blocklab trace fit --", &["--on"], &[]);
     check("blocklab list ", &["--limit"], &[]);
     check("blocklab run i3", &["i3-metal"], &["--store"]);
+    // The story: after an equals sign no value was offered.
+    check("blocklab run --rw=randre", &["randread"], &[]);
+    check("blocklab run --target=sim:gp", &["gp3:"], &[]);
 }
 
 /// What the README shows must exist.

@@ -136,3 +136,21 @@ fn a_pass_of_one_host_is_no_figure_of_two() {
     let record = lab.store().load("latest").expect("the merged run").record;
     assert_eq!(record.measurements.len(), 1);
 }
+
+/// The story: a merge with the run of a host that was killed ended with 130, as if the merge had been
+/// interrupted.
+#[test]
+fn a_merge_of_a_run_that_was_interrupted_is_not_interrupted() {
+    let lab = Lab::new();
+    let run = "run -q --rw randread --target null --runtime 50ms --repeat 1 --name";
+    for name in ["h1", "h2"] {
+        good(lab.blocklab(run.split(' ').chain([name])));
+    }
+    let mut killed = lab.store().load("h2").expect("kept").record;
+    killed.id = "20260101-000000-abc".to_owned();
+    killed.status = blocklab_record::Status::Interrupted;
+    lab.keep(&killed);
+    let merged = lab.blocklab(["merge", "h1", &killed.id, "--name", "rack"]);
+    assert_eq!(merged.code, Some(3), "{}", merged.err);
+    good(lab.blocklab(["show", "rack"]));
+}

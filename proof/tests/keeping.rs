@@ -93,6 +93,30 @@ fn a_store_that_cannot_be_written_is_reported_before_the_first_pass() {
     assert!(!lab.path().join("begun").exists() && !lab.path().join("output").exists());
 }
 
+/// The story: where neither the store nor the directory for temporary files had room for a run, an empty
+/// `blocklab-…` stayed in the latter.
+#[test]
+fn where_nothing_can_be_stored_nothing_is_left() {
+    let lab = Lab::new();
+    // Room for what is tried before the run, and not for the record of a hundred loads.
+    let (Some(store), Some(other)) = (Mount::memory("1500k"), Mount::memory("1500k")) else {
+        println!("skipped: file systems in memory, which only root can mount");
+        return;
+    };
+    let line = "run calibrate --target sim:gp3:1TiB --quiet --store";
+    let mut command = lab.command();
+    command.args(line.split(' ')).arg(store.path());
+    command
+        .env("TMPDIR", other.path())
+        .current_dir(other.path());
+    let ended = command.output().expect("it starts");
+    let words = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{words}");
+    assert!(words.contains("it is not stored"), "{words}");
+    let left = fs::read_dir(other.path()).expect("a folder");
+    assert_eq!(left.count(), 0, "{words}");
+}
+
 /// The story: `--html` to a place that is not there was found when everything was measured.
 #[test]
 fn a_page_that_cannot_be_written_is_reported_before_the_first_pass() {
@@ -450,4 +474,35 @@ fn a_limit_of_the_address_space_is_named_or_has_no_effect() {
         error.contains("1000 threads") && error.contains("ulimit -v"),
         "{error}"
     );
+}
+
+/// The story: the last line of the findings named no store where `--store` chose another one, so that its
+/// command found no run, and with `--no-save` it named a run that was not kept.
+#[test]
+fn the_command_that_shows_the_evidence_works_as_it_is_printed() {
+    let lab = Lab::new();
+    let line = "run -q --target sim:gp3:1TiB --rw randread --depth 64 --runtime 10s --repeat 1";
+    let run =
+        |more: &[&'static str]| good(lab.blocklab(line.split(' ').chain(more.iter().copied())));
+    let printed = run(&["--store", "my runs"]);
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let words = words.join(" ");
+    let (_, rest) = words.split_once("`blocklab show").expect("a command");
+    let (rest, _) = rest.split_once("` shows the evidence.").expect("a command");
+    let shown = good(lab.shell(&format!("blocklab show{rest}")));
+    assert!(shown.contains("rule at-limit"), "{shown}");
+    let unkept = run(&["--no-save"]);
+    assert!(!unkept.contains("blocklab show"), "{unkept}");
+}
+
+/// The story: `--help` and `--version` ended with 0 where nothing of them could be written.
+#[test]
+fn help_that_cannot_be_printed_is_a_failure() {
+    let lab = Lab::new();
+    for line in ["--help", "--version", "run --help", "help fio"] {
+        let ended = lab.shell(&format!("blocklab {line} > /dev/full"));
+        assert_eq!(ended.code, Some(2), "{line}");
+        assert!(ended.err.contains("cannot write to the standard output"));
+        assert_eq!(lab.shell(&format!("blocklab {line} | true")).code, Some(0));
+    }
 }

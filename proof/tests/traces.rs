@@ -700,3 +700,38 @@ fn a_trace_of_flushes_alone_has_no_model() {
         "{replayed}"
     );
 }
+
+/// The story: a stripe of 1 GiB and 9 GiB, of which RAID 0 uses 2 GiB, counted as 10 GiB. A trace up to
+/// 4 GiB "fit" it, and of 4,000 operations a second of a table, twice its limit, a fifth was played and
+/// "fit".
+#[test]
+fn a_stripe_has_as_much_as_its_smallest_volume_allows() {
+    let lab = Lab::new();
+    let volume = |size: &str| {
+        format!(
+            "[[volume]]\ncapacity = \"{size}\"\n[[volume.cap]]\nname = \"IOPS\"\nrate = \"1000 IOPS\"\n\
+             [volume.service]\nread = {{ base = \"500us\" }}\nwrite = {{ base = \"500us\" }}\n"
+        )
+    };
+    let uneven = volume("1GiB") + &volume("9GiB");
+    lab.write("uneven.toml", format!("name = \"uneven\"\n{uneven}"));
+    lab.write("two.csv", "1,R,0,512,1\n1,R,4294967296,512,2\n");
+    let fit = |words: [&str; 3]| {
+        let fixed = ["trace", "fit", "--json"];
+        let words = fixed.into_iter().chain(words);
+        let words = words.chain(["--on", "./uneven.toml"]);
+        json(&good(lab.blocklab(words)))["answers"][0].clone()
+    };
+    let columns = "--columns=device=1,op=2,offset=3:bytes,length=4:bytes,time=5:us";
+    let answer = fit(["two.csv", columns, "--no-search"]);
+    assert_eq!(answer["verdict"], "too_small", "{answer}");
+    assert_eq!(answer["capacity_bytes"], 2u64 << 30, "{answer}");
+
+    let head = "Linux 5.10 (host)  11/28/2026  _x86_64_  (2 CPU)\n";
+    let report =
+        "\nDevice  tps  kB_read/s  kB_wrtn/s  kB_read  kB_wrtn\nsda  4000  16000  0  160000  0\n";
+    lab.write("table.txt", format!("{head}{report}{report}"));
+    let answer = fit(["table.txt", "--every", "10s"]);
+    assert_eq!(answer["even"]["beyond_bytes"], serde_json::Value::Null);
+    assert_eq!(answer["verdict"], "does_not_fit", "{answer}");
+}

@@ -2,7 +2,6 @@
 
 use blocklab_catalog::Resolved;
 use blocklab_device::{Grant, LimitKind, Load, grants};
-use blocklab_units::Bytes;
 use serde::Serialize;
 
 use crate::finalist::Finalist;
@@ -71,9 +70,8 @@ pub enum Figure {
 /// that its limits allow for ever.
 pub fn promised(resolved: &Resolved, asked: Need) -> Need {
     let spec = &resolved.spec;
-    let holds = spec.volumes.iter().map(|volume| volume.capacity.0).sum();
     let mut need = asked;
-    need.capacity = Bytes(need.capacity.0.max(holds));
+    need.capacity = need.capacity.max(spec.capacity());
     if need.iops == 0.0 && need.bytes_per_s == 0.0 {
         let rates = need.most(spec).map(|rate| rate.unwrap_or(0.0).floor());
         [need.iops, need.bytes_per_s] = rates;

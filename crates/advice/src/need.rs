@@ -212,11 +212,10 @@ impl Need {
     /// Every limit of what it asks for, the tightest first.
     pub fn margins(&self, spec: &DeviceSpec) -> Vec<Margin> {
         let mut margins = self.rates(spec);
-        let holds: u64 = spec.volumes.iter().map(|volume| volume.capacity.0).sum();
         margins.push(Margin {
             wanted: Wanted::Capacity,
             limit: None,
-            has: Some(holds as f64),
+            has: Some(spec.capacity().as_f64()),
             needs: self.capacity.as_f64(),
         });
         margins.extend(self.p99.map(|p99| Margin {

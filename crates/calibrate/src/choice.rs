@@ -1,11 +1,13 @@
 //! The candidate that explains all cells best, over both directions.
 
-use blocklab_device::{Accounting, DeviceSpec};
+use blocklab_device::{Accounting, DeviceSpec, grants};
 use blocklab_units::{Bytes, Nanos};
 
 use super::CannotCalibrate;
 use super::cells::{Cell, LoadDirection, Start, Sweep, pattern};
-use super::direction::{COST_OF_A_CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads};
+use super::direction::{
+    COST_OF_A_CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads, slowest_near_cap,
+};
 use super::draft::{DirectionFit, Draft, Provenance};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
@@ -80,6 +82,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
                 sequential: sweep.series(direction, true).collect(),
                 scatter: &scatter,
                 noise: REPEATABILITY,
+                seeks_maximum: true,
             })
         },
     );
@@ -90,7 +93,31 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
     for evidence in evidence.iter_mut().flatten() {
         evidence.noise = noise;
     }
-    let Best { accounting, fits } = best(&evidence);
+    let (choice, cost) = chosen(&evidence, sweep, &alone, noise)?;
+    if choice.fits().iter().all(|fit| fit.channels.is_none()) {
+        return Ok(choice);
+    }
+    // A maximum of the medium may stand in for what caps do near the depth that reaches them, or for one
+    // cap that reads and writes share.
+    for evidence in evidence.iter_mut().flatten() {
+        evidence.seeks_maximum = false;
+    }
+    match chosen(&evidence, sweep, &alone, noise) {
+        Ok((plain, less)) if less + COST_OF_A_CONSTANT < cost => Ok(plain),
+        _ => Ok(choice),
+    }
+}
+
+/// The best choice by this evidence, and its cost with that of the cells that mix reads and writes.
+fn chosen(
+    evidence: &[Option<Evidence<'_>>; 2],
+    sweep: &Sweep,
+    alone: &[&Cell],
+    noise: f64,
+) -> Result<(Choice, f64), CannotCalibrate> {
+    let best = best(evidence);
+    let alone_cost = best.cost();
+    let Best { accounting, fits } = best;
     for ((evidence, fit), direction) in evidence.iter().zip(&fits).zip(["read", "write"]) {
         if evidence.is_some() && fit.is_none() {
             return Err(CannotCalibrate::OutOfReach { direction });
@@ -101,9 +128,9 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
         read,
         write,
         accounting,
-        sigmas: sigmas(&alone),
+        sigmas: sigmas(alone),
         scatter_cells: alone.len(),
-        scatter: scatter.clone(),
+        scatter: LatencyDistribution::fit(alone).unwrap_or_default(),
         noise,
         shares: Shares::default(),
         programs: None,
@@ -111,7 +138,10 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
     };
     choice.shares = choice.best_shares(sweep);
     choice.programs = choice.best_programs(sweep);
-    Ok(choice)
+    let mixed: Vec<&Cell> = sweep.mixed().collect();
+    let of_programs = f64::from(u8::from(choice.programs.is_some())) * 2.0 * COST_OF_A_CONSTANT;
+    let of_mixed = choice.cost(&choice.trial_with(choice.programs), &mixed, &[]);
+    Ok((choice, alone_cost + of_programs + of_mixed))
 }
 
 /// The random cells of a direction, where they support a line. `Ok(None)`: it was not measured.
@@ -331,9 +361,26 @@ impl Choice {
     /// How far a device is off the rates of the mixed cells, and off the mean reads of those that
     /// show them.
     fn cost(&self, spec: &DeviceSpec, mixed: &[&Cell], shown: &[&Cell]) -> f64 {
-        let rates = Errors::of_rates(spec, mixed.iter().copied(), 1.0, |_| 1.0);
+        let rates = Errors::of_rates(spec, mixed.iter().copied(), 1.0, |cell| {
+            self.longest_wait(spec, cell)
+        });
         rates.map_or(f64::INFINITY, |errors| errors.cost(self.noise))
             + Errors::of_reads(spec, shown.iter().copied()).cost(self.noise)
+    }
+
+    /// How many times longer the operations of a mixed cell may take than the closed form says, where no
+    /// medium has a maximum that could explain it.
+    fn longest_wait(&self, spec: &DeviceSpec, cell: &Cell) -> f64 {
+        let has_maximum = self.fits().iter().any(|fit| fit.channels.is_some());
+        let depth = f64::from(cell.load.depth);
+        if has_maximum || depth < 2.0 {
+            return 1.0;
+        }
+        let granted = grants(spec, cell.load.steady()).unwrap_or_default();
+        let most = granted.iter().map(|grant| grant.iops);
+        let most = most.fold(f64::INFINITY, f64::min);
+        let service = depth / self.draft("", self.shares).medium(cell.load);
+        slowest_near_cap(service, 1.0 / most, depth)
     }
 }
 

@@ -18,6 +18,9 @@ pub(super) struct Evidence<'a> {
     /// An error of a rate up to this share is noise, and tells nothing about a candidate: at least
     /// [`REPEATABILITY`].
     pub noise: f64,
+    /// Whether candidates with a maximum of the medium are tried. Without one, what a cap costs near the
+    /// depth that reaches it counts as explained.
+    pub seeks_maximum: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -88,7 +91,8 @@ impl<'a> Evidence<'a> {
 
     fn with_and_without_channels(&self, caps: &Caps) -> Vec<Judged> {
         let without = self.judged(caps, None);
-        let has_channels = without.as_ref().and_then(|_| self.with_channels(caps));
+        let tried = without.as_ref().filter(|_| self.seeks_maximum);
+        let has_channels = tried.and_then(|_| self.with_channels(caps));
         without.into_iter().chain(has_channels).collect()
     }
 
@@ -152,8 +156,13 @@ impl<'a> Evidence<'a> {
         let spec = draft::trial_of_one(&fit, caps.accounting);
         let errors = Errors::of_rates(&spec, self.cells(), slower, |cell| {
             let line = fit.stream.filter(|_| cell.load.sequential);
-            let service = line.unwrap_or(fit.random).at(cell.load.block) * slower / 1e9;
-            self.longest_wait(service, 1.0 / caps.allow(cell.load))
+            let service = line.unwrap_or(fit.random).at(cell.load.block) / 1e9;
+            let held = 1.0 / caps.allow(cell.load);
+            match cell.load.depth {
+                1 => self.longest_wait(service * slower, held),
+                _ if self.seeks_maximum => 1.0,
+                depth => slowest_near_cap(service, held, f64::from(depth)),
+            }
         })?;
         Some(Judged {
             cost: errors.cost(self.noise) + constants as f64 * COST_OF_A_CONSTANT,
@@ -229,6 +238,26 @@ fn alone(channels: f64, scatter: &LatencyDistribution) -> f64 {
     1.0 + scatter.left_of(1.0 / channels)
 }
 
+/// How many times longer than by service and caps alone the operations of `depth` in flight may take, each of
+/// which is served for `service` seconds, where a cap lets one pass in `held` and saves nothing up. As soon as
+/// they come at irregular moments they wait for each other before the cap is reached: at most as long as
+/// random arrivals do (M/D/1), of which one in `depth` is the operation itself.
+pub(super) fn slowest_near_cap(service: f64, held: f64, depth: f64) -> f64 {
+    let most = (depth / service).min(1.0 / held);
+    // The share of the cap that is used, by bisection: the more, the longer the wait.
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..40 {
+        let used = f64::midpoint(low, high);
+        let wait = held * used / (2.0 * (1.0 - used)) * (depth - 1.0) / depth;
+        if used / held * (service + wait) < depth {
+            low = used;
+        } else {
+            high = used;
+        }
+    }
+    if held > 0.0 { most * held / high } else { 1.0 }
+}
+
 /// By how much the predicted rates of cells differ from the measured ones.
 pub(super) struct Errors(Vec<Error>);
 
@@ -241,8 +270,8 @@ struct Error {
 
 impl Errors {
     /// The errors of the rates that the closed form predicts; `None` if it cannot predict one. It does not
-    /// know that a lone operation takes `slower` times its own time, nor up to `longest_wait` times as long
-    /// where a cap is near.
+    /// know that a lone operation takes `slower` times its own time, nor that an operation takes up to
+    /// `longest_wait` times as long where a cap is near.
     pub(super) fn of_rates<'a>(
         spec: &DeviceSpec,
         cells: impl Iterator<Item = &'a Cell>,
@@ -252,11 +281,8 @@ impl Errors {
         let fitted = cells.filter(|cell| !cell.cpu_bound);
         let errors = fitted.map(|cell| {
             // Only a lone operation may find the medium not yet ready.
-            let (slower, wait) = if cell.load.depth == 1 {
-                (slower, longest_wait(cell).max(1.0))
-            } else {
-                (1.0, 1.0)
-            };
+            let slower = if cell.load.depth == 1 { slower } else { 1.0 };
+            let wait = longest_wait(cell).max(1.0);
             let most = (rate(spec, cell.load)? / slower / cell.lasting_iops).ln();
             Some(Error {
                 // Any rate between the two is explained.

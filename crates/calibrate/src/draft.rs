@@ -165,7 +165,7 @@ impl Draft<'_> {
     }
 
     /// Operations a second without caps.
-    fn medium(&self, load: Load) -> f64 {
+    pub(super) fn medium(&self, load: Load) -> f64 {
         let volume = VolumeSpec {
             service: Some(self.service()),
             ..VolumeSpec::new("disk", Bytes(1 << 40))

@@ -167,6 +167,40 @@ fn a_cap_that_quick_operations_wait_for_is_a_cap() {
     medium_behind_caps(&fitted, [3000.0, 125.0 * 1_048_576.0]);
 }
 
+/// The story: on a disk of 6,000 operations a second that depth 4 nearly reaches, operations wait for each
+/// other there before the cap is full. A physical maximum of 27,000 stood beside the right cap, as if the
+/// medium had caused that.
+#[test]
+fn what_a_cap_costs_near_its_depth_is_no_maximum() {
+    let measured = [
+        (4, [1660.0, 5652.0, 6000.0, 6000.0]),
+        (16, [1628.0, 5593.0, 6000.0, 6000.0]),
+        (64, [1508.0, 5334.0, 6000.0, 6000.0]),
+        (256, [1175.0, 4375.0, 6000.0, 6000.0]),
+        (1024, [617.0, 2428.0, 6000.0, 6000.0]),
+    ];
+    let mut sketches = Vec::new();
+    for direction in ["read", "write"] {
+        for (kib, rates) in measured {
+            sketches.extend(
+                [1, 4, 16, 64]
+                    .into_iter()
+                    .zip(rates)
+                    .map(|(depth, iops)| Sketch {
+                        iops: vec![iops; 2],
+                        ..sketch(direction, kib, depth)
+                    }),
+            );
+        }
+    }
+    let fitted = calibrate(&[&record(&sketches)], false).expect("a fit");
+    let volume = &fitted.device.volumes[0];
+    let caps = volume.caps.iter().map(|cap| cap.rate.per_second());
+    assert_eq!(caps.collect::<Vec<_>>(), [6000.0]);
+    let service = volume.service.as_ref().expect("a medium");
+    assert_eq!(service.saturation, None);
+}
+
 /// A disk that stopped altogether in the middle of one load: a rate of zero is infinitely far from any
 /// that a model predicts, so all candidates for reads were equally bad, and the first, without limits, won.
 #[test]

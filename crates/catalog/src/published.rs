@@ -48,8 +48,8 @@ impl PublishedLatency {
         }
         let to = known.iter().copied().reduce(f64::max)?;
         let from = least.or_else(|| known.iter().copied().reduce(f64::min))?;
-        let [from_ns, to_ns, least_ns, most_ns] =
-            [from, to, least.unwrap_or(from / FAR), to * FAR].map(|us| Nanos((us * 1e3) as u64));
+        let [from_ns, to_ns, least_ns, most_ns] = [from, to, least.unwrap_or(from / FAR), to * FAR]
+            .map(|us| Nanos((us * 1e3 + 0.5) as u64));
         Some(Self {
             from: from_ns,
             to: to_ns,

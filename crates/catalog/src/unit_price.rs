@@ -156,9 +156,9 @@ pub struct Priced {
     pub regions: Vec<String>,
     /// Their days, the oldest first.
     pub dates: Vec<Date>,
-    /// In which money all of it is: `USD`, or `CNY` in the regions of China.
+    /// In which money all of it is: `USD`, or `CNY` in the regions of China; `mixed`: a part in each.
     pub money: &'static str,
-    /// All that does not depend on the use; `None`: no price is known.
+    /// All that does not depend on the use; `None`: no price is known, or there is no common money.
     pub usd_per_month: Option<f64>,
     /// The same by the hour.
     pub usd_per_hour: Option<f64>,
@@ -224,10 +224,7 @@ impl Bought {
             let own = own_disks(&address)?;
             resolve(&own, catalog).ok()
         });
-        let capacity_bytes = spec.map(|found| {
-            let volumes = found.spec.volumes.iter();
-            volumes.map(|volume| volume.capacity.as_f64()).sum()
-        });
+        let capacity_bytes = spec.map(|found| found.spec.capacity().as_f64());
         Ok(Self {
             sheet,
             capacity_bytes,
@@ -271,11 +268,15 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
     for one in bought {
         priced.add(&one.sheet);
     }
-    let known: Vec<f64> = priced
-        .costs
-        .iter()
-        .filter_map(|cost| cost.usd_per_month)
-        .collect();
+    let first = priced.costs.first().map(|cost| cost.currency);
+    if (priced.costs.iter()).any(|cost| Some(cost.currency) != first) {
+        priced.money = "mixed";
+        let why = "there is no total: its parts are sold in different currencies";
+        priced.notes.push(why.to_owned());
+        return priced;
+    }
+    let costs = priced.costs.iter();
+    let known: Vec<f64> = costs.filter_map(|cost| cost.usd_per_month).collect();
     let is_partial = bought.iter().any(|one| one.sheet.cost.is_partial);
     if !known.is_empty() && !is_partial {
         let month: f64 = known.iter().sum();
@@ -352,12 +353,9 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
 /// The price of each unit that a bill can be divided by.
 fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
     // Added up from 0.0: the sum of no price would be -0.0. Several volumes share the operations evenly.
-    let by_use = bought
-        .iter()
-        .flat_map(|one| &one.sheet.costs)
-        .filter_map(Cost::usd_per_million_operations)
-        .fold(0.0, |sum, usd| sum + usd)
-        / bought.len() as f64;
+    let costs = bought.iter().flat_map(|one| &one.sheet.costs);
+    let by_use = costs.filter_map(Cost::usd_per_million_operations);
+    let by_use = by_use.fold(0.0, |sum, usd| sum + usd) / bought.len() as f64;
     let unit = |unit: Unit, delivered: f64, by: &str| {
         let paid_usd = match unit.paid_for() {
             PaidFor::Month => month,
@@ -389,8 +387,7 @@ fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
         found.push(unit(Unit::Gb, bytes / 1e9, "capacity"));
     }
     if let Some(iops) = &output.iops {
-        let an_hour = iops.value * 3600.0 / 1e6;
-        found.push(unit(Unit::MillionIo, an_hour, &iops.by));
+        found.push(unit(Unit::MillionIo, iops.value * 3600.0 / 1e6, &iops.by));
         found.push(unit(Unit::MillionIopsHour, iops.value / 1e6, &iops.by));
     }
     found
@@ -406,7 +403,8 @@ pub fn sort(priced: &mut [Priced], by: By) {
     // Amounts of different money cannot be compared: each kind by itself, US dollars first.
     priced.sort_by(|a, b| {
         let [a_usd, b_usd] = [a, b].map(|one| one.per(unit).unwrap_or(f64::INFINITY));
-        b.money.cmp(a.money).then_with(|| a_usd.total_cmp(&b_usd))
+        let [a_money, b_money] = [a, b].map(|one| (one.money != "USD", one.money));
+        a_money.cmp(&b_money).then_with(|| a_usd.total_cmp(&b_usd))
     });
 }
 
@@ -424,6 +422,19 @@ mod tests {
         assert_eq!(all[0].money, "CNY");
         sort(&mut all, By::Iops);
         assert_eq!(all.map(|one| one.money), ["USD", "CNY"]);
+    }
+
+    /// The story: of a run on disks in Virginia and in Beijing, `price` added dollars and yuan.
+    #[test]
+    fn dollars_and_yuan_have_no_sum() {
+        let in_dollars = find("local@r5d.large", Some("us-east-1"));
+        let in_yuan = find("local@r5d.large", Some("cn-north-1"));
+        let priced = price("run", &[in_dollars, in_yuan], None);
+        let costs: Vec<&str> = priced.costs.iter().map(|cost| cost.currency).collect();
+        assert_eq!((costs, priced.money), (vec!["USD", "CNY"], "mixed"));
+        assert_eq!(priced.usd_per_month, None);
+        assert_eq!(priced.units, []);
+        assert!(priced.notes[0].starts_with("there is no total"));
     }
 
     /// The story: a volume that was priced with assumed IOPS had no price for a GB.

@@ -471,15 +471,16 @@ impl Terms<'_> {
             draft.purchase.included_mibps = least.value;
         }
         let (mibps, from) = match self.offer.throughput {
-            None if includes => (least.value as u64, least),
+            None if includes => (least.value, least),
             None => return Err(self.throughput_is_missing(iops, &least, &most)),
             Some(wanted) => {
-                self.check_throughput(wanted as f64, iops, &least, &most)?;
+                let wanted = wanted as f64;
+                self.check_throughput(wanted, iops, &least, &most)?;
                 (wanted, provisioned_within(most))
             }
         };
-        draft.cap("volume throughput", bytes_at(mibps as f64, &from), &from);
-        draft.purchase.mibps = Some(mibps as f64);
+        draft.cap("volume throughput", bytes_at(mibps, &from), &from);
+        draft.purchase.mibps = Some(mibps);
         Ok(())
     }
 

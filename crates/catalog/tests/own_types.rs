@@ -64,6 +64,24 @@ fn its_limits_follow_the_rules_that_it_names() {
     assert_eq!(small.baseline, Rate::Iops(150.0), "the floor");
 }
 
+/// The story: the throughput that comes with a volume was cut to whole MiB/s, and the unit of its
+/// operations to whole KiB, so that one of 512 B was none.
+#[test]
+fn fractions_of_its_figures_count() {
+    let own = fs::read_to_string(folder().join("own.txt")).expect("a file of the tests");
+    let own = own.replace("base_throughput,200,", "base_throughput,62.5,");
+    let own = own.replace("merged,512,", "merged,0.5,");
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fractions");
+    fs::create_dir_all(&place).expect("a folder");
+    fs::write(place.join("own.txt"), own).expect("a file");
+    let catalog = Catalog::load(&place).unwrap_or_else(|error| panic!("{error}"));
+    let address = Address::parse("xv9:512GiB").expect("an address");
+    let found = resolve(&address, &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let volume = &found.spec.volumes[0];
+    assert_eq!(volume.caps[0].rate, Rate::MibPerS(62.5));
+    assert_eq!(volume.accounting, Accounting::Merged { unit: Bytes(512) });
+}
+
 #[test]
 fn it_is_sold_and_refused_in_words() {
     let sold = found("xv9:512GiB,throughput=300@r5d.xlarge").spec;

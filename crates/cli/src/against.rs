@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
 use blocklab_compare::history::{AgainstHistory, HistoryRun, against_history};
-use blocklab_console::terminal;
+use blocklab_console::{place, terminal};
 use blocklab_findings::assess;
 use blocklab_record::Record;
 use blocklab_report::document::Form;
@@ -71,9 +71,10 @@ fn runs(
         .position(|indexed| indexed.run.id == record.id);
     let Some(place) = place else {
         bail!(
-            "{} is not in the store {}, so it has no history there; `blocklab import record` adds it",
+            "{} is not in the store {}, so it has no history there; `blocklab import record{}` adds it",
             record.id,
-            store.root().display()
+            store.root().display(),
+            place::store_option(store)
         );
     };
     let before: HashSet<&str> = index.runs[..place]
@@ -86,8 +87,9 @@ fn runs(
     });
     if let (Some(tag), true) = (tag, earlier.is_empty()) {
         bail!(
-            "no run before {} has the tag `{tag}`; `blocklab note RUN --tag {tag}` gives it",
-            record.id
+            "no run before {} has the tag `{tag}`; `blocklab note RUN --tag {tag}{}` gives it",
+            record.id,
+            place::store_option(store)
         );
     }
     let own = history_runs(store, &index, |run| run.id == record.id).pop();

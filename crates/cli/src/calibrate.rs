@@ -66,7 +66,8 @@ fn closing(args: &CalibrateArgs) -> Part {
         let text = "Nothing is written; -o FILE keeps this device.";
         return Part::Prose(text.to_owned());
     };
-    let command = format!("blocklab run quick --target sim:{}", address(path));
+    let target = place::shell_word(&format!("sim:{}", address(path)));
+    let command = format!("blocklab run quick --target {target}");
     let lines = [("Written", path.display().to_string()), ("Try", command)];
     let entries = lines.map(|(head, text)| Entry {
         fit: Fit::Whole,

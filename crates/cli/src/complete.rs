@@ -68,7 +68,11 @@ fn expected(words: &[String]) -> Option<Place> {
                 store = Some(word.into());
             }
         } else if word.starts_with('-') {
-            pending = option(command, word).filter(|_| !word.contains('='));
+            pending = option(command, word);
+            if let Some((_, value)) = word.split_once('=') {
+                let is_store = pending.take().is_some_and(|arg| arg.get_id() == "store");
+                store = is_store.then(|| value.into()).or(store);
+            }
         } else if let Some(below) = command.find_subcommand(word) {
             command = below;
         } else {
@@ -254,52 +258,9 @@ fn fish(words: &str) -> String {
     text + FISH
 }
 
-const BASH: &str = r#"
-_blocklab_names() {
-    local line=${COMP_LINE:0:COMP_POINT} words=() names=() cut="" found
-    read -ra words <<< "$line"
-    [[ $line == *[[:space:]] ]] && words+=("")
-    local current=${words[${#words[@]} - 1]}
-    [[ $current == --*=* ]] && current=${current#*=}
-    # To the shell a colon may end a word.
-    [[ $COMP_WORDBREAKS == *:* ]] && cut=${current%"${current##*:}"}
-    found=$("${words[0]}" __complete "${words[@]:1}" 2> /dev/null)
-    local takes_value=$((! $?))
-    if [[ -z $found ]]; then
-        _blocklab "$@"
-        # Options only for who begins one, or where nothing else is expected: else Tab types a `-`.
-        mapfile -t names < <(printf '%s\n' "${COMPREPLY[@]}" | grep '^[^-]')
-        [[ $current == -* ]] || ((takes_value + ${#names[@]} == 0)) || COMPREPLY=("${names[@]}")
-        return
-    fi
-    mapfile -t names <<< "$found"
-    COMPREPLY=("${names[@]#"$cut"}")
-    [[ ${names[0]} == *[:@] ]] && compopt -o nospace
-}
-complete -F _blocklab_names -o nosort -o bashdefault -o default blocklab
-"#;
-
-const ZSH: &str = r#"
-_blocklab_names() {
-    local -a names
-    names=("${(@f)$(${words[1]} __complete "${(@)words[2,CURRENT]}" 2> /dev/null)}")
-    if [[ -z $names[1] ]]; then
-        _blocklab "$@"
-    elif [[ $names[1] == *[:@] ]]; then
-        compadd -V names -S '' -- $names
-    else
-        compadd -V names -- $names
-    fi
-}
-compdef _blocklab_names blocklab
-"#;
-
-const FISH: &str = r#"
-function __blocklab_names
-    blocklab __complete (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null
-end
-complete -c blocklab -k -a "(__blocklab_names)"
-"#;
+const BASH: &str = include_str!("complete/names.bash");
+const ZSH: &str = include_str!("complete/names.zsh");
+const FISH: &str = include_str!("complete/names.fish");
 
 #[cfg(test)]
 mod tests {
@@ -327,12 +288,27 @@ mod tests {
         check("run -t sim:g", Some("TARGET"), "sim:g");
         check("run --target=sim:g", Some("TARGET"), "sim:g");
         check("run --again ", Some("RUN"), "");
+        check("run --target=x --again ", Some("RUN"), "");
         check("diagnose latest --expect gp", Some("ADDRESS"), "gp");
         check("catalog show i", Some("ADDRESS"), "i");
         check("emulate gp", Some("MODEL"), "gp");
         check("note k3f --delete", None, "");
         check("show k3f ", None, "");
         check("nonsense --what", None, "");
+    }
+
+    /// The story: `--store=/x show ` completed the runs of the default store.
+    #[test]
+    fn the_store_of_the_line_is_known() {
+        for line in [
+            "--store=/x show k",
+            "--store /x show k",
+            "show --store=/x k",
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let store = expected(&words).and_then(|place| place.store);
+            assert_eq!(store, Some("/x".into()), "{line}");
+        }
     }
 
     /// The story: `show before` works, but Tab offered files for `show be`, as only ids were listed.

@@ -38,7 +38,7 @@ fn document(devices: &[Device]) -> Document {
         Column::words("FS/MOUNT"),
         Column::words("WRITE?"),
     ];
-    parts.push(Part::fitted_table(columns, devices.iter().map(row)));
+    parts.push(Part::table(columns, devices.iter().map(row)));
     let refused = devices.iter().filter(|device| !device.verdict.writes);
     for device in refused.clone() {
         let title = format!("{} is not written to:", device.node.facts.name);

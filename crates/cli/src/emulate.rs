@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::Resolved;
 use blocklab_console::status::FAILED;
 use blocklab_console::terminal::{self, LastingOutput};
-use blocklab_console::{chance, listen};
+use blocklab_console::{chance, listen, place};
 use blocklab_device::{Accounting, Device, DeviceSpec, LimitName};
 use blocklab_emulator::nbd::Listener;
 use blocklab_emulator::nbd::handshake::Export;
@@ -444,15 +444,17 @@ fn end(args: &EmulateArgs, store: &Store, record: &mut Record, output: &mut Last
     if !args.no_save {
         store.settle(record);
     }
+    let option = place::store_option(store);
     if !args.quiet && !args.json {
-        let text = views::summary(record, &assess(record)).print(Form::Text(terminal::style()));
-        output.print(text);
+        let kept = (!args.no_save).then_some(&*option);
+        let text = views::summary(record, &assess(record), kept);
+        output.print(text.print(Form::Text(terminal::style())));
     }
     let mut keeping = Keeping::new(store);
     if !args.no_save {
         keeping.keep(record);
         if keeping.is_well {
-            terminal::inform(&format!("Kept  blocklab diagnose {}", record.id));
+            terminal::inform(&format!("Kept  blocklab diagnose {}{option}", record.id));
         }
     }
     keeping.is_well

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use crate::answer::{self, JsonFormat};
 use blocklab_args::{ConvertArgs, ImportArgs, ImportTool, Language};
 use blocklab_console::chance;
-use blocklab_console::{status, terminal};
+use blocklab_console::{place, status, terminal};
 use blocklab_results::keeping;
 use blocklab_tools::tool_run;
 
@@ -43,7 +43,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
         is_well &= blocklab_results::keep(record, store);
         last.clone_from(&record.id);
     }
-    terminal::print_styled(in_words(records, args.json)?)?;
+    terminal::print_styled(in_words(records, args.json, store)?)?;
     for mistake in &damaged {
         terminal::warn(&format!("a run was left out: {mistake}"));
     }
@@ -88,7 +88,7 @@ fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
 }
 
 /// The ids of the stored runs in JSON, or the summary of each.
-fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
+fn in_words(records: Vec<Record>, json: bool, store: &Store) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
         return answer::json(
@@ -96,11 +96,11 @@ fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
             &answer::one_field("runs", &ids),
         );
     }
-    let form = Form::Text(terminal::style());
+    let (form, option) = (Form::Text(terminal::style()), place::store_option(store));
     let shown = records.into_iter().map(|record| {
         let record = as_visible(record);
         let assessment = blocklab_findings::assess(&record);
-        views::summary(&record, &assessment).print(form)
+        views::summary(&record, &assessment, Some(&option)).print(form)
     });
     Ok(shown.collect::<Vec<_>>().join("\n"))
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use blocklab_compare::gate::fits;
 use blocklab_compare::history::{History, RunHead, history as series};
-use blocklab_console::terminal;
+use blocklab_console::{place, terminal};
 use blocklab_page as page;
 use blocklab_report::document::Form;
 use blocklab_report::{fields, views, words};
@@ -49,8 +49,9 @@ fn selected_series(
     let runs = history_runs(store, index, |run| is_wanted(store, run, &args.filter, now));
     if runs.is_empty() {
         bail!(
-            "no run in {} fits; `blocklab list` shows what is there",
-            store.root().display()
+            "no run in {} fits; `blocklab list{}` shows what is there",
+            store.root().display(),
+            place::store_option(store)
         );
     }
     let mut found = series(&runs);

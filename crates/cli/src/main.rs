@@ -43,7 +43,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use blocklab_args::{Cli, Command, ParseError, by_name, parse};
 use blocklab_console::{clock, place, status, terminal};
 use blocklab_store::Store;
@@ -61,20 +61,23 @@ fn main() -> ExitCode {
     }
     let cli = match parse(&arguments) {
         Ok(cli) => cli,
-        Err(ParseError::Message(message)) => {
-            terminal::complain(&anyhow::Error::msg(message));
-            return ExitCode::from(status::MISTAKE);
+        Err(ParseError::Message(message)) => return failed(Error::msg(message)),
+        Err(ParseError::Clap(help)) => {
+            let code = ExitCode::from(help.exit_code() as u8);
+            return terminal::written(help.print()).map_or_else(failed, |()| code);
         }
-        Err(ParseError::Clap(error)) => error.exit(),
     };
     if let Err(error) = clock::check(SystemTime::now()) {
         terminal::complain(&error);
         return ExitCode::from(status::FAILED);
     }
-    dispatch(cli).unwrap_or_else(|error| {
-        terminal::complain(&error);
-        ExitCode::from(status::MISTAKE)
-    })
+    dispatch(cli).unwrap_or_else(failed)
+}
+
+/// Reports a mistake of the user, or what could not be done.
+fn failed(error: Error) -> ExitCode {
+    terminal::complain(&error);
+    ExitCode::from(status::MISTAKE)
 }
 
 /// How the imitated tools reach `fleet` when their arguments name several hosts.

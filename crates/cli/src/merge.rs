@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use blocklab_console::chance;
+use blocklab_console::status::{INCOMPLETE, INTERRUPTED};
 use blocklab_record::{HostRun, Record, merge as merge_records};
 use blocklab_results::conclude_run;
 use blocklab_store::Store;
@@ -31,5 +32,9 @@ pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {
     if let Some(name) = &args.name {
         record.requested.name.clone_from(name);
     }
-    conclude_run(&mut record, &wanted, store)
+    Ok(match conclude_run(&mut record, &wanted, store)? {
+        // The run of a host was interrupted, and not this command.
+        INTERRUPTED => INCOMPLETE,
+        status => status,
+    })
 }

@@ -1,7 +1,7 @@
 //! `blocklab note`: the user's note on a run, and its tags.
 
 use anyhow::{Result, bail};
-use blocklab_console::terminal;
+use blocklab_console::{place, terminal};
 use blocklab_findings::assess;
 use blocklab_native::studies;
 use blocklab_results::output::{self, Over};
@@ -31,8 +31,9 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
         return terminal::print_styled(match record.note {
             Some(note) => format!("{note}\n"),
             None => format!(
-                "{} has no note; `blocklab note {0} TEXT` adds one\n",
-                record.id
+                "{} has no note; `blocklab note {0} TEXT{}` adds one\n",
+                record.id,
+                place::store_option(store)
             ),
         });
     }
@@ -65,8 +66,9 @@ fn study_pages(id: &str, store: &Store) -> Vec<String> {
             None => "STUDY.toml",
         };
         Some(format!(
-            "{} shows it after  blocklab run {study}{with}\n",
-            path.display()
+            "{} shows it after  blocklab run {study}{with}{}\n",
+            path.display(),
+            place::store_option(store)
         ))
     });
     pages.collect()

@@ -56,7 +56,7 @@ fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
     if is_job_file(args) {
         bail!(
             "--dry-run works for studies only: `blocklab convert {} --to native` turns a job file into one",
-            args.study()
+            place::shell_word(args.study())
         );
     }
     let setting = Setting {

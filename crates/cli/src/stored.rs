@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use blocklab_console::terminal;
+use blocklab_console::{place, terminal};
 use blocklab_findings::{Assessment, assess};
 use blocklab_native::{self as native, studies};
 use blocklab_record::Record;
@@ -34,7 +34,12 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
             views::evidence(&record, &assessment).print(form)
         }
         Output::Document(Form::Html) => blocklab_page::runs(&[(&record, &assessment)]),
-        Output::Document(form) => views::summary(&record, &assessment).print(form),
+        Output::Document(form) => {
+            // A run that is named by its path may be elsewhere.
+            let is_there = store.load(&record.id).is_ok();
+            let store = is_there.then(|| place::store_option(store));
+            views::summary(&record, &assessment, store.as_deref()).print(form)
+        }
     })
 }
 

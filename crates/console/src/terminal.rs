@@ -83,9 +83,14 @@ fn write_out(bytes: &[u8]) -> io::Result<()> {
     out.write_all(bytes).and_then(|()| out.flush())
 }
 
-/// Writes to standard output. A closed pipe is no error: with `| head`, the reader has got enough.
 fn put(bytes: &[u8]) -> anyhow::Result<()> {
-    match write_out(bytes) {
+    written(write_out(bytes))
+}
+
+/// What became of writing to standard output. A closed pipe is no error: with `| head`, the reader has got
+/// enough.
+pub fn written(outcome: io::Result<()>) -> anyhow::Result<()> {
+    match outcome {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to the standard output"),
     }

@@ -11,7 +11,7 @@ use crate::stage::cache::CacheState;
 use crate::stage::chain::{Chain, MOST_LINKS};
 use crate::stage::fault::Schedule;
 use crate::stage::instance::{Instance, SharedInstance};
-use crate::stage::layout::{Map, capacity};
+use crate::stage::layout::Map;
 use crate::stage::media::Media;
 use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
@@ -114,7 +114,7 @@ impl Device {
             Ok(Volume::new(volume, service, media))
         });
         Ok(Self {
-            capacity: capacity(spec),
+            capacity: spec.capacity(),
             map: Map::new(spec),
             instance: Instance::Own(instance::chain(spec.instance.as_ref())),
             cache: cached_path(spec, seed),

@@ -35,6 +35,19 @@ impl DeviceSpec {
             faults: Vec::new(),
         }
     }
+
+    /// Addressable bytes. A stripe takes as much of each volume as the smallest has, in whole
+    /// blocks, as Linux's LVM does; the rest of larger ones is not used.
+    pub fn capacity(&self) -> Bytes {
+        let sizes = self.volumes.iter().map(|volume| volume.capacity.0);
+        match self.layout {
+            Layout::Striped { block } if self.volumes.len() > 1 => {
+                let smallest = sizes.min().unwrap_or(0);
+                Bytes(smallest / block.0 * block.0 * self.volumes.len() as u64)
+            }
+            _ => Bytes(sizes.sum()),
+        }
+    }
 }
 
 /// How the offsets of a device fall on its volumes.

@@ -34,13 +34,13 @@ pub(crate) fn is_missed_by_all(case: &CaseView<'_>) -> bool {
 }
 
 /// The largest shortfall of a job in a pass; `None` if every job with a rate got it.
-pub(crate) fn worst(case: &CaseView<'_>) -> Option<Shortfall> {
+pub(crate) fn worst(case: &CaseView<'_>) -> Option<RequestedRate> {
     let missed = case.jobs().filter_map(missed);
     missed.min_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
 /// What was requested of a job with a rate, and what it delivered, in one unit a second.
-pub(crate) struct Shortfall {
+pub(crate) struct RequestedRate {
     pub(crate) requested: f64,
     pub(crate) delivered: f64,
     /// Operations that were due and never began.
@@ -48,20 +48,20 @@ pub(crate) struct Shortfall {
     pub(crate) unit: &'static str,
 }
 
-impl Shortfall {
+impl RequestedRate {
     pub(crate) fn share(&self) -> f64 {
         self.delivered / self.requested
     }
 }
 
 /// `None` for a job without a rate.
-fn delivered(job: &JobResult) -> Option<Shortfall> {
+fn delivered(job: &JobResult) -> Option<RequestedRate> {
     let (requested, delivered, unit) = match (job.requested_iops, job.requested_bytes_per_s) {
         (Some(rate), _) => (rate, job.iops(), "IOPS"),
         (None, Some(rate)) => (rate / 1e6, job.bytes_per_s() / 1e6, "MB/s"),
         (None, None) => return None,
     };
-    let found = Shortfall {
+    let found = RequestedRate {
         requested,
         delivered,
         overdue: job.accounting.overdue,
@@ -79,7 +79,7 @@ fn scatter(job: &JobResult) -> f64 {
 }
 
 /// How far a job stayed below the rate that it asked for.
-fn missed(job: &JobResult) -> Option<Shortfall> {
+fn missed(job: &JobResult) -> Option<RequestedRate> {
     let found = delivered(job)?;
     // More is missing than the end of a run and chance explain.
     let is_short = found.share() < REACHED - scatter(job);

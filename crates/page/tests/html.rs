@@ -277,7 +277,7 @@ fn every_case_of_a_finding_has_its_name_somewhere() {
     let page = page_of(&record, &assessment);
     let plain = Form::Text(Style::default());
     let terminal = views::evidence(&record, &assessment).print(plain);
-    let markdown = views::summary(&record, &assessment).print(Form::Markdown);
+    let markdown = views::summary(&record, &assessment, Some("")).print(Form::Markdown);
     for shown in [page, terminal, markdown] {
         for name in &names {
             assert!(shown.contains(name), "{name} in {shown}");

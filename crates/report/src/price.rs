@@ -49,11 +49,12 @@ struct Money<'a> {
 }
 
 impl<'a> Money<'a> {
-    fn of_offer(self, priced: &'a Priced) -> Self {
-        let wanted = self.currency.filter(|_| priced.money == "USD");
+    /// For amounts in this money.
+    fn own(self, own: &'a str) -> Self {
+        let wanted = self.currency.filter(|_| own == "USD");
         Self {
             currency: wanted,
-            own: priced.money,
+            own,
         }
     }
 
@@ -117,7 +118,7 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     titles.extend(UNITS.map(|(title, _)| title.to_owned()));
     titles.push("region and list".to_owned());
     let rows = priced.iter().enumerate().map(|(place, offer)| {
-        let own = money.of_offer(offer);
+        let own = money.own(offer.money);
         // The first title names one currency; an amount in another one names its own.
         let other = own.code() != money.code();
         let shown = |usd: Option<f64>| match usd {
@@ -167,7 +168,6 @@ fn detail(
     money: Money<'_>,
     sources: &mut Vec<String>,
 ) -> Vec<Entry> {
-    let money = money.of_offer(priced);
     let name = format!("{}{}", priced.name, bought(priced));
     let mut entries = vec![Entry::new(
         Ink::Bold,
@@ -180,14 +180,20 @@ fn detail(
     line("", &when(priced));
     for cost in &priced.costs {
         // The list price behind a cost is cited by its number; the document ends with all of them.
-        let price = priced.prices.iter().find(|price| price.what == cost.what);
+        let mut prices = priced.prices.iter();
+        // Two regions have prices of one name.
+        let price = prices.find(|price| {
+            price.what == cost.what && (price.usd, price.currency) == (cost.usd_each, cost.currency)
+        });
         let source = price.map_or_else(String::new, |price| {
             let source = format!("{}, {}: {}", price.region, price.date, price.source);
             format!(" {}", cited(sources, &source))
         });
+        // Each cost has its own money, where there is none of all.
+        let own = money.own(cost.currency);
         let sum = cost
             .usd_per_month
-            .map_or_else(|| "by use".to_owned(), |usd| money.amount(usd));
+            .map_or_else(|| "by use".to_owned(), |usd| own.amount(usd));
         let text = format!(
             "{}: {} x {} {} per {} = {sum}{source}",
             cost.what,
@@ -199,7 +205,7 @@ fn detail(
         line("   -", &text);
     }
     for unit in &priced.units {
-        line("   =", &quotient(unit, money));
+        line("   =", &quotient(unit, money.own(priced.money)));
     }
     for text in priced.assumed.iter().chain(&priced.notes) {
         line("   *", text);

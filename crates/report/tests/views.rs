@@ -230,7 +230,7 @@ fn nothing_measured_is_said() {
 #[test]
 fn in_passing_only_what_doubts_a_figure_is_reported_in_full() {
     let (record, assessment) = quick();
-    let shown = printed(&views::summary(&record, &assessment));
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
     let from = shown.find("Findings").expect("findings");
     let to = from + shown[from..].find("\n\n").expect("the table below") + 1;
     check(
@@ -255,10 +255,10 @@ fn a_mixed_case_counts_with_all_its_directions() {
     let of = |way, iops| direction(way, [iops, 1.0, 4096.0], [1000, 1000, 1000, 1000]);
     let both = vec![of(Direction::Read, 1400.0), of(Direction::Write, 600.0)];
     assessment.rows = vec![row("mixed", both)];
-    let shown = printed(&views::summary(&record, &assessment));
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
     assert!(shown.contains(": 2,000 IOPS, 8.2 MB/s;"), "{shown}");
     assessment.rows = vec![row("quiet", vec![of(Direction::Write, 0.42)])];
-    let shown = printed(&views::summary(&record, &assessment));
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
     assert!(shown.contains(": 0.4 IOPS, "), "{shown}");
 }
 
@@ -266,7 +266,7 @@ fn a_mixed_case_counts_with_all_its_directions() {
 fn nothing_wrong_is_said_in_one_sentence() {
     let (record, mut assessment) = quick();
     assessment.findings = vec![sample::good()];
-    let shown = printed(&views::summary(&record, &assessment));
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
     assert!(
         shown.contains(
             "
@@ -377,7 +377,7 @@ fn the_summary_of_a_failed_run_says_so_first_and_counts_the_errors() {
     assessment.rows.clear();
     assessment.findings.clear();
     check(
-        &printed(&views::summary(&record, &assessment)),
+        &printed(&views::summary(&record, &assessment, Some(""))),
         "\
 quick: the eight numbers that people compare, in about a minute
 
@@ -408,7 +408,7 @@ fn what_was_not_measured_is_not_called_measured() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     record.origin = Origin::Simulated;
     record.status = Status::Interrupted;
-    let shown = printed(&views::summary(&record, &assessment));
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
     assert!(shown.contains("run       7f3a2c · interrupted · 2025-11-20 14:03:22 UTC · simulated"));
     assert!(shown.contains("! The run was interrupted. What was measured until then is shown."));
 }
@@ -419,7 +419,7 @@ fn a_run_that_goes_on_is_not_called_interrupted() {
     let (mut record, assessment) = sample::run("7f3a2c", 1.0);
     record.status = Status::Interrupted;
     record.failure = Some("the run is still running".to_owned());
-    let shown = printed(&views::summary(&record, &assessment));
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
     assert!(shown.contains("! The run is still running. What was measured until then is shown."));
 }
 
@@ -430,20 +430,20 @@ fn a_run_without_figures_shows_none() {
     let (mut record, assessment) = quick();
     record.status = Status::Interrupted;
     record.measurements.clear();
-    let shown = printed(&views::summary(&record, &assessment));
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
     assert!(shown.contains("! The run was interrupted. Nothing was measured until then."));
 }
 
 #[test]
 fn colours_come_only_when_asked_for() {
     let (record, assessment) = quick();
-    let plain = printed(&views::summary(&record, &assessment));
+    let plain = printed(&views::summary(&record, &assessment, Some("")));
     assert!(!plain.contains('\x1b'));
     let style = Style {
         color: true,
         width: None,
     };
-    let colored = views::summary(&record, &assessment).print(Form::Text(style));
+    let colored = views::summary(&record, &assessment, Some("")).print(Form::Text(style));
     assert!(colored.contains("\x1b[33m! \x1b[0m"), "{colored}");
     let mut bare = colored;
     for code in ["0", "1", "2", "31", "32", "33", "34"] {
@@ -459,7 +459,7 @@ fn a_simulated_run_tells_its_limits_and_assumptions_and_names_no_engine() {
     assessment.rows.clear();
     assessment.findings.clear();
     check(
-        &printed(&views::summary(&record, &assessment)),
+        &printed(&views::summary(&record, &assessment, Some(""))),
         "\
 quick: the eight numbers that people compare, in about a minute
 

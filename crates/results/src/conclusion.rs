@@ -102,8 +102,9 @@ pub trait Conclusion {
     /// The HTML page.
     fn page(&self) -> String;
 
-    /// The result for people.
-    fn document(&self) -> Document;
+    /// The result for people. `store`: what a command that shows a run of it needs in addition, such as
+    /// ` --store DIR`; `None`: the runs are not stored.
+    fn document(&self, store: Option<&str>) -> Document;
 
     /// The name of the result's kind in JSON lines, and the result as JSON.
     fn json(&self) -> (&'static str, String);
@@ -134,7 +135,8 @@ pub trait Conclusion {
 pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Result<u8> {
     let page = result.page();
     let mut keeping = Keeping::new(store);
-    let printed = print(result, wanted, &page);
+    let store_option = place::store_option(store);
+    let printed = print(result, wanted, &page, &store_option);
     let is_printed = printed.is_ok();
     let mut folder = None;
     if wanted.is_kept {
@@ -146,7 +148,6 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
     let is_kept = wanted.is_kept && keeping.is_well;
     keeping.report(printed);
     let (show, page_again) = result.again();
-    let store_option = place::store_option(store);
     let (show, page_again) = (show + &store_option, page_again + &store_option);
     let usual = result.usual_page(folder.as_deref(), is_kept);
     // `path` stays only if the page is in it: the last lines must not name a file that is not there.
@@ -187,7 +188,12 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
 }
 
 /// Prints the page or the result, and both when JSON and a page on standard output are asked for.
-fn print(result: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
+fn print(
+    result: &mut dyn Conclusion,
+    wanted: &Wanted,
+    page: &str,
+    store_option: &str,
+) -> Result<()> {
     if wanted.prints_page() {
         terminal::print_data(page)?;
         if matches!(wanted.form, Form::Words(_)) {
@@ -195,7 +201,10 @@ fn print(result: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()>
         }
     }
     let text = match wanted.form {
-        Form::Words(form) => result.document().print(form),
+        Form::Words(form) => {
+            let store = wanted.is_kept.then_some(store_option);
+            result.document(store).print(form)
+        }
         Form::Json => result.json().1,
         Form::JsonLines => {
             let (kind, json) = result.json();
@@ -269,8 +278,8 @@ impl Conclusion for Run<'_> {
         blocklab_page::runs(&[(&*self.record, &self.assessment)])
     }
 
-    fn document(&self) -> Document {
-        views::summary(self.record, &self.assessment)
+    fn document(&self, store: Option<&str>) -> Document {
+        views::summary(self.record, &self.assessment, store)
     }
 
     fn json(&self) -> (&'static str, String) {

@@ -11,7 +11,7 @@ use blocklab_record::Record;
 use blocklab_store::Store;
 
 use crate::output::{self, Over};
-use blocklab_console::{chance, terminal};
+use blocklab_console::{chance, place, terminal};
 
 /// The context of the error that the store cannot be written. Commands recognize it by this type and
 /// report it as the user's mistake.
@@ -71,7 +71,7 @@ impl<'a> Keeping<'a> {
                 self.store.discard_spool(&id);
                 terminal::warn(&format!(
                     "it is kept in another place: blocklab --store {} show {}",
-                    root.display(),
+                    place::shell_word(&root.display().to_string()),
                     record.id
                 ));
                 Some(folder)
@@ -79,6 +79,7 @@ impl<'a> Keeping<'a> {
             Err(error) => {
                 let words = "it is not stored: only what was printed is left";
                 terminal::complain(&error.context(words));
+                self.discard_other();
                 None
             }
         }
@@ -106,7 +107,18 @@ impl<'a> Keeping<'a> {
         });
         match written {
             Ok(path) => terminal::warn(&format!("the page is in {}", path.display())),
-            Err(error) => terminal::complain(&error.context("the page is nowhere")),
+            Err(error) => {
+                terminal::complain(&error.context("the page is nowhere"));
+                self.discard_other();
+            }
+        }
+    }
+
+    /// Removes the replacement store if nothing is in it.
+    fn discard_other(&mut self) {
+        if let Some(other) = self.other.take() {
+            // One that holds a run is not empty, so that it stays.
+            let _ = fs::remove_dir(other.root());
         }
     }
 

@@ -19,7 +19,7 @@ use std::ffi::CStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use blocklab_host::{check_proc, set_xattr, through, xattr};
@@ -49,35 +49,79 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
     if path.as_os_str() == "-" {
         return terminal::print_data(bytes);
     }
-    let mut file = create(path, over)?;
-    let written = file.write_all(bytes.as_ref());
-    if written.is_err() {
-        // Half a table looks like a whole one to whatever reads it, and without a mark no later
-        // command would replace it. Pipes cannot be emptied.
-        let _ = file.set_len(0);
-    }
+    let mut draft = Draft::create(path, over)?;
+    let written = draft.write_all(bytes.as_ref());
     written.with_context(|| format!("cannot write {}", path.display()))?;
-    mark(&file);
+    draft.keep();
     Ok(())
 }
 
-/// Marks a file that other code has written for blocklab, so that it may be replaced. A file that cannot
-/// be opened stays unmarked, and is not replaced later.
-pub fn mark_path(path: &Path) {
-    if let Ok(file) = File::open(path) {
-        mark(&file);
+/// A file while it is written. One that is dropped before [`Draft::keep`] is removed, or emptied if it was
+/// there before: half a table looks like a whole one to whatever reads it, and without a mark no later
+/// command would replace it.
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    /// Where the file is, if it was created for this.
+    created: Option<PathBuf>,
+    is_kept: bool,
+}
+
+impl Draft {
+    /// Opens a file for writing and empties it.
+    pub fn create(path: &Path, over: Over) -> Result<Self> {
+        let emptied = open_empty(path, over);
+        let (file, created) =
+            emptied.with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self {
+            file,
+            created,
+            is_kept: false,
+        })
+    }
+
+    /// Keeps the file, which is whole now, and marks it, so that it may be replaced.
+    pub fn keep(mut self) {
+        mark(&self.file);
+        self.is_kept = true;
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        // Pipes and devices cannot be emptied.
+        let _ = self.file.set_len(0);
+        if let Some(path) = &self.created {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
 /// Opens a file for writing and empties it.
 pub fn create(path: &Path, over: Over) -> Result<File> {
-    let emptied = open(path, over).and_then(|(file, _)| {
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
-        Ok(file)
-    });
+    let emptied = open_empty(path, over).map(|(file, _)| file);
     emptied.with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn open_empty(path: &Path, over: Over) -> io::Result<(File, Option<PathBuf>)> {
+    let (file, created) = open(path, over)?;
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok((file, created))
 }
 
 /// Opens a file to write at its end, as an imitated tool does. Any regular file is accepted.
@@ -98,13 +142,13 @@ pub fn try_out(path: &Path, over: Over) -> Result<()> {
     if path.as_os_str() == "-" || is_pipe(path) {
         return Ok(());
     }
-    let tried = open(path, over).and_then(|(mut file, is_new)| {
-        if !is_new {
+    let tried = open(path, over).and_then(|(mut file, created)| {
+        let Some(created) = created else {
             return Ok(());
-        }
+        };
         // A full file system still creates the file, but has no room for a block.
         let written = file.write_all(&[0; 4096]);
-        fs::remove_file(path)?;
+        fs::remove_file(created)?;
         written
     });
     tried.with_context(|| format!("cannot write {}", path.display()))
@@ -114,16 +158,34 @@ fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// Opens a file for writing, and tells whether it was created.
-fn open(path: &Path, over: Over) -> io::Result<(File, bool)> {
-    match File::create_new(path) {
+/// Opens a file for writing; with its path if it was created. That is not `path` if this is a link.
+fn open(path: &Path, over: Over) -> io::Result<(File, Option<PathBuf>)> {
+    let place = beyond_links(path);
+    match File::create_new(&place) {
         Ok(file) => {
             refuse_in_dev(&file)?;
-            Ok((file, true))
+            Ok((file, Some(place)))
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((reopen(path, over)?, false)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((reopen(path, over)?, None)),
         Err(error) => Err(error),
     }
+}
+
+/// Most links that are followed, as in the kernel.
+const MOST_LINKS: usize = 40;
+
+/// Where a link leads, and a link there, and so on: an exclusive creation does not follow a link to a
+/// file that does not exist. Any other path stays as it is.
+fn beyond_links(path: &Path) -> PathBuf {
+    let mut place = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&place) {
+            // A relative link counts from its own folder.
+            Ok(next) => place = place.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => break,
+        }
+    }
+    place
 }
 
 /// Opens an existing file for writing, if that is allowed.
@@ -131,24 +193,10 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
     let held = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_PATH)
-        .open(path);
-    let held = match held {
-        // The path exists and leads nowhere: a dangling link. The file that it names is created.
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)?;
-            refuse_in_dev(&file)?;
-            // Another program may have created it in between, so it is checked like any other.
-            return check_replaceable(&file.metadata()?, None, over).map(|()| file);
-        }
-        held => held?,
-    };
+        .open(path)?;
     check_proc()?;
     let through = through(&held);
-    check_replaceable(&held.metadata()?, Some(&through), over)?;
+    check_replaceable(&held.metadata()?, &through, over)?;
     OpenOptions::new().write(true).open(through)
 }
 
@@ -171,7 +219,7 @@ fn refuse_in_dev(file: &File) -> io::Result<()> {
 }
 
 /// Whether what is there may be written to. `through`: a path that opens the same file.
-fn check_replaceable(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<()> {
+fn check_replaceable(metadata: &Metadata, through: &Path, over: Over) -> io::Result<()> {
     let kind = metadata.file_type();
     let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why.to_owned()));
     if kind.is_dir() {
@@ -181,10 +229,8 @@ fn check_replaceable(metadata: &Metadata, through: Option<&Path>, over: Over) ->
         return refused("it is a device, and results are never written to one");
     }
     // Pipes and sockets lose nothing when they are written to.
-    let is_replaceable = !kind.is_file()
-        || over == Over::Files
-        || metadata.len() == 0
-        || through.is_some_and(is_ours);
+    let is_replaceable =
+        !kind.is_file() || over == Over::Files || metadata.len() == 0 || is_ours(through);
     if is_replaceable {
         Ok(())
     } else {
@@ -196,7 +242,7 @@ fn check_replaceable(metadata: &Metadata, through: Option<&Path>, over: Over) ->
 }
 
 /// Whether a character device stores nothing: `/dev/null`, `/dev/zero`, `/dev/full` and terminals.
-fn is_harmless(metadata: &Metadata, through: Option<&Path>) -> bool {
+fn is_harmless(metadata: &Metadata, through: &Path) -> bool {
     let device = metadata.rdev();
     let (major, minor) = (libc::major(device), libc::minor(device));
     match major {
@@ -206,8 +252,8 @@ fn is_harmless(metadata: &Metadata, through: Option<&Path>) -> bool {
         4 | 5 | 136..=143 => {
             let mut options = OpenOptions::new();
             options.write(true).custom_flags(libc::O_NOCTTY);
-            let file = through.and_then(|path| options.open(path).ok());
-            file.is_some_and(|file| io::IsTerminal::is_terminal(&file))
+            let file = options.open(through);
+            file.is_ok_and(|file| io::IsTerminal::is_terminal(&file))
         }
         _ => false,
     }
@@ -359,6 +405,47 @@ mod tests {
         fs::write(&path, "12").expect("written");
         try_out(&path, Over::Files).expect("possible");
         assert_eq!(fs::read_to_string(&path).expect("text"), "12");
+        // The story: a file that was created through a link stayed.
+        let link = folder.path().join("link");
+        for absent in ["absent", "./absent"] {
+            symlink(absent, &link).expect("a link");
+            try_out(&link, Over::Ours).expect("possible");
+            assert!(!link.exists(), "the file of the link is gone");
+            fs::remove_file(&link).expect("the link itself is left");
+        }
+        symlink("link", &link).expect("a link");
+        refused(try_out(&link, Over::Ours), "symbolic links");
+    }
+
+    /// The story: a conversion of a trace that failed removed what its path named, also a link, a device
+    /// such as `/dev/full`, or a pipe; and a recording that failed left a part of a trace.
+    #[test]
+    fn a_draft_that_is_not_kept_leaves_nothing_behind() {
+        let folder = folder();
+        let place = |name: &str| folder.path().join(name);
+        let fail = |name: &str| {
+            let mut draft = Draft::create(&place(name), Over::Files).expect("opened");
+            draft.write_all(b"half").expect("written");
+        };
+        fail("new");
+        assert!(!place("new").exists());
+        fs::write(place("old"), "precious").expect("written");
+        fail("old");
+        assert_eq!(fs::read(place("old")).expect("a file"), b"");
+        symlink("old", place("link")).expect("a link");
+        symlink("absent", place("dangling")).expect("a link");
+        symlink("/dev/null", place("device")).expect("a link");
+        for link in ["link", "dangling", "device"] {
+            fail(link);
+            assert!(fs::symlink_metadata(place(link)).is_ok(), "{link}");
+        }
+        assert!(!place("absent").exists());
+        assert!(Path::new("/dev/null").exists());
+
+        let mut draft = Draft::create(&place("new"), Over::Ours).expect("opened");
+        draft.write_all(b"whole").expect("written");
+        draft.keep();
+        assert_eq!(fs::read(place("new")).expect("a file"), b"whole");
     }
 
     #[test]

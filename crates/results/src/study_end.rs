@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow};
 use blocklab_catalog::{Catalog, Listed, Resolved, resolve_text};
 use blocklab_compare::gate::Gate;
 use blocklab_compare::study::{Outcome, SystemOutcome, outcome};
+use blocklab_console::place::shell_word;
 use blocklab_findings::{Assessment, assess};
 use blocklab_record::{Origin, Record};
 use blocklab_report::document::Document;
@@ -123,9 +124,10 @@ impl Conclusion for StudyEnd<'_> {
         blocklab_page::study(&self.runs, &self.outcome)
     }
 
-    fn document(&self) -> Document {
+    fn document(&self, store: Option<&str>) -> Document {
         let plan = &self.study.plan;
-        views::study(&plan.name, &plan.description, &self.outcome, &self.runs)
+        let (name, about) = (&plan.name, &plan.description);
+        views::study(name, about, &self.outcome, &self.runs, store)
     }
 
     fn json(&self) -> (&'static str, String) {
@@ -157,7 +159,8 @@ impl Conclusion for StudyEnd<'_> {
     fn again(&self) -> (String, String) {
         let runs = self.runs.iter();
         let with: String = runs.map(|(run, _)| format!(" --with {}", run.id)).collect();
-        let again = format!("blocklab run {}{with}", self.study.name);
+        let study = shell_word(&self.study.name);
+        let again = format!("blocklab run {study}{with}");
         (again.clone(), again)
     }
 

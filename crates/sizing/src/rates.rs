@@ -112,9 +112,8 @@ struct Maker {
 
 impl Maker {
     fn new(spec: &DeviceSpec) -> Self {
-        let capacity: u64 = spec.volumes.iter().map(|volume| volume.capacity.0).sum();
         Self {
-            blocks: (capacity / 4096).max(1),
+            blocks: (spec.capacity().0 / 4096).max(1),
             random: 0,
             rest: 0.0,
             writes: 0.0,

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use blocklab_workload::Slot;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Page-aligned buffers of equal size in one mapping.
+/// Buffers of equal size in one mapping, each aligned to [`ALIGNMENT`].
 #[derive(Debug)]
 pub struct Buffers {
     addresses: BufferAddresses,
@@ -42,7 +42,9 @@ struct Mapping {
     len: usize,
 }
 
-const PAGE: usize = 4096;
+/// What direct I/O needs of memory is the block of the device, which has 4 KiB at most, whatever the size
+/// of a page: with pages of 64 KiB, buffers of 4 KiB share one.
+const ALIGNMENT: usize = 4096;
 
 impl Buffers {
     /// `count` buffers of at least `size` bytes, and a slot for each.
@@ -50,7 +52,7 @@ impl Buffers {
     /// # Errors
     /// When the memory cannot be had.
     pub fn new(count: u32, size: usize) -> io::Result<(Self, Vec<Slot>)> {
-        let stride = size.max(1).next_multiple_of(PAGE);
+        let stride = size.max(1).next_multiple_of(ALIGNMENT);
         let len = stride
             .checked_mul(count as usize)
             .ok_or(io::ErrorKind::OutOfMemory)?;
@@ -158,7 +160,7 @@ mod tests {
         let (mut buffers, slots) = Buffers::new(3, 5000).unwrap();
         for slot in &slots {
             let bytes = buffers.bytes_mut(slot, 5000);
-            assert_eq!(bytes.as_ptr() as usize % PAGE, 0);
+            assert_eq!(bytes.as_ptr() as usize % ALIGNMENT, 0);
             bytes.fill(slot.index() as u8 + 1);
         }
         for slot in &slots {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Once;
-use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
 
 use blocklab_workload::{Direction, Io};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -161,12 +161,20 @@ thread_local! {
     static GUARD: Cell<Guard> = const { Cell::new(Guard::NONE) };
 }
 
+/// The bytes of a page of this system, known before the handler is installed. Some arm64 kernels have
+/// pages of 16 or 64 KiB.
+static PAGE: AtomicUsize = AtomicUsize::new(4096);
+
 /// Installs [`on_bus_error`] for the process, once.
 fn install_handler() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: the structure is fully set; the handler only makes async-signal-safe calls.
         unsafe {
+            PAGE.store(
+                libc::sysconf(libc::_SC_PAGESIZE) as usize,
+                Ordering::Relaxed,
+            );
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_bus_error as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO;
@@ -178,17 +186,17 @@ fn install_handler() {
 /// Handles SIGBUS, which a mapping raises where its file cannot be read: puts a page of zeros there
 /// and notes it, so that the operation fails and not the process.
 extern "C" fn on_bus_error(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    const PAGE: usize = 4096;
+    let page_size = PAGE.load(Ordering::Relaxed);
     // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers; mmap over one page of our
     // own mapping is a plain system call; sigaction and raise are async-signal-safe.
     unsafe {
         let address = (*info).si_addr() as usize;
         let guard = GUARD.get();
         if address.wrapping_sub(guard.start) < guard.len {
-            let page = (address & !(PAGE - 1)) as *mut libc::c_void;
+            let page = page_of(address, page_size) as *mut libc::c_void;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
             let protection = libc::PROT_READ | libc::PROT_WRITE;
-            if libc::mmap(page, PAGE, protection, flags, -1, 0) != libc::MAP_FAILED {
+            if libc::mmap(page, page_size, protection, flags, -1, 0) != libc::MAP_FAILED {
                 GUARD.set(Guard {
                     faulted: true,
                     ..guard
@@ -202,6 +210,11 @@ extern "C" fn on_bus_error(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
     }
 }
 
+/// Where the page of an address begins.
+const fn page_of(address: usize, page_size: usize) -> usize {
+    address & !(page_size - 1)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
@@ -211,33 +224,41 @@ mod tests {
     use super::*;
     use crate::buffers::Buffers;
 
-    const PAGE: u64 = 4096;
+    /// The story: with pages of 64 KiB a device error ended the process, as the zeros were to begin in the
+    /// middle of a page.
+    #[test]
+    fn the_page_is_one_of_the_system() {
+        assert_eq!(page_of(0x12_9fff, 0x1000), 0x12_9000);
+        assert_eq!(page_of(0x12_9fff, 0x1_0000), 0x12_0000);
+    }
 
     /// The story: the zero page of one failed read stayed in the place of the file. Every later read of
     /// it succeeded with zeros, and every later write was lost, on a device that had failed.
     #[test]
     fn a_page_that_cannot_be_read_fails_every_time_until_it_can() {
+        install_handler();
+        let page = PAGE.load(Ordering::Relaxed) as u64;
         let file = tempfile::tempfile().expect("a file");
-        file.set_len(2 * PAGE).expect("two pages");
+        file.set_len(2 * page).expect("two pages");
         let opened = OpenFile {
             file: file.try_clone().expect("a descriptor"),
             is_block: false,
-            size: 2 * PAGE,
+            size: 2 * page,
         };
-        let (buffers, mut slots) = Buffers::new(1, PAGE as usize).expect("a buffer");
+        let (buffers, mut slots) = Buffers::new(1, page as usize).expect("a buffer");
         let call = MmapCall::new(vec![opened], false, buffers.addresses()).expect("a mapping");
         let request = Request {
             target: 0,
             direction: Direction::Read,
-            len: PAGE as u32,
-            offset: PAGE,
+            len: page as u32,
+            offset: page,
         };
         let io = Io::new(slots.pop().expect("a slot"), &request);
         let read_after = |pages: u64, file: &File| {
-            file.set_len(pages * PAGE).expect("another length");
+            file.set_len(pages * page).expect("another length");
             call.carry_out(&io)
         };
         let results = [1, 1, 2].map(|pages| read_after(pages, &file));
-        assert_eq!(results, [-libc::EIO, -libc::EIO, PAGE as i32]);
+        assert_eq!(results, [-libc::EIO, -libc::EIO, page as i32]);
     }
 }

@@ -80,7 +80,7 @@ impl Targets {
         let current = match job.target_order {
             TargetOrder::PerThread => thread as usize % count.max(1),
             // The first call moves on to the first target.
-            TargetOrder::RoundRobin => count - 1,
+            TargetOrder::RoundRobin => count.saturating_sub(1),
             _ => 0,
         };
         Self {
@@ -201,6 +201,17 @@ mod tests {
                 .chunks(3)
                 .all(|turn| turn.iter().all(|t| *t == turn[0]))
         );
+    }
+
+    /// The story: the targets of a job without any, in turn, counted down from 0.
+    #[test]
+    fn a_job_without_targets_has_none_in_turn() {
+        let job = Job {
+            target_order: TargetOrder::RoundRobin,
+            ..Job::new("nothing")
+        };
+        let targets = Targets::new(&job, 0, Vec::new(), Stream::new(1, "targets", 0));
+        assert_eq!(targets.current, 0);
     }
 
     #[test]

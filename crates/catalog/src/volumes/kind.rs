@@ -354,7 +354,7 @@ fn cell(column: &str, row: &Row<'_>) -> Result<f64, String> {
 
 /// How operations are counted, by the columns `counted` and `unit_kib`.
 fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
-    let unit = cell("unit_kib", row).map(|kib| Bytes((kib as u64) << 10));
+    let unit = cell("unit_kib", row).map(|kib| Bytes((kib * 1024.0) as u64));
     match row.text("counted") {
         "merged" => Ok(Accounting::Merged { unit: unit? }),
         "split" => Ok(Accounting::Split { unit: unit? }),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use blocklab_console::terminal;
+use blocklab_console::{place, terminal};
 use blocklab_emulator::fuse::{Artifacts, FuseServer, Holder, Leftover};
 use blocklab_emulator::nbd::handshake::Export;
 use blocklab_emulator::nbd::{self, Access, Limits, Listener, Server, Tls};
@@ -259,7 +259,8 @@ fn release(artifacts: &mut Artifacts) -> bool {
 fn words(holder: &Holder) -> String {
     match holder {
         Holder::FileSystem { device, at } => {
-            format!("{} is mounted (umount {})", device.display(), at.display())
+            let at = place::shell_word(&at.display().to_string());
+            format!("{} is mounted (umount {at})", device.display())
         }
         Holder::Program { path, name, pid } => {
             format!("{} is open in {name} (process {pid})", path.display())

@@ -18,7 +18,7 @@ use blocklab_catalog::{Catalog, describe, resolve_text};
 use blocklab_console::place;
 use blocklab_device::DeviceSpec;
 use blocklab_sizing::{Bound, Bounds, Gates, Outcome, Replay};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Nanos;
 use serde::Serialize;
 
 use crate::answer::{self, JsonFormat};
@@ -254,15 +254,10 @@ fn judge(
     outcome: Option<Outcome>,
     demand: Demand,
 ) -> Answer {
-    let capacity: u64 = candidate
-        .spec
-        .volumes
-        .iter()
-        .map(|volume| volume.capacity.0)
-        .sum();
+    let capacity = candidate.spec.capacity();
     let tolerated = demand.tolerated;
     let verdict = match &outcome {
-        _ if demand.end_bytes > capacity => Verdict::TooSmall,
+        _ if demand.end_bytes > capacity.0 => Verdict::TooSmall,
         Some(outcome) if outcome.wait_max_ns <= tolerated.0 => Verdict::Fits,
         // `held` begins with the limit that caused the longest waits.
         Some(outcome) if outcome.held.first().is_some_and(|held| held.is_credit) => {
@@ -285,7 +280,7 @@ fn judge(
             .filter(|bound| bound.least.wait > Nanos::ZERO)
             .map(BoundBy::from),
         outcome,
-        capacity_bytes: Bytes(capacity).0,
+        capacity_bytes: capacity.0,
         smallest: None,
         none_because: None,
         assumptions: candidate.assumptions,

@@ -5,7 +5,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use anyhow::{Context, Result, bail};
 use blocklab_console::terminal;
 use blocklab_report::fields;
-use blocklab_results::output::{self, Over};
+use blocklab_results::output::{Draft, Over};
 use blocklab_trace::Source;
 use blocklab_trace::stored::Writer;
 use blocklab_units::{Bytes, Nanos, plural, trimmed};
@@ -27,23 +27,15 @@ pub fn import(args: &TraceImportArgs) -> Result<()> {
     if is_standard && std::io::stdout().is_terminal() {
         bail!("a trace is no text for a terminal: name a file with -o");
     }
-    let file: Box<dyn Write> = if is_standard {
-        Box::new(std::io::stdout().lock())
-    } else {
-        Box::new(output::create(path, Over::forced(args.force))?)
-    };
     let begins = opened.source.begins();
-    let written = write(&mut opened, first, BufWriter::new(file), begins);
-    if written.is_err() && !is_standard {
-        // A trace that ends early looks like a complete one to the next command.
-        let _ = std::fs::remove_file(path);
-    }
-    let written = written?;
-    // The trace itself goes to standard output, where a report would break it.
     if is_standard {
-        return Ok(());
+        // The trace itself goes there, where a report would break it.
+        let file = BufWriter::new(std::io::stdout().lock());
+        return write(&mut opened, first, file, begins).map(drop);
     }
-    output::mark_path(path);
+    let mut draft = Draft::create(path, Over::forced(args.force))?;
+    let written = write(&mut opened, first, BufWriter::new(&mut draft), begins)?;
+    draft.keep();
     report(args, &opened, &written)
 }
 

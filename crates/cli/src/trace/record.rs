@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use blocklab_console::{listen, terminal};
-use blocklab_results::output::{self, Over};
+use blocklab_results::output::{self, Draft, Over};
 use blocklab_trace::kernel_text::{Events, KernelText};
 use blocklab_trace::stored::Writer;
 use blocklab_trace::{Moment, Sorted, Source};
@@ -45,7 +45,7 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     // Before the instance exists: a signal from here on ends the loop below, which removes it.
     let interrupted = listen()?;
     let instance = Instance::new(&tracefs()?, device)?;
-    let file = output::create(&args.output, Over::forced(args.force))?;
+    let mut draft = Draft::create(&args.output, Over::forced(args.force))?;
     // Events carry the monotonic clock; the header of the file has the same moment by the wall clock.
     let wall = jiff::Timestamp::now().as_nanosecond();
     let now = clock_gettime(ClockId::Monotonic);
@@ -62,7 +62,7 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     let mut source = Sorted::new(events);
     let cannot = format!("cannot write {}", args.output.display());
     let begins = u64::try_from(wall).ok();
-    let mut writer = Writer::new(BufWriter::new(file), begins).context(cannot.clone())?;
+    let mut writer = Writer::new(BufWriter::new(&mut draft), begins).context(cannot.clone())?;
     write_operations(&mut source, &mut writer, zero, &cannot)?;
     let overrun = instance.overrun();
     let mut remarks = source.remarks();
@@ -80,7 +80,7 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     // The source holds the pipe, and the kernel removes no instance with an open one.
     drop(source);
     drop(instance);
-    output::mark_path(&args.output);
+    draft.keep();
     let mut text = format!(
         "{}: {} in {} s, {}; recording took {} % of one processor\n",
         args.output.display(),

@@ -326,9 +326,8 @@ fn limits(target: &str) -> Result<TargetLimits> {
         let catalog = place::load_catalog()?;
         let resolved =
             resolve(address, &catalog).map_err(|error| anyhow!("cannot use {target}:\n{error}"))?;
-        let sizes = resolved.spec.volumes.iter().map(|volume| volume.capacity.0);
         return Ok(TargetLimits {
-            size: Some(sizes.sum()),
+            size: Some(resolved.spec.capacity().0),
             // A model takes operations of any size.
             block: 1,
         });

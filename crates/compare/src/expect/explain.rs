@@ -8,7 +8,7 @@ use blocklab_device::{
 use blocklab_units::Nanos;
 use blocklab_workload::Address;
 
-use super::load::{load, requested_iops};
+use super::load::{load, paced_load, requested_iops};
 use super::others::Others;
 use super::why::{EXACT, Why};
 use super::{CaseCheck, Expectation};
@@ -53,6 +53,8 @@ pub(super) struct ExplainedCase<'a> {
     pub(super) iops: f64,
     /// Operations per second that were requested of it; infinite: all that it has.
     requested: f64,
+    /// Whether it was asked for less than it could give, and gave more than any limit all the same.
+    exceeds_paced: bool,
     /// The share of the case's operations that went to the target.
     share: Share,
     /// Operations per second of all targets on the same instance together.
@@ -170,6 +172,10 @@ impl<'a> ExplainedRun<'a> {
         }
         if let Some(why) = self.others.recorded(case.is_latency_bound()) {
             return why;
+        }
+        // The rate is the requested one, so that it shows no other limit.
+        if case.exceeds_paced {
+            return Why::Above;
         }
         // A record of a model knows what its operations waited for: if that was a limit, latency is
         // no explanation.
@@ -374,17 +380,18 @@ impl<'a> ExplainedCase<'a> {
         let share = given.target.map_or(Some(Share::WHOLE), of_target);
         let counted = share.ok_or(Obstacle::NotCounted);
         let share = share.unwrap_or(Share::WHOLE);
-        let load = load(run, view, spec).and_then(|load| {
+        let on_target = |load: Load| {
             let share = counted?;
             let in_flight = f64::from(load.in_flight) * share.of_flight;
             Ok(Load {
                 in_flight: in_flight.round().max(1.0) as u32,
                 ..load
             })
-        });
+        };
+        let mut load = load(run, view, spec).and_then(on_target);
         let iops = view.iops() * share.of_ios;
         let requested = requested_iops(view).unwrap_or(f64::INFINITY) * share.of_ios;
-        let predicted = load.and_then(|load| {
+        let mut predicted = load.and_then(|load| {
             let predicted = predict(spec, load).map_err(|_| Obstacle::NothingPromised)?;
             // A rate that a lasting phase would have carried does not ask for all there is. Where it was
             // clearly missed, the target gave less than that.
@@ -395,6 +402,14 @@ impl<'a> ExplainedCase<'a> {
             Ok(predicted)
         });
         let window = Window::new(view);
+        let mut exceeds_paced = false;
+        if predicted == Err(Obstacle::Paced)
+            && !run.keeps_shares(view)
+            && let Ok(paced) = paced_load(view, spec).and_then(on_target)
+            && let Some(exceeded) = exceeded(spec, paced, window, iops)
+        {
+            (load, predicted, exceeds_paced) = (Ok(paced), Ok(exceeded), true);
+        }
         let together = given
             .together
             .iter()
@@ -407,6 +422,7 @@ impl<'a> ExplainedCase<'a> {
             view,
             iops,
             requested,
+            exceeds_paced,
             share,
             together_iops,
             is_shared: given.together.len() > 1
@@ -626,6 +642,16 @@ fn limited(phase: &Phase) -> bool {
 fn of_medium(binding: &Binding) -> bool {
     let kind = binding.kind();
     matches!(kind, None | Some(LimitKind::PhysicalMaximum { .. }))
+}
+
+/// What is predicted for a load, if limits bind it and this rate is above all that the
+/// limit gives: on average over the measured time, and in any phase.
+fn exceeded(spec: &DeviceSpec, load: Load, window: Window, iops: f64) -> Option<Prediction> {
+    let predicted = predict(spec, load).ok()?;
+    let mean = predicted.iops_mean(window.from, window.until);
+    let most = lasting(&predicted).fold(mean, |most, phase| most.max(phase.iops));
+    let by_limits = lasting(&predicted).all(|phase| !of_medium(&phase.binding));
+    (by_limits && iops > most * (1.0 + ABOVE)).then_some(predicted)
 }
 
 /// Whether a limit of the instance binds.

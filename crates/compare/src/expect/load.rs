@@ -15,9 +15,14 @@ pub(super) fn load(
     case: &CaseView<'_>,
     spec: &DeviceSpec,
 ) -> Result<Load, Obstacle> {
-    if let Some(obstacle) = obstacle(run, case) {
-        return Err(obstacle);
+    match obstacle(run, case) {
+        Some(obstacle) => Err(obstacle),
+        None => paced_load(case, spec),
     }
+}
+
+/// As [`load`], of a case that may have been asked for less than the target gives.
+pub(super) fn paced_load(case: &CaseView<'_>, spec: &DeviceSpec) -> Result<Load, Obstacle> {
     // Neither is in the closed form.
     if ios(case, Direction::Trim) + ios(case, Direction::Sync) > 0 {
         return Err(Obstacle::OtherOperations);

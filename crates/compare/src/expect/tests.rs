@@ -739,3 +739,32 @@ fn a_rate_beyond_every_limit_asks_for_all_there_is() {
     // A rate of 5,000 that the address carries and of which 3,000 came was not compared.
     assert_eq!(compared(5000.0), (None, Some(5000.0)));
 }
+
+/// The story: a load that asked a volume of 3,000 IOPS for 5,000, and got them, was not compared, since
+/// a rate had been requested.
+#[test]
+fn a_requested_rate_above_every_limit_is_compared_where_it_was_delivered() {
+    let compared = |iops: f64, address: &str| {
+        let mut record = record(&[case(4, iops)]);
+        jobs(&mut record).for_each(|job| job.requested_iops = Some(iops));
+        let compared = against(&record, address);
+        let expected = compared.expected.as_ref().expect("a comparison");
+        let warned = rule(&compared, "above-every-limit").is_some();
+        (
+            expected.cases[0].why.clone(),
+            expected.limits[0].state,
+            warned,
+        )
+    };
+    let above = (Why::Above, State::Exceeded, true);
+    assert_eq!(compared(5000.0, "gp3:1TiB"), above);
+    // Of a rate that the limit allows, or what a burst allows, nothing can be said.
+    let untested = (Why::NotComparable, State::NotTested, false);
+    assert_eq!(compared(3000.0, "gp3:1TiB"), untested);
+    assert_eq!(compared(2000.0, "gp3:1TiB"), untested);
+    assert_eq!(compared(2500.0, "gp2:100GiB"), untested);
+    // 16,000 of the 16,000 of another type: what was requested names no type.
+    let mut record = record(&[case(4, 16_000.0)]);
+    jobs(&mut record).for_each(|job| job.requested_iops = Some(16_000.0));
+    assert_eq!(why(&record, "gp3:1TiB"), Why::Above);
+}

@@ -109,6 +109,9 @@ fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool
 
 /// US dollars per hour for everything that is not billed by use; `None` if nothing has a price.
 pub(super) fn hour(bought: &Resolved) -> Option<f64> {
+    if !is_in_dollars(bought) {
+        return None;
+    }
     let month: f64 = bought
         .costs
         .iter()
@@ -117,9 +120,18 @@ pub(super) fn hour(bought: &Resolved) -> Option<f64> {
     (month > 0.0).then(|| month / HOURS_PER_MONTH)
 }
 
+/// Whether the prices of a system are those of a region that sells in US dollars: a figure of another
+/// currency is none in dollars, and no rate between them is known.
+fn is_in_dollars(bought: &Resolved) -> bool {
+    bought.currency() == "USD"
+}
+
 /// US dollars per month of the volumes. Local disks have no price of their own: theirs is that of
 /// the instance.
 fn month(bought: &Resolved) -> Option<f64> {
+    if !is_in_dollars(bought) {
+        return None;
+    }
     let volumes: Vec<f64> = bought
         .costs
         .iter()
@@ -164,4 +176,22 @@ pub(super) fn price_is_assumed(bought: &Resolved) -> bool {
 fn used_prices(bought: &Resolved) -> impl Iterator<Item = &Price> {
     let prices = bought.prices.iter();
     prices.filter(|price| bought.costs.iter().any(|cost| cost.what == price.what))
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_catalog::{Catalog, resolve};
+
+    use super::*;
+
+    /// The story: in a table of systems in Virginia and in Beijing, a yuan was a dollar.
+    #[test]
+    fn a_price_in_yuan_is_none_in_dollars() {
+        let hourly = |address: &str| {
+            let address = address.parse().expect("an address");
+            hour(&resolve(&address, &Catalog::embedded()).expect("something sold"))
+        };
+        assert!(hourly("local,region=us-east-1@r5d.large").is_some());
+        assert_eq!(hourly("local,region=cn-north-1@r5d.large"), None);
+    }
 }

@@ -104,19 +104,6 @@ fn divide(io: Io, volume: usize, offset: u64, room: u64) -> Cut {
     }
 }
 
-/// The size of the device: a stripe takes as much of each volume as the smallest has, in whole
-/// blocks.
-pub(crate) fn capacity(spec: &DeviceSpec) -> Bytes {
-    let sizes = spec.volumes.iter().map(|volume| volume.capacity.0);
-    match spec.layout {
-        Layout::Striped { block } if spec.volumes.len() > 1 => {
-            let smallest = sizes.min().unwrap_or(0);
-            Bytes(smallest / block.0 * block.0 * spec.volumes.len() as u64)
-        }
-        _ => Bytes(sizes.sum()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,7 +39,7 @@ const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut hits: [(&str, Vec<(&str, Hit)>); 6] = ADVICE.map(|advice| (advice, Vec::new()));
+    let mut hits: [(&str, Vec<(&str, Hit)>); 7] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -59,7 +59,8 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-const ADVICE: [&str; 6] = [
+const ADVICE: [&str; 7] = [
+    KEEP_FULL,
     MORE_OPERATIONS,
     MORE_UNITS,
     MORE_BYTES,
@@ -67,6 +68,10 @@ const ADVICE: [&str; 6] = [
     MORE_PLACES,
     MORE_EVENLY,
 ];
+/// Of a load that lets its queue run down: between two fillings no limit holds it back.
+const KEEP_FULL: &str = "The queue is filled again only when few operations are left in it \
+    (`batch_low`, iodepth_low), so that the limit holds after each filling alone: a queue that is kept \
+    full gives more.";
 const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
     same operations; more operations take a volume or an instance with a higher limit.";
 /// Of a limit that splits or merges operations: larger blocks may only count for more.
@@ -129,7 +134,9 @@ fn hit(cases: &Cases<'_>, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'st
             [number(enough), number(case.slots() as f64)],
         );
     }
+    let is_partly = limit.level == Level::Steady && limit.share() < PARTLY;
     let advice = match (close, counts_otherwise) {
+        _ if is_partly && cases.lets_queue_run_down(case) => KEEP_FULL,
         _ if limit.is_queue() => MORE_PLACES,
         _ if limit.uneven_share().is_some() => MORE_EVENLY,
         (Some(_), _) => MORE_OF_BOTH,

@@ -3,7 +3,7 @@ use crate::testing::model::volume_iops;
 use crate::testing::model::{credits, gp3, instance_throughput, limit, rate, reads, simulated};
 use crate::testing::{Sketch, found, silent, the};
 use blocklab_device::{Limit, LimitUnit};
-use blocklab_workload::Direction;
+use blocklab_workload::{Case, Direction, Job, Plan};
 
 fn statement(record: &Record, rule: &str) -> String {
     the(record, rule).statement
@@ -222,6 +222,27 @@ fn a_limit_that_held_for_a_part_of_the_time_says_so() {
     );
     // On both sides of [`PARTLY`].
     assert!(found(5300.0).contains("for a part") && !found(5500.0).contains("for a part"));
+}
+
+/// The story: a load with `iodepth_low` let its queue run down to 8 of 32, and got 75 % of what a full queue
+/// gets: "More load only adds latency; more operations take a volume with a higher limit".
+#[test]
+fn a_queue_that_runs_down_shall_be_kept_full() {
+    let advice = |low: u32, iops: f64| {
+        let mut record = simulated(&[gp3(0.45, 0.0)], &[reads("a", iops, 4, 32)]);
+        let mut job = Job {
+            depth: 32,
+            ..Job::default()
+        };
+        job.batch.low = low;
+        let case = Case::new("a".to_owned(), 0, vec![job]);
+        record.requested.plan = Some(Plan::once("study", "", vec![case]));
+        the(&record, "at-limit").advice.expect("an advice")
+    };
+    assert!(advice(8, 4500.0).contains("kept full gives more"));
+    assert!(!advice(0, 4500.0).contains("kept full"));
+    // At the limit for the whole time, a fuller queue gives nothing.
+    assert!(!advice(8, 6000.0).contains("kept full"));
 }
 
 /// The story: 256 reads in flight on a medium of 55,000 a second: "5 in flight would do". Five gave 37,000,

@@ -6,7 +6,7 @@ use super::group;
 use crate::Finding;
 use crate::held::{Bound, UsedLimit, bound};
 use crate::hit::{Hit, joined, warning};
-use crate::requested::{Shortfall, worst};
+use crate::requested::{RequestedRate, worst};
 use crate::statement::{Slot, fixed, speed, sum};
 use crate::view::Cases;
 
@@ -58,7 +58,7 @@ fn never_began(number: u64) -> Slot {
     sum(number as f64, "operation was", "operations were")
 }
 
-impl Shortfall {
+impl RequestedRate {
     /// The finding; `because` says what was in the way, where that is known.
     fn hit(&self, because: String) -> Hit {
         let because = fixed(because);

@@ -244,7 +244,7 @@ short
                 Row::from(["deep", "12,000", "1.20 ms", "7"]),
                 Row::from(["flat", "900", "", "12"]),
             ],
-            layout: Layout::Wide { margin: 0 },
+            layout: Layout::Fitted { margin: 0 },
         };
         let style = |width| Style {
             color: false,

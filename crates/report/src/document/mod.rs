@@ -241,11 +241,6 @@ impl Column {
 /// How a terminal lays a table out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// At its full width: rows are looked up one by one, so a terminal may wrap them.
-    Wide {
-        /// Blanks before each line.
-        margin: usize,
-    },
     /// With smaller gaps on a narrow terminal, and with names above their rows if that is not
     /// enough.
     Fitted {
@@ -327,6 +322,30 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table without the columns in which no row has anything.
+    fn new(
+        mut columns: Vec<Column>,
+        rows: impl IntoIterator<Item: Into<Row>>,
+        layout: Layout,
+    ) -> Self {
+        let mut rows: Vec<Row> = rows.into_iter().map(Into::into).collect();
+        for column in (0..columns.len()).rev() {
+            let is_filled = |row: &Row| row.cells.get(column).is_some_and(|cell| !cell.is_empty());
+            if rows.iter().any(is_filled) {
+                continue;
+            }
+            columns.remove(column);
+            for row in rows.iter_mut().filter(|row| column < row.cells.len()) {
+                row.cells.remove(column);
+            }
+        }
+        Self {
+            columns,
+            rows,
+            layout,
+        }
+    }
+
     /// Whether any column has a title.
     fn has_titles(&self) -> bool {
         self.columns.iter().any(|column| !column.title.is_empty())
@@ -342,24 +361,13 @@ impl Part {
         }
     }
 
-    /// A table that a terminal lays out at its full width.
+    /// A table that a narrow terminal lays out with smaller gaps, or with names above their rows.
     pub fn table(
         columns: impl Into<Vec<Column>>,
         rows: impl IntoIterator<Item: Into<Row>>,
     ) -> Self {
-        Self::wide_table(columns.into(), rows, 0)
-    }
-
-    /// A table that a narrow terminal lays out with smaller gaps, or with names above their rows.
-    pub fn fitted_table(
-        columns: impl Into<Vec<Column>>,
-        rows: impl IntoIterator<Item: Into<Row>>,
-    ) -> Self {
-        Self::Table(Table {
-            columns: columns.into(),
-            rows: rows.into_iter().map(Into::into).collect(),
-            layout: Layout::Fitted { margin: 0 },
-        })
+        let layout = Layout::Fitted { margin: 0 };
+        Self::Table(Table::new(columns.into(), rows, layout))
     }
 
     /// The same with a margin, for a section.
@@ -367,19 +375,8 @@ impl Part {
         columns: impl Into<Vec<Column>>,
         rows: impl IntoIterator<Item: Into<Row>>,
     ) -> Self {
-        Self::wide_table(columns.into(), rows, 2)
-    }
-
-    fn wide_table(
-        columns: Vec<Column>,
-        rows: impl IntoIterator<Item: Into<Row>>,
-        margin: usize,
-    ) -> Self {
-        Self::Table(Table {
-            columns,
-            rows: rows.into_iter().map(Into::into).collect(),
-            layout: Layout::Wide { margin },
-        })
+        let layout = Layout::Fitted { margin: 2 };
+        Self::Table(Table::new(columns.into(), rows, layout))
     }
 
     /// A section with nothing but a table.
@@ -451,6 +448,21 @@ pub fn numbered(title: &str, sources: &[String]) -> Part {
 mod tests {
     use super::*;
 
+    /// The story: the tables of `catalog show` had columns "UP TO" and "THEN" in which no row had
+    /// anything, also in Markdown and on pages.
+    #[test]
+    fn a_column_that_no_row_fills_is_left_out() {
+        let columns = Column::named_and_words("", ["ABOVE", "UP TO", "A MONTH"], "THEN");
+        let rows = [["gp3", "0", "", "80", ""], ["io2", "", "", "125", ""]];
+        let table = Part::table(columns, rows);
+        let Part::Table(table) = table else {
+            panic!("{table:?}");
+        };
+        let titles: Vec<&str> = table.columns.iter().map(|one| &*one.title).collect();
+        assert_eq!(titles, ["", "ABOVE", "A MONTH"]);
+        assert_eq!(table.rows[1].cells, ["io2", "", "125"]);
+    }
+
     fn document() -> Document {
         let table = Table {
             columns: vec![Column::words(""), Column::figure("IOPS")],
@@ -461,7 +473,7 @@ mod tests {
                 },
                 Row::from(["a|b <i>", "7"]),
             ],
-            layout: Layout::Wide { margin: MARGIN },
+            layout: Layout::Fitted { margin: MARGIN },
         };
         let source = Entry::listed("[1]", "https://example.org");
         Document {

@@ -96,7 +96,6 @@ fn cut_to_fit(entry: &Entry, style: Style) -> String {
 /// A table in its layout, with titles, groups, marks and remarks.
 fn table_of(table: &Table, style: Style) -> String {
     let (margin, room) = match table.layout {
-        Layout::Wide { margin } => (margin, usize::MAX),
         Layout::Fitted { margin } => (margin, grid::room(style, margin)),
         Layout::Narrow { margin } => (margin, style.columns().saturating_sub(margin)),
         Layout::Blocks { margin, title } => return grid::blocks(table, margin, title, style),

@@ -15,8 +15,8 @@ const INDENT: usize = 12;
 const TITLE: usize = 14;
 
 /// The findings in brief. One that doubts a figure has its advice and its cases; one that explains
-/// a figure takes a single line.
-pub fn brief(record: &Record, assessment: &Assessment) -> Part {
+/// a figure takes a single line. `store`: as in [`summary`](super::summary).
+pub fn brief(record: &Record, assessment: &Assessment, store: Option<&str>) -> Part {
     let mut parts: Vec<Part> = Vec::new();
     for finding in &assessment.findings {
         let entries = entries(finding);
@@ -27,13 +27,12 @@ pub fn brief(record: &Record, assessment: &Assessment) -> Part {
         }
         parts.extend(cases(finding, assessment.rows.len()));
     }
-    if assessment
-        .findings
-        .iter()
-        .any(|finding| finding.severity != Severity::Good)
+    let mut findings = assessment.findings.iter();
+    if let Some(store) = store
+        && findings.any(|finding| finding.severity != Severity::Good)
     {
         let more = format!(
-            "`blocklab show {} --findings` shows the evidence.",
+            "`blocklab show {}{store} --findings` shows the evidence.",
             record.id
         );
         parts.push(Part::Entries(vec![Entry::aside(INDENT, more)]));

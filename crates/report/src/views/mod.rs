@@ -44,8 +44,9 @@ pub use trace::{moment, trace};
 
 /// The summary at the end of a run: what was measured, the limits and assumptions of a modelled
 /// device, notes, errors, findings in brief, and the table. The table comes last, where a terminal
-/// of 24 lines still shows it. [`evidence`] has the rest.
-pub fn summary(record: &Record, assessment: &Assessment) -> Document {
+/// of 24 lines still shows it. [`evidence`] has the rest. `store`: what a command that shows the run needs
+/// in addition, such as ` --store DIR`; `None`: the run is not stored.
+pub fn summary(record: &Record, assessment: &Assessment, store: Option<&str>) -> Document {
     let mut parts = header::header(record);
     // The header says how an unfinished run ended, and the table says if nothing was measured: the
     // answer would repeat them.
@@ -57,7 +58,7 @@ pub fn summary(record: &Record, assessment: &Assessment) -> Document {
     parts.extend(model::brief(record));
     parts.push(findings::notes(record));
     parts.push(findings::errors(record));
-    parts.push(findings::brief(record, assessment));
+    parts.push(findings::brief(record, assessment, store));
     parts.extend(fleet(record, assessment));
     parts.extend(table(record, assessment));
     Document {

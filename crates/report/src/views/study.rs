@@ -25,12 +25,13 @@ const FEW: usize = 3;
 /// Up to this many systems are listed one by one.
 const MANY: usize = 6;
 
-/// The document of a study.
+/// The document of a study. `store`: as in [`summary`](super::summary).
 pub fn study(
     name: &str,
     description: &str,
     outcome: &Outcome,
     runs: &[(&Record, &Assessment)],
+    store: Option<&str>,
 ) -> Document {
     let answer = answered(&answer::study(outcome));
     let mut parts = vec![
@@ -49,7 +50,7 @@ pub fn study(
     parts.extend(outcome.tables.iter().map(table));
     parts.extend(outcome.plots.iter().map(plot));
     parts.push(conclusions(outcome));
-    parts.extend(findings_of_all(runs));
+    parts.extend(findings_of_all(runs, store));
     Document {
         name: name.to_owned(),
         parts,
@@ -164,10 +165,10 @@ fn conclusion(judged: &Judged) -> [Part; 2] {
 }
 
 /// The findings of all runs.
-fn findings_of_all(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
+fn findings_of_all(runs: &[(&Record, &Assessment)], store: Option<&str>) -> Vec<Part> {
     if runs.len() <= FEW {
         let sections = runs.iter().map(|(record, assessment)| {
-            let findings = findings::brief(record, assessment);
+            let findings = findings::brief(record, assessment, store);
             Part::section(&record.requested.name, vec![findings])
         });
         return sections.collect();
