@@ -121,7 +121,8 @@ impl FromStr for SteadyLoad {
     }
 }
 
-/// What becomes of a load.
+/// How long a device endures a load: what it delivers of it until burst credits run out, and after. It is
+/// not about wear.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endurance {
     /// Operations a second that are asked for.

@@ -41,7 +41,8 @@ pub enum Event<'a> {
         step: usize,
         /// Number of measurements of the plan so far.
         steps: usize,
-        /// The record of the run so far.
+        /// The record of the run so far. It has this measurement already if several systems were
+        /// simulated in parallel.
         so_far: &'a Record,
     },
     /// What was done since the last one, about twice a second.

@@ -56,24 +56,27 @@ pub fn collect_from(program: &str, tasks: &[&HostTask]) -> Vec<(String, Record)>
     })
 }
 
-/// Fetches the Record of a host; `None` if the host cannot be reached or has none.
+/// Fetches the Record of a host; `None` if the host cannot be reached or has measured nothing.
 fn from_one(program: &str, task: &HostTask) -> Option<Record> {
+    let mut arguments = vec!["--collect".to_owned(), task.run.clone()];
+    if let Some(store) = &task.store {
+        arguments.extend(["--store".to_owned(), store.display().to_string()]);
+    }
     for attempt in 1..=TRIES {
-        let mut arguments = vec!["--collect".to_owned(), task.run.clone()];
-        if let Some(store) = &task.store {
-            arguments.extend(["--store".to_owned(), store.display().to_string()]);
-        }
         // If its agent cannot be started or gives no answer in time, a second try would not help.
         let output = run_there(program, &task.name, &arguments, LIMIT).ok()?;
-        let record = Record::from_json(&String::from_utf8_lossy(&output.stdout))
-            .ok()
-            .filter(|record| !record.measurements.is_empty());
-        // The rank program exits with 1 if nothing is stored yet. Any other code is that of an agent,
-        // and final.
-        if record.is_some() || attempt == TRIES || output.status.code() != Some(1) {
-            return record;
+        let record = Record::from_json(&String::from_utf8_lossy(&output.stdout)).ok();
+        // In the first second of its first measurement, a run has a Record without any figures.
+        let measured = record.filter(|record| !record.measurements.is_empty());
+        // The rank program exits with 0 if it prints a Record, and with 1 if nothing is stored yet.
+        // Any other code is that of an agent, and final.
+        let may_come = matches!(output.status.code(), Some(0 | 1));
+        if measured.is_some() || !may_come {
+            return measured;
         }
-        thread::sleep(BETWEEN);
+        if attempt < TRIES {
+            thread::sleep(BETWEEN);
+        }
     }
     None
 }

@@ -136,6 +136,8 @@ enum Response<T> {
 }
 
 /// A distribution of latencies: a curve of percentiles and a histogram, thinned to `most_points` each.
+/// `points`: the share of operations that took at most this long, and ns; `counts`: of each bin the
+/// lowest ns, the highest ns, and the operations in it.
 fn distribution(
     ios: u64,
     points: &[(f64, u64)],

@@ -61,6 +61,8 @@ impl<'a> Keeping<'a> {
             Ok(folder) => return Some(folder),
             Err(error) => self.fails(&anyhow!(error).context("the run cannot be kept")),
         }
+        // The other store gives the record another id if it has a run with this one. The spool is
+        // under the old one.
         let id = record.id.clone();
         let kept = self.other_store().and_then(|other| {
             let folder = other.keep(record)?;

@@ -76,7 +76,7 @@ enum Order {
     Frame(Box<Frame>),
     /// It has ended.
     Measured(Box<Measurement>),
-    /// Answer when all orders before this one are carried out.
+    /// Asks for an answer, which comes when all orders before this one are carried out.
     Settled(Sender<()>),
 }
 
@@ -355,37 +355,49 @@ impl Spools {
 
     /// Carries out an order for the run `id`.
     fn carry_out(&mut self, id: &str, order: Order) -> anyhow::Result<()> {
-        if let Order::Begin(record) = order {
-            // Closes the old spool, which holds a lock on its file.
-            self.open.remove(id);
-            let mut spool = self.store.begin(&record)?;
-            // A flush each second would disturb a measurement of the disk that the store is on.
-            spool.flushes_each = !shares_a_disk(&self.store, &record.targets);
-            self.open.insert(id.to_owned(), spool);
-            if !record.measurements.is_empty() {
-                self.measured.insert(id.to_owned());
-            }
-            supervisor::note_kept(&format!("{id}{}", place::store_option(&self.store)));
-            return Ok(());
-        }
-        // Without a spool its begin has failed. The next measurement begins it again.
-        let Some(spool) = self.open.get_mut(id) else {
-            return Ok(());
-        };
         match order {
-            Order::Begin(_) => Ok(()),
-            Order::Head(record) => Ok(spool.head(&record)?),
-            Order::Begins(begun) => Ok(spool.begins(&begun)?),
-            Order::Frame(frame) => Ok(spool.frame(&frame)?),
+            Order::Begin(record) => self.begin(id, &record),
+            Order::Head(record) => self.write(id, |spool| spool.head(&record)),
+            Order::Begins(begun) => self.write(id, |spool| spool.begins(&begun)),
+            Order::Frame(frame) => self.write(id, |spool| spool.frame(&frame)),
             Order::Measured(measured) => {
                 self.measured.insert(id.to_owned());
-                Ok(spool.measured(&measured)?)
+                self.write(id, |spool| spool.measured(&measured))
             }
-            // The receiver is gone if the wait timed out.
             Order::Settled(sender) => {
+                // The receiver is gone if the wait timed out.
                 let _ = sender.send(());
                 Ok(())
             }
+        }
+    }
+
+    /// Begins the spool of a run, in place of an older one.
+    fn begin(&mut self, id: &str, record: &Record) -> anyhow::Result<()> {
+        // Closes the old spool, which holds a lock on its file.
+        self.open.remove(id);
+        let mut spool = self.store.begin(record)?;
+        // A flush each second would disturb a measurement of the disk that the store is on.
+        spool.flushes_each = !shares_a_disk(&self.store, &record.targets);
+        self.open.insert(id.to_owned(), spool);
+        if !record.measurements.is_empty() {
+            self.measured.insert(id.to_owned());
+        }
+        // If this process is killed, its parent names the run of which something is kept.
+        supervisor::note_kept(&format!("{id}{}", place::store_option(&self.store)));
+        Ok(())
+    }
+
+    /// Writes a line to the spool of a run. There is none if it could not be begun; the next
+    /// measurement begins it again, with all that the run has measured by then.
+    fn write(
+        &mut self,
+        id: &str,
+        line: impl FnOnce(&mut Spool) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        match self.open.get_mut(id) {
+            Some(spool) => Ok(line(spool)?),
+            None => Ok(()),
         }
     }
 }

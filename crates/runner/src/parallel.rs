@@ -75,7 +75,8 @@ struct Begun {
 }
 
 impl BufferedEvents {
-    /// Gives the events to the observer in their order.
+    /// Gives the events to the observer in their order. `record` has the measurement already, so that
+    /// `so_far` is ahead of the event: spools, which go by it, leave out simulated systems.
     fn replay(self, record: &Record, observer: &mut dyn Observer) {
         if let Some(begun) = &self.begun {
             observer.event(Event::Begins {

@@ -113,7 +113,8 @@ impl Change {
     }
 
     /// How many standard errors the levels are apart, by the median distance of their values from
-    /// their medians, which wild ones do not widen.
+    /// their medians, which wild ones do not widen. Infinite where most values are equal to their
+    /// medians, and not a number if these are equal, too.
     fn errors_away(&self, before: &[f64], after: &[f64]) -> f64 {
         /// The standard deviation of normal values over their median distance from the median.
         const NORMAL: f64 = 1.4826;
@@ -121,7 +122,10 @@ impl Change {
         let after_off = after.iter().map(|value| (value - self.after).abs());
         let distances: Vec<f64> = before_off.chain(after_off).collect();
         let (n, m) = (before.len() as f64, after.len() as f64);
-        let scatter = NORMAL * median(&distances) * ((n + m) / (n + m - 2.0)).sqrt();
+        // The medians were taken from the same values, which makes the distances too short: the usual
+        // correction by two degrees of freedom. Levels have three values at least, so it is finite.
+        let two_medians = ((n + m) / (n + m - 2.0)).sqrt();
+        let scatter = NORMAL * median(&distances) * two_medians;
         let shift = (self.ratio - 1.0).abs() * self.before.abs();
         shift / (scatter * (1.0 / n + 1.0 / m).sqrt())
     }

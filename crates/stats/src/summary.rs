@@ -79,16 +79,20 @@ pub fn confidence(values: &[f64], level: f64) -> Option<Interval> {
 pub fn median_confidence(values: &[f64], level: f64) -> Option<Interval> {
     let sorted = sorted(values);
     let count = sorted.len();
-    let mut probability = 0.5f64.powi(i32::try_from(count).ok()?);
-    let (mut below, mut order) = (0.0, 0);
-    while order < count / 2 && 1.0 - 2.0 * (below + probability) >= level {
-        below += probability;
-        probability *= (count - order) as f64 / (order + 1) as f64;
-        order += 1;
+    // P(Bin(n, 1/2) = k) as a logarithm: from 1,075 values on, the first of them, 2^-n, is 0 as an `f64`,
+    // and so would be all that are computed from it.
+    let mut log2_equal = -(count as f64);
+    // P(Bin(n, 1/2) < k).
+    let mut less = 0.0;
+    let mut k = 0;
+    while k < count / 2 && 1.0 - 2.0 * (less + log2_equal.exp2()) >= level {
+        less += log2_equal.exp2();
+        log2_equal += ((count - k) as f64 / (k + 1) as f64).log2();
+        k += 1;
     }
-    (order > 0).then(|| Interval {
-        low: sorted[order - 1],
-        high: sorted[count - order],
+    (k > 0).then(|| Interval {
+        low: sorted[k - 1],
+        high: sorted[count - k],
     })
 }
 
@@ -170,5 +174,20 @@ mod tests {
         check(20, 0.95, Some((6.0, 15.0)));
         check(7, 0.99, None);
         check(8, 0.99, Some((1.0, 8.0)));
+    }
+
+    /// The story: the median of 2,000 passes had the two middle ones as its interval, since the
+    /// probability from which all others are computed is 0 as an `f64`.
+    #[test]
+    fn the_median_of_many_values_has_an_interval() {
+        for (count, low, high) in [
+            (1074_u32, 505.0, 570.0),
+            (1075, 505.0, 571.0),
+            (2000, 956.0, 1045.0),
+        ] {
+            let values: Vec<f64> = (1..=count).map(f64::from).collect();
+            let expected = Some(Interval { low, high });
+            assert_eq!(median_confidence(&values, 0.95), expected, "{count} values");
+        }
     }
 }

@@ -39,7 +39,8 @@ impl PosixTarget {
         }
     }
 
-    /// Begins an operation of the C library. Returns 0, or -1 with errno set.
+    /// Begins a read, a write or the flush of a whole file, the operations that the C library has.
+    /// Returns 0, or -1 with errno set.
     fn begin(&mut self, io: &Io) -> i32 {
         let index = io.slot.index();
         debug_assert!(

@@ -235,7 +235,8 @@ fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
         }
         'o' if rest.is_empty() => return refused("-o", "a directory must follow"),
         'o' => command.output = Some(rest.to_owned()),
-        's' if rest.is_empty() => command.simulate = true,
+        's' if !rest.is_empty() => return refused("-s", "nothing may follow it"),
+        's' => command.simulate = true,
         'e' => command.elapsed = seconds("-e", rest)?,
         'i' | 'I' => command.interval = seconds("-i", rest)?,
         'w' => command.warmup = seconds("-w", rest)?,
@@ -246,7 +247,9 @@ fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
         }
         't' => command.quick_test = true,
         'l' => command.repeat = Some(loops(rest)?),
-        'r' if !rest.is_empty() => command.restart = Some(rest.to_owned()),
+        'r' if rest.is_empty() => return refused("-r", "the name of a run must follow"),
+        'r' => command.restart = Some(rest.to_owned()),
+        // Number of JVMs, debugging, ports, kstat of Solaris, cleaning of file systems: none of it is here.
         'm' | 'd' | 'p' | 'k' | 'c' => command.ignored.push(word.to_owned()),
         _ => {
             return refused(

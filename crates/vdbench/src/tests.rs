@@ -163,6 +163,9 @@ fn the_command_line_is_the_originals() {
         ("-f p -e soon", "no number of seconds"),
         ("compare a b", "blocklab compare"),
         ("-tf", "file system"),
+        // The story: `-s` and `-r`, in a wrong form, were no option, in a message that lists both.
+        ("-f p -s -r", "the name of a run must follow"),
+        ("-f p -s now", "nothing may follow it"),
     ] {
         let error = command(&words(line)).expect_err(line).to_string();
         assert!(error.contains(message), "{line}: {error}");

@@ -352,7 +352,8 @@ fn header_check(header: &[u8]) -> [u8; 4] {
     (!crc32c::crc32c(header)).to_le_bytes()
 }
 
-/// Compares bytes that begin at `from` of a block. The first that differs is the miscompare.
+/// Compares bytes, which begin at `from` of a block, with the beginning of `expected`, which is endless.
+/// The first that differs is the miscompare.
 fn must_equal<'a>(
     piece: &[u8],
     from: usize,
@@ -366,6 +367,7 @@ fn must_equal<'a>(
     match differs {
         None => Ok(()),
         Some((at, (found, expected))) => Err(MiscompareKind::Pattern {
+            // The length of an operation is a `u32`.
             at: (from + at) as u32,
             found: *found,
             expected: *expected,

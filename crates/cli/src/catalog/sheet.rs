@@ -99,7 +99,7 @@ fn reach_row(name: String, reach: &Reach) -> [String; 6] {
     ]
 }
 
-/// What the device delivers of a load, phase by phase.
+/// What the device delivers of a load, phase by phase. Without a load, the part is empty.
 fn endurance(endurance: Option<&Endurance>) -> Part {
     let Some(endured) = endurance else {
         return Part::Entries(Vec::new());
@@ -117,11 +117,11 @@ fn endurance(endurance: Option<&Endurance>) -> Part {
         ]
     });
     let columns = Column::named_and_words("FROM", ["IOPS", "MiB/s"], "BOUND BY");
-    Part::table_section(asked(endured), columns, rows)
+    Part::table_section(load_title(endured), columns, rows)
 }
 
 /// `At 600 IOPS of 16 KiB, random, 30 % writes`.
-fn asked(endured: &Endurance) -> String {
+fn load_title(endured: &Endurance) -> String {
     let pattern = if endured.is_sequential {
         "sequential"
     } else {

@@ -14,23 +14,27 @@ use blocklab_findings::{Estimate, Row};
 /// Everything that the figures of a study are taken from.
 pub(super) struct Sources<'a> {
     pub publication: &'a Publication,
+    /// By the names of the system and the case.
     rows: HashMap<(&'a str, &'a str), &'a Row>,
+    /// By name.
     systems: HashMap<&'a str, &'a SystemOutcome<'a>>,
 }
 
 impl<'a> Sources<'a> {
+    /// The sources of a study. A system without a run has no rows.
     pub fn new(publication: &'a Publication, systems: &'a [SystemOutcome<'a>]) -> Self {
         let mut rows = HashMap::new();
-        for system in systems {
-            for row in system
-                .run
-                .iter()
-                .flat_map(|(_, assessment)| &assessment.rows)
-            {
-                rows.insert((&*system.system.name, &*row.case), row);
+        for outcome in systems {
+            let Some((_, assessment)) = outcome.run else {
+                continue;
+            };
+            for row in &assessment.rows {
+                rows.insert((&*outcome.system.name, &*row.case), row);
             }
         }
-        let named = systems.iter().map(|system| (&*system.system.name, system));
+        let named = systems
+            .iter()
+            .map(|outcome| (&*outcome.system.name, outcome));
         Self {
             publication,
             rows,
@@ -201,17 +205,21 @@ fn system_ratio(
     }
 }
 
-/// A ratio in per cent. Its interval is the widest that those of both values allow, without an upper end
-/// where the lower value may be 0.
+/// The ratio of two figures, which are never negative, in per cent; `None` where it would divide by 0. Its
+/// interval is the widest that those of both values allow: without an upper end where the lower value
+/// may be 0, and without any where one of the values has none.
 fn quotient(above: Value, below: Value) -> Option<Value> {
     let value = above.value * (100.0 / below.value);
     value.is_finite().then(|| Value {
         value,
-        low: above.low.zip(below.high).map(|(a, b)| a / b * 100.0),
+        low: above
+            .low
+            .zip(below.high)
+            .map(|(least, most)| least / most * 100.0),
         high: above
             .high
             .zip(below.low.filter(|low| *low > 0.0))
-            .map(|(a, b)| a / b * 100.0),
+            .map(|(most, least)| most / least * 100.0),
         passes: above.passes.min(below.passes),
     })
 }

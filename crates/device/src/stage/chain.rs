@@ -82,24 +82,25 @@ impl Chain {
         &self.links
     }
 
-    /// Each limiter and bucket takes over the state of its counterpart in another chain; without
-    /// one it begins rested.
+    /// Each limiter and bucket takes over the state of its counterpart in the chain of the volume as it
+    /// was before; without one it begins as new.
     pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
         let bursts = before.links.iter().filter_map(|link| match link {
             Link::Burst(burst) => Some(burst),
             Link::Limiter(_) => None,
         });
-        // Buckets have no name here. Another volume of the same kind has the same ones in the same order.
+        // Buckets have no name here. A volume that is modified keeps its kind, and with it the same buckets
+        // in the same order.
         for (new, old) in self.bursts().zip(bursts) {
             new.go_on_from(old, now);
         }
         for link in &mut self.links {
             let Link::Limiter(new) = link else { continue };
-            let like = before.links.iter().find_map(|link| match link {
+            let counterpart = before.links.iter().find_map(|link| match link {
                 Link::Limiter(old) if new.is_like(old) => Some(old),
                 _ => None,
             });
-            if let Some(old) = like {
+            if let Some(old) = counterpart {
                 new.go_on_from(old, now);
             }
         }

@@ -65,7 +65,8 @@ impl Burst {
         Self::forgiving(credit, counts, FORGIVEN_STALL)
     }
 
-    /// A bucket with at least this much time at the burst rate to make up for stalls.
+    /// A bucket at the fill level that the credit begins with. After a pause in the load, its burst rate
+    /// makes up at once for up to `forgiven` of unused time.
     fn forgiving(credit: &Credit, counts: Counts, forgiven: Nanos) -> Self {
         let burst = credit.burst.per_second();
         assert!(
@@ -73,6 +74,7 @@ impl Burst {
             "a bucket begins between empty and full, not with {} of it",
             credit.initial_share
         );
+        // A meter begins full.
         let mut baseline = Meter::new(credit.baseline.per_second(), credit.capacity);
         baseline.spend(credit.capacity * (1.0 - credit.initial_share));
         Self {

@@ -367,7 +367,8 @@ fn file_systems(device: &BlockDevice) -> Vec<Holder> {
         .collect()
 }
 
-/// Programs with a file open that lies at or below a path; one entry if none can be seen.
+/// The programs that use something at or below a path; [`Holder::Unknown`] if none can be seen, as those of
+/// another user or container, or the kernel itself.
 fn users(path: &Path) -> Vec<Holder> {
     let found = programs(|process| uses(process, path));
     if found.is_empty() {

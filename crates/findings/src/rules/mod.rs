@@ -38,7 +38,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 /// before what explains it.
 const RULES: [Rule; 65] = [
     failures::accounting,
-    observed::on_purpose,
+    observed::injected_faults,
     failures::failed,
     failures::interrupted,
     failures::failed_operations,

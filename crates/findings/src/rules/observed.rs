@@ -31,11 +31,11 @@ fn share(load: &ObservedLoad, waited_ns: u64) -> f64 {
 /// Commands named in one sentence.
 const NAMED: usize = 3;
 
-/// What was done on purpose: failures and delays that it brought are no property of the volume.
-pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
+/// Faults were injected by a command: the failures and delays of them are no property of the volume.
+pub(super) fn injected_faults(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look at the seconds before and after, or serve the volume without faults.";
     per_case(cases, "injected-faults", Some(advice), |case| {
-        let faults = commands(observed(case)?, ControlAction::is_fault);
+        let faults = events(observed(case)?, ControlAction::is_fault);
         let mut hit = warning("faults were injected on purpose: {}", [listed(&faults)?]);
         for fault in faults {
             hit = hit.with(&fault.command, fault.hits as f64, "hits");
@@ -47,7 +47,7 @@ pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
 /// Rates or credits were changed under way: figures of the whole run are a mixture.
 pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "changed-under-way", None, |case| {
-        let changes = listed(&commands(observed(case)?, |action| {
+        let changes = listed(&events(observed(case)?, |action| {
             matches!(action, ControlAction::Set | ControlAction::Credits)
         }))?;
         let text = "what it grants was changed under way, so its figures are a mixture: {}";
@@ -55,14 +55,16 @@ pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-fn commands(load: &ObservedLoad, meant: impl Fn(ControlAction) -> bool) -> Vec<&ControlEvent> {
+/// The commands that the volume got while it was served, of the actions that are selected.
+fn events(load: &ObservedLoad, is_selected: impl Fn(ControlAction) -> bool) -> Vec<&ControlEvent> {
     load.events
         .iter()
-        .filter(|event| meant(event.action))
+        .filter(|event| is_selected(event.action))
         .collect()
 }
 
-/// `fault stall 5s` at 10.0 s; the evidence names all of them.
+/// `fault stall 5s` at 10.0 s; `None` without any. If there are more than a sentence holds, the evidence
+/// still names all of them.
 fn listed(events: &[&ControlEvent]) -> Option<Slot> {
     let named: Vec<_> = events
         .iter()

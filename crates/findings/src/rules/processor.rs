@@ -35,13 +35,14 @@ fn is_ours(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         && case.own_processors() * 2.0 >= f64::from(cases.record.environment.processor.count)
 }
 
-/// Our own thread was full.
+/// The program's own use of the processors held the load back: one of its threads was full, or all
+/// processors were, mostly with its work.
 pub(super) fn cpu_limit(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use more threads, larger blocks, direct access, or io_uring with a deeper queue \
                   to spend less processor time on each operation.";
     per_case(cases, "cpu-limit", Some(advice), |case| {
-        // The model paces inside this process: it polls for the moment at which an operation is
-        // due, and a thread that polls is always busy.
+        // With the null target there is nothing else to measure. The model paces inside this process:
+        // it polls for the moment at which an operation is due, and a thread that polls is always busy.
         if case.is_null() || cases.is_emulated() || !is_limited(cases, case) {
             return None;
         }

@@ -85,6 +85,7 @@ pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
             all.rounded_bytes += own.rounded_bytes;
         }
         let adapted = sum.adapted;
+        // What was left out was never due.
         let recorded = sum.due + adapted.dropped;
         let changes = [adapted.dropped, adapted.folded, adapted.rounded];
         let text = "the replay was not what was recorded: of {} it left out {}, moved {} \

@@ -50,9 +50,9 @@ impl Spool {
             // one below.
             let is_locked = false;
             let text = head(record, is_locked) + &lines;
-            flush(folder::make(folder, |hidden| {
-                fs::write(hidden.join(SPOOL), &text)
-            })?)?;
+            let parent = folder::make(folder, |hidden| fs::write(hidden.join(SPOOL), &text))?;
+            // Else a loss of power could take the whole folder.
+            flush(parent)?;
         }
         let fresh = replace(folder, |is_locked| head(record, is_locked), &lines)?;
         Ok(Self {

@@ -211,9 +211,10 @@ impl<'v> Value<'v> {
     pub fn time(self) -> Read<Nanos> {
         let text = match self.0.get_ref() {
             DeValue::String(text) => text.to_string(),
-            // By its value: the digits of `0x10` alone are 10.
+            // Numbers by their values, as texts have neither a base nor an exponent: the digits of `0x10`
+            // alone are 10, and `1e-3` would be a unit `e-3`.
             DeValue::Integer(_) => self.whole()?.to_string(),
-            DeValue::Float(number) => number.as_str().to_owned(),
+            DeValue::Float(_) => self.number()?.to_string(),
             _ => return self.unlike("a time such as \"30s\""),
         };
         text.parse()
@@ -365,6 +366,24 @@ mod tests {
         );
         let below = value("-1", |value| value.time());
         assert_eq!(below, Err("`-1` cannot be below 0".to_owned()));
+    }
+
+    /// The story: `runtime = 1e3` was refused, as a number with the unit `e3`.
+    #[test]
+    fn a_time_may_have_an_exponent_or_a_sign() {
+        for (text, millis) in [
+            ("1e3", 1_000_000),
+            ("1e-3", 1),
+            ("+1.5", 1500),
+            ("0.5", 500),
+        ] {
+            assert_eq!(
+                value(text, |value| value.time()),
+                Ok(Nanos::from_millis(millis))
+            );
+        }
+        let below = value("-1.5", |value| value.time());
+        assert_eq!(below, Err("`-1.5` cannot be below 0".to_owned()));
     }
 
     /// The story: `-5` was refused here, and `-5.0` given to callers that had to refuse it, each in

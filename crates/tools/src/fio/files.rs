@@ -122,7 +122,8 @@ fn errno(error: &anyhow::Error) -> Option<i32> {
     numbers.next().filter(|_| !error.is::<Refusal>())
 }
 
-/// Marks the jobs that use one of these files as failed, so that they do not run.
+/// Marks the jobs that use a file that could not be created as failed, so that they do not run. `failed`:
+/// the path of each such file, and the errno.
 fn mark_failed(prepared: &mut Prepared, failed: &[(String, i32)]) {
     if failed.is_empty() {
         return;
@@ -131,10 +132,10 @@ fn mark_failed(prepared: &mut Prepared, failed: &[(String, i32)]) {
     for job in cases.flat_map(|case| &case.workload.jobs) {
         let failure = failed.iter().find(|(path, _)| job.targets.contains(path));
         let mut clones = prepared.clones.iter_mut();
-        if let Some((_, number)) = failure
+        if let Some((_, errno)) = failure
             && let Some(clone) = clones.find(|clone| clone.job == job.name)
         {
-            clone.failed = Some(*number);
+            clone.failed = Some(*errno);
         }
     }
 }

@@ -38,7 +38,8 @@ with_defaults! {
 
 impl Heat {
     /// Counts an access to a page. Pages are sampled by a hash; if too many are counted, half of
-    /// them are dropped and half as many are sampled from then on.
+    /// them are dropped and half as many are sampled from then on. A page that stays has been in the
+    /// sample from the start, so that its count is whole.
     pub(super) fn add(&mut self, page: u64) {
         if mixed(page) > self.bound {
             return;
