@@ -36,28 +36,24 @@ pub enum K8sCommand {
 }
 
 impl K8sArgs {
-    /// Whether the arguments for the pod are some of `blocklab run`: the pod has a target, prints
-    /// JSON, and no terminal.
+    /// Checks the arguments for the pod as `blocklab run` would read them there.
     ///
     /// # Errors
-    /// What `blocklab run` would say of them in the pod.
+    /// What `blocklab run` would report in the pod, and a target among the arguments.
     pub(crate) fn check_pod(&self) -> Result<(), clap::Error> {
         let K8sCommand::Manifest(args) = &self.command else {
             return Ok(());
         };
-        let given = [
-            "blocklab",
-            "run",
-            "--target",
-            "/data",
-            "--quiet",
-            "--json-lines",
-        ];
-        let given = given
+        // In the order of the manifest, which adds its own options at the end: after a `--` they would
+        // be no options any more. A raw device has another path, which makes no difference here.
+        let own_options = ["--target", "/data", "--quiet", "--json-lines"];
+        let words = ["blocklab", "run"]
             .into_iter()
-            .chain(args.arguments.iter().map(String::as_str));
-        let command = Cli::try_parse_from(given)?.command;
+            .chain(args.arguments.iter().map(String::as_str))
+            .chain(own_options);
+        let command = Cli::try_parse_from(words)?.command;
         match command {
+            // The manifest's own target is one of them.
             Command::Run(run) if run.target.len() > 1 => Err(Cli::command().error(
                 ErrorKind::ArgumentConflict,
                 "--target: the pod measures the volume that the manifest claims",

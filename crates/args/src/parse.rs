@@ -239,6 +239,8 @@ mod tests {
             ("-- --runtime 30q", "'30q' for '--runtime <TIME>'"),
             ("-- quick --target /elsewhere", "--target: the pod measures"),
             ("-- --rw randread --bps 4k", "'--bps'"),
+            // The options of the manifest came after the second `--` and failed in the pod.
+            ("-- quick --", "'--target'"),
             ("--size 0", "'--size <SIZE>'"),
             ("--memory 0", "above 0"),
             ("--deadline 0", "above 0"),

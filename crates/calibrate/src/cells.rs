@@ -113,28 +113,30 @@ pub(super) struct Start {
     pub ops: f64,
     /// Time of both.
     pub seconds: f64,
-    /// Time since the measurement before it; infinite where that is not known.
+    /// Seconds since the end of the last usable measurement before it; infinite where none is known.
     pub rest: f64,
 }
 
 impl Start {
-    /// All passes of a run that can be used, each with its rest: the seconds since the end of the one
-    /// before, or infinity if none came before.
+    /// All passes of a run that can be used, each with its rest.
     fn all(record: &Record) -> Vec<Self> {
         let mut starts = Vec::new();
-        let mut ended = None;
+        let mut last_end_ns = None;
         for measurement in &record.measurements {
-            let rest_ns = ended.and_then(|ended| measurement.started_ns.checked_sub(ended));
+            // The clock of a resumed run begins again, so its next pass may start before this end.
+            let rest_ns = last_end_ns.and_then(|end| measurement.started_ns.checked_sub(end));
             let rest = rest_ns.map_or(f64::INFINITY, |ns| ns as f64 / 1e9);
             if let Some(start) = Self::new(measurement, rest) {
                 starts.push(start);
-                ended = Some(measurement.started_ns + measurement.elapsed_ns);
+                // A pass that cannot be used counts as rest: what a cap saved up is then found too small
+                // rather than too large.
+                last_end_ns = Some(measurement.started_ns + measurement.elapsed_ns);
             }
         }
         starts
     }
 
-    /// `None` if the pass cannot be used or has no series.
+    /// A pass with the seconds of rest before it. `None` if it cannot be used or has no series.
     fn new(measurement: &Measurement, rest: f64) -> Option<Self> {
         let (load, _) = Pass::with_load(measurement).ok()?;
         let (mut ns, mut ops) = (0, 0);

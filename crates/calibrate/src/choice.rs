@@ -58,6 +58,8 @@ const LONGEST_NS: f64 = 10e6;
 /// Ratio of one length that is tried to the one before.
 const FINENESS: f64 = 1.1;
 const PAGES_KIB: [u64; 8] = [4, 8, 16, 24, 32, 48, 64, 128];
+/// What programs must save: they are two constants, their length and their page.
+const COST_OF_PROGRAMS: f64 = 2.0 * COST_OF_A_CONSTANT;
 
 /// Chooses how the disk counts operations and how long it serves them, so that the random and
 /// sequential cells of both directions are explained best.
@@ -108,7 +110,11 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
     }
 }
 
-/// The best choice by this evidence, and its cost with that of the cells that mix reads and writes.
+/// The best choice by this evidence, and its cost over the cells of one direction and those that mix
+/// reads and writes. `alone`: the cells of depth 1 from which the scatter is fitted.
+///
+/// # Errors
+/// When a direction was measured that no candidate explains.
 fn chosen(
     evidence: &[Option<Evidence<'_>>; 2],
     sweep: &Sweep,
@@ -116,7 +122,7 @@ fn chosen(
     noise: f64,
 ) -> Result<(Choice, f64), CannotCalibrate> {
     let best = best(evidence);
-    let alone_cost = best.cost();
+    let unmixed_cost = best.cost();
     let Best { accounting, fits } = best;
     for ((evidence, fit), direction) in evidence.iter().zip(&fits).zip(["read", "write"]) {
         if evidence.is_some() && fit.is_none() {
@@ -139,9 +145,15 @@ fn chosen(
     choice.shares = choice.best_shares(sweep);
     choice.programs = choice.best_programs(sweep);
     let mixed: Vec<&Cell> = sweep.mixed().collect();
-    let of_programs = f64::from(u8::from(choice.programs.is_some())) * 2.0 * COST_OF_A_CONSTANT;
-    let of_mixed = choice.cost(&choice.trial_with(choice.programs), &mixed, &[]);
-    Ok((choice, alone_cost + of_programs + of_mixed))
+    let programs_cost = if choice.programs.is_some() {
+        COST_OF_PROGRAMS
+    } else {
+        0.0
+    };
+    // By the rates alone: which cells show the mean reads depends on the choice, and costs over different
+    // cells could not be compared.
+    let mixed_cost = choice.cost(&choice.trial_with(choice.programs), &mixed, &[]);
+    Ok((choice, unmixed_cost + programs_cost + mixed_cost))
 }
 
 /// The random cells of a direction, where they support a line. `Ok(None)`: it was not measured.
@@ -345,8 +357,7 @@ impl Choice {
             }
         }
         let (least, programs) = best?;
-        // Two constants more: the length of a program and its page.
-        let saves = least + 2.0 * COST_OF_A_CONSTANT < self.cost(&without, &mixed, &shown);
+        let saves = least + COST_OF_PROGRAMS < self.cost(&without, &mixed, &shown);
         saves.then_some(programs)
     }
 

@@ -134,10 +134,13 @@ pub fn residuals(
 
 /// The figures of one load on the disk and on the model, and their errors.
 fn residual(disk: &Cell, model: &Cell) -> Residual {
-    let [p50_ns, p99_ns] = [0.5, 0.99].map(|q| {
-        let [disk, model] = [disk, model].map(|cell| cell.histogram.quantile(q) as f64);
-        compared(disk, model)
-    });
+    let quantile = |share: f64| {
+        let measured = disk.histogram.quantile(share) as f64;
+        let simulated = model.histogram.quantile(share) as f64;
+        compared(measured, simulated)
+    };
+    // A percentile needs enough operations on both sides.
+    let has_p99 = disk.count.min(model.count) >= FOR_P99;
     let load = disk.load;
     Residual {
         load: load.text(),
@@ -147,8 +150,8 @@ fn residual(disk: &Cell, model: &Cell) -> Residual {
         depth: load.depth,
         iops: compared(disk.iops, model.iops),
         mean_ns: compared(disk.mean_ns, model.mean_ns),
-        p50_ns,
-        p99_ns: (disk.count.min(model.count) >= FOR_P99).then_some(p99_ns),
+        p50_ns: quantile(0.5),
+        p99_ns: has_p99.then(|| quantile(0.99)),
         cpu_bound: disk.cpu_bound,
     }
 }

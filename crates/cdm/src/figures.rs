@@ -46,8 +46,10 @@ pub fn rows(record: &Record, settings: &Settings) -> Vec<Row> {
     rows
 }
 
+/// The row of a test. It shows the mean of the passes with `average`, else the best of them.
 fn row(record: &Record, average: bool, test: Test, mix: Mix) -> Row {
     let name = case_name(&test, mix);
+    // Pass 0 is the one that is thrown away.
     let passes: Vec<Figures> = record
         .measurements
         .iter()

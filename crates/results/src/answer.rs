@@ -17,7 +17,8 @@ use crate::{Form, Wanted, gate};
 /// Runs a request to its end and gives the exit code.
 ///
 /// # Errors
-/// When nothing can be measured at all, or the lines after the result cannot be printed.
+/// When an address is unknown, nothing can be measured, the lines after the result cannot be printed, or
+/// the saved progress of a finished study cannot be removed.
 pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Result<u8> {
     // Every address is looked up before anything is measured.
     let offers = offers(&request.study.publication.systems, setting.catalog)?;
@@ -34,7 +35,7 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
     live.finished();
     match finished? {
         Finished::Run(mut record) => {
-            // A run that broke off has a reason of its own for too few passes.
+            // Of a run that broke off, the missed precision is no news: its status says why it ended.
             let missed = request.until.and_then(|until| until.missed(&record));
             if let Some(missed) = missed.filter(|_| record.status == Status::Complete) {
                 terminal::warn(&missed);
@@ -48,7 +49,8 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
         } => {
             let runs = StudyRuns { earlier, measured };
             let code = conclude_study(&request.study, wanted, runs, &offers, setting.store)?;
-            // The saved progress goes last. Until the runs are stored, a crash would lose them without.
+            // The saved progress is removed last: until the runs are stored, a crash would lose them
+            // without it.
             if wanted.is_kept {
                 let removed = progress.remove(setting.store.root());
                 removed.context(
@@ -58,13 +60,15 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
             Ok(code)
         }
         Finished::Stopped { resumable } => {
-            terminal::warn(&match resumable {
-                0 => "interrupted; nothing is kept".to_owned(),
-                done => format!(
+            let message = if resumable == 0 {
+                "interrupted; nothing is kept".to_owned()
+            } else {
+                format!(
                     "interrupted after {}; the same command continues it, --fresh restarts it",
-                    plural(done, "measurement")
-                ),
-            });
+                    plural(resumable, "measurement")
+                )
+            };
+            terminal::warn(&message);
             Ok(INTERRUPTED)
         }
     }

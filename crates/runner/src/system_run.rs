@@ -90,12 +90,18 @@ pub(crate) struct SystemRun<'a> {
 
 impl<'a> SystemRun<'a> {
     /// Opens the targets of a plan, creating files if needed, and begins the Record.
+    ///
+    /// # Errors
+    /// When a target cannot be used, a signal interrupts the creation of a file, or the moment at which
+    /// the first pass begins is over.
     pub(crate) fn open(mut part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
-        let before = part.before.iter();
-        let done: usize = before.map(|record| record.measurements.len()).sum();
+        let measured_before = part
+            .before
+            .as_ref()
+            .map_or(0, |record| record.measurements.len());
         let (requested, mut notes) = adapt(&mut part)?;
         // A model that is resumed must not draw the random numbers of its first passes again.
-        let context = part.context(done as u64)?;
+        let context = part.context(measured_before as u64)?;
         let opened_targets =
             OpenedTargets::prepare(&part.plan, &context, &mut |path, done, total| {
                 observer.event(Event::LayingOut { path, done, total });
@@ -111,7 +117,8 @@ impl<'a> SystemRun<'a> {
             ..
         } = part;
         let clock = Clock::start();
-        // In virtual time no host waits for another.
+        // The moment on which the hosts of a fleet agree once all have laid out their files, else that of
+        // the request. In virtual time no host waits for another.
         let start_at = observer
             .start_in()
             .map(|ahead| Timestamp::now() + Duration::from(ahead))

@@ -71,7 +71,8 @@ impl PosixTarget {
         let blocks = &mut self.blocks;
         self.in_flight.retain(|slot| {
             let block = &raw mut blocks[*slot as usize];
-            // SAFETY: the block was given to the library, and its result is taken once.
+            // SAFETY: the block was given to the library, and its result is taken once, because a slot
+            // that has ended leaves the list.
             let (state, moved) = unsafe {
                 match libc::aio_error(block) {
                     libc::EINPROGRESS => return true,
@@ -80,6 +81,7 @@ impl PosixTarget {
             };
             done.push(Completion {
                 slot: Slot::returned(*slot),
+                // The kernel moves less than 2 GiB at once, so the number of bytes fits.
                 result: if state == 0 { moved as i32 } else { -state },
             });
             false

@@ -51,7 +51,8 @@ impl Validation {
         self.read_after_write |= letters.contains('2');
     }
 
-    /// The words of `journal=` in the general section. Returns the directory among them.
+    /// The words of `journal=` in the general section, each as the letters of -j that mean the same. Any
+    /// other word is the directory, which is returned.
     pub fn add_journal_words(&mut self, words: &[String]) -> Option<String> {
         let mut directory = None;
         for word in words {

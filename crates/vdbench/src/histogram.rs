@@ -46,9 +46,9 @@ fn shown(counts: &[u64], suppress: bool) -> std::ops::RangeInclusive<usize> {
 }
 
 /// The row of the bucket `index` with `count` of the `total` operations; `before`: the operations of
-/// the buckets before it.
+/// the buckets before it. `edges`: as in [`Buckets`]; no index is above their number.
 fn row(edges: &[u64], index: usize, before: u64, count: u64, total: u64) -> String {
-    let min = index.checked_sub(1).map_or(0, |below| edges[below]);
+    let min = index.checked_sub(1).map_or(0, |lower| edges[lower]);
     let max = edges
         .get(index)
         .map_or("max".to_owned(), |edge| millis(*edge));

@@ -97,7 +97,8 @@ fn bounds(
     Ok((begin, end))
 }
 
-/// The ends of a range in bytes. As written, they are per cent up to 200, and bytes above that.
+/// The ends of a range in bytes. As written, they are per cent up to 200, and bytes above that: in the
+/// original, a range beyond 100 per cent goes on at the beginning.
 fn ends(range: Range, size: u64, notes: &mut Notes) -> (u64, u64) {
     if range.high > 200.0 {
         return (range.low as u64, range.high as u64);
@@ -108,9 +109,9 @@ fn ends(range: Range, size: u64, notes: &mut Notes) -> (u64, u64) {
             "what lies beyond the end does not go on at the beginning",
         ));
     }
-    let ends = [range.low, range.high];
-    ends.map(|percent| (size as f64 * percent.min(100.0) / 100.0) as u64)
-        .into()
+    let [low, high] =
+        [range.low, range.high].map(|percent| (size as f64 * percent.min(100.0) / 100.0) as u64);
+    (low, high)
 }
 
 fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {

@@ -226,7 +226,7 @@ fn plain(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Lists of numbers with `a-b,step` and `a-b,d` written out.
+/// The numbers of a list, with `a-b,step` and `a-b,d` written out.
 fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, Mistake> {
     let mut list: Vec<f64> = Vec::new();
     let mut tokens = tokens.iter();
@@ -238,7 +238,10 @@ fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, Mistake>
                     "`{word}` stands among numbers; a list is all numbers or all words"
                 )));
             }
-            Token::Hyphen => range(&mut list, tokens.next(), tokens.next(), parameter)?,
+            Token::Hyphen => {
+                let (end, step) = (tokens.next(), tokens.next());
+                range(&mut list, end, step, parameter)?;
+            }
         }
         parameter.check(list.len() <= MOST, format_args!("more than {MOST} values"))?;
     }
@@ -246,7 +249,7 @@ fn numbers(tokens: &[Token], parameter: &Parameter) -> Result<Vec<f64>, Mistake>
 }
 
 /// Writes out a range whose first number is already the last one of the list: `end` and `step` are
-/// the word after the hyphen.
+/// the tokens after the hyphen.
 fn range(
     list: &mut Vec<f64>,
     end: Option<&Token>,

@@ -11,9 +11,9 @@
 //!   entry    done 1 bit | key 7 bits | block 56 bits
 //! ```
 //!
-//! Numbers are big endian; a check is the CRC-32C of everything before it. A write has two entries:
-//! one before it begins, one when it is done. A journal of an older generation than the map is
-//! obsolete: the map already contains its writes.
+//! Numbers are big endian; a check is the CRC-32C of everything before it. A write has an
+//! entry before it begins, and another one if it succeeds. A journal of an older generation than the
+//! map is obsolete: the map already contains its writes.
 
 use std::collections::BTreeMap;
 
@@ -222,8 +222,9 @@ impl SavedKeys {
         entry: u64,
         pending: &mut BTreeMap<usize, Pending>,
     ) -> Result<(), &'static str> {
-        let first = (entry >> 56) as u8;
-        let (done, key) = (first & DONE > 0, first & !DONE);
+        // The highest byte has the flag and the key, the other seven have the block.
+        let [flag_and_key, ..] = entry.to_be_bytes();
+        let (is_done, key) = (flag_and_key & DONE > 0, flag_and_key & !DONE);
         let block = (entry & (u64::MAX >> 8)) as usize;
         if block >= self.keys.len() {
             return Err("a block beyond the end of the storage");
@@ -231,7 +232,7 @@ impl SavedKeys {
         if !(1..=LAST_KEY).contains(&key) {
             return Err("a key outside 1 to 126");
         }
-        if done {
+        if is_done {
             let begun = pending.remove(&block);
             if begun.is_none_or(|begun| begun.after != key) {
                 return Err("the end of a write that never began");
@@ -239,12 +240,10 @@ impl SavedKeys {
             self.keys[block] = key;
             return Ok(());
         }
-        // A pending write whose end the journal lacks did end, as the next one began.
-        let last = pending
-            .get(&block)
-            .map_or(self.keys[block], |begun| begun.after);
-        // The key of a block that came back wrong is not known.
-        let before = if last > LAST_KEY { 0 } else { last };
+        // Only a write that failed has no end when the next one begins, and it may have left the old
+        // data, its own or a part of both. A key above the last one marks a block that came back wrong.
+        let is_known = !pending.contains_key(&block) && self.keys[block] <= LAST_KEY;
+        let before = if is_known { self.keys[block] } else { 0 };
         pending.insert(block, Pending { before, after: key });
         Ok(())
     }
@@ -375,6 +374,19 @@ mod tests {
         let fifth = Pending { before, after };
         assert_eq!(pending, BTreeMap::from([(3, third), (5, fifth)]));
         assert_eq!((keys.keys[3], keys.keys[4], keys.keys[101]), (3, 50, 101));
+    }
+
+    /// A write failed, the next write of its block began, and the run was killed. The block still had
+    /// its old data, and the next run reported it as wrong: the replay took the failed write for one
+    /// that had ended, and expected its key.
+    #[test]
+    fn after_a_failed_write_the_key_is_unknown() {
+        let mut writer = JournalWriter::new(7);
+        writer.begins(5, 6);
+        writer.begins(5, 1);
+        let pending = saved().replay(&writer.records()).expect("it is whole");
+        let (before, after) = (0, 1);
+        assert_eq!(pending, BTreeMap::from([(5, Pending { before, after })]));
     }
 
     #[test]

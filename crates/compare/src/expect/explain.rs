@@ -376,36 +376,21 @@ impl<'a> ExplainedCase<'a> {
         given: &Expectation<'_>,
     ) -> Self {
         let of_target = |target| shares::share(run.record, view, target);
-        // `None`: nothing counted what went to the target, so the case has no load to predict.
-        let share = given.target.map_or(Some(Share::WHOLE), of_target);
-        let counted = share.ok_or(Obstacle::NotCounted);
-        let share = share.unwrap_or(Share::WHOLE);
-        let on_target = |load: Load| {
-            let share = counted?;
-            let in_flight = f64::from(load.in_flight) * share.of_flight;
-            Ok(Load {
-                in_flight: in_flight.round().max(1.0) as u32,
-                ..load
-            })
-        };
-        let mut load = load(run, view, spec).and_then(on_target);
+        let counted = given.target.map_or(Some(Share::WHOLE), of_target);
+        // Without a count the figures are those of the whole case. They are not compared then, because
+        // `on_target` gives no load.
+        let share = counted.unwrap_or(Share::WHOLE);
+        let mut load = load(run, view, spec).and_then(|load| on_target(load, counted));
         let iops = view.iops() * share.of_ios;
         let requested = requested_iops(view).unwrap_or(f64::INFINITY) * share.of_ios;
-        let mut predicted = load.and_then(|load| {
-            let predicted = predict(spec, load).map_err(|_| Obstacle::NothingPromised)?;
-            // A rate that a lasting phase would have carried does not ask for all there is. Where it was
-            // clearly missed, the target gave less than that.
-            let is_carried = lasting(&predicted).any(|phase| phase.iops > requested);
-            if is_carried && iops >= requested * (1.0 - NEAR) {
-                return Err(Obstacle::Paced);
-            }
-            Ok(predicted)
-        });
+        let mut predicted = load.and_then(|load| predict_unpaced(spec, load, iops, requested));
         let window = Window::new(view);
         let mut exceeds_paced = false;
+        // A load that asked for less than the target can give is not compared, unless it got more than
+        // any limit gives.
         if predicted == Err(Obstacle::Paced)
             && !run.keeps_shares(view)
-            && let Ok(paced) = paced_load(view, spec).and_then(on_target)
+            && let Ok(paced) = paced_load(view, spec).and_then(|load| on_target(load, counted))
             && let Some(exceeded) = exceeded(spec, paced, window, iops)
         {
             (load, predicted, exceeds_paced) = (Ok(paced), Ok(exceeded), true);
@@ -642,6 +627,40 @@ fn limited(phase: &Phase) -> bool {
 fn of_medium(binding: &Binding) -> bool {
     let kind = binding.kind();
     matches!(kind, None | Some(LimitKind::PhysicalMaximum { .. }))
+}
+
+/// The part of a load that went to a target.
+///
+/// # Errors
+/// [`Obstacle::NotCounted`] if nothing counted its share.
+fn on_target(load: Load, share: Option<Share>) -> Result<Load, Obstacle> {
+    let share = share.ok_or(Obstacle::NotCounted)?;
+    let in_flight = f64::from(load.in_flight) * share.of_flight;
+    Ok(Load {
+        in_flight: in_flight.round().max(1.0) as u32,
+        ..load
+    })
+}
+
+/// The prediction for a load that delivered `iops` of the `requested` operations a second, if it asked
+/// for all that the device gives.
+///
+/// # Errors
+/// [`Obstacle::Paced`] if it asked for less, [`Obstacle::NothingPromised`] if nothing is documented.
+fn predict_unpaced(
+    spec: &DeviceSpec,
+    load: Load,
+    iops: f64,
+    requested: f64,
+) -> Result<Prediction, Obstacle> {
+    let predicted = predict(spec, load).map_err(|_| Obstacle::NothingPromised)?;
+    // A rate that a lasting phase would have carried does not ask for all there is. Where it was
+    // clearly missed, the target gave less than that.
+    let is_carried = lasting(&predicted).any(|phase| phase.iops > requested);
+    if is_carried && iops >= requested * (1.0 - NEAR) {
+        return Err(Obstacle::Paced);
+    }
+    Ok(predicted)
 }
 
 /// What is predicted for a load, if limits bind it and this rate is above all that the

@@ -107,17 +107,18 @@ fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool
     Some(found.value)
 }
 
-/// US dollars per hour for everything that is not billed by use; `None` if nothing has a price.
+/// US dollars per hour for everything that is not billed by use; `None` if nothing has a price, or if the
+/// prices are in another currency.
 pub(super) fn hour(bought: &Resolved) -> Option<f64> {
     if !is_in_dollars(bought) {
         return None;
     }
-    let month: f64 = bought
+    let usd_per_month: f64 = bought
         .costs
         .iter()
         .filter_map(|cost| cost.usd_per_month)
         .sum();
-    (month > 0.0).then(|| month / HOURS_PER_MONTH)
+    (usd_per_month > 0.0).then(|| usd_per_month / HOURS_PER_MONTH)
 }
 
 /// Whether the prices of a system are those of a region that sells in US dollars: a figure of another

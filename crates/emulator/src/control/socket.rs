@@ -70,11 +70,10 @@ fn admit(socket: OwnedFd, controller: &Arc<Controller>, clients: &Arc<AtomicUsiz
 }
 
 /// Answers a client line by line, until it leaves or is silent for too long.
-fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {
+fn serve(mut socket: UnixStream, controller: &Controller) -> io::Result<()> {
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
     let mut lines = BufReader::new(socket.try_clone()?);
-    let mut socket = socket;
     loop {
         let mut line = Vec::new();
         let read = lines

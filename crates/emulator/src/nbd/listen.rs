@@ -253,7 +253,10 @@ fn encoded(path: &Path) -> String {
     text
 }
 
-/// Removes a socket at which nobody listens: a killed server left it.
+/// Removes a socket that a killed server left, so that its path is free.
+///
+/// # Errors
+/// When a server listens there, or may do so, or when the path is no socket.
 fn make_room(path: &Path, address: &str) -> Result<(), ListenError> {
     let Ok(facts) = fs::symlink_metadata(path) else {
         return Ok(());
@@ -267,6 +270,7 @@ fn make_room(path: &Path, address: &str) -> Result<(), ListenError> {
             let _ = fs::remove_file(path);
             Ok(())
         }
+        // A server accepts clients, has too many of them, or is another user's.
         _ => Err(ListenError::InUse(address.to_owned())),
     }
 }

@@ -236,7 +236,8 @@ fn uneven(limit: &UsedLimit<'_>, busiest: f64) -> Hit {
     )
 }
 
-/// Operations a second of the case that limits may count: those of their directions on their targets.
+/// Operations a second of the case that equal limits may count: those of their directions on their
+/// targets. Of several targets it is an estimate.
 fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
     let covers = alike[0].limit.name.kind.covers();
     let covered = case.row.moved().filter(|moved| match moved.direction {
@@ -244,18 +245,20 @@ fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
         _ => covers != Covers::Reads,
     });
     let iops = covered.map(|moved| moved.iops.value).sum::<f64>();
+    // The row counts each direction, and the model each target, but nothing counts both: so every target
+    // is taken to have its share of each direction.
     let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
-    let (mut ios, mut own) = (0, 0);
+    let (mut all_ios, mut limited_ios) = (0, 0);
     for target in models.flat_map(|model| &model.targets) {
-        ios += target.ios;
+        all_ios += target.ios;
         if alike
             .iter()
             .any(|limit| limit.targets.contains(&target.target))
         {
-            own += target.ios;
+            limited_ios += target.ios;
         }
     }
-    iops * own as f64 / ios.max(1) as f64
+    iops * limited_ios as f64 / all_ios.max(1) as f64
 }
 
 /// The limit that holds the case back as soon as these are a little higher: of the same targets, and
@@ -484,12 +487,20 @@ fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement
     } = LimitWords::new(limit);
     let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
     let mut earlier = numbered.filter(|(number, _)| **number < pass.pass);
-    let before = earlier.next_back().map_or(0.0, |(_, iops)| *iops);
-    let before = before * units_per_operation(case, limit);
-    let which = word(pass.pass.to_string());
+    // There is one: `found_empty` gives the later pass of a pair.
+    let iops_before = earlier.next_back().map_or(0.0, |(_, iops)| *iops);
+    let before = iops_before * units_per_operation(case, limit);
+    let pass_number = word(pass.pass.to_string());
     warning(
         "credits were used up before pass {}: {} {} in the pass before, and then {}, {} for {}",
-        [which, speed(before), fixed(limit.unit()), left, how, name],
+        [
+            pass_number,
+            speed(before),
+            fixed(limit.unit()),
+            left,
+            how,
+            name,
+        ],
     )
     .with("first pass without", f64::from(pass.pass), "")
     .with("before", before, limit.unit())

@@ -55,7 +55,8 @@ pub(crate) fn instance_throughput() -> Limit {
     )
 }
 
-/// Baseline, burst and bucket of credits.
+/// The three limits of burst credits. `values`: the baseline and the burst, both in `unit`, and the
+/// bucket in what that unit counts a second. `volumes`: as in [`LimitName`].
 pub(crate) fn credits(
     owner: &str,
     volumes: Option<u32>,
@@ -63,7 +64,7 @@ pub(crate) fn credits(
     unit: LimitUnit,
 ) -> Vec<Limit> {
     let limiter = "credits".to_owned();
-    let held = match unit {
+    let bucket_unit = match unit {
         LimitUnit::Iops => LimitUnit::Operations,
         _ => LimitUnit::Bytes,
     };
@@ -87,7 +88,13 @@ pub(crate) fn credits(
             burst,
             unit,
         ),
-        limit(owner, volumes, LimitKind::Bucket { limiter }, bucket, held),
+        limit(
+            owner,
+            volumes,
+            LimitKind::Bucket { limiter },
+            bucket,
+            bucket_unit,
+        ),
     ]
 }
 

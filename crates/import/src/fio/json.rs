@@ -480,11 +480,11 @@ fn sampled(latency: &Option<Latency>, unit_ns: f64) -> Option<Sampled<'_>> {
 }
 
 impl Sampled<'_> {
-    /// Figures with its latencies, and without amounts.
+    /// Figures with its latencies in nanoseconds, and without amounts.
     fn figures(self) -> Figures {
         let Self { latency, unit_ns } = self;
         let [mean, stddev, min, max] = [latency.mean, latency.stddev, latency.min, latency.max]
-            .map(|moment| moment.map(|moment| moment * unit_ns));
+            .map(|printed| Some(printed? * unit_ns));
         Figures {
             mean,
             stddev,

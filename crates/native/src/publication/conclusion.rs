@@ -7,6 +7,7 @@ use super::pick::{self, Known, Pick};
 use super::{missing, text_or_empty};
 use blocklab_syntax::toml_tree::Complaint;
 
+/// Reads a section `[[conclusion]]`. One without checks must say in `because` why it cannot be tested.
 pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion, Complaint> {
     fields!(section; text, checks, because, promised);
     let text = text.ok_or_else(|| missing(section, "a text", "text = \"A is faster than B.\""))?;

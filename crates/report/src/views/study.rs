@@ -15,8 +15,9 @@ use crate::words::shown::{self, columns};
 
 /// The least width of a column.
 const TITLE: usize = 9;
-/// The terminal columns in which conclusions, notes and warnings begin, after their words.
+/// The terminal columns in which conclusions, curves, notes and warnings begin, after their words.
 const CONCLUSION: usize = 24;
+const CURVE: usize = 4;
 const NOTE: usize = 6;
 const WARNING: usize = 12;
 /// Up to this many systems show their findings in brief; of more, only what doubts a figure is
@@ -195,7 +196,7 @@ pub fn curves(record: &Record) -> Option<Part> {
     let lines = plot
         .lines
         .iter()
-        .map(|line| Entry::new(Ink::Dim, " ", MARGIN + 2, shown::line(&plot, line)));
+        .map(|line| Entry::new(Ink::Dim, "", CURVE, shown::line(&plot, line)));
     Some(Part::section(
         &plot.title,
         vec![Part::Entries(lines.collect())],

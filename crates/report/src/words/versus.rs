@@ -276,11 +276,12 @@ fn why_not_compared(comparison: &Comparison, load: &Unmatched, others: &[usize])
 
 /// Why no load has a verdict.
 fn uncertain(against: &Against) -> &'static str {
-    let firsts = against
+    // The rate is the first figure of each load, and is known of every pass.
+    let mut rates = against
         .pairs
         .iter()
         .filter_map(|pair| pair.contrasts.first());
-    if firsts.clone().all(|contrast| contrast.passes == [1, 1]) {
+    if rates.all(|rate| rate.passes == [1, 1]) {
         "one pass each: no certainty can be stated."
     } else {
         "one pass on a side: no certainty can be stated."

@@ -155,20 +155,21 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Creates a file, or lengthens one that is too short. `is_held`: whether it is kept open for the
-    /// jobs; files that no job opens are not, because there may be more of them than descriptors.
-    /// `is_elsewhere`: whether its directory is another one than that of the file before.
+    /// Creates a file or directory, or lengthens a file that is too short. Of a name that its job makes,
+    /// only the directory is created. `is_held`: whether it is kept open for the jobs; files that no job
+    /// opens are not, because there may be more of them than descriptors. `is_elsewhere`: whether its
+    /// directory is another one than that of the file before.
     fn make(&mut self, file: &Planned, is_held: bool, is_elsewhere: bool) -> Result<bool> {
         let path = Path::new(&file.path);
         if file.layout == Layout::Name {
+            // Before its directories are made: nothing may be created for a run that is refused.
+            if !self.may_create && !path.exists() {
+                return Err(forbidden(file));
+            }
             if is_elsewhere {
                 make_directories(path, self.guard)?;
             }
-            return if self.may_create || path.exists() {
-                Ok(true)
-            } else {
-                Err(forbidden(file))
-            };
+            return Ok(true);
         }
         let opened = match (is_held, file.layout) {
             (true, _) => self.guard.open(path),

@@ -232,7 +232,11 @@ fn summary(store: &Path, fitting: usize, all: usize) -> String {
         (fitting, all) if fitting == all => plural(all, "run"),
         (fitting, all) => {
             let verb = agreeing(fitting, "fits", "fit");
-            format!("{fitting} of {} {verb}.", plural(all, "run"))
+            format!(
+                "{} of {} {verb}.",
+                count(fitting as f64),
+                plural(all, "run")
+            )
         }
     }
 }
@@ -371,5 +375,17 @@ fn damaged(all: &[Damaged]) -> Markup {
                 @for one in all { li { (one.path.display()) ": " (one.why) } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list said "1200 of 20,000 runs fit.": only one of the two numbers had separators.
+    #[test]
+    fn both_numbers_of_runs_have_separators() {
+        let text = summary(Path::new("/store"), 1_200, 20_000);
+        assert_eq!(text, "1,200 of 20,000 runs fit.");
     }
 }

@@ -84,7 +84,8 @@ impl Worker {
         Some(self.launch_extra(slot, &written.request(Direction::Trim), NO_FLUSH, now))
     }
 
-    /// Between two passes: the next read or a wait; `None` when everything has been read back.
+    /// Between two passes over the bytes of the job, with a free slot: the next trim, the next read or a
+    /// wait; `None` when everything has been read back.
     #[cold]
     fn read_back_pass(&mut self, now: Nanos) -> Option<Action> {
         let is_idle = self.is_idle();
