@@ -58,6 +58,8 @@ const LONGEST_NS: f64 = 10e6;
 /// Ratio of one length that is tried to the one before.
 const FINENESS: f64 = 1.1;
 const PAGES_KIB: [u64; 8] = [4, 8, 16, 24, 32, 48, 64, 128];
+/// Programs are two constants more: how long one takes, and its page.
+const COST_OF_PROGRAMS: f64 = 2.0 * COST_OF_A_CONSTANT;
 
 /// Chooses how the disk counts operations and how long it serves them, so that the random and
 /// sequential cells of both directions are explained best.
@@ -139,9 +141,17 @@ fn chosen(
     choice.shares = choice.best_shares(sweep);
     choice.programs = choice.best_programs(sweep);
     let mixed: Vec<&Cell> = sweep.mixed().collect();
-    let of_programs = f64::from(u8::from(choice.programs.is_some())) * 2.0 * COST_OF_A_CONSTANT;
-    let of_mixed = choice.cost(&choice.trial_with(choice.programs), &mixed, &[]);
-    Ok((choice, alone_cost + of_programs + of_mixed))
+    let programs_cost = if choice.programs.is_some() {
+        COST_OF_PROGRAMS
+    } else {
+        0.0
+    };
+    // Without mean reads: which cells show them depends on the choice, and the costs of two choices
+    // are compared.
+    let shown_reads: [&Cell; 0] = [];
+    let trial = choice.trial_with(choice.programs);
+    let mixed_cost = choice.cost(&trial, &mixed, &shown_reads);
+    Ok((choice, alone_cost + programs_cost + mixed_cost))
 }
 
 /// The random cells of a direction, where they support a line. `Ok(None)`: it was not measured.
@@ -345,8 +355,7 @@ impl Choice {
             }
         }
         let (least, programs) = best?;
-        // Two constants more: the length of a program and its page.
-        let saves = least + 2.0 * COST_OF_A_CONSTANT < self.cost(&without, &mixed, &shown);
+        let saves = least + COST_OF_PROGRAMS < self.cost(&without, &mixed, &shown);
         saves.then_some(programs)
     }
 
