@@ -44,7 +44,10 @@ impl Candidate {
             return None;
         };
         let machine = host.map(|host| host.name.clone());
-        let of_machine = host.map_or(Some(0.0), |host| per_month(host, question));
+        let machine_per_month = match host {
+            Some(host) => per_month(host, question),
+            None => Some(0.0),
+        };
         Some(Self {
             kind: offered.kind.clone(),
             vendor: offered.vendor.clone(),
@@ -52,11 +55,14 @@ impl Candidate {
             volumes: offered.volumes,
             offer: Offer {
                 instance: machine.clone(),
-                region: Some(seller.region.clone()).filter(|_| seller.is_named),
+                region: seller.region_in_addresses(),
                 ..offer.clone()
             },
             machine,
-            per_month: fitting.per_month.zip(of_machine).map(|(a, b)| a + b),
+            per_month: fitting
+                .per_month
+                .zip(machine_per_month)
+                .map(|(volumes, machine)| volumes + machine),
             volumes_per_month: fitting.per_month,
             currency: fitting.currency,
             is_lost_at_stop: false,
@@ -75,7 +81,7 @@ impl Candidate {
             offer: Offer {
                 volume: LOCAL.to_owned(),
                 instance: Some(host.name.clone()),
-                region: Some(seller.region.clone()).filter(|_| seller.is_named),
+                region: seller.region_in_addresses(),
                 ..Offer::default()
             },
             per_month: per_month(host, question),

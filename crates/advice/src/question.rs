@@ -18,6 +18,13 @@ pub struct Seller {
     pub is_named: bool,
 }
 
+impl Seller {
+    /// The region as the addresses of the answer name it; `None`: they name none.
+    pub(crate) fn region_in_addresses(&self) -> Option<String> {
+        self.is_named.then(|| self.region.clone())
+    }
+}
+
 /// A need, and what is accepted to meet it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {

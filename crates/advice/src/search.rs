@@ -70,17 +70,18 @@ impl Market<'_> {
         self.search_below(question, f64::INFINITY)
     }
 
-    /// What meets a need on one machine. Wishes for a machine are dropped: the user has this one.
+    /// What meets a need on the machine of this name. Wishes for a machine are dropped: the user has this
+    /// one.
     pub(crate) fn search_on(&self, name: &str, question: &Question) -> Found {
-        let only = self.only(name);
-        let named = Question {
+        let without_wishes = Question {
             machine: Some(Hosts {
+                // It may be of a previous generation.
                 previous: true,
                 ..Hosts::default()
             }),
             ..question.clone()
         };
-        only.search(&named)
+        self.only(name).search(&without_wishes)
     }
 
     /// The search among candidates that cost less than `below`.

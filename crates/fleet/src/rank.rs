@@ -228,7 +228,8 @@ impl Part<'_> {
         self.wire.send(0, Kind::Report, bytes);
     }
 
-    /// Does what the coordinator's message says.
+    /// Does what the coordinator's message says. Gives the plan if it is this host's task; `None` for any
+    /// other message, and for one that cannot be read, which is ignored.
     fn handle_order(&mut self, bytes: &[u8], now: Now) -> Option<FleetPlan> {
         self.heard_ns = now.monotonic_ns;
         match serde_json::from_slice(bytes).ok()? {
@@ -249,6 +250,7 @@ impl Part<'_> {
             ToHost::Stop => self.stop(),
             ToHost::Leave => {
                 self.stop();
+                // A rank that has ended by itself before stays one that is not waited for.
                 self.ending.get_or_insert((now.monotonic_ns, true));
             }
             ToHost::Alive => {}

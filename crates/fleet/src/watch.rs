@@ -56,7 +56,7 @@ impl Watch {
         }
     }
 
-    /// Takes a message.
+    /// Updates what is known of the hosts by a message of rank 0.
     pub fn take(&mut self, line: Line) {
         match line {
             Line::Run { host, record } => {
@@ -75,6 +75,7 @@ impl Watch {
             }
             Line::Started { .. } => self.is_started = true,
             Line::End => self.is_over = true,
+            // The others report progress to the live view, or are signs of life.
             _ => {}
         }
     }

@@ -17,9 +17,9 @@ const WIDE: usize = 13;
 /// More plots than this are shown three in a row.
 const FEW_PLOTS: usize = 4;
 
-/// The section, which opens the page.
+/// The section of a study, which opens the page. `sides`: its runs.
 pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
-    let many = side::shown_together(sides);
+    let shares_tables = side::shown_together(sides);
     let runs = StudyRuns { sides, outcome };
     let record = |system: &str| runs.record(system);
     html! {
@@ -27,7 +27,8 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
             h2 class="unseen" { "The study" }
             (first_chart(&runs))
             (conclusions(outcome))
-            @if many { (systems::table(sides, Some(outcome))) (headline::tiles(sides)) }
+            // Where the runs share a table of their figures, that opens, and the origins are folded below.
+            @if shares_tables { (systems::table(sides, Some(outcome))) (headline::tiles(sides)) }
             @else { (parties(outcome)) }
             @if !outcome.source.is_empty() {
                 p class="lead" { "Published figures: " (outcome.source) }
@@ -35,7 +36,7 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
             @if let Some(near) = &outcome.nearness {
                 p class="verdict plain" { (shown::nearness(near)) }
             }
-            @if many { (folded("Where the figures of each system come from, and its price", &parties(outcome))) }
+            @if shares_tables { (folded("Where the figures of each system come from, and its price", &parties(outcome))) }
             @if !outcome.remarks.is_empty() {
                 @let remarks = html! { @for remark in &outcome.remarks { p class="hint" { (remark) } } };
                 (folded("Notes of the study", &remarks))

@@ -25,11 +25,14 @@ impl Zipf {
         debug_assert!(theta > 0.0 && theta != 1.0, "no Zipf exponent: {theta}");
         let len = len.max(1);
         let area_start = integral(0.5, theta) - 1.0;
+        // The lowest point at which rank 1 passes the exact test. Each later rank passes from at least as
+        // far below it, and rank 0 always.
+        let lowest_accepted = inverse(integral(1.5, theta) - libm::pow(2.0, -theta), theta);
         Self {
             theta,
             area_start,
             area: integral(len as f64 - 0.5, theta) - area_start,
-            accept: 1.0 - inverse(integral(1.5, theta) - libm::pow(2.0, -theta), theta),
+            accept: 1.0 - lowest_accepted,
             len,
         }
     }

@@ -148,7 +148,8 @@ impl Models {
         Ok(Some(target))
     }
 
-    /// A device, and the index of its instance if it shares that.
+    /// Makes a device, and gives the index in `shared` of the machine whose limits it shares; `None`: it
+    /// shares none.
     fn device(
         &mut self,
         clock: Clock,
@@ -169,7 +170,7 @@ impl Models {
             // One machine can be reached with a cache and without. The limits that both ways pass
             // are one device, so they are shared.
             let partly_shared = same_host
-                .filter_map(|(_, shared)| shared.beside(instance))
+                .filter_map(|(_, shared)| shared.share_limiters_with(instance))
                 .next();
             let added = partly_shared.unwrap_or_else(|| SharedInstance::new(instance));
             self.shared.push((host, added));

@@ -87,9 +87,9 @@ impl Demand {
         }
     }
 
-    /// The least rates at which no operation waits longer than `tolerated`, where limits save up as
-    /// `like` does, whose rate does not count. `longest_waits` plays the load on volumes and gives the
-    /// longest wait on each.
+    /// The least rates at which no operation waits longer than `tolerated`. The limits save up as `like`
+    /// does; only its rate is replaced. `longest_waits` plays the load on each of the volumes that it is
+    /// given, and gives the longest wait on each, in their order.
     ///
     /// # Errors
     /// Those of `longest_waits`.
@@ -105,6 +105,7 @@ impl Demand {
             bytes_per_s: self.bytes.least_rate(tolerated, like.bucket),
         };
         while high.iops > low.iops * NEAR || high.bytes_per_s > low.bytes_per_s * NEAR {
+            // The geometric mean, because rates span many orders of magnitude.
             let middle = Rates {
                 iops: (low.iops * high.iops).sqrt(),
                 bytes_per_s: (low.bytes_per_s * high.bytes_per_s).sqrt(),
@@ -123,7 +124,7 @@ impl Demand {
                 high.bytes_per_s = middle.bytes_per_s;
             }
         }
-        // Limits one behind the other add their waits up.
+        // The bisection had each limit on a volume of its own. On one volume, their waits add up.
         for _ in 0..GROWN {
             let both = limited(high.caps(like).into(), COUNTED);
             if longest_waits(&[both])?[0] <= tolerated {

@@ -31,6 +31,7 @@ pub struct Replay {
     /// When the operation with that wait came.
     wait_max_at: Nanos,
     latency_max: Nanos,
+    /// The number of operations in each [`bucket`] of latency.
     latencies: Vec<u64>,
     now: Option<Episode>,
     longest: Option<Episode>,
@@ -119,7 +120,8 @@ impl Replay {
         })
     }
 
-    /// An operation, not before the one before it.
+    /// Plays an operation; operations come in the order of their times. One that ends beyond the device
+    /// is not played, and only its end is noted.
     pub fn add(&mut self, operation: &Operation) {
         if operation.end() > self.device.capacity().0 {
             self.beyond = self.beyond.max(operation.end());
@@ -127,10 +129,12 @@ impl Replay {
         }
         let io = as_io(operation);
         let at = operation.at;
-        let (mut waited, waited_for) = (0, &mut self.waited_for);
+        let mut waited = 0;
+        let waited_for = &mut self.waited_for;
         let answer = self.device.explain(at, io, &mut |wait| {
             let held = wait.until.0 - wait.from.0;
             waited += held;
+            // Only the limits of the first volume are listed; one of another kind may have more.
             if let Some(sum) = waited_for.get_mut(wait.limit) {
                 *sum = sum.saturating_add(held);
             }
@@ -229,6 +233,7 @@ impl Replay {
 /// Parts of a power of two: figures are off by 3 % at most.
 const SUBS: usize = 32;
 
+/// The index of a latency's bucket: below 64 times `SUBS`, as a latency has 64 bits.
 const fn bucket(ns: u64) -> usize {
     if ns < SUBS as u64 {
         return ns as usize;

@@ -28,6 +28,8 @@ pub struct LibaioTarget {
     blocks: Vec<ControlBlock>,
     staged: Vec<*mut ControlBlock>,
     in_flight: usize,
+    /// Where the kernel puts what a system call waits for: one event a slot.
+    events: Vec<Event>,
     /// Trims, which are carried out at once.
     inline: Vec<Completion>,
 }
@@ -172,6 +174,7 @@ impl LibaioTarget {
             blocks: vec![ControlBlock::default(); depth as usize],
             staged: Vec::with_capacity(depth as usize),
             in_flight: 0,
+            events: vec![Event::default(); depth as usize],
             inline: Vec::new(),
         })
     }
@@ -190,20 +193,20 @@ impl LibaioTarget {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> io::Result<()> {
-        let mut events = [Event::default(); 64];
         // The pointer below leads to it, so it lives until the call is over.
         let wait = until.map(|moment| timespec(moment.since(self.clock.now())));
         let time = wait.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // The kernel refuses to wait for more than the array holds; the ring has the others.
-        let at_least = at_least.clamp(1, events.len());
-        // SAFETY: the kernel fills at most `events.len()` entries.
+        // With 0 the kernel would return at once, before `until`. It refuses to wait for more than the
+        // array holds, which no caller does: an operation has a slot.
+        let at_least = at_least.clamp(1, self.events.len());
+        // SAFETY: the kernel fills at most `self.events.len()` entries, and reads `time`.
         let got = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.context.address(),
                 at_least as libc::c_long,
-                events.len() as libc::c_long,
-                events.as_mut_ptr(),
+                self.events.len() as libc::c_long,
+                self.events.as_mut_ptr(),
                 time,
             )
         };
@@ -215,8 +218,9 @@ impl LibaioTarget {
                 Err(error)
             };
         }
-        done.extend(events[..got as usize].iter().map(completion));
-        self.in_flight -= got as usize;
+        let got = got as usize;
+        done.extend(self.events[..got].iter().map(completion));
+        self.in_flight -= got;
         Ok(())
     }
 

@@ -185,28 +185,29 @@ impl Found {
 
     /// Takes a price of a volume type that the catalog knows; false for another product.
     fn volume(&mut self, catalog: &Catalog, product: &Product, dimension: &Dimension) -> bool {
-        let has = &product.attributes;
-        let kind = catalog
-            .volume_type(&has.volume_api_name)
-            .filter(|kind| kind.priced_as == kind.name && is_region(&has.region_code));
-        let Some(kind) = kind else {
+        let attributes = &product.attributes;
+        let Some(kind) = catalog.volume_type(&attributes.volume_api_name) else {
             return false;
         };
-        let usage = has
-            .usagetype
-            .split_once("EBS:")
-            .map_or("", |(_, usage)| usage);
+        // A type with the prices of another type has none of its own in the catalog.
+        if kind.priced_as != kind.name || !is_region(&attributes.region_code) {
+            return false;
+        }
+        // The name of a region may precede it: `EU-EBS:VolumeP-IOPS.io2.tier2`.
+        let Some((_, usage)) = attributes.usagetype.split_once("EBS:") else {
+            return false;
+        };
         let Some((per, scale)) = counted(usage, &dimension.unit) else {
             return false;
         };
-        // A usage that names no tier is that of the first, or of a price without steps.
+        // The first tier of a price has no number in its usage, nor has a price without tiers.
         let tier = usage
             .rsplit_once("tier")
             .and_then(|(_, tier)| tier.parse().ok())
             .unwrap_or(1);
         let step = kind.price_step(catalog, per, tier);
         self.volumes.push(VolumePrice {
-            region: has.region_code.clone(),
+            region: attributes.region_code.clone(),
             kind: kind.name,
             per,
             above: step.above,
@@ -236,7 +237,7 @@ fn usd(dimension: &Dimension) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// What a usage type counts, and the factor to our unit.
+/// What a usage type counts, and the factor that makes its price one of the catalog's unit.
 fn counted(usage: &str, unit: &str) -> Option<(Per, f64)> {
     match unit.to_ascii_lowercase().as_str() {
         "gb-mo" if usage.starts_with("VolumeUsage") => Some((Per::GibMonth, 1.0)),

@@ -292,21 +292,24 @@ pub(super) fn matched<'a>(base_side: Side<'_, 'a>, other_side: Side<'_, 'a>) -> 
         pairs.add_namesakes(&base, &other);
         pairs.add_by_kind(&base, &other);
     }
+    // What loads without a partner differ in is reported by all of their settings.
     let base = base_side.known(Agreement::Exact);
     let other = other_side.known(Agreement::Exact);
-    let (here, there) = pairs.alone(base.len(), other.len());
-    let of_base = here.iter().map(|at| {
-        let only = only_counterpart(&base, &here, &other, &there);
-        without_pair(base_side.run, &base[*at], (other_side, &other), only, true)
+    let (alone_in_base, alone_in_other) = pairs.alone(base.len(), other.len());
+    let of_base = alone_in_base.iter().map(|at| {
+        let only = only_counterpart(&base, &alone_in_base, &other, &alone_in_other);
+        let others = (other_side, &other[..]);
+        without_pair(base_side.run, &base[*at], others, only, Owner::Base)
     });
-    let of_other = there.iter().map(|at| {
-        let only = only_counterpart(&other, &there, &base, &here);
-        without_pair(other_side.run, &other[*at], (base_side, &base), only, false)
+    let of_other = alone_in_other.iter().map(|at| {
+        let only = only_counterpart(&other, &alone_in_other, &base, &alone_in_base);
+        let others = (base_side, &base[..]);
+        without_pair(other_side.run, &other[*at], others, only, Owner::Other)
     });
     Matched {
         unmatched: of_base.chain(of_other).collect(),
         pairs: (pairs.there.iter())
-            .map(|(a, b)| (base[*a].0.clone(), other[*b].0.clone()))
+            .map(|(in_base, in_other)| (base[*in_base].0.clone(), other[*in_other].0.clone()))
             .collect(),
     }
 }
@@ -326,6 +329,15 @@ fn only_counterpart<'k, 'l, 'a>(
     (mine[*here].0.direction == other.0.direction).then_some(other)
 }
 
+/// The run that has a load.
+#[derive(Clone, Copy)]
+enum Owner {
+    /// The baseline.
+    Base,
+    /// The run that is compared with it.
+    Other,
+}
+
 /// A load without a partner, and why: it differs from its namesake or from the only other one, or
 /// has none.
 fn without_pair(
@@ -333,7 +345,7 @@ fn without_pair(
     (load, kind): &Known<'_, '_>,
     (other_side, others): (Side<'_, '_>, &[Known<'_, '_>]),
     only: Option<&Known<'_, '_>>,
-    is_base: bool,
+    owner: Owner,
 ) -> Unmatched {
     // A load of the same name that was not paired is another load: its settings say why.
     let namesake = others.iter().find(|(theirs, _)| load.has_name_of(theirs));
@@ -342,10 +354,10 @@ fn without_pair(
         case: load.case.to_owned(),
         direction: load.direction,
         why: match (namesake, only) {
-            (Some((_, theirs)), _) => Lone::Differs(differing(kind, theirs, is_base)),
+            (Some((_, theirs)), _) => Lone::Differs(differing(kind, theirs, owner)),
             (None, _) if other_side.completed_nothing_of(load.case) => Lone::NothingCompleted,
             (None, Some((other, theirs))) => {
-                let settings = differing(kind, theirs, is_base);
+                let settings = differing(kind, theirs, owner);
                 Lone::Differs(format!("not the same as {}: {settings}", other.case))
             }
             (None, None) => Lone::Absent,
@@ -354,14 +366,11 @@ fn without_pair(
 }
 
 /// `block size differs: 4 KiB | 8 KiB`, the baseline's first.
-fn differing(mine: &Kind, theirs: &Kind, mine_first: bool) -> String {
+fn differing(mine: &Kind, theirs: &Kind, owner: Owner) -> String {
     let pairs = mine.iter().zip(theirs).filter(|(a, b)| a != b);
-    let differing = pairs.map(|((name, a), (_, b))| {
-        if mine_first {
-            format!("{name} differs: {a} | {b}")
-        } else {
-            format!("{name} differs: {b} | {a}")
-        }
+    let differing = pairs.map(|((name, a), (_, b))| match owner {
+        Owner::Base => format!("{name} differs: {a} | {b}"),
+        Owner::Other => format!("{name} differs: {b} | {a}"),
     });
     differing.collect::<Vec<String>>().join(", ")
 }

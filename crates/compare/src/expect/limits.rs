@@ -175,61 +175,79 @@ fn decided(state: State, interval: Option<[f64; 2]>, one_pass_decides: bool) -> 
     }
 }
 
-/// How much of a limit a case delivered; `None` where the limit does not count its operations.
+/// How much of a limit a case delivered; `None` where the limit does not count its operations, and
+/// where no rate of the case can be predicted.
 fn share<'a>(
     run: &'a ExplainedRun<'_>,
     case: &'a ExplainedCase<'a>,
     limit: &Limit,
 ) -> Option<Share<'a>> {
-    let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
-    let (rate, in_a_burst) = granted.iter().find_map(|grant| {
-        let names = [
-            (&grant.name, grant.iops),
-            (&grant.burst_name, grant.burst_iops),
-        ];
-        let found = names.into_iter().find(|(name, _)| *name == &limit.name);
-        // What a limiter without a burst saves up in a second doubles its rate for a second at most.
-        let in_a_burst = if grant.burst_iops.is_finite() {
-            grant.burst_iops
-        } else {
-            2.0 * grant.iops
-        };
-        found.map(|(_, rate)| (rate, in_a_burst))
-    })?;
+    let allowed = allowed(run, case.load?, limit)?;
     let level = case.level(&limit.name);
-    // Limits of a volume name how many volumes share them.
+    // Limits of volumes name how many volumes have them; those of an instance do not.
     let of_instance = limit.name.volumes.is_none();
     // A limit of the instance holds for all of its volumes together. Another limit may bind for a
     // part of the time only, and is compared with the rate of that part.
-    let counted = if of_instance {
+    let delivered_iops = if of_instance {
         case.together_iops
     } else {
         level.unwrap_or(case.iops)
     };
-    let value = counted / rate;
-    // A full bucket or a burst lets more pass than the limit: a rate exceeds the documents only if
-    // it is above what these allow, too.
-    let most = case.expected()?;
+    let value = delivered_iops / allowed.iops;
+    let expected = case.expected()?;
     let binds = case
         .binding()
         .is_some_and(|binding| binding.is(&limit.name));
-    // A load alone that is above another limit than the one that binds first is above that, too,
-    // unless a burst allows it.
+    let tested = if case.is_shared {
+        // All targets together run at some limit of their instance: at the one that they come near.
+        of_instance && (value - 1.0).abs() <= NEAR
+    } else {
+        // A healthy device of this type may be too slow to reach the limit at this queue depth.
+        (binds && case.why != Why::Latency) || level.is_some()
+    };
+    // A rate above the limit that binds first is above others as well, if no burst of theirs lets it
+    // pass. What targets deliver together is compared with the limit that binds first alone.
     let is_above = if binds {
         value > 1.0 + ABOVE
     } else {
-        !case.is_shared && counted > in_a_burst * (1.0 + ABOVE)
+        !case.is_shared && delivered_iops > allowed.burst_iops * (1.0 + ABOVE)
     };
     Some(Share {
         case,
         value,
-        tested: if case.is_shared {
-            of_instance && (value - 1.0).abs() <= NEAR
+        tested,
+        // The expected rate includes what a full bucket or a burst lets pass beyond the limit.
+        beyond: is_above && case.iops > expected * (1.0 + ABOVE),
+    })
+}
+
+/// What a limit lets pass, in operations of a load per second.
+struct Allowed {
+    /// For ever, or during a burst if the limit is that of a burst.
+    iops: f64,
+    /// For a short time, at most.
+    burst_iops: f64,
+}
+
+/// What a limit lets pass of a load; `None` where it does not count the load's operations.
+fn allowed(run: &ExplainedRun<'_>, load: Load, limit: &Limit) -> Option<Allowed> {
+    let granted = grants(&run.given.resolved.spec, load).ok()?;
+    granted.iter().find_map(|grant| {
+        let iops = if grant.name == limit.name {
+            grant.iops
+        } else if grant.burst_name == limit.name {
+            grant.burst_iops
         } else {
-            // A healthy device of this type may be too slow to reach the limit at this queue depth.
-            (binds && case.why != Why::Latency) || level.is_some()
-        },
-        beyond: is_above && case.iops > most * (1.0 + ABOVE),
+            return None;
+        };
+        // Without a burst rate, what a limiter has saved up in a second at most doubles its rate
+        // over a second.
+        let burst_iops = if grant.burst_iops.is_finite() {
+            grant.burst_iops
+        } else {
+            2.0 * grant.iops
+        };
+        Some(Allowed { iops, burst_iops })
     })
 }
 

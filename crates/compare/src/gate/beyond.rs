@@ -78,6 +78,7 @@ fn latency(run: usize, load: &Load<'_>, bound: Bound) -> Judged {
     let quantity = match bound.figure {
         Figure::Percentile(percentile) => Quantity::Percentile(clocked, percentile),
         Figure::Mean => Quantity::Mean(clocked),
+        // The maximum: a bound on a rate is judged by case.
         _ => return longest(run, subject, &name, load, bound),
     };
     if !supports(load, quantity) {

@@ -262,18 +262,24 @@ fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
         for load in &run.digest.loads {
             let conditions = Conditions::new(&run.digest, load);
             for figure in &load.figures {
-                // The name comes from the text of an index; one that is no quantity is passed over.
+                // The store's index holds names as text, so that one may be no quantity.
                 let Some(quantity) = Quantity::named(&figure.quantity) else {
                     continue;
                 };
                 let key = (conditions.clone(), figure.quantity.clone());
+                // A new series gets the place behind the last one.
                 let place = *places.entry(key).or_insert(drafts.len());
                 if place == drafts.len() {
                     drafts.push(Draft::new(&conditions, quantity, load));
                 }
                 let draft = &mut drafts[place];
-                let before = draft.runs.last().map(|run| &run.digest.surroundings[..]);
-                let changed = before.map(|before| changed(before, &run.digest.surroundings));
+                // The first run of a series has none before it, so nothing changed.
+                let since_previous = match draft.runs.last() {
+                    Some(previous) => {
+                        changed(&previous.digest.surroundings, &run.digest.surroundings)
+                    }
+                    None => Vec::new(),
+                };
                 draft.runs.push(run);
                 draft.series.points.push(Point {
                     run: run.id.clone(),
@@ -285,7 +291,7 @@ fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
                     is_left_out: false,
                     by_hand: run.by_hand,
                     doubts: load.doubts.clone(),
-                    changed: changed.unwrap_or_default(),
+                    changed: since_previous,
                 });
             }
         }

@@ -76,9 +76,9 @@ impl SharedInstance {
         }
     }
 
-    /// The same machine for volumes that are reached in another way, with or without its cache.
-    /// Both share the limiters that are equal; `None` when the machine itself has others.
-    pub fn beside(&self, spec: &InstanceSpec) -> Option<Self> {
+    /// The same machine for volumes that are reached in another way, with or without its cache: shares
+    /// the limiters that are equal in both. `None` when the machine itself has others.
+    pub fn share_limiters_with(&self, spec: &InstanceSpec) -> Option<Self> {
         let own = &self.spec;
         if (&own.name, &own.caps, &own.credits) != (&spec.name, &spec.caps, &spec.credits) {
             return None;

@@ -505,7 +505,8 @@ pub fn undisturbed(case: &CaseView<'_>) -> Option<f64> {
     (!rests.is_empty()).then(|| median(&rests))
 }
 
-/// The rate of the slices that no pause and no episode touches.
+/// The median rate, in operations a second, of the slices that no pause and no episode touches; `None`
+/// without such slices.
 fn rest(pass: &Measurement) -> Option<f64> {
     let slices = slices(pass)?;
     let (still, slow) = (still(pass), slow(pass));

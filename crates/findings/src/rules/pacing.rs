@@ -17,6 +17,7 @@ const WIDTH: f64 = 0.1;
 const QUICK: f64 = 0.6;
 /// Coefficient of variation of the seconds, at most.
 const EVEN: f64 = 0.02;
+/// With fewer operations, the quickest 1 % are fewer than a hundred.
 const ENOUGH_IOS: f64 = 10_000.0;
 
 /// Most latencies are one value, some are far quicker, and the rate is even: something releases
@@ -71,7 +72,8 @@ struct Spike {
     share: f64,
 }
 
-/// The value around which most latencies lie, by a window that slides over the buckets.
+/// The latency with the most others within [`WIDTH`] of it, found by a window that slides over the
+/// buckets; `None` with fewer than [`ENOUGH_IOS`] operations.
 fn spike(direction: &RowDirection) -> Option<Spike> {
     let bins = &direction.bins;
     let middles: Vec<f64> = bins
@@ -81,8 +83,8 @@ fn spike(direction: &RowDirection) -> Option<Spike> {
     // In floats: a damaged histogram may hold counts whose sum no integer takes.
     let counts: Vec<f64> = bins.iter().map(|(_, _, n)| *n as f64).collect();
     let total: f64 = counts.iter().sum();
-    // The window has the same relative width around each bucket, and `inside` counts what lies in it:
-    // both ends only move up.
+    // The buckets ascend, so both ends of the window only move up. `from` stops at the bucket in the
+    // centre at the latest. `inside` counts what lies in the window.
     let (mut from, mut to, mut inside) = (0, 0, 0.0);
     let mut best = None;
     for &centre in &middles {

@@ -24,10 +24,9 @@ pub(crate) fn uncut(series: &[Interval]) -> Vec<&Interval> {
     let measured: Vec<&Interval> = series.iter().filter(|slice| !slice.ramp).collect();
     let lengths: Vec<u64> = measured.iter().map(|slice| slice.length_ns).collect();
     let is_whole = |place: &usize| {
-        let neighbours = lengths[place.saturating_sub(1)..].iter().take(3);
-        neighbours
-            .max()
-            .is_some_and(|most| lengths[*place] >= most / 2)
+        let (before, after) = (place.saturating_sub(1), lengths.len().min(place + 2));
+        let longest = lengths[before..after].iter().max();
+        longest.is_some_and(|longest| lengths[*place] >= longest / 2)
     };
     let whole = (0..measured.len()).filter(is_whole);
     whole.map(|place| measured[place]).collect()
@@ -81,6 +80,8 @@ mod tests {
         assert_eq!(lengths(&[10, 10, 6]), [10, 10, 6]);
         assert_eq!(lengths(&[10, 10, 4]), [10, 10]);
         assert_eq!(lengths(&[3, 10, 10]), [10, 10]);
+        // The first slice was compared with the third one, too, and was called cut short.
+        assert_eq!(lengths(&[4, 8, 10]), [4, 8, 10]);
         assert_eq!(lengths(&[7]), [7]);
         assert!(lengths(&[]).is_empty());
     }

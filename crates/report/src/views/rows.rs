@@ -23,6 +23,7 @@ pub fn table(record: &Record, assessment: &Assessment) -> Vec<Part> {
     let legend = Entry::aside(MARGIN, legend(record, assessment, &all));
     vec![
         shown("", &service(), &all),
+        // Without a requested rate it has no rows, and is not printed.
         shown("response latency", &response(), &paced),
         Part::Entries(vec![legend]),
     ]

@@ -189,7 +189,8 @@ impl Worker {
         Some((block, io.len as usize))
     }
 
-    /// Records the miscompares of a block; `bytes` is the data that was read.
+    /// Counts a read that was compared, and records its miscompares, `found`. `bytes` is the data that
+    /// was read.
     pub fn compared(
         &mut self,
         slot: &Slot,
@@ -216,7 +217,7 @@ impl Worker {
             .is_some_and(|verifier| verifier.fatal);
         if let Some(steps) = &mut self.key_steps {
             steps.found_wrong(slot);
-            ends |= steps.is_full();
+            ends |= steps.has_too_many_wrong();
         }
         if ends {
             self.stopper.request(Stopped::Error);

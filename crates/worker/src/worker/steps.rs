@@ -99,7 +99,7 @@ impl Worker {
     /// Issues the next step of an operation, if one is due.
     fn next_step(&mut self, now: Nanos) -> Option<Action> {
         let steps = self.key_steps.as_mut()?;
-        if steps.is_full() {
+        if steps.has_too_many_wrong() {
             self.stopper.request(Stopped::Error);
         }
         let (slot, direction) = steps.next()?;

@@ -111,7 +111,7 @@ fn stop_rules(job: &Job) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Rules on refinements of offsets, targets and content.
+/// Rules on offsets, content, targets, replays, logs and trims.
 fn refinement_rules(job: &Job) -> Result<(), Invalid> {
     offset_rules(job)?;
     content_rules(job)?;
