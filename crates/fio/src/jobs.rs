@@ -193,13 +193,21 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     if option.name == "nrfiles" {
         keep_first_files(spec);
     }
-    // Each of the two replaces the other.
-    match option.name {
-        "direct" => spec.given.remove("buffered"),
-        "buffered" => spec.given.remove("direct"),
-        _ => None,
-    };
+    if let Some(replaced) = replaced_by(option.name) {
+        spec.given.remove(replaced);
+    }
     Ok(())
+}
+
+/// The option that sets the same thing the other way round: the one that is given last holds.
+fn replaced_by(option: &str) -> Option<&'static str> {
+    match option {
+        "direct" => Some("buffered"),
+        "buffered" => Some("direct"),
+        "rwmixread" => Some("rwmixwrite"),
+        "rwmixwrite" => Some("rwmixread"),
+        _ => None,
+    }
 }
 
 /// An option that no table has: refused, unless it is one of an engine that is not available here.

@@ -483,6 +483,22 @@ mod tests {
 
     use crate::tests::planned;
 
+    /// With `rwmixwrite` in `[global]`, the `rwmixread` of a job had no effect: the first always held,
+    /// wherever it stood. fio takes the one that is given last.
+    #[test]
+    fn the_last_share_of_a_mix_holds() {
+        #[track_caller]
+        fn check(options: &str, read: u8) {
+            let text = format!("[a]\nrw=randrw\nsize=1m\nioengine=null\n{options}\n");
+            let prepared = planned(&text).unwrap();
+            let mix = &prepared.plan.cases[0].workload.jobs[0].mix;
+            assert_eq!(mix.read, read, "{options}");
+        }
+        check("rwmixwrite=10\nrwmixread=50", 50);
+        check("rwmixread=50\nrwmixwrite=10", 90);
+        check("rwmixread=20", 20);
+    }
+
     /// The test of disks that TiDB's manual gives has `percentage_random=100,0`: reads at random and
     /// writes in order. The first share held for all directions, so its writes were random, too.
     #[test]
