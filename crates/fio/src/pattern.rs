@@ -382,7 +382,9 @@ fn distribution(
             0.0 => Ok(Pattern::RANDOM),
             1.0 => Err("zipf theta must be different from 1.0".to_owned()),
             theta if theta > 0.0 && theta < 100.0 => Ok(Pattern::Zipf { theta }),
-            theta => Err(format!("zipf theta {theta} is out of range: above 0")),
+            theta => Err(format!(
+                "zipf theta {theta} is out of range: above 0 and below 100"
+            )),
         },
         "pareto" => match number(0.2)? {
             h if h > 0.0 && h < 1.0 => Ok(Pattern::Pareto { h }),
@@ -423,25 +425,38 @@ pub(super) fn center(text: &str) -> Result<Option<f64>, String> {
 }
 
 /// `60/10:30/20:8/30:2/40`: shares of the operations over shares of the space. `space`: the second
-/// ones are bytes, of this many, with what `k` means in them.
+/// ones are bytes, of this many, with what `k` means in them. Zones without a second number share
+/// what is left of the space.
 fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
-    let first = text.split(',').next().unwrap_or_default();
-    let mut zones = Vec::new();
-    for part in first.split(':') {
-        let (access, size) = part.split_once('/').unwrap_or((part, ""));
-        let space_percent = match (size, space) {
-            ("", _) => f64::NAN,
-            (size, None) => zone_percent(size, part)?,
+    if text.contains(',') {
+        return Err("zones of each direction are not done: fio 3.33 refuses them, too".to_owned());
+    }
+    let (mut access_percents, mut space_percents) = (Vec::new(), Vec::new());
+    for zone in text.split(':') {
+        let (access, size) = zone.split_once('/').unwrap_or((zone, ""));
+        access_percents.push(zone_percent(access, zone)?);
+        space_percents.push(match (size, space) {
+            ("", _) => None,
+            (size, None) => Some(zone_percent(size, zone)?),
             (size, Some((space, scale))) => {
-                amount(size, scale)? as f64 * 100.0 / space.max(1) as f64
+                Some(amount(size, scale)? as f64 * 100.0 / space.max(1) as f64)
             }
-        };
-        zones.push(Zone {
-            access_percent: zone_percent(access, part)?,
-            space_percent,
         });
     }
-    fill_open(&mut zones);
+    let given: f64 = space_percents.iter().flatten().sum();
+    let open = space_percents
+        .iter()
+        .filter(|percent| percent.is_none())
+        .count();
+    let rest = (100.0 - given).max(0.0) / open.max(1) as f64;
+    let mut zones: Vec<Zone> = access_percents
+        .into_iter()
+        .zip(space_percents)
+        .map(|(access_percent, space_percent)| Zone {
+            access_percent,
+            space_percent: space_percent.unwrap_or(rest),
+        })
+        .collect();
     let accesses: f64 = zones.iter().map(|zone| zone.access_percent).sum();
     if (accesses - 100.0).abs() > 0.01 {
         return Err(format!(
@@ -463,18 +478,12 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
 }
 
 fn zone_percent(text: &str, zone: &str) -> Result<f64, String> {
-    let parsed = text.trim().parse();
-    parsed.map_err(|_| format!("zone `{zone}` is not ACCESS/SIZE"))
-}
-
-/// Zones without a size share what is left.
-fn fill_open(zones: &mut [Zone]) {
-    let (open, sized): (Vec<_>, Vec<_>) = zones
-        .iter_mut()
-        .partition(|zone| zone.space_percent.is_nan());
-    let taken: f64 = sized.iter().map(|zone| zone.space_percent).sum();
-    let rest = (100.0 - taken).max(0.0) / open.len().max(1) as f64;
-    open.into_iter().for_each(|zone| zone.space_percent = rest);
+    match text.trim().parse() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err(format!(
+            "zone `{zone}` is not ACCESS/SIZE, two shares in per cent"
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -497,6 +506,24 @@ mod tests {
         check("rwmixwrite=10\nrwmixread=50", 50);
         check("rwmixread=50\nrwmixwrite=10", 90);
         check("rwmixread=20", 20);
+    }
+
+    /// Of zones with a list for each direction the first held for all, without a word, and `nan` was
+    /// a zone without a size. fio 3.33 refuses the list.
+    #[test]
+    fn zones_are_one_list_of_shares() {
+        #[track_caller]
+        fn refused(zones: &str, words: &str) {
+            let text =
+                format!("[a]\nrw=randrw\nsize=1m\nioengine=null\nrandom_distribution={zones}\n");
+            let wrong = planned(&text).unwrap_err().to_string();
+            assert!(wrong.contains(words), "{wrong}");
+        }
+        refused("zoned:50/50:50/50,90/10:10/90", "of each direction");
+        refused("zoned_abs:50/64k:50/64k,90/8k:10/8k", "of each direction");
+        refused("zoned:50/nan:50/50", "zone `50/nan` is not");
+        refused("zoned:-50/50:150/50", "zone `-50/50` is not");
+        refused("zoned:60/50:50/50", "add up to 110");
     }
 
     /// The test of disks that TiDB's manual gives has `percentage_random=100,0`: reads at random and
