@@ -18,6 +18,7 @@ use super::spec::Spec;
 use super::value::{Share, Sizes, nonzero};
 use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
+use blocklab_syntax::number::processor_list;
 
 /// The load of clone `number`.
 pub(super) fn load(
@@ -333,19 +334,11 @@ fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec
     Ok(allowed.get(turn).copied().into_iter().collect())
 }
 
-/// `0,2-4`.
+/// Numbers of processors or nodes: `0,2-4`. A colon separates them as well.
 fn list_of(text: &str) -> Result<Vec<u32>, String> {
-    let mut list = Vec::new();
-    for part in text.split([',', ':']).filter(|part| !part.is_empty()) {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        list.extend(cpu_or_node(low)?..=cpu_or_node(high)?);
-    }
-    Ok(list)
-}
-
-fn cpu_or_node(text: &str) -> Result<u32, String> {
-    let number = text.trim().parse().ok().filter(|number| *number < 4096);
-    number.ok_or_else(|| format!("`{text}` is no processor's or node's number"))
+    let list = text.replace(':', ",");
+    processor_list(list.trim_end_matches(','))
+        .ok_or_else(|| format!("`{text}` is no list of numbers such as 0,2-4"))
 }
 
 /// `ba`; 0 keeps the smallest block.
@@ -508,4 +501,30 @@ fn ignored_errors(spec: &Spec) -> Result<Vec<(Direction, i32)>, Mistake> {
         }
     }
     Ok(ignored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::planned;
+
+    fn job(options: &str) -> Result<Job, Mistake> {
+        let text = format!("[a]\nioengine=null\nsize=4k\nrw=write\n{options}\n");
+        planned(&text).map(|mut prepared| prepared.plan.cases[0].workload.jobs.remove(0))
+    }
+
+    /// `cpus_allowed=1-0` left a job on all processors, and fio refuses it.
+    #[test]
+    fn a_list_of_processors_names_some() {
+        for list in ["1-0", ",", "0,,1", "x"] {
+            for option in ["cpus_allowed", "numa_cpu_nodes"] {
+                let wrong = job(&format!("{option}={list}")).unwrap_err().to_string();
+                assert!(
+                    wrong.contains("no list of numbers"),
+                    "{option}={list}: {wrong}"
+                );
+            }
+        }
+        assert_eq!(job("cpus_allowed=3:1,").unwrap().pin, [3]);
+    }
 }
