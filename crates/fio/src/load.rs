@@ -414,20 +414,24 @@ fn content(spec: &Spec) -> Content {
     }
 }
 
-/// `buffer_pattern`: numbers, texts and files in quotes, several in a row.
+/// `buffer_pattern`: numbers, texts and files in quotes, several in a row. A `verify_pattern` that is
+/// not verified is only written.
 fn fill(spec: &Spec, context: &PlanContext<'_>) -> Result<Option<Arc<[u8]>>, Mistake> {
-    let Some(text) = &spec.options.buffer_pattern else {
-        return Ok(None);
+    let options = &spec.options;
+    let (name, text) = match (&options.verify_pattern, &options.buffer_pattern) {
+        (Some(text), _) if verify::method(options).is_none() => ("verify_pattern", text),
+        (_, Some(text)) => ("buffer_pattern", text),
+        _ => return Ok(None),
     };
-    let bytes = super::bytes::pattern(text, context.bytes_of)
-        .map_err(|why| spec.mistake("buffer_pattern", why))?;
+    let bytes =
+        super::bytes::pattern(text, context.bytes_of).map_err(|why| spec.mistake(name, why))?;
     Ok(Some(bytes.into()))
 }
 
 fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
     let (range_flags, range_every) = range(spec)?;
     let options = &spec.options;
-    let may_read = rw.reads || super::verify::is_asked_for(options);
+    let may_read = rw.reads || verify::method(options).is_some();
     Ok(Flush {
         fsync_every: options.fsync,
         fdatasync_every: options.fdatasync,

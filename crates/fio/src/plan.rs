@@ -22,7 +22,7 @@ use super::replay;
 use super::spec::Spec;
 use super::state;
 use super::value::nonzero;
-use super::verify::leaves_no_time;
+use super::verify::{self, leaves_no_time};
 use blocklab_syntax::Mistake;
 
 pub use clone::CloneFacts;
@@ -161,7 +161,7 @@ impl PlanBuilder<'_> {
             let wrong = format!("{files} files of {count} clones are more than {MOST_FILES}");
             return Err(spec.mistake("nrfiles", wrong));
         }
-        if options.verify != "0" || options.verify_pattern.is_some() {
+        if verify::method(options).is_some() {
             self.warn_of_no_time(options, rw);
         }
         for number in 0..count as u32 {

@@ -272,7 +272,7 @@ options! {
         "dedupe_global", Bool, "0", Nearly, "One set for all jobs.", "the set of `working_set` is always common, and what `repeat` repeats is always the job's own";
     }
     "Verify and trim" {
-        "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: String;
+        "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: Option<String>;
         "do_verify", Bool, "1", Exact, "Whether to read it back.", "", do_verify: bool;
         "verify_only", Flag, "-", Mostly, "Only read it back.", "the writes that it stands for are counted without latencies", verify_only: bool;
         "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;

@@ -11,9 +11,10 @@ use crate::priority;
 use crate::source::unset_words;
 use crate::spec::{Given, Spec};
 use crate::value::{Share, Sizes};
+use crate::verify;
 use blocklab_syntax::Mistake;
 
-/// In which mapped files are flushed.
+/// Bytes of a page, in which msync(2) flushes mapped files.
 const PAGE: u64 = 4096;
 
 impl PlanBuilder<'_> {
@@ -108,7 +109,7 @@ impl PlanBuilder<'_> {
             let words = "Any use of blockalign= turns off randommap";
             self.prepared.remarks.push(words.to_owned());
         }
-        if has_no_map && options.verify != "0" && sizes.smallest() != sizes.largest() {
+        if has_no_map && verify::method(options).is_some() && sizes.smallest() != sizes.largest() {
             let words = "norandommap given for variable block sizes, verify limited";
             self.prepared.remarks.push(words.to_owned());
         }

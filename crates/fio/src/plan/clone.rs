@@ -9,6 +9,7 @@ use crate::logs::LogRule;
 use crate::output::Style;
 use crate::pattern::{self, ReadWrite};
 use crate::spec::Spec;
+use crate::verify;
 use blocklab_syntax::Mistake;
 
 /// What the report and the run need to know of a clone, besides its load.
@@ -139,10 +140,9 @@ impl PlanBuilder<'_> {
             logs: LogRule::for_job(spec, job),
             priority: job.priority.io,
             is_asynchronous: is_asynchronous(job.engine, job.depth),
-            verify: match &*options.verify {
-                "0" => "pattern".to_owned(),
-                given => given.to_owned(),
-            },
+            verify: verify::method(options)
+                .map_or("pattern", |word| word.trim_end_matches("_hdr"))
+                .to_owned(),
             steady: job.stop.steady,
             reads_back: !rw.reads
                 && job
