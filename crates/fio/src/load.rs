@@ -387,14 +387,12 @@ fn window(
     }))
 }
 
-/// What the job writes. Of several options that say it, the first one here holds.
+/// What the job writes. Of several options that say it, the first one here holds, as in fio.
 fn content(spec: &Spec) -> Content {
     let options = &spec.options;
     let compress_percent = options.buffer_compress_percentage.min(100) as u8;
     let dedupe_percent = options.dedupe_percentage.min(100) as u8;
-    if options.zero_buffers {
-        Content::Zero
-    } else if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
+    if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
         // `dedupe_mode=repeat`: earlier writes come again, not blocks of a fixed set.
         Content::Repeating {
             compress_percent,
@@ -405,6 +403,8 @@ fn content(spec: &Spec) -> Content {
             compress_percent,
             dedupe_percent,
         }
+    } else if options.zero_buffers {
+        Content::Zero
     } else if options.refill_buffers {
         Content::Fresh
     } else if options.scramble_buffers {
@@ -515,6 +515,40 @@ mod tests {
     fn job(options: &str) -> Result<Job, Mistake> {
         let text = format!("[a]\nioengine=null\nsize=4k\nrw=write\n{options}\n");
         planned(&text).map(|mut prepared| prepared.plan.cases[0].workload.jobs.remove(0))
+    }
+
+    /// `zero_buffers` wrote zeros and `buffer_pattern` the pattern alone, whatever share was to
+    /// compress or to repeat. fio 3.33 takes zeros only where neither is given, and the pattern for
+    /// what compresses away.
+    #[test]
+    fn what_compresses_or_repeats_is_neither_zeros_nor_a_pattern() {
+        #[track_caller]
+        fn check(options: &str, content: Content, fill: Option<&[u8]>) {
+            let job = job(options).unwrap();
+            assert_eq!(
+                (job.content, job.fill.as_deref()),
+                (content, fill),
+                "{options}"
+            );
+        }
+        let shaped = Content::Shaped {
+            compress_percent: 50,
+            dedupe_percent: 0,
+        };
+        let repeating = Content::Repeating {
+            compress_percent: 0,
+            repeat_percent: 50,
+        };
+        check("zero_buffers\nbuffer_compress_percentage=50", shaped, None);
+        check("zero_buffers\ndedupe_percentage=50", repeating, None);
+        check("zero_buffers\nrefill_buffers", Content::Zero, None);
+        let pattern = "buffer_pattern=0x41\nbuffer_compress_percentage=50";
+        check(pattern, shaped, Some(&[0x41]));
+        check(
+            "verify=0\nverify_pattern=0x42",
+            Content::Random,
+            Some(&[0x42]),
+        );
     }
 
     /// `cpus_allowed=1-0` left a job on all processors, and fio refuses it.
