@@ -127,9 +127,13 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
         bytes: once
             .filter(|_| !ends_with_its_map)
             .map(|once| Bytes(once.saturating_mul(passes))),
-        ios: nonzero(u64::from(options.number_ios) * pass.operations_per_block())
-            .filter(|_| !in_time)
-            .map(|ios| ios.saturating_mul(options.loops.max(1))),
+        ios: nonzero(
+            options
+                .number_ios
+                .saturating_mul(pass.operations_per_block()),
+        )
+        .filter(|_| !in_time)
+        .map(|ios| ios.saturating_mul(options.loops.max(1))),
         loops: once
             .filter(|_| ends_with_its_map || pass.ends_with_its_files())
             .map(|_| passes.min(u32::MAX.into()) as u32),

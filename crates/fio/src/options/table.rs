@@ -109,7 +109,7 @@ options! {
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
-        "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u32;
+        "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u64;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space for the run, and cuts off after it what was not written at its end, where in fio it grows; all others set the space aside", fallocate: Word;
         later "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "each file is examined once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
