@@ -440,12 +440,14 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
 }
 
 /// Whether a file is made at this path if there is none.
-fn can_be_made(options: &Options, path: &str) -> bool {
+pub(super) fn can_be_made(options: &Options, path: &str) -> bool {
     let in_memory = path.starts_with("/dev/shm/");
     let is_file = !Target::is_model(path) && (in_memory || !path.starts_with("/dev/"));
     is_file && options.ioengine != "null"
 }
 
+/// The targets of clone `number`: those that are named, else one called after its section, else files
+/// with generated names.
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
     let options = &spec.options;
     let mut paths = Vec::new();

@@ -44,13 +44,22 @@ fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
         device_of: &|major, minor| format!("/dev/{major}-{minor}"),
         control_groups: None,
         node_processors: &|node| vec![2 * node, 2 * node + 1],
-        bytes_of: &|_| Err("there is none".to_owned()),
+        bytes_of: &|path| match path {
+            "write.log" => Ok(trace("/dev/shm/x", "write")),
+            "read.log" => Ok(trace("none", "read")),
+            "local-a-0-verify.state" => Ok(State::default().encode()),
+            _ => Err("there is none".to_owned()),
+        },
         aux: None,
         client: None,
         only_parsed,
         seed: 7,
     };
     prepare(&resolved, "job", &context)
+}
+
+fn trace(path: &str, operation: &str) -> Vec<u8> {
+    format!("fio version 2 iolog\n{path} add\n{path} open\n{path} {operation} 0 4096\n").into()
 }
 
 fn jobs(text: &str) -> Vec<Job> {
