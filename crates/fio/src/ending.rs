@@ -7,7 +7,7 @@ use blocklab_workload::{
 };
 
 use super::engine;
-use super::number::{Clock, Scale, amount, time};
+use super::number::{Clock, Scale, amount, evenly_spread};
 use super::options::Options;
 use super::pass::Pass;
 use super::pattern::ReadWrite;
@@ -77,20 +77,18 @@ pub(super) fn latency_target(options: &Options) -> Option<LatencyTarget> {
 /// `5`, or `1-5`: each clone has its own part of the range.
 pub(super) fn start_delay(spec: &Spec, number: u32) -> Result<Nanos, Mistake> {
     let text = &*spec.options.startdelay;
-    let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
-    let [low, high] = [low, high].map(|text| time(text, Clock::Seconds));
-    let low = low.map_err(|why| spec.mistake("startdelay", why))?;
-    let high = high.map_err(|why| spec.mistake("startdelay", why))?;
-    // Multiples of the golden ratio are spread evenly, however many there are.
-    let share = (f64::from(number) * 0.618_033_988_749_895).fract();
-    Ok(Nanos(
-        low + (high.saturating_sub(low) as f64 * share) as u64,
-    ))
+    let (shortest, longest) = text.split_once(RANGE).unwrap_or((text, text));
+    let delay =
+        |text| time_of_job(text, Clock::Seconds).map_err(|why| spec.mistake("startdelay", why));
+    let (shortest, longest) = (delay(shortest)?, delay(longest)?);
+    let share = evenly_spread(number.into());
+    Ok(shortest + Nanos((longest.since(shortest).0 as f64 * share) as u64))
 }
 
+/// `thinktime`: the pauses between operations.
 pub(super) fn think(options: &Options) -> Option<Think> {
     let every = match options.thinktime_blocks {
-        // Time alone calls for the pauses then.
+        // The time between pauses alone decides, so the count must never be reached.
         None | Some(0) if options.thinktime_iotime > Nanos::ZERO => u32::MAX,
         every => every.unwrap_or(1).max(1),
     };

@@ -8,6 +8,7 @@ use blocklab_workload::{Engine, Target};
 use super::context::PlanContext;
 use super::engine;
 use super::fault::Fault;
+use super::number::evenly_spread;
 use super::options::Options;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
@@ -234,23 +235,21 @@ fn lengths_in_range(
         return Ok(None);
     };
     let block = pattern::block_sizes(spec)?.smallest().0.max(1);
-    let (low, high) = (low.max(offset + 1).div_ceil(block), high / block);
+    let (fewest_blocks, most_blocks) = (low.max(offset + 1).div_ceil(block), high / block);
     let is_shared = matches!(options.size, Some(Share::Percent(_)));
-    let is_longer = sizes.iter().flatten().any(|size| *size > high * block);
+    let is_longer = (sizes.iter().flatten()).any(|size| *size > most_blocks * block);
     let opens_files = Engine::named(&options.ioengine).is_some_and(Engine::opens_files);
     let has_no_files = !opens_files
         || engine::is_diskless(options)
         || paths.iter().any(|path| Target::is_model(path));
-    if low >= high || is_shared || is_longer || has_no_files {
+    if fewest_blocks >= most_blocks || is_shared || is_longer || has_no_files {
         return Ok(None);
     }
     let first = u64::from(number) * paths.len() as u64 + 1;
     let files = first..first + paths.len() as u64;
-    let lengths = files.map(|file| {
-        // Multiples of the golden ratio are spread evenly, however many there are.
-        let share = (file as f64 * 0.618_033_988_749_895).fract();
-        (low + (share * (high - low + 1) as f64) as u64) * block
-    });
+    let choices = most_blocks - fewest_blocks + 1;
+    let lengths =
+        files.map(|file| (fewest_blocks + (evenly_spread(file) * choices as f64) as u64) * block);
     Ok(Some(lengths.collect()))
 }
 
