@@ -98,10 +98,10 @@ pub(super) struct WorkingSet {
     pub offset: u64,
     /// The size of the part of each target; `None`: to its end.
     pub size: Option<u64>,
-    /// In all files.
+    /// Bytes of these parts of all targets together.
     pub space: u64,
-    /// Bytes of a pass where they are fewer than there are.
-    pub most: Option<u64>,
+    /// The most bytes of a pass: `size`, where `filesize` says how long the files are.
+    pub pass_limit: Option<u64>,
     /// Whether the files are filled until there is no more space, so that they are shorter than
     /// `space`, and only their making shows by how much.
     pub is_cut_short: bool,
@@ -141,7 +141,7 @@ pub(super) fn working_set(
     if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
         let planned = planned(&spec.options, rw, &paths, &lengths);
         return Ok(WorkingSet {
-            most: most_bytes(&spec.options),
+            pass_limit: pass_limit(&spec.options),
             space: space_in(&lengths, offset),
             targets: paths,
             offset,
@@ -174,7 +174,7 @@ pub(super) fn working_set(
     let lengths = vec![end_of(spec, offset, size)?; paths.len()];
     let planned = planned(&spec.options, rw, &paths, &lengths);
     Ok(WorkingSet {
-        most: most_bytes(&spec.options),
+        pass_limit: pass_limit(&spec.options),
         space: size.saturating_mul(count),
         targets: paths,
         offset,
@@ -213,8 +213,8 @@ fn space_in(lengths: &[u64], offset: u64) -> u64 {
     })
 }
 
-/// Bytes of a pass over files of a given size, where they are given, too.
-fn most_bytes(options: &Options) -> Option<u64> {
+/// The most bytes of a pass over files of a given size, where `size` is given, too.
+fn pass_limit(options: &Options) -> Option<u64> {
     match (options.filesize, options.size) {
         (Some(_), Some(Share::Bytes(bytes))) => nonzero(bytes),
         _ => None,

@@ -131,7 +131,7 @@ pub(super) fn largest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
 }
 
 /// The smallest one.
-fn smallest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
+pub(super) fn smallest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
     let smallest = occurring(sizes, rw).map(|mix| mix.smallest().0).min();
     smallest.unwrap_or_else(|| sizes.smallest().0)
 }
