@@ -12,7 +12,7 @@ use super::options::Options;
 use super::pass::Pass;
 use super::pattern::ReadWrite;
 use super::spec::Spec;
-use super::value::{Sizes, nonzero};
+use super::value::{RANGE, Sizes, nonzero, time_of_job};
 use blocklab_syntax::Mistake;
 
 /// Rates of the directions that occur.
@@ -44,9 +44,10 @@ pub(super) fn pace(spec: &Spec, rw: ReadWrite, block: u64) -> Result<Pace, Mista
     })
 }
 
-/// fio judges no rate before.
+/// fio does not judge the rate of a job's first two seconds.
 const SETTLE: Nanos = Nanos::from_secs(2);
 
+/// `rate_min`, `rate_iops_min`: rates below which the job ends.
 pub(super) fn min_rate(options: &Options, rw: ReadWrite) -> Option<MinRate> {
     let rates = rates(rw, options.rate_min, options.rate_iops_min);
     (rates != [None; 3]).then(|| MinRate {
@@ -56,6 +57,7 @@ pub(super) fn min_rate(options: &Options, rw: ReadWrite) -> Option<MinRate> {
     })
 }
 
+/// `flow`: the job's part of a ratio that jobs of one `flow_id` keep.
 pub(super) fn flow(options: &Options) -> Option<Flow> {
     nonzero(options.flow).map(|weight| Flow {
         group: options.flow_id,
@@ -64,6 +66,7 @@ pub(super) fn flow(options: &Options) -> Option<Flow> {
     })
 }
 
+/// `latency_target`: the search for the depth at which a share of the operations keeps a latency.
 pub(super) fn latency_target(options: &Options) -> Option<LatencyTarget> {
     let share = options.latency_percentile.first();
     nonzero(options.latency_target).map(|limit| LatencyTarget {
@@ -104,6 +107,7 @@ pub(super) fn think_style(options: &Options) -> ThinkStyle {
     }
 }
 
+/// When the job ends, by time, bytes, operations or passes.
 pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     let options = &spec.options;
     let runtime = nonzero(options.runtime).or_else(|| engine::endless(options));
@@ -140,9 +144,12 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     })
 }
 
+/// The most rounds of a window, whose values are all kept: a day of seconds.
+const MOST_ROUNDS: u64 = 86_400;
+
 /// `iops:10%`, `iops_slope:0.3%`, `bw:…`.
 fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
-    let over = spec.options.steadystate_duration;
+    let duration = spec.options.steadystate_duration;
     let Some(text) = &spec.options.steadystate else {
         return Ok(None);
     };
@@ -152,7 +159,8 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         "bw" | "bw_slope" => SteadyVariable::Bandwidth,
         "lat" | "lat_slope" => SteadyVariable::Latency,
         _ => {
-            let wrong = format!("`{word}` is none of iops, iops_slope, bw, bw_slope");
+            let wrong =
+                format!("`{word}` is none of iops, iops_slope, bw, bw_slope, lat, lat_slope");
             return Err(spec.mistake("steadystate", wrong));
         }
     };
@@ -160,29 +168,29 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         Some((percent, _)) => percent.parse().map(Limit::Percent).ok(),
         None if variable == SteadyVariable::Bandwidth => amount(limit, Scale::default())
             .ok()
-            .map(|bytes| Limit::Absolute(bytes as f64)),
+            .map(|bytes_per_s| Limit::Absolute(bytes_per_s as f64)),
         None => limit.parse().map(Limit::Absolute).ok(),
     };
     let limit = limit.ok_or_else(|| spec.mistake("steadystate", "the limit is no number"))?;
-    if over == Nanos::ZERO {
+    if duration == Nanos::ZERO {
         // Over no time nothing is judged.
         return Ok(None);
     }
     let round = nonzero(spec.options.steadystate_check_interval).unwrap_or(Nanos::from_secs(1));
-    let rounds = over.0 / round.0;
+    let rounds = duration.0 / round.0;
     Ok(Some(if word.ends_with("_slope") {
         Steady::Slope {
             variable,
             round,
             // A line through two always fits.
-            rounds: rounds.clamp(3, 86_400) as u32,
+            rounds: rounds.clamp(3, MOST_ROUNDS) as u32,
             limit,
         }
     } else {
         Steady::Deviation {
             variable,
             round,
-            rounds: rounds.clamp(1, 86_400) as u32,
+            rounds: rounds.clamp(1, MOST_ROUNDS) as u32,
             limit,
         }
     }))

@@ -15,7 +15,8 @@ use super::spec::Spec;
 use super::value::{Share, nonzero};
 use blocklab_syntax::Mistake;
 
-/// How a file gets the length that its jobs need.
+/// How a file gets the length that its jobs need, from the least to the most thorough way: of a file
+/// that several jobs share, the last of theirs holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
     /// A name that the job itself makes.
@@ -65,7 +66,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The length that a job before gives it.
+    /// The length that the jobs before plan for it.
     fn length(&self, path: &str) -> Option<u64> {
         let at = self.index.get(path)?;
         Some(self.list[*at].length.0)
@@ -313,11 +314,11 @@ fn unsized_words(spec: &Spec, paths: &[String]) -> String {
     }
 }
 
-/// Bytes worked on in each file, where the job sets it.
+/// Bytes worked on in each file, where the job sets it. `existing`: those that all files have by now.
 fn size_of_each(
     spec: &Spec,
     paths: &[String],
-    there: u64,
+    existing: u64,
     offset: u64,
 ) -> Result<Option<u64>, Fault> {
     let count = paths.len() as u64;
@@ -343,7 +344,7 @@ fn size_of_each(
                 let wrong = format!("{percent}% is more than there is");
                 return Err(spec.mistake("size", wrong).into());
             }
-            let whole = there / count;
+            let whole = existing / count;
             let part = percentage_of(spec, whole, percent)?;
             if part == 0 && whole > 0 && percent > 0.0 {
                 let wrong = format!(
@@ -383,7 +384,8 @@ fn end_of(spec: &Spec, offset: u64, len: u64) -> Result<u64, Fault> {
     Err(Fault::invalid(spec.mistake(option, wrong)))
 }
 
-/// A share is rounded up to `offset_align`, or to the smallest block.
+/// Where the part of clone `number` begins in files of `size` bytes. A share of them is rounded up to
+/// `offset_align`, or to the smallest block.
 fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
     let options = &spec.options;
     let (first, step) = (
@@ -404,6 +406,7 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
         .min(LARGEST_OFFSET))
 }
 
+/// The files that must be made: all but models and devices.
 fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) -> Vec<Planned> {
     let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
     let has_content = !engine.makes_names() && !engine.is_of_directories();
@@ -502,10 +505,11 @@ pub(super) fn directories(options: &Options) -> Vec<String> {
     options.directory.as_deref().map(split).unwrap_or_default()
 }
 
+/// The directory of clone `number`: several are given out in turn.
 fn directory(options: &Options, number: u32) -> Option<String> {
     let list = directories(options);
-    let turn = number as usize % list.len().max(1);
-    let directory = list.into_iter().nth(turn)?;
+    let index = number as usize % list.len().max(1);
+    let directory = list.into_iter().nth(index)?;
     Some(directory.trim_end_matches('/').to_owned()).filter(|directory| !directory.is_empty())
 }
 

@@ -100,8 +100,8 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Refuses an option of some engines where the job has another: one that stands in the same section
-/// of a file, wherever there, or before it.
+/// Refuses an option of some engines where the job has another one. In a job file, an `ioengine` of the
+/// same section counts even if it follows the option; on the command line it must come before.
 fn check_engine_option(
     spec: &Spec,
     settings: &[Setting],
@@ -127,8 +127,8 @@ fn check_engine_option(
     Err(Mistake::here(&setting.at, why))
 }
 
-/// In the order in which fio reads the settings of a job file's section: what belongs to an engine
-/// after all that may say which engine it is.
+/// In the order in which fio reads the settings of a job file's section: what scales other options
+/// first, names of files late, and options of engines last, when the engine is known.
 fn in_order(settings: &[Setting]) -> Vec<&Setting> {
     const FIRST: [&str; 4] = ["cpus_allowed_policy", "lockfile", "unit_base", "kb_base"];
     const LAST: [&str; 2] = ["filename", "filename_format"];

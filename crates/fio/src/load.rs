@@ -142,8 +142,8 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
         stop_on_enospc: options.fill_device,
         measure: Measure {
             depths: true,
-            bandwidth_every: sample(options.bwavgtime),
-            iops_every: sample(options.iopsavgtime),
+            bandwidth_every: sample_interval(options.bwavgtime),
+            iops_every: sample_interval(options.iopsavgtime),
         },
         ..outline
     }
@@ -191,8 +191,8 @@ pub(super) fn is_asynchronous(engine: Engine, depth: u32) -> bool {
     engine.is_asynchronous() && (engine != Engine::Null || depth > 1)
 }
 
-/// Milliseconds between samples. Seven weeks are as good as never.
-fn sample(ms: u32) -> Option<Nanos> {
+/// The time between two samples; `None`: none are taken.
+fn sample_interval(ms: u32) -> Option<Nanos> {
     nonzero(Nanos::from_millis(ms.into()))
 }
 
@@ -234,7 +234,7 @@ fn open_targets(spec: &Spec, targets: &[String]) -> Result<Option<u32>, Mistake>
     Ok(Some(most as u32))
 }
 
-/// `zipf:1.2`, `random:8`: the order, and after the last `:` the operations before the next file.
+/// `zipf:1.2`, `random:8`: the order in which files take turns, and how many operations a turn has.
 fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     let mut parts = spec.options.file_service_type.split(':');
     let word = parts.next().unwrap_or_default();

@@ -26,6 +26,7 @@ pub(super) struct ReadWrite {
     pub run: Option<u32>,
 }
 
+/// The words of `rw`: whether they are random, and whether they read, write and trim.
 const RW_WORDS: [(&str, bool, [bool; 3]); 11] = [
     ("read", false, [true, false, false]),
     ("write", false, [false, true, false]),
@@ -165,8 +166,8 @@ fn takes_second_size(spec: &Spec) -> Result<bool, Mistake> {
 }
 
 /// `4k/60:8k/40`; sizes without a share, or with a share of 0, have what is left, evenly. As in fio,
-/// all are cut to multiples of the smallest, unless `is_any`: then every size in bytes is allowed.
-fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
+/// all are cut to multiples of the smallest, unless they may be `unaligned`.
+fn split(text: &str, scale: Scale, unaligned: bool) -> Result<SizeMix, String> {
     let mut sizes: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
@@ -188,9 +189,9 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
     let open = sizes.iter().filter(|(_, share)| share.is_none()).count() as u32;
     let rest = 100_u32.saturating_sub(given).checked_div(open).unwrap_or(0);
     let weights = sizes.iter().map(|(_, share)| share.unwrap_or(rest));
-    let weights = drawn(weights.collect());
+    let weights = effective_shares(weights.collect());
     let smallest = sizes.iter().map(|(size, _)| *size).min().unwrap_or(1);
-    let piece = if is_any { 1 } else { smallest };
+    let piece = if unaligned { 1 } else { smallest };
     let sizes = sizes.iter().map(|(size, _)| Bytes(size / piece * piece));
     let weighted = sizes.zip(weights);
     let mix: Vec<(Bytes, u32)> = weighted.filter(|(_, weight)| *weight > 0).collect();
@@ -204,7 +205,7 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
 /// The shares by which fio 3.33 draws, in per cent: it takes them from the smallest on, as they are
 /// until there are 100, and the largest has what is left, the last one of several. So shares may add
 /// up to less than 100, as in a load of a storage server that is in wide use (98), or to more.
-fn drawn(mut shares: Vec<u32>) -> Vec<u32> {
+fn effective_shares(mut shares: Vec<u32>) -> Vec<u32> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_by_key(|place| shares[*place]);
     let mut left = 100;
@@ -316,8 +317,8 @@ pub(super) fn keeps_a_map(options: &Options, rw: ReadWrite, sizes: &BlockSizes) 
 /// Whether `ba` allows offsets that are no multiples of the block size.
 pub(super) fn shifts_blocks(options: &Options, sizes: &BlockSizes) -> bool {
     let sizes = [&sizes.read, &sizes.write, &sizes.trim];
-    let mut both = options.ba.into_iter().zip(sizes);
-    both.any(|(align, mix)| align > 0 && align != mix.smallest().0)
+    let mut pairs = options.ba.into_iter().zip(sizes);
+    pairs.any(|(align, mix)| align > 0 && align != mix.smallest().0)
 }
 
 const fn sequential(rw: ReadWrite, block: u64) -> Pattern {

@@ -117,7 +117,8 @@ pub fn prepare(
 
 const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";
 
-/// The most files of one job.
+/// The most clones and files of one job: a slip in their number shall not fill the memory.
+const MOST_CLONES: u64 = 4096;
 const MOST_FILES: u64 = 1_000_000;
 
 struct PlanBuilder<'a> {
@@ -144,17 +145,17 @@ impl PlanBuilder<'_> {
         {
             groups.push(group);
         }
-        let found = options.opendir.iter();
-        let found: usize = found
+        let opened_directories = options.opendir.iter();
+        let found_files: usize = opened_directories
             .map(|directory| (self.context.files_below)(directory).len())
             .sum();
-        if found > 0 {
-            let words = format!("opendir added {found} files");
+        if found_files > 0 {
+            let words = format!("opendir added {found_files} files");
             self.prepared.forewords.push(words);
         }
         let count = options.numjobs.max(1);
-        if count > 4096 {
-            return Err(spec.mistake("numjobs", format!("{count} is more than 4096")));
+        if count > MOST_CLONES {
+            return Err(spec.mistake("numjobs", format!("{count} is more than {MOST_CLONES}")));
         }
         let files = options.nrfiles.max(1);
         if files.saturating_mul(count) > MOST_FILES {
