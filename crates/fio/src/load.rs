@@ -6,7 +6,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Credentials, Direction, Durability, EndsOthers, Engine,
     ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Pattern,
-    Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify, errno,
+    Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify,
 };
 
 use super::context::{PlanContext, control_group};
@@ -15,7 +15,7 @@ use super::files::WorkingSet;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
-use super::value::{Share, Sizes, nonzero};
+use super::value::{Share, Sizes, error_number, nonzero};
 use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
 use blocklab_syntax::number::processor_list;
@@ -467,41 +467,51 @@ fn range(spec: &Spec) -> Result<(u32, u32), Mistake> {
     Ok((flags, every))
 }
 
+/// `continue_on_error`, and what `ignore_error` lets pass of verification.
 fn on_error(spec: &Spec) -> Result<ErrorPolicy, Mistake> {
-    let (mut read, mut write, mut verify) = (false, false, false);
-    for word in spec.options.continue_on_error.split(',') {
+    let options = &spec.options;
+    let (mut read, mut write) = (false, false);
+    for word in options.continue_on_error.split(',') {
         match word {
-            "none" | "0" => return Ok(ErrorPolicy::Stop),
-            "all" | "1" => (read, write, verify) = (true, true, true),
+            "none" | "0" | "verify" => {}
+            "all" | "1" | "io" => (read, write) = (true, true),
             "read" => read = true,
             "write" => write = true,
-            "verify" => verify = true,
-            "io" => (read, write) = (true, true),
             other => {
                 let wrong = format!("`{other}` is none of none, read, write, io, verify, all");
                 return Err(spec.mistake("continue_on_error", wrong));
             }
         }
     }
-    Ok(ErrorPolicy::ContinueOn {
-        read,
-        write,
-        verify,
+    let verify = verify::continues_after_flaw(options);
+    Ok(if read || write || verify {
+        ErrorPolicy::ContinueOn {
+            read,
+            write,
+            verify,
+        }
+    } else {
+        ErrorPolicy::Stop
     })
 }
 
-/// `ENOSPC:EIO,28`: of reads, then of writes; numbers or names.
+/// `ENOSPC:EIO,28`: of reads, of writes, and of verification; numbers or names.
 fn ignored_errors(spec: &Spec) -> Result<Vec<(Direction, i32)>, Mistake> {
     let text = spec.options.ignore_error.as_deref().unwrap_or_default();
     let mut ignored = Vec::new();
-    let directions = [Direction::Read, Direction::Write];
-    for (direction, part) in directions.into_iter().zip(text.split(',')) {
+    // What is let pass of verification is a part of the policy on errors.
+    let lists = [Some(Direction::Read), Some(Direction::Write), None];
+    for (index, part) in text.split(',').enumerate() {
+        let Some(direction) = lists.get(index) else {
+            let wrong = "there are three lists: of reads, of writes and of verification";
+            return Err(spec.mistake("ignore_error", wrong));
+        };
         for word in part.split(':').filter(|word| !word.is_empty()) {
-            let Some(number) = word.parse().ok().or_else(|| errno::number(word)) else {
+            let Some(number) = error_number(word) else {
                 let wrong = format!("`{word}` is no error's name or number");
                 return Err(spec.mistake("ignore_error", wrong));
             };
-            ignored.push((direction, number));
+            ignored.extend(direction.map(|direction| (direction, number)));
         }
     }
     Ok(ignored)
@@ -549,6 +559,26 @@ mod tests {
             Content::Random,
             Some(&[0x42]),
         );
+    }
+
+    /// The third list of `ignore_error`, of verification, was dropped without a word: the job ended at
+    /// the first miscompare, where fio 3.33 goes on.
+    #[test]
+    fn a_miscompare_can_be_ignored() {
+        let with = |ignored: &str| job(&format!("verify=crc32c\nignore_error={ignored}"));
+        let ignores = with("EIO,5,84").unwrap();
+        let policy = ErrorPolicy::ContinueOn {
+            read: false,
+            write: false,
+            verify: true,
+        };
+        assert_eq!(ignores.on_error, policy);
+        assert!(ignores.verify.is_some_and(|verify| !verify.fatal));
+        let both = [(Direction::Read, 5), (Direction::Write, 5)];
+        assert_eq!(ignores.ignored_errors, both);
+        assert_eq!(with("84,84").unwrap().on_error, ErrorPolicy::Stop);
+        let wrong = with("EIO,EIO,EIO,EIO").unwrap_err().to_string();
+        assert!(wrong.contains("three lists"), "{wrong}");
     }
 
     /// `cpus_allowed=1-0` left a job on all processors, and fio refuses it.

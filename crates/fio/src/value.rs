@@ -2,6 +2,7 @@
 //! type of its field.
 
 use blocklab_units::Nanos;
+use blocklab_workload::errno;
 
 use super::number::{Clock, Scale, amount, read_prefix, read_prefix_of_time, time};
 use super::option::{Kind, Opt};
@@ -385,6 +386,11 @@ pub(super) fn in_order<T: Copy + Default>(
         }
     }
     Ok(values)
+}
+
+/// The number of an error that is given so, or by its name.
+pub(super) fn error_number(word: &str) -> Option<i32> {
+    word.parse().ok().or_else(|| errno::number(word))
 }
 
 fn floats(text: &str) -> Result<Vec<f64>, String> {

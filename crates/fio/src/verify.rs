@@ -1,13 +1,13 @@
 //! `verify` and the options that go with it.
 
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Checksum, Trims, Verify, When};
+use blocklab_workload::{Checksum, Trims, Verify, When, errno};
 
 use super::bytes::{Reader, parts};
 use super::options::Options;
 use super::pattern::{ReadWrite, mix};
 use super::spec::Spec;
-use super::value::nonzero;
+use super::value::{error_number, nonzero};
 use blocklab_syntax::Mistake;
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
@@ -91,10 +91,14 @@ fn compares_seeds(options: &Options, rw: ReadWrite) -> bool {
 /// Most wrong blocks whose bytes are kept for messages and dumps.
 const KEPT: u32 = 100;
 
-/// Whether the job continues after a miscompare.
-fn continues_after_flaw(options: &Options) -> bool {
+/// Whether the job continues after a miscompare: by `continue_on_error`, or by the third list of
+/// `ignore_error`, that of verification.
+pub(super) fn continues_after_flaw(options: &Options) -> bool {
     let mut words = options.continue_on_error.split(',');
+    let lists = options.ignore_error.as_deref().unwrap_or_default();
+    let ignored = lists.split(',').nth(2).unwrap_or_default();
     words.any(|word| ["verify", "all", "1"].contains(&word))
+        || (ignored.split(':')).any(|word| error_number(word) == Some(errno::EILSEQ))
 }
 
 /// The trims of written blocks. `None` without `trim_backlog`: fio then chooses blocks and never
