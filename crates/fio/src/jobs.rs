@@ -183,6 +183,9 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     };
     spec.dropped
         .extend(dropped(option, text).map(|words| (option.name, words)));
+    for replaced in replaced_by(option.name, &value) {
+        spec.given.remove(replaced);
+    }
     let given = Given {
         option,
         at: at.clone(),
@@ -193,20 +196,22 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     if option.name == "nrfiles" {
         keep_first_files(spec);
     }
-    if let Some(replaced) = replaced_by(option.name) {
-        spec.given.remove(replaced);
-    }
     Ok(())
 }
 
-/// The option that sets the same thing the other way round: the one that is given last holds.
-fn replaced_by(option: &str) -> Option<&'static str> {
+/// The options that set the same thing as this one: what is given last holds.
+fn replaced_by(option: &str, value: &Value) -> &'static [&'static str] {
     match option {
-        "direct" => Some("buffered"),
-        "buffered" => Some("direct"),
-        "rwmixread" => Some("rwmixwrite"),
-        "rwmixwrite" => Some("rwmixread"),
-        _ => None,
+        "direct" => &["buffered"],
+        "buffered" => &["direct"],
+        "rwmixread" => &["rwmixwrite"],
+        "rwmixwrite" => &["rwmixread"],
+        "cpumask" => &["cpus_allowed"],
+        "cpus_allowed" => &["cpumask"],
+        "gtod_reduce" if *value != Value::Number(0) => {
+            &["disable_lat", "disable_clat", "disable_slat"]
+        }
+        _ => &[],
     }
 }
 

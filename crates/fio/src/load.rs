@@ -38,6 +38,7 @@ pub(super) fn load(
     let stop = ending::stop(spec, &pass)?;
     let depth = options.iodepth.clamp(1, 32768);
     let (target_order, target_turn) = order(spec)?;
+    let [takes_submission, ..] = options.taken_latencies();
     let think = engine::pause(options).or_else(|| ending::think(options));
     let job = Job {
         targets: if engine.needs_target() {
@@ -79,9 +80,7 @@ pub(super) fn load(
         on_error: on_error(spec)?,
         drop_cache_every,
         ignored_errors: ignored_errors(spec)?,
-        submit_latency: is_asynchronous(engine, depth)
-            && !options.disable_slat
-            && !options.gtod_reduce,
+        submit_latency: is_asynchronous(engine, depth) && takes_submission,
         ..plain(spec, rw, working_set, outline)
     };
     Ok(job)
@@ -295,8 +294,8 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
     }
 }
 
-/// The processor of the clone with this number, empty where it may run on every one. Of
-/// `numa_cpu_nodes`, `cpus_allowed` and `cpumask`, the first that is given counts.
+/// The processor of the clone with this number, empty where it may run on every one.
+/// `numa_cpu_nodes` holds over `cpus_allowed` and `cpumask`, of which only one is left.
 fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<u32>, Mistake> {
     let mut allowed = Vec::new();
     if let Some(mask) = spec.options.cpumask {
@@ -594,5 +593,21 @@ mod tests {
             }
         }
         assert_eq!(job("cpus_allowed=3:1,").unwrap().pin, [3]);
+    }
+
+    /// Of `cpus_allowed` and `cpumask` the first always held, wherever it stood, and no `disable_clat`
+    /// held against a `gtod_reduce` before it.
+    #[test]
+    fn of_options_that_set_the_same_the_last_holds() {
+        let pin = |options: &str| job(options).unwrap().pin;
+        assert_eq!(pin("cpus_allowed=2\ncpumask=2"), [1]);
+        assert_eq!(pin("cpumask=2\ncpus_allowed=2"), [2]);
+        let taken = |options: &str| {
+            let text = format!("[a]\nioengine=null\nsize=4k\n{options}\n");
+            planned(&text).unwrap().clones[0].style.latencies
+        };
+        assert_eq!(taken("gtod_reduce=1\ndisable_clat=0"), [false, true, false]);
+        assert_eq!(taken("disable_clat=0\ngtod_reduce=1"), [false; 3]);
+        assert_eq!(taken("disable_lat=1\ngtod_reduce=0"), [true, true, false]);
     }
 }

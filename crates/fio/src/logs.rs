@@ -137,6 +137,7 @@ impl LogRule {
     pub(super) fn for_job(spec: &Spec, job: &Job) -> Self {
         let options = &spec.options;
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
+        let [takes_submission, takes_completion, takes_whole] = options.taken_latencies();
         Self {
             names: [
                 &options.write_bw_log,
@@ -148,12 +149,7 @@ impl LogRule {
                 "" => Some(spec.name.clone()),
                 given => Some(given.to_owned()),
             }),
-            untaken: [
-                options.disable_lat,
-                options.disable_slat,
-                options.disable_clat,
-            ]
-            .map(|off| off || options.gtod_reduce),
+            untaken: [!takes_whole, !takes_submission, !takes_completion],
             average: nonzero(Nanos::from_millis(options.log_avg_msec.into())),
             window: match options.log_window_value {
                 "both" => WindowValue::Both,

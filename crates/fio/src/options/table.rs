@@ -354,9 +354,9 @@ options! {
         "clocksource", OneOf("gettimeofday clock_gettime cpu"), "-", Ignored, "The clock.", "the processor's counter is used where it is steady";
         "gtod_reduce", Bool, "0", Ignored, "Read the clock less often.", "the clock is read once a batch; latencies are kept", gtod_reduce: bool;
         "gtod_cpu", Int(0, MAX), "-", Ignored, "A processor that only reads the clock.", "reading it costs a few nanoseconds";
-        "disable_lat", Bool, "0", Exact, "Leave out total latency.", "", disable_lat: bool;
-        "disable_clat", Bool, "0", Exact, "Leave out completion latency.", "", disable_clat: bool;
-        "disable_slat", Bool, "0", Exact, "Leave out submission latency.", "", disable_slat: bool;
+        "disable_lat", Bool, "0", Exact, "Leave out total latency.", "", disable_lat: Option<bool>;
+        "disable_clat", Bool, "0", Exact, "Leave out completion latency.", "", disable_clat: Option<bool>;
+        "disable_slat", Bool, "0", Exact, "Leave out submission latency.", "", disable_slat: Option<bool>;
         "disable_bw_measurement" "disable_bw", Bool, "0", Ignored, "Leave out samples of the throughput.", "as with fio 3.33 itself, samples are printed all the same";
         "cgroup", Text, "-", Documented, "Run in this control group of version 1, below the block I/O controller.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup: Option<String>;
         "cgroup_nodelete", Bool, "0", Documented, "Keep that group.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup_nodelete: bool;
