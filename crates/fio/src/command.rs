@@ -1,7 +1,7 @@
 //! fio's command line: its own options, jobs between them, job files.
 
 use blocklab_syntax::{Mistake, Place};
-use blocklab_units::with_defaults;
+use blocklab_units::{Nanos, with_defaults};
 
 use super::engine;
 use super::number::{Clock, time};
@@ -32,8 +32,8 @@ with_defaults! {
         pub terse_version: u8 = 3,
         /// Where the results go; `None`: standard output.
         pub output: Option<String> = None,
-        /// Time in nanoseconds after which the results so far are printed, again and again.
-        pub status_interval: Option<u64> = None,
+        /// Time after which the results so far are printed, again and again.
+        pub status_interval: Option<Nanos> = None,
         /// Whether the ETA line is shown; `None`: on a terminal.
         pub eta: Option<bool> = None,
         /// Whether that line is ended, and not written over by the next one.
@@ -62,16 +62,16 @@ with_defaults! {
         pub idle: Option<Profiled> = None,
         /// `--bandwidth-log`: throughput of all jobs in files.
         pub bandwidth_log: bool = false,
-        /// How often the ETA line is renewed, in nanoseconds.
-        pub eta_interval: u64 = 1_000_000_000,
+        /// How often the ETA line is renewed.
+        pub eta_interval: Nanos = Nanos::from_secs(1),
         /// `--aux-path`: the directory of state files.
         pub aux_path: Option<String> = None,
         /// `--debug`: the subjects that are printed.
         pub debug: Vec<String> = Vec::new(),
         /// `--trigger-file`: the file whose appearance ends all jobs.
         pub trigger_file: Option<String> = None,
-        /// `--trigger-timeout`: when they end, in nanoseconds.
-        pub trigger_timeout: Option<u64> = None,
+        /// `--trigger-timeout`: when they end.
+        pub trigger_timeout: Option<Nanos> = None,
         /// `--trigger`: the command that is run then.
         pub trigger: Option<String> = None,
         /// `--client`: hosts, or files that name them, in the order in which they were given.
@@ -131,7 +131,7 @@ impl Command {
     }
 }
 
-/// Whether an option takes something.
+/// Whether a value follows an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Nothing,
@@ -142,70 +142,99 @@ use Takes::{Always, Nothing, Perhaps};
 
 /// The options that belong to no job, as `--help` lists them: their values and what they do.
 pub fn general_options() -> impl Iterator<Item = (String, &'static str)> {
-    OWN.iter().map(|(name, _, takes, what, _)| {
-        let takes = if takes.is_empty() {
+    OWN.iter().map(|option| {
+        let value = if option.placeholder.is_empty() {
             String::new()
         } else {
-            format!("={takes}")
+            format!("={}", option.placeholder)
         };
-        (format!("--{name}{takes}"), *what)
+        (format!("--{}{value}", option.name), option.meaning)
     })
 }
 
-/// What an option does, with its name and what it was given.
+/// An option that belongs to no job.
+struct OwnOption {
+    name: &'static str,
+    takes: Takes,
+    /// How the help writes the value.
+    placeholder: &'static str,
+    meaning: &'static str,
+    set: Set,
+}
+
+/// Carries out an option: its name, and the value that it was given.
 type Set = fn(&mut General, &str, String) -> Result<(), String>;
 
-/// The options that belong to no job: name, whether a value follows, how the help writes the value,
-/// what the option does, and the function that sets it.
+const fn own(
+    name: &'static str,
+    takes: Takes,
+    placeholder: &'static str,
+    meaning: &'static str,
+    set: Set,
+) -> OwnOption {
+    OwnOption {
+        name,
+        takes,
+        placeholder,
+        meaning,
+        set,
+    }
+}
+
+/// The options that belong to no job.
 #[rustfmt::skip]
-const OWN: [(&str, Takes, &str, &str, Set); 39] = [
-    ("output", Always, "FILE", "Write the results to a file", |own, _, value| put(&mut own.output, Some(value))),
-    ("latency-log", Always, "NAME", "Refused, as by fio: the latency logs of jobs are options of jobs", |_, _, _| Err("--latency-log is deprecated. Use per-job latency log options.".to_owned())),
-    ("bandwidth-log", Nothing, "", "Leave the throughput of all jobs in agg-read_bw.log and its like", |own, _, _| put(&mut own.bandwidth_log, true)),
-    ("minimal", Nothing, "", "Terse results", |own, _, _| put(&mut own.formats, vec![Format::Terse])),
-    ("output-format", Always, "LIST", "normal, terse, json, json+; several with commas between", |own, _, value| put(&mut own.formats, formats(&value)?)),
-    ("append-terse", Perhaps, "", "Terse results behind the others", |own, _, _| { own.formats.push(Format::Terse); Ok(()) }),
-    ("version", Nothing, "", "Print the version whose language this is", |own, _, _| put(&mut own.version, true)),
-    ("help", Nothing, "", "Print this page", |own, _, _| put(&mut own.help, true)),
-    ("cmdhelp", Perhaps, "OPTION", "Explain an option of a job; `all` lists them", |own, _, value| put(&mut own.command_help, Some(value))),
-    ("enghelp", Perhaps, "ENGINE", "List the engines, or the options that one has to itself", |own, _, value| put(&mut own.engine_help, Some(value))),
-    ("showcmd", Nothing, "", "Print the jobs as a command line", |own, _, _| put(&mut own.show_command, true)),
-    ("readonly", Nothing, "", "Refuse what writes", |own, _, _| put(&mut own.read_only, true)),
-    ("eta", Always, "WHEN", "always, never or auto", |own, _, value| put(&mut own.eta, shows_eta(&value))),
-    ("eta-interval", Always, "MS", "How often the ETA line is renewed; at least 500", |own, _, value| put(&mut own.eta_interval, time(&value, Clock::Millis)?.max(ETA_LEAST))),
-    ("eta-newline", Always, "T", "End the ETA line, in place of writing it over", |own, _, _| put(&mut own.eta_newline, true)),
-    ("debug", Always, "LIST", "Tell more: io, verify, random and others; `help` lists them", |own, _, value| put(&mut own.debug, debug(&value)?)),
-    ("parse-only", Nothing, "", "Read everything, run nothing", |own, _, _| put(&mut own.parse_only, true)),
-    ("merge-blktrace-only", Nothing, "", "Refused: traces are not merged", refuse),
-    ("section", Always, "NAME", "Run this section of the job file; may be given several times", |own, _, value| { own.sections.push(value); Ok(()) }),
-    ("alloc-size", Always, "KIB", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
-    ("warnings-fatal", Nothing, "", "Ignored: what fio warns of is an error or a note here", |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
-    ("max-jobs", Always, "N", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
-    ("terse-version", Always, "N", "2 to 5 (default 3)", |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
-    ("server", Perhaps, "ARGS", "Refused: --client needs no server, and `blocklab fleet run` measures many hosts", refuse_distribution),
-    ("daemonize", Always, "FILE", "Refused, see --server", refuse_distribution),
-    ("client", Always, "HOST", "Run the jobs that follow on this host, started there by mpirun; or on all hosts that a file names", |own, _, value| { own.clients.push(value); Ok(()) }),
-    ("remote-config", Always, "FILE", "Refused, see --server", refuse_distribution),
-    ("cpuclock-test", Nothing, "", "Tell which clock measures; nothing is tested", |own, _, _| put(&mut own.clock_test, true)),
-    ("crctest", Perhaps, "TYPE", "Refused: it measures the processor", refuse_processor_test),
-    ("memcpytest", Perhaps, "TYPE", "Refused: it measures the processor", refuse_processor_test),
-    ("profile", Always, "NAME", "Refused: write its jobs out in a job file", |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
-    ("idle-prof", Always, "WHOSE", "system or percpu: report how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
-    ("status-interval", Always, "T", "Print the results so far every T seconds", |own, _, value| put(&mut own.status_interval, nonzero(time(&value, Clock::Seconds)?))),
-    ("inflate-log", Always, "FILE", "Print a compressed log as text", |own, _, value| put(&mut own.inflate_log, Some(value))),
-    ("trigger-file", Always, "FILE", "End all jobs when this file appears, and remove it", |own, _, value| put(&mut own.trigger_file, Some(value))),
-    ("trigger-timeout", Always, "T", "End all jobs after this time", |own, _, value| put(&mut own.trigger_timeout, nonzero(time(&value, Clock::Seconds)?))),
-    ("trigger", Always, "COMMAND", "Run this when one of the two has ended the jobs and their state files are left", |own, _, value| put(&mut own.trigger, Some(value))),
-    ("trigger-remote", Always, "COMMAND", "Refused, see --server", refuse_distribution),
-    ("aux-path", Always, "DIR", "Where state files of verify lie", |own, _, value| put(&mut own.aux_path, Some(value))),
+const OWN: [OwnOption; 39] = [
+    own("output", Always, "FILE", "Write the results to a file", |own, _, value| put(&mut own.output, Some(value))),
+    own("latency-log", Always, "NAME", "Refused, as by fio: the latency logs of jobs are options of jobs", |_, _, _| Err("--latency-log is deprecated. Use per-job latency log options.".to_owned())),
+    own("bandwidth-log", Nothing, "", "Leave the throughput of all jobs in agg-read_bw.log and its like", |own, _, _| put(&mut own.bandwidth_log, true)),
+    own("minimal", Nothing, "", "Terse results", |own, _, _| put(&mut own.formats, vec![Format::Terse])),
+    own("output-format", Always, "LIST", "normal, terse, json, json+; several with commas between", |own, _, value| put(&mut own.formats, formats(&value)?)),
+    own("append-terse", Perhaps, "", "Terse results behind the others", |own, _, _| { own.formats.push(Format::Terse); Ok(()) }),
+    own("version", Nothing, "", "Print the version whose language this is", |own, _, _| put(&mut own.version, true)),
+    own("help", Nothing, "", "Print this page", |own, _, _| put(&mut own.help, true)),
+    own("cmdhelp", Perhaps, "OPTION", "Explain an option of a job; `all` lists them", |own, _, value| put(&mut own.command_help, Some(value))),
+    own("enghelp", Perhaps, "ENGINE", "List the engines, or the options that one has to itself", |own, _, value| put(&mut own.engine_help, Some(value))),
+    own("showcmd", Nothing, "", "Print the jobs as a command line", |own, _, _| put(&mut own.show_command, true)),
+    own("readonly", Nothing, "", "Refuse what writes", |own, _, _| put(&mut own.read_only, true)),
+    own("eta", Always, "WHEN", "always, never or auto", |own, _, value| put(&mut own.eta, shows_eta(&value))),
+    own("eta-interval", Always, "MS", "How often the ETA line is renewed; at least 500", |own, name, value| put(&mut own.eta_interval, time_given(name, &value, Clock::Millis)?.max(ETA_LEAST))),
+    own("eta-newline", Always, "T", "End the ETA line, in place of writing it over", |own, _, _| put(&mut own.eta_newline, true)),
+    own("debug", Always, "LIST", "Tell more: io, verify, random and others; `help` lists them", |own, _, value| put(&mut own.debug, debug(&value)?)),
+    own("parse-only", Nothing, "", "Read everything, run nothing", |own, _, _| put(&mut own.parse_only, true)),
+    own("merge-blktrace-only", Nothing, "", "Refused: traces are not merged", refuse),
+    own("section", Always, "NAME", "Run this section of the job file; may be given several times", |own, _, value| { own.sections.push(value); Ok(()) }),
+    own("alloc-size", Always, "KIB", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
+    own("warnings-fatal", Nothing, "", "Ignored: what fio warns of is an error or a note here", |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
+    own("max-jobs", Always, "N", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
+    own("terse-version", Always, "N", "2 to 5 (default 3)", |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
+    own("server", Perhaps, "ARGS", "Refused: --client needs no server, and `blocklab fleet run` measures many hosts", refuse_distribution),
+    own("daemonize", Always, "FILE", "Refused, see --server", refuse_distribution),
+    own("client", Always, "HOST", "Run the jobs that follow on this host, started there by mpirun; or on all hosts that a file names", |own, _, value| { own.clients.push(value); Ok(()) }),
+    own("remote-config", Always, "FILE", "Refused, see --server", refuse_distribution),
+    own("cpuclock-test", Nothing, "", "Tell which clock measures; nothing is tested", |own, _, _| put(&mut own.clock_test, true)),
+    own("crctest", Perhaps, "TYPE", "Refused: it measures the processor", refuse_processor_test),
+    own("memcpytest", Perhaps, "TYPE", "Refused: it measures the processor", refuse_processor_test),
+    own("profile", Always, "NAME", "Refused: write its jobs out in a job file", |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
+    own("idle-prof", Always, "WHOSE", "system or percpu: report how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
+    own("status-interval", Always, "T", "Print the results so far every T seconds", |own, name, value| put(&mut own.status_interval, nonzero(time_given(name, &value, Clock::Seconds)?))),
+    own("inflate-log", Always, "FILE", "Print a compressed log as text", |own, _, value| put(&mut own.inflate_log, Some(value))),
+    own("trigger-file", Always, "FILE", "End all jobs when this file appears, and remove it", |own, _, value| put(&mut own.trigger_file, Some(value))),
+    own("trigger-timeout", Always, "T", "End all jobs after this time", |own, name, value| put(&mut own.trigger_timeout, nonzero(time_given(name, &value, Clock::Seconds)?))),
+    own("trigger", Always, "COMMAND", "Run this when one of the two has ended the jobs and their state files are left", |own, _, value| put(&mut own.trigger, Some(value))),
+    own("trigger-remote", Always, "COMMAND", "Refused, see --server", refuse_distribution),
+    own("aux-path", Always, "DIR", "Where state files of verify lie", |own, _, value| put(&mut own.aux_path, Some(value))),
 ];
 
-/// The ETA line is looked at twice a second.
-const ETA_LEAST: u64 = 500_000_000;
+/// Progress is measured twice a second, so no line is newer.
+const ETA_LEAST: Nanos = Nanos::from_millis(500);
 
 fn put<T>(field: &mut T, value: T) -> Result<(), String> {
     *field = value;
     Ok(())
+}
+
+fn time_given(name: &str, text: &str, clock: Clock) -> Result<Nanos, String> {
+    time(text, clock).map_err(|why| format!("--{name}: {why}"))
 }
 
 fn ignore(own: &mut General, name: &str, value: &str, why: &'static str) -> Result<(), String> {
@@ -277,14 +306,14 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
         };
         let name = full_name(name)?;
         // fio's own options come first; every other one belongs to the job that is being written.
-        match OWN.iter().find(|(own, ..)| *own == name) {
-            Some((_, takes, .., set)) => {
-                let value = match (value, takes) {
+        match OWN.iter().find(|own| own.name == name) {
+            Some(own) => {
+                let value = match (value, own.takes) {
                     (None, Always) => given.next().cloned(),
                     (value, _) => value,
                 };
-                let value = argument_of(name, value, *takes);
-                let done = value.and_then(|value| set(&mut command.general, name, value));
+                let value = argument_of(name, value, own.takes);
+                let done = value.and_then(|value| (own.set)(&mut command.general, name, value));
                 done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
                 add_clients(&mut command);
             }
@@ -351,7 +380,7 @@ fn long_option(argument: &str) -> Option<&str> {
 
 /// An option may be shortened as long as it is clear which one is meant.
 fn full_name(name: &str) -> Result<&str, Mistake> {
-    let own: Vec<&str> = OWN.iter().map(|(own, ..)| *own).collect();
+    let own: Vec<&str> = OWN.iter().map(|own| own.name).collect();
     if find(name).is_some() || own.contains(&name) || engine::is_of_absent(name) {
         return Ok(name);
     }

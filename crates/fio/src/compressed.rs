@@ -20,7 +20,9 @@ pub const CHUNK: usize = 64 << 10;
 
 const WITH_OFFSET: u32 = 1 << 31;
 const WHOLE_PRIORITY: u32 = 1 << 30;
+/// Bytes of a sample without an offset.
 const PLAIN: usize = 32;
+/// The beginning of a stream of gzip, which fio inflates as well.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// One line of a log.
@@ -183,7 +185,7 @@ pub enum Unreadable {
     Unwritten(#[from] io::Error),
 }
 
-/// Writes the text of a compressed log. Whether it was whole: a stream that is cut off ends it.
+/// Writes the text of a compressed log. `Ok(false)`: its last stream is cut off.
 ///
 /// # Errors
 /// What is wrong with it; what was read before is written.

@@ -7,12 +7,12 @@ use blocklab_workload::{
 };
 
 use super::engine;
-use super::number::{Clock, Scale, amount, time};
+use super::number::{Clock, Scale, amount, evenly_spread};
 use super::options::Options;
 use super::pass::Pass;
 use super::pattern::ReadWrite;
 use super::spec::Spec;
-use super::value::{Sizes, nonzero};
+use super::value::{RANGE, Sizes, nonzero, time_of_job};
 use blocklab_syntax::Mistake;
 
 /// Rates of the directions that occur.
@@ -44,9 +44,10 @@ pub(super) fn pace(spec: &Spec, rw: ReadWrite, block: u64) -> Result<Pace, Mista
     })
 }
 
-/// fio judges no rate before.
+/// fio does not judge the rate of a job's first two seconds.
 const SETTLE: Nanos = Nanos::from_secs(2);
 
+/// `rate_min`, `rate_iops_min`: rates below which the job ends.
 pub(super) fn min_rate(options: &Options, rw: ReadWrite) -> Option<MinRate> {
     let rates = rates(rw, options.rate_min, options.rate_iops_min);
     (rates != [None; 3]).then(|| MinRate {
@@ -56,6 +57,7 @@ pub(super) fn min_rate(options: &Options, rw: ReadWrite) -> Option<MinRate> {
     })
 }
 
+/// `flow`: the job's part of a ratio that jobs of one `flow_id` keep.
 pub(super) fn flow(options: &Options) -> Option<Flow> {
     nonzero(options.flow).map(|weight| Flow {
         group: options.flow_id,
@@ -64,6 +66,7 @@ pub(super) fn flow(options: &Options) -> Option<Flow> {
     })
 }
 
+/// `latency_target`: the search for the depth at which a share of the operations keeps a latency.
 pub(super) fn latency_target(options: &Options) -> Option<LatencyTarget> {
     let share = options.latency_percentile.first();
     nonzero(options.latency_target).map(|limit| LatencyTarget {
@@ -77,20 +80,18 @@ pub(super) fn latency_target(options: &Options) -> Option<LatencyTarget> {
 /// `5`, or `1-5`: each clone has its own part of the range.
 pub(super) fn start_delay(spec: &Spec, number: u32) -> Result<Nanos, Mistake> {
     let text = &*spec.options.startdelay;
-    let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
-    let [low, high] = [low, high].map(|text| time(text, Clock::Seconds));
-    let low = low.map_err(|why| spec.mistake("startdelay", why))?;
-    let high = high.map_err(|why| spec.mistake("startdelay", why))?;
-    // Multiples of the golden ratio are spread evenly, however many there are.
-    let share = (f64::from(number) * 0.618_033_988_749_895).fract();
-    Ok(Nanos(
-        low + (high.saturating_sub(low) as f64 * share) as u64,
-    ))
+    let (shortest, longest) = text.split_once(RANGE).unwrap_or((text, text));
+    let delay =
+        |text| time_of_job(text, Clock::Seconds).map_err(|why| spec.mistake("startdelay", why));
+    let (shortest, longest) = (delay(shortest)?, delay(longest)?);
+    let share = evenly_spread(number.into());
+    Ok(shortest + Nanos((longest.since(shortest).0 as f64 * share) as u64))
 }
 
+/// `thinktime`: the pauses between operations.
 pub(super) fn think(options: &Options) -> Option<Think> {
     let every = match options.thinktime_blocks {
-        // Time alone calls for the pauses then.
+        // The time between pauses alone decides, so the count must never be reached.
         None | Some(0) if options.thinktime_iotime > Nanos::ZERO => u32::MAX,
         every => every.unwrap_or(1).max(1),
     };
@@ -106,6 +107,7 @@ pub(super) fn think_style(options: &Options) -> ThinkStyle {
     }
 }
 
+/// When the job ends, by time, bytes, operations or passes.
 pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     let options = &spec.options;
     let runtime = nonzero(options.runtime).or_else(|| engine::endless(options));
@@ -127,9 +129,13 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
         bytes: once
             .filter(|_| !ends_with_its_map)
             .map(|once| Bytes(once.saturating_mul(passes))),
-        ios: nonzero(u64::from(options.number_ios) * pass.operations_per_block())
-            .filter(|_| !in_time)
-            .map(|ios| ios.saturating_mul(options.loops.max(1))),
+        ios: nonzero(
+            options
+                .number_ios
+                .saturating_mul(pass.operations_per_block()),
+        )
+        .filter(|_| !in_time)
+        .map(|ios| ios.saturating_mul(options.loops.max(1))),
         loops: once
             .filter(|_| ends_with_its_map || pass.ends_with_its_files())
             .map(|_| passes.min(u32::MAX.into()) as u32),
@@ -138,9 +144,12 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
     })
 }
 
+/// The most rounds of a window, whose values are all kept: a day of seconds.
+const MOST_ROUNDS: u64 = 86_400;
+
 /// `iops:10%`, `iops_slope:0.3%`, `bw:…`.
 fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
-    let over = spec.options.steadystate_duration;
+    let duration = spec.options.steadystate_duration;
     let Some(text) = &spec.options.steadystate else {
         return Ok(None);
     };
@@ -150,7 +159,8 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         "bw" | "bw_slope" => SteadyVariable::Bandwidth,
         "lat" | "lat_slope" => SteadyVariable::Latency,
         _ => {
-            let wrong = format!("`{word}` is none of iops, iops_slope, bw, bw_slope");
+            let wrong =
+                format!("`{word}` is none of iops, iops_slope, bw, bw_slope, lat, lat_slope");
             return Err(spec.mistake("steadystate", wrong));
         }
     };
@@ -158,29 +168,29 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         Some((percent, _)) => percent.parse().map(Limit::Percent).ok(),
         None if variable == SteadyVariable::Bandwidth => amount(limit, Scale::default())
             .ok()
-            .map(|bytes| Limit::Absolute(bytes as f64)),
+            .map(|bytes_per_s| Limit::Absolute(bytes_per_s as f64)),
         None => limit.parse().map(Limit::Absolute).ok(),
     };
     let limit = limit.ok_or_else(|| spec.mistake("steadystate", "the limit is no number"))?;
-    if over == Nanos::ZERO {
+    if duration == Nanos::ZERO {
         // Over no time nothing is judged.
         return Ok(None);
     }
     let round = nonzero(spec.options.steadystate_check_interval).unwrap_or(Nanos::from_secs(1));
-    let rounds = over.0 / round.0;
+    let rounds = duration.0 / round.0;
     Ok(Some(if word.ends_with("_slope") {
         Steady::Slope {
             variable,
             round,
             // A line through two always fits.
-            rounds: rounds.clamp(3, 86_400) as u32,
+            rounds: rounds.clamp(3, MOST_ROUNDS) as u32,
             limit,
         }
     } else {
         Steady::Deviation {
             variable,
             round,
-            rounds: rounds.clamp(1, 86_400) as u32,
+            rounds: rounds.clamp(1, MOST_ROUNDS) as u32,
             limit,
         }
     }))

@@ -5,6 +5,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{CallFlags, Engine, Job, Think, UringOptions};
 
 use super::fault::Fault;
+use super::number::LONGEST;
 use super::options::Options;
 use super::spec::Spec;
 
@@ -261,7 +262,7 @@ pub(super) fn pause(options: &Options) -> Option<Think> {
         Engine::Exec => IDLE,
         Engine::Cpuio(_) => {
             let load = load(options).filter(|load| *load < 100)?;
-            Nanos(chunk(options).0 * (100 - load) / load)
+            Nanos(chunk(options).0.saturating_mul(100 - load) / load).min(LONGEST)
         }
         _ => return None,
     };
@@ -287,9 +288,21 @@ pub(super) fn endless(options: &Options) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_workload::Engine;
-
+    use super::*;
     use crate::tests::planned;
+
+    /// A chunk or a time of years passed 2^64 ns: the plan panicked with overflow checks, and without
+    /// them the pause was any other.
+    #[test]
+    fn pauses_and_ends_of_any_length_can_be_planned() {
+        let burns =
+            planned("[a]\nioengine=cpuio\ncpuload=1\ncpuchunks=9999999999999999\nruntime=1\n");
+        let think = burns.unwrap().plan.cases[0].workload.jobs[0].think;
+        assert_eq!(think.map(|think| think.pause), Some(LONGEST));
+        let text = "[a]\nioengine=exec\nprogram=x\nramp_time=1\nruntime=99999999999999\n";
+        let program = planned(text).unwrap().clones[0].program.clone().unwrap();
+        assert_eq!(program.limit, LONGEST + Nanos::from_secs(1));
+    }
 
     /// `ioengine=aio` was refused, although fio opens libaio by that name.
     #[test]

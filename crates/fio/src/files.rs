@@ -8,13 +8,15 @@ use blocklab_workload::{Engine, Target};
 use super::context::PlanContext;
 use super::engine;
 use super::fault::Fault;
+use super::number::evenly_spread;
 use super::options::Options;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
 use super::value::{Share, nonzero};
 use blocklab_syntax::Mistake;
 
-/// How a file gets the length that its jobs need.
+/// How a file gets the length that its jobs need, from the least to the most thorough way: of a file
+/// that several jobs share, the last of theirs holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
     /// A name that the job itself makes.
@@ -64,7 +66,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The length that a job before gives it.
+    /// The length that the jobs before plan for it.
     fn length(&self, path: &str) -> Option<u64> {
         let at = self.index.get(path)?;
         Some(self.list[*at].length.0)
@@ -97,10 +99,10 @@ pub(super) struct WorkingSet {
     pub offset: u64,
     /// The size of the part of each target; `None`: to its end.
     pub size: Option<u64>,
-    /// In all files.
+    /// Bytes of these parts of all targets together.
     pub space: u64,
-    /// Bytes of a pass where they are fewer than there are.
-    pub most: Option<u64>,
+    /// The most bytes of a pass: `size`, where `filesize` says how long the files are.
+    pub pass_limit: Option<u64>,
     /// Whether the files are filled until there is no more space, so that they are shorter than
     /// `space`, and only their making shows by how much.
     pub is_cut_short: bool,
@@ -140,7 +142,7 @@ pub(super) fn working_set(
     if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
         let planned = planned(&spec.options, rw, &paths, &lengths);
         return Ok(WorkingSet {
-            most: most_bytes(&spec.options),
+            pass_limit: pass_limit(&spec.options),
             space: space_in(&lengths, offset),
             targets: paths,
             offset,
@@ -173,7 +175,7 @@ pub(super) fn working_set(
     let lengths = vec![end_of(spec, offset, size)?; paths.len()];
     let planned = planned(&spec.options, rw, &paths, &lengths);
     Ok(WorkingSet {
-        most: most_bytes(&spec.options),
+        pass_limit: pass_limit(&spec.options),
         space: size.saturating_mul(count),
         targets: paths,
         offset,
@@ -212,8 +214,8 @@ fn space_in(lengths: &[u64], offset: u64) -> u64 {
     })
 }
 
-/// Bytes of a pass over files of a given size, where they are given, too.
-fn most_bytes(options: &Options) -> Option<u64> {
+/// The most bytes of a pass over files of a given size, where `size` is given, too.
+fn pass_limit(options: &Options) -> Option<u64> {
     match (options.filesize, options.size) {
         (Some(_), Some(Share::Bytes(bytes))) => nonzero(bytes),
         _ => None,
@@ -234,23 +236,21 @@ fn lengths_in_range(
         return Ok(None);
     };
     let block = pattern::block_sizes(spec)?.smallest().0.max(1);
-    let (low, high) = (low.max(offset + 1).div_ceil(block), high / block);
+    let (fewest_blocks, most_blocks) = (low.max(offset + 1).div_ceil(block), high / block);
     let is_shared = matches!(options.size, Some(Share::Percent(_)));
-    let is_longer = sizes.iter().flatten().any(|size| *size > high * block);
+    let is_longer = (sizes.iter().flatten()).any(|size| *size > most_blocks * block);
     let opens_files = Engine::named(&options.ioengine).is_some_and(Engine::opens_files);
     let has_no_files = !opens_files
         || engine::is_diskless(options)
         || paths.iter().any(|path| Target::is_model(path));
-    if low >= high || is_shared || is_longer || has_no_files {
+    if fewest_blocks >= most_blocks || is_shared || is_longer || has_no_files {
         return Ok(None);
     }
     let first = u64::from(number) * paths.len() as u64 + 1;
     let files = first..first + paths.len() as u64;
-    let lengths = files.map(|file| {
-        // Multiples of the golden ratio are spread evenly, however many there are.
-        let share = (file as f64 * 0.618_033_988_749_895).fract();
-        (low + (share * (high - low + 1) as f64) as u64) * block
-    });
+    let choices = most_blocks - fewest_blocks + 1;
+    let lengths =
+        files.map(|file| (fewest_blocks + (evenly_spread(file) * choices as f64) as u64) * block);
     Ok(Some(lengths.collect()))
 }
 
@@ -314,11 +314,11 @@ fn unsized_words(spec: &Spec, paths: &[String]) -> String {
     }
 }
 
-/// Bytes worked on in each file, where the job sets it.
+/// Bytes worked on in each file, where the job sets it. `existing`: those that all files have by now.
 fn size_of_each(
     spec: &Spec,
     paths: &[String],
-    there: u64,
+    existing: u64,
     offset: u64,
 ) -> Result<Option<u64>, Fault> {
     let count = paths.len() as u64;
@@ -344,7 +344,7 @@ fn size_of_each(
                 let wrong = format!("{percent}% is more than there is");
                 return Err(spec.mistake("size", wrong).into());
             }
-            let whole = there / count;
+            let whole = existing / count;
             let part = percentage_of(spec, whole, percent)?;
             if part == 0 && whole > 0 && percent > 0.0 {
                 let wrong = format!(
@@ -384,7 +384,8 @@ fn end_of(spec: &Spec, offset: u64, len: u64) -> Result<u64, Fault> {
     Err(Fault::invalid(spec.mistake(option, wrong)))
 }
 
-/// A share is rounded up to `offset_align`, or to the smallest block.
+/// Where the part of clone `number` begins in files of `size` bytes. A share of them is rounded up to
+/// `offset_align`, or to the smallest block.
 fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
     let options = &spec.options;
     let (first, step) = (
@@ -405,6 +406,7 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
         .min(LARGEST_OFFSET))
 }
 
+/// The files that must be made: all but models and devices.
 fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) -> Vec<Planned> {
     let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
     let has_content = !engine.makes_names() && !engine.is_of_directories();
@@ -440,12 +442,14 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
 }
 
 /// Whether a file is made at this path if there is none.
-fn can_be_made(options: &Options, path: &str) -> bool {
+pub(super) fn can_be_made(options: &Options, path: &str) -> bool {
     let in_memory = path.starts_with("/dev/shm/");
     let is_file = !Target::is_model(path) && (in_memory || !path.starts_with("/dev/"));
     is_file && options.ioengine != "null"
 }
 
+/// The targets of clone `number`: those that are named, else one called after its section, else files
+/// with generated names.
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
     let options = &spec.options;
     let mut paths = Vec::new();
@@ -501,10 +505,11 @@ pub(super) fn directories(options: &Options) -> Vec<String> {
     options.directory.as_deref().map(split).unwrap_or_default()
 }
 
+/// The directory of clone `number`: several are given out in turn.
 fn directory(options: &Options, number: u32) -> Option<String> {
     let list = directories(options);
-    let turn = number as usize % list.len().max(1);
-    let directory = list.into_iter().nth(turn)?;
+    let index = number as usize % list.len().max(1);
+    let directory = list.into_iter().nth(index)?;
     Some(directory.trim_end_matches('/').to_owned()).filter(|directory| !directory.is_empty())
 }
 

@@ -111,7 +111,7 @@ impl Groups {
 mod tests {
     use crate::tests::planned;
 
-    /// By job, which stretch it runs in; and what is noted.
+    /// `cases`: the index of each job's case. `notes`: the options that have a note.
     #[track_caller]
     fn check(jobs: &[&str], cases: &[usize], notes: &[&str]) {
         let sections = jobs.iter().zip('a'..);
@@ -123,12 +123,12 @@ mod tests {
         let prepared = planned(&text).expect("sound jobs");
         let found: Vec<usize> = prepared.clones.iter().map(|clone| clone.case).collect();
         assert_eq!(found, cases, "{text}");
-        let told: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
-        assert_eq!(told, notes, "{text}");
+        let noted: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
+        assert_eq!(noted, notes, "{text}");
     }
 
     #[test]
-    fn whoever_waits_for_all_that_runs_is_no_approximation() {
+    fn waiting_for_all_that_runs_is_exact() {
         check(&["", "wait_for=a"], &[0, 1], &[]);
         check(&["", "wait_for=a", "wait_for=a"], &[0, 1, 1], &[]);
         check(&["", "wait_for=a", "wait_for=b"], &[0, 1, 2], &[]);
@@ -138,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_one_of_several_is_one() {
+    fn waiting_for_one_of_several_is_noted() {
         check(&["", "", "wait_for=a"], &[0, 0, 1], &["wait_for"]);
         check(&["", "wait_for=a", ""], &[0, 1, 1], &["wait_for"]);
         check(&["", "wait_for=a", "stonewall"], &[0, 1, 2], &[]);
     }
 
     #[test]
-    fn an_end_is_that_of_a_group() {
+    fn an_end_beyond_the_group_is_noted() {
         check(&["exitall", ""], &[0, 0], &[]);
         check(&["exitall", "new_group"], &[0, 0], &["exitall"]);
         check(&["exitall\nexit_what=stonewall", "new_group"], &[0, 0], &[]);

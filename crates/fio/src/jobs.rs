@@ -100,8 +100,8 @@ fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Refuses an option of some engines where the job has another: one that stands in the same section
-/// of a file, wherever there, or before it.
+/// Refuses an option of some engines where the job has another one. In a job file, an `ioengine` of the
+/// same section counts even if it follows the option; on the command line it must come before.
 fn check_engine_option(
     spec: &Spec,
     settings: &[Setting],
@@ -127,8 +127,8 @@ fn check_engine_option(
     Err(Mistake::here(&setting.at, why))
 }
 
-/// In the order in which fio reads the settings of a job file's section: what belongs to an engine
-/// after all that may say which engine it is.
+/// In the order in which fio reads the settings of a job file's section: what scales other options
+/// first, names of files late, and options of engines last, when the engine is known.
 fn in_order(settings: &[Setting]) -> Vec<&Setting> {
     const FIRST: [&str; 4] = ["cpus_allowed_policy", "lockfile", "unit_base", "kb_base"];
     const LAST: [&str; 2] = ["filename", "filename_format"];
@@ -183,6 +183,9 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     };
     spec.dropped
         .extend(dropped(option, text).map(|words| (option.name, words)));
+    for replaced in replaced_by(option.name, &value) {
+        spec.given.remove(replaced);
+    }
     let given = Given {
         option,
         at: at.clone(),
@@ -193,13 +196,23 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     if option.name == "nrfiles" {
         keep_first_files(spec);
     }
-    // Each of the two replaces the other.
-    match option.name {
-        "direct" => spec.given.remove("buffered"),
-        "buffered" => spec.given.remove("direct"),
-        _ => None,
-    };
     Ok(())
+}
+
+/// The options that set the same thing as this one: what is given last holds.
+fn replaced_by(option: &str, value: &Value) -> &'static [&'static str] {
+    match option {
+        "direct" => &["buffered"],
+        "buffered" => &["direct"],
+        "rwmixread" => &["rwmixwrite"],
+        "rwmixwrite" => &["rwmixread"],
+        "cpumask" => &["cpus_allowed"],
+        "cpus_allowed" => &["cpumask"],
+        "gtod_reduce" if *value != Value::Number(0) => {
+            &["disable_lat", "disable_clat", "disable_slat"]
+        }
+        _ => &[],
+    }
 }
 
 /// An option that no table has: refused, unless it is one of an engine that is not available here.

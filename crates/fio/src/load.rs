@@ -6,7 +6,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Credentials, Direction, Durability, EndsOthers, Engine,
     ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Pattern,
-    Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify, errno,
+    Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify,
 };
 
 use super::context::{PlanContext, control_group};
@@ -15,9 +15,10 @@ use super::files::WorkingSet;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
-use super::value::{Share, Sizes, nonzero};
+use super::value::{Share, Sizes, error_number, nonzero};
 use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
+use blocklab_syntax::number::processor_list;
 
 /// The load of clone `number`.
 pub(super) fn load(
@@ -37,6 +38,7 @@ pub(super) fn load(
     let stop = ending::stop(spec, &pass)?;
     let depth = options.iodepth.clamp(1, 32768);
     let (target_order, target_turn) = order(spec)?;
+    let [takes_submission, ..] = options.taken_latencies();
     let think = engine::pause(options).or_else(|| ending::think(options));
     let job = Job {
         targets: if engine.needs_target() {
@@ -78,9 +80,7 @@ pub(super) fn load(
         on_error: on_error(spec)?,
         drop_cache_every,
         ignored_errors: ignored_errors(spec)?,
-        submit_latency: is_asynchronous(engine, depth)
-            && !options.disable_slat
-            && !options.gtod_reduce,
+        submit_latency: is_asynchronous(engine, depth) && takes_submission,
         ..plain(spec, rw, working_set, outline)
     };
     Ok(job)
@@ -141,8 +141,8 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
         stop_on_enospc: options.fill_device,
         measure: Measure {
             depths: true,
-            bandwidth_every: sample(options.bwavgtime),
-            iops_every: sample(options.iopsavgtime),
+            bandwidth_every: sample_interval(options.bwavgtime),
+            iops_every: sample_interval(options.iopsavgtime),
         },
         ..outline
     }
@@ -190,8 +190,8 @@ pub(super) fn is_asynchronous(engine: Engine, depth: u32) -> bool {
     engine.is_asynchronous() && (engine != Engine::Null || depth > 1)
 }
 
-/// Milliseconds between samples. Seven weeks are as good as never.
-fn sample(ms: u32) -> Option<Nanos> {
+/// The time between two samples; `None`: none are taken.
+fn sample_interval(ms: u32) -> Option<Nanos> {
     nonzero(Nanos::from_millis(ms.into()))
 }
 
@@ -233,7 +233,7 @@ fn open_targets(spec: &Spec, targets: &[String]) -> Result<Option<u32>, Mistake>
     Ok(Some(most as u32))
 }
 
-/// `zipf:1.2`, `random:8`: the order, and after the last `:` the operations before the next file.
+/// `zipf:1.2`, `random:8`: the order in which files take turns, and how many operations a turn has.
 fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     let mut parts = spec.options.file_service_type.split(':');
     let word = parts.next().unwrap_or_default();
@@ -294,8 +294,8 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
     }
 }
 
-/// The processor of the clone with this number, empty where it may run on every one. Of
-/// `numa_cpu_nodes`, `cpus_allowed` and `cpumask`, the first that is given counts.
+/// The processor of the clone with this number, empty where it may run on every one.
+/// `numa_cpu_nodes` holds over `cpus_allowed` and `cpumask`, of which only one is left.
 fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<u32>, Mistake> {
     let mut allowed = Vec::new();
     if let Some(mask) = spec.options.cpumask {
@@ -333,19 +333,11 @@ fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec
     Ok(allowed.get(turn).copied().into_iter().collect())
 }
 
-/// `0,2-4`.
+/// Numbers of processors or nodes: `0,2-4`. A colon separates them as well.
 fn list_of(text: &str) -> Result<Vec<u32>, String> {
-    let mut list = Vec::new();
-    for part in text.split([',', ':']).filter(|part| !part.is_empty()) {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        list.extend(cpu_or_node(low)?..=cpu_or_node(high)?);
-    }
-    Ok(list)
-}
-
-fn cpu_or_node(text: &str) -> Result<u32, String> {
-    let number = text.trim().parse().ok().filter(|number| *number < 4096);
-    number.ok_or_else(|| format!("`{text}` is no processor's or node's number"))
+    let list = text.replace(':', ",");
+    processor_list(list.trim_end_matches(','))
+        .ok_or_else(|| format!("`{text}` is no list of numbers such as 0,2-4"))
 }
 
 /// `ba`; 0 keeps the smallest block.
@@ -394,14 +386,12 @@ fn window(
     }))
 }
 
-/// What the job writes. Of several options that say it, the first one here holds.
+/// What the job writes. Of several options that say it, the first one here holds, as in fio.
 fn content(spec: &Spec) -> Content {
     let options = &spec.options;
     let compress_percent = options.buffer_compress_percentage.min(100) as u8;
     let dedupe_percent = options.dedupe_percentage.min(100) as u8;
-    if options.zero_buffers {
-        Content::Zero
-    } else if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
+    if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
         // `dedupe_mode=repeat`: earlier writes come again, not blocks of a fixed set.
         Content::Repeating {
             compress_percent,
@@ -412,6 +402,8 @@ fn content(spec: &Spec) -> Content {
             compress_percent,
             dedupe_percent,
         }
+    } else if options.zero_buffers {
+        Content::Zero
     } else if options.refill_buffers {
         Content::Fresh
     } else if options.scramble_buffers {
@@ -421,20 +413,24 @@ fn content(spec: &Spec) -> Content {
     }
 }
 
-/// `buffer_pattern`: numbers, texts and files in quotes, several in a row.
+/// `buffer_pattern`: numbers, texts and files in quotes, several in a row. A `verify_pattern` that is
+/// not verified is only written.
 fn fill(spec: &Spec, context: &PlanContext<'_>) -> Result<Option<Arc<[u8]>>, Mistake> {
-    let Some(text) = &spec.options.buffer_pattern else {
-        return Ok(None);
+    let options = &spec.options;
+    let (name, text) = match (&options.verify_pattern, &options.buffer_pattern) {
+        (Some(text), _) if verify::method(options).is_none() => ("verify_pattern", text),
+        (_, Some(text)) => ("buffer_pattern", text),
+        _ => return Ok(None),
     };
-    let bytes = super::bytes::pattern(text, context.bytes_of)
-        .map_err(|why| spec.mistake("buffer_pattern", why))?;
+    let bytes =
+        super::bytes::pattern(text, context.bytes_of).map_err(|why| spec.mistake(name, why))?;
     Ok(Some(bytes.into()))
 }
 
 fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
     let (range_flags, range_every) = range(spec)?;
     let options = &spec.options;
-    let may_read = rw.reads || super::verify::is_asked_for(options);
+    let may_read = rw.reads || verify::method(options).is_some();
     Ok(Flush {
         fsync_every: options.fsync,
         fdatasync_every: options.fdatasync,
@@ -470,42 +466,148 @@ fn range(spec: &Spec) -> Result<(u32, u32), Mistake> {
     Ok((flags, every))
 }
 
+/// `continue_on_error`, and what `ignore_error` lets pass of verification.
 fn on_error(spec: &Spec) -> Result<ErrorPolicy, Mistake> {
-    let (mut read, mut write, mut verify) = (false, false, false);
-    for word in spec.options.continue_on_error.split(',') {
+    let options = &spec.options;
+    let (mut read, mut write) = (false, false);
+    for word in options.continue_on_error.split(',') {
         match word {
-            "none" | "0" => return Ok(ErrorPolicy::Stop),
-            "all" | "1" => (read, write, verify) = (true, true, true),
+            "none" | "0" | "verify" => {}
+            "all" | "1" | "io" => (read, write) = (true, true),
             "read" => read = true,
             "write" => write = true,
-            "verify" => verify = true,
-            "io" => (read, write) = (true, true),
             other => {
                 let wrong = format!("`{other}` is none of none, read, write, io, verify, all");
                 return Err(spec.mistake("continue_on_error", wrong));
             }
         }
     }
-    Ok(ErrorPolicy::ContinueOn {
-        read,
-        write,
-        verify,
+    let verify = verify::continues_after_flaw(options);
+    Ok(if read || write || verify {
+        ErrorPolicy::ContinueOn {
+            read,
+            write,
+            verify,
+        }
+    } else {
+        ErrorPolicy::Stop
     })
 }
 
-/// `ENOSPC:EIO,28`: of reads, then of writes; numbers or names.
+/// `ENOSPC:EIO,28`: of reads, of writes, and of verification; numbers or names.
 fn ignored_errors(spec: &Spec) -> Result<Vec<(Direction, i32)>, Mistake> {
     let text = spec.options.ignore_error.as_deref().unwrap_or_default();
     let mut ignored = Vec::new();
-    let directions = [Direction::Read, Direction::Write];
-    for (direction, part) in directions.into_iter().zip(text.split(',')) {
+    // What is let pass of verification is a part of the policy on errors.
+    let lists = [Some(Direction::Read), Some(Direction::Write), None];
+    for (index, part) in text.split(',').enumerate() {
+        let Some(direction) = lists.get(index) else {
+            let wrong = "there are three lists: of reads, of writes and of verification";
+            return Err(spec.mistake("ignore_error", wrong));
+        };
         for word in part.split(':').filter(|word| !word.is_empty()) {
-            let Some(number) = word.parse().ok().or_else(|| errno::number(word)) else {
+            let Some(number) = error_number(word) else {
                 let wrong = format!("`{word}` is no error's name or number");
                 return Err(spec.mistake("ignore_error", wrong));
             };
-            ignored.push((direction, number));
+            ignored.extend(direction.map(|direction| (direction, number)));
         }
     }
     Ok(ignored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::planned;
+
+    fn job(options: &str) -> Result<Job, Mistake> {
+        let text = format!("[a]\nioengine=null\nsize=4k\nrw=write\n{options}\n");
+        planned(&text).map(|mut prepared| prepared.plan.cases[0].workload.jobs.remove(0))
+    }
+
+    /// `zero_buffers` wrote zeros and `buffer_pattern` the pattern alone, whatever share was to
+    /// compress or to repeat. fio 3.33 takes zeros only where neither is given, and the pattern for
+    /// what compresses away.
+    #[test]
+    fn what_compresses_or_repeats_is_neither_zeros_nor_a_pattern() {
+        #[track_caller]
+        fn check(options: &str, content: Content, fill: Option<&[u8]>) {
+            let job = job(options).unwrap();
+            assert_eq!(
+                (job.content, job.fill.as_deref()),
+                (content, fill),
+                "{options}"
+            );
+        }
+        let shaped = Content::Shaped {
+            compress_percent: 50,
+            dedupe_percent: 0,
+        };
+        let repeating = Content::Repeating {
+            compress_percent: 0,
+            repeat_percent: 50,
+        };
+        check("zero_buffers\nbuffer_compress_percentage=50", shaped, None);
+        check("zero_buffers\ndedupe_percentage=50", repeating, None);
+        check("zero_buffers\nrefill_buffers", Content::Zero, None);
+        let pattern = "buffer_pattern=0x41\nbuffer_compress_percentage=50";
+        check(pattern, shaped, Some(&[0x41]));
+        check(
+            "verify=0\nverify_pattern=0x42",
+            Content::Random,
+            Some(&[0x42]),
+        );
+    }
+
+    /// The third list of `ignore_error`, of verification, was dropped without a word: the job ended at
+    /// the first miscompare, where fio 3.33 goes on.
+    #[test]
+    fn a_miscompare_can_be_ignored() {
+        let with = |ignored: &str| job(&format!("verify=crc32c\nignore_error={ignored}"));
+        let ignores = with("EIO,5,84").unwrap();
+        let policy = ErrorPolicy::ContinueOn {
+            read: false,
+            write: false,
+            verify: true,
+        };
+        assert_eq!(ignores.on_error, policy);
+        assert!(ignores.verify.is_some_and(|verify| !verify.fatal));
+        let both = [(Direction::Read, 5), (Direction::Write, 5)];
+        assert_eq!(ignores.ignored_errors, both);
+        assert_eq!(with("84,84").unwrap().on_error, ErrorPolicy::Stop);
+        let wrong = with("EIO,EIO,EIO,EIO").unwrap_err().to_string();
+        assert!(wrong.contains("three lists"), "{wrong}");
+    }
+
+    /// `cpus_allowed=1-0` left a job on all processors, and fio refuses it.
+    #[test]
+    fn a_list_of_processors_names_some() {
+        for list in ["1-0", ",", "0,,1", "x"] {
+            for option in ["cpus_allowed", "numa_cpu_nodes"] {
+                let wrong = job(&format!("{option}={list}")).unwrap_err().to_string();
+                assert!(
+                    wrong.contains("no list of numbers"),
+                    "{option}={list}: {wrong}"
+                );
+            }
+        }
+        assert_eq!(job("cpus_allowed=3:1,").unwrap().pin, [3]);
+    }
+
+    /// Of `cpus_allowed` and `cpumask` the first always held, wherever it stood, and no `disable_clat`
+    /// held against a `gtod_reduce` before it.
+    #[test]
+    fn of_options_that_set_the_same_the_last_holds() {
+        let pin = |options: &str| job(options).unwrap().pin;
+        assert_eq!(pin("cpus_allowed=2\ncpumask=2"), [1]);
+        assert_eq!(pin("cpumask=2\ncpus_allowed=2"), [2]);
+        let taken = |options: &str| {
+            let text = format!("[a]\nioengine=null\nsize=4k\n{options}\n");
+            planned(&text).unwrap().clones[0].style.latencies
+        };
+        assert_eq!(taken("gtod_reduce=1\ndisable_clat=0"), [false, true, false]);
+        assert_eq!(taken("disable_clat=0\ngtod_reduce=1"), [false; 3]);
+        assert_eq!(taken("disable_lat=1\ngtod_reduce=0"), [true, true, false]);
+    }
 }

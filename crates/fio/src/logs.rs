@@ -17,7 +17,7 @@ use super::compressed::{CHUNK, Sample};
 use super::spec::Spec;
 use super::value::nonzero;
 
-/// Buckets of a line of a histogram.
+/// Counts in a line of a histogram: fio has 29 groups of 64 buckets.
 const BUCKETS: usize = 1856;
 
 /// What is logged of a clone, and how.
@@ -39,7 +39,7 @@ pub struct LogRule {
     with_issue: bool,
     /// Whether each clone has its own files.
     pub per_job: bool,
-    /// What moments count from; `None`: the end of the ramp.
+    /// What the times of lines count from; `None`: the end of the ramp.
     pub epoch: Option<Epoch>,
     /// The file of the trace that is written.
     pub trace: Option<String>,
@@ -65,7 +65,7 @@ pub enum WindowValue {
     Both,
 }
 
-/// Another beginning of time.
+/// What the times of lines count from, if not from the end of the ramp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Epoch {
     /// 1970.
@@ -102,7 +102,8 @@ impl LogKind {
         Self::Histogram,
     ];
 
-    const fn word(self) -> (usize, &'static str) {
+    /// Its place among the names of a [`LogRule`], and its word in the name of a file.
+    const fn place_and_word(self) -> (usize, &'static str) {
         match self {
             Self::Bandwidth => (0, "bw"),
             Self::Latency => (1, "lat"),
@@ -136,6 +137,7 @@ impl LogRule {
     pub(super) fn for_job(spec: &Spec, job: &Job) -> Self {
         let options = &spec.options;
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
+        let [takes_submission, takes_completion, takes_whole] = options.taken_latencies();
         Self {
             names: [
                 &options.write_bw_log,
@@ -147,12 +149,7 @@ impl LogRule {
                 "" => Some(spec.name.clone()),
                 given => Some(given.to_owned()),
             }),
-            untaken: [
-                options.disable_lat,
-                options.disable_slat,
-                options.disable_clat,
-            ]
-            .map(|off| off || options.gtod_reduce),
+            untaken: [!takes_whole, !takes_submission, !takes_completion],
             average: nonzero(Nanos::from_millis(options.log_avg_msec.into())),
             window: match options.log_window_value {
                 "both" => WindowValue::Both,
@@ -210,8 +207,8 @@ impl LogRule {
         if untaken.any(|(latency, untaken)| untaken && *latency == kind) {
             return None;
         }
-        let (index, word) = kind.word();
-        let name = self.names[index].as_ref()?;
+        let (place, word) = kind.place_and_word();
+        let name = self.names[place].as_ref()?;
         let own = if self.per_job {
             format!(".{number}")
         } else {
@@ -257,7 +254,7 @@ impl LogRule {
         }
     }
 
-    /// A line of a histogram over a whole span.
+    /// A line of a histogram over a span that ends `at`; `None` where that span is not whole.
     pub fn histogram_line(
         &self,
         epoch_ms: u64,
@@ -299,7 +296,7 @@ pub const fn mean_speed(bytes: u64, span: Nanos) -> u64 {
     per_second(bytes, span) >> 10
 }
 
-/// This many in a span, by the second.
+/// The rate by the second of this many in a span.
 pub const fn per_second(count: u64, span: Nanos) -> u64 {
     if span.0 == 0 {
         return 0;

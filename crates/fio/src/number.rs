@@ -1,6 +1,6 @@
 //! Numbers as fio writes them: units by `kb_base`, hexadecimal, arithmetic in parentheses, times.
 
-use blocklab_units::with_defaults;
+use blocklab_units::{Nanos, with_defaults};
 
 with_defaults! {
     /// What a `k` is.
@@ -19,11 +19,18 @@ pub(super) enum Clock {
     Micros,
 }
 
-/// A number with an optional unit of amount: `4k`, `0x10`, `(2*4k)`. Only the part that [`cut`] leaves
+/// Sums of several times, such as a delay, a ramp and a runtime, fit into 64 bits, and no run is longer.
+pub(super) const LONGEST: Nanos = Nanos::from_secs(100 * 365 * 24 * 3600);
+
+/// A number with an optional unit of amount: `4k`, `0x10`, `(2*4k)`. Only what [`read_prefix`] gives
 /// counts.
 pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
     let text = text.trim();
-    with_arithmetic(cut(text).unwrap_or(text), scale)
+    match read_prefix(text) {
+        Some("" | "-") => Err(no_number(text)),
+        Some(prefix) => with_arithmetic(prefix, scale),
+        None => with_arithmetic(text, scale),
+    }
 }
 
 /// As [`amount`], with arithmetic anywhere: fio calculates so where a keyword is in the text.
@@ -34,27 +41,40 @@ pub(super) fn with_arithmetic(text: &str, scale: Scale) -> Result<i64, String> {
 
 /// The beginning of a number that fio reads, where it drops the rest: outside of parentheses it knows
 /// no fractions, blanks or arithmetic. `None` if it reads the whole text.
-pub(super) fn cut(text: &str) -> Option<&str> {
+pub(super) fn read_prefix(text: &str) -> Option<&str> {
     let signed = text.strip_prefix('-').unwrap_or(text);
     if signed.starts_with('(') || signed.starts_with("0x") || signed.starts_with("0X") {
         return None;
     }
-    let digits = signed.trim_start_matches(|c: char| c.is_ascii_digit());
-    let unit = digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-    let is_fraction = digits.starts_with('.');
-    // A fraction without a unit is rounded down later, which has the same effect as dropping it.
-    let is_plain = is_fraction && digits[1..].chars().all(|c| c.is_ascii_digit());
-    (!unit.is_empty() && !is_plain).then(|| &text[..text.len() - unit.len()])
+    let behind_digits = signed.trim_start_matches(|c: char| c.is_ascii_digit());
+    let behind_unit = behind_digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    text.strip_suffix(behind_unit)
+        .filter(|_| !behind_unit.is_empty())
 }
 
-/// A time in nanoseconds: `10`, `5m`, `250ms`.
-pub(super) fn time(text: &str, clock: Clock) -> Result<u64, String> {
-    let value = Expression::new(text, &|suffix| clock.factor(suffix)).value()?;
-    if value < 0.0 {
-        let time = "a time is one number with a unit, such as 10ms";
-        return Err(format!("`{text}` is below 0: {time}"));
+/// As [`read_prefix`], of a time: `1` of `1.5ms`, whose unit is dropped, too. What follows a unit is
+/// dropped nowhere: fio takes `1m30s` for a microsecond.
+pub(super) fn read_prefix_of_time(text: &str) -> Option<&str> {
+    read_prefix(text).filter(|prefix| prefix.ends_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A time: `10`, `5m`, `250ms`. One beyond [`LONGEST`] counts as that.
+pub(super) fn time(text: &str, clock: Clock) -> Result<Nanos, String> {
+    if read_prefix(text.trim()).is_some() {
+        return Err(no_time(text));
     }
-    Ok((value * 1e9).round() as u64)
+    let seconds = Expression::new(text, &|suffix| clock.factor(suffix)).value()?;
+    if seconds < 0.0 {
+        return Err(no_time(text));
+    }
+    Ok(Nanos((seconds * 1e9).round() as u64).min(LONGEST))
+}
+
+/// The place of this number in an even spread over 0 to 1: multiples of the golden ratio are spread
+/// evenly, however many there are.
+pub(super) fn evenly_spread(number: u64) -> f64 {
+    const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
+    (number as f64 * GOLDEN_RATIO).fract()
 }
 
 fn whole(value: f64, text: &str) -> Result<i64, String> {
@@ -63,6 +83,14 @@ fn whole(value: f64, text: &str) -> Result<i64, String> {
         return Err(format!("`{text}` is too large"));
     }
     Ok(value as i64)
+}
+
+fn no_time(text: &str) -> String {
+    format!("`{text}` is no time: it is one whole number with a unit, such as 1500ms")
+}
+
+fn no_number(text: &str) -> String {
+    format!("`{text}` is no number")
 }
 
 impl Scale {
@@ -77,7 +105,8 @@ impl Scale {
         let base = match &suffix[1..] {
             // `ki` is `k`; only `kib` is the other one.
             "" | "b" | "i" => self.kilo,
-            "ib" => 2024 - self.kilo,
+            "ib" if self.kilo == 1000 => 1024,
+            "ib" => 1000,
             _ => return None,
         };
         Some((base as f64).powi(power as i32))
@@ -105,13 +134,19 @@ impl Clock {
     }
 }
 
-/// Sums of products of numbers and parentheses, read from left to right.
+/// An expression with `+ - * / % ^`, parentheses and numbers with units, of which `rest` is still to be
+/// read.
 struct Expression<'a> {
     whole: &'a str,
     rest: &'a str,
+    /// How much one of a unit is; `None`: there is no such unit.
     factor: &'a dyn Fn(&str) -> Option<f64>,
+    /// How many calls of [`Expression::atom`] and [`Expression::power`] are nested.
     depth: usize,
 }
+
+/// Deeper nesting is refused, before it overflows the stack.
+const DEEPEST: usize = 64;
 
 impl<'a> Expression<'a> {
     fn new(text: &'a str, factor: &'a dyn Fn(&str) -> Option<f64>) -> Self {
@@ -125,14 +160,12 @@ impl<'a> Expression<'a> {
 
     fn value(mut self) -> Result<f64, String> {
         let value = self.sum()?;
-        self.blanks();
-        if !self.rest.is_empty() {
-            return Err(self.wrong());
+        self.skip_blanks();
+        if self.rest.is_empty() && value.is_finite() {
+            Ok(value)
+        } else {
+            Err(no_number(self.whole))
         }
-        value
-            .is_finite()
-            .then_some(value)
-            .ok_or_else(|| self.wrong())
     }
 
     fn sum(&mut self) -> Result<f64, String> {
@@ -159,24 +192,27 @@ impl<'a> Expression<'a> {
     }
 
     fn power(&mut self) -> Result<f64, String> {
-        let value = self.atom()?;
-        match self.operator(&['^']) {
-            Some(_) => Ok(value.powf(self.power()?)),
-            None => Ok(value),
+        let base = self.atom()?;
+        if self.operator(&['^']).is_none() {
+            return Ok(base);
         }
+        self.descend()?;
+        let exponent = self.power()?;
+        self.depth -= 1;
+        Ok(base.powf(exponent))
     }
 
     fn atom(&mut self) -> Result<f64, String> {
-        self.blanks();
-        self.depth += 1;
-        if self.depth > 64 {
-            return Err(self.wrong());
-        }
+        self.skip_blanks();
+        self.descend()?;
         let value = if let Some(rest) = self.rest.strip_prefix('(') {
             self.rest = rest;
             let inner = self.sum()?;
-            self.blanks();
-            self.rest = self.rest.strip_prefix(')').ok_or_else(|| self.wrong())?;
+            self.skip_blanks();
+            self.rest = self
+                .rest
+                .strip_prefix(')')
+                .ok_or_else(|| no_number(self.whole))?;
             inner * self.suffix()?
         } else if let Some(rest) = self.rest.strip_prefix('-') {
             self.rest = rest;
@@ -188,6 +224,14 @@ impl<'a> Expression<'a> {
         Ok(value)
     }
 
+    fn descend(&mut self) -> Result<(), String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("`{}` is nested too deep", self.whole));
+        }
+        Ok(())
+    }
+
     fn number(&mut self) -> Result<f64, String> {
         let hexadecimal = self
             .rest
@@ -196,19 +240,19 @@ impl<'a> Expression<'a> {
         if let Some(digits) = hexadecimal {
             let end = digits.find(|c: char| !c.is_ascii_hexdigit());
             let (digits, rest) = digits.split_at(end.unwrap_or(digits.len()));
-            let value = u64::from_str_radix(digits, 16).map_err(|_| self.wrong())?;
+            let value = u64::from_str_radix(digits, 16).map_err(|_| no_number(self.whole))?;
             self.rest = rest;
             return Ok(value as f64);
         }
         let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
         let (digits, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        let value: f64 = digits.parse().map_err(|_| self.wrong())?;
+        let value: f64 = digits.parse().map_err(|_| no_number(self.whole))?;
         self.rest = rest;
         Ok(value * self.suffix()?)
     }
 
     fn suffix(&mut self) -> Result<f64, String> {
-        self.blanks();
+        self.skip_blanks();
         let end = self.rest.find(|c: char| !c.is_ascii_alphabetic());
         let (suffix, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let factor = (self.factor)(suffix)
@@ -217,19 +261,16 @@ impl<'a> Expression<'a> {
         Ok(factor)
     }
 
+    /// Reads one of these operators, if it is next.
     fn operator(&mut self, which: &[char]) -> Option<char> {
-        self.blanks();
+        self.skip_blanks();
         let first = self.rest.chars().next().filter(|c| which.contains(c))?;
         self.rest = &self.rest[1..];
         Some(first)
     }
 
-    fn blanks(&mut self) {
+    fn skip_blanks(&mut self) {
         self.rest = self.rest.trim_start();
-    }
-
-    fn wrong(&self) -> String {
-        format!("`{}` is no number", self.whole)
     }
 }
 
@@ -266,6 +307,7 @@ mod tests {
             ("2^10", 2),
             ("1.5m", 1),
             ("1 m", 1),
+            ("-1.5", -1),
         ] {
             check(text, expected);
         }
@@ -276,22 +318,43 @@ mod tests {
 
     #[test]
     fn times_have_units_of_their_own() {
-        assert_eq!(time("10", Clock::Seconds), Ok(10_000_000_000));
+        #[track_caller]
+        fn check(text: &str, clock: Clock, expected: Nanos) {
+            assert_eq!(time(text, clock), Ok(expected), "{text}");
+        }
+        check("10", Clock::Seconds, Nanos::from_secs(10));
+        check("10", Clock::Micros, Nanos(10_000));
+        check("2m", Clock::Seconds, Nanos::from_secs(120));
+        check("250ms", Clock::Micros, Nanos::from_millis(250));
+        check("(1.5)", Clock::Seconds, Nanos::from_millis(1500));
+        check("99999999999999", Clock::Seconds, LONGEST);
         // A range "lies in the past", a user read.
-        let wrong = time("1s-2s", Clock::Micros).expect_err("below 0");
-        assert!(
-            wrong.contains("below 0") && wrong.contains("one number"),
-            "{wrong}"
-        );
-        assert_eq!(time("10", Clock::Micros), Ok(10_000));
-        assert_eq!(time("2m", Clock::Seconds), Ok(120_000_000_000));
-        assert_eq!(time("250ms", Clock::Micros), Ok(250_000_000));
+        for text in ["1s-2s", "1.5", "1m30s", "-1"] {
+            let wrong = time(text, Clock::Micros).expect_err(text);
+            assert!(wrong.contains("one whole number with a unit"), "{wrong}");
+        }
+        assert_eq!(read_prefix_of_time("1.5ms"), Some("1"));
+        assert_eq!(read_prefix_of_time("1m30s"), None);
+    }
+
+    /// A right-hand side of `^` within one within one was read without a bound, until the stack
+    /// overflowed.
+    #[test]
+    fn deep_nesting_is_refused() {
+        for text in [
+            format!("({}1)", "1^".repeat(200_000)),
+            format!("{}1{}", "(".repeat(200_000), ")".repeat(200_000)),
+        ] {
+            let wrong = amount(&text, Scale::default()).expect_err("it is deep");
+            assert!(wrong.ends_with("is nested too deep"));
+        }
     }
 
     #[test]
     fn what_is_no_number_is_reported() {
         for (text, words) in [
             ("", "no number"),
+            (".5", "`.5` is no number"),
             ("abc", "no number"),
             ("4x", "no unit `x`"),
             ("4kk", "no unit `kk`"),

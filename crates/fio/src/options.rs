@@ -20,6 +20,13 @@ impl Options {
             _ => Scale::default(),
         }
     }
+
+    /// Which latencies are taken: that of submission, that of completion, and the whole. `gtod_reduce`
+    /// takes none; an option of a single one that follows it holds for that one.
+    pub(super) fn taken_latencies(&self) -> [bool; 3] {
+        [self.disable_slat, self.disable_clat, self.disable_lat]
+            .map(|disabled| !disabled.unwrap_or(self.gtod_reduce))
+    }
 }
 
 /// All options, in the order of the page.

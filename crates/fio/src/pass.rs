@@ -5,7 +5,7 @@ use blocklab_workload::{Job, Pattern, SizeDraw};
 
 use super::files::WorkingSet;
 use super::options::Options;
-use super::pattern::{ReadWrite, keeps_a_map, largest_block};
+use super::pattern::{ReadWrite, keeps_a_map, largest_block, smallest_block};
 use super::spec::Spec;
 use super::value::{Share, nonzero};
 use super::verify;
@@ -49,7 +49,7 @@ impl<'a> Pass<'a> {
     ///
     /// ```text
     ///  io_size                                  bytes                   how often
-    ///  none                                     a pass, or `most`       loops
+    ///  none                                     a pass, or its limit    loops
     ///  several passes of a verifying job        a pass                  these passes, or loops
     ///  more than the files hold, with loops     a pass                  until all are moved, or loops
     ///  one pass of a verifying job              a pass                  loops
@@ -58,7 +58,10 @@ impl<'a> Pass<'a> {
     pub(super) fn amount(&self) -> (u64, u64) {
         let (whole, loops) = (self.whole(), self.loops());
         let (counted, passes) = match self.requested() {
-            None => (self.working_set.most.unwrap_or(whole).min(whole), loops),
+            None => (
+                self.working_set.pass_limit.unwrap_or(whole).min(whole),
+                loops,
+            ),
             Some(bytes) => {
                 let moved = self.without_a_stub(bytes, whole);
                 let meets_the_end = whole > 0 && bytes > whole && !self.comes_back();
@@ -70,7 +73,16 @@ impl<'a> Pass<'a> {
                 }
             }
         };
-        (counted.saturating_mul(self.operations_per_block()), passes)
+        if self.job.trim_first {
+            // The last trim has its write, too.
+            let block = largest_block(&self.job.sizes, self.rw);
+            let whole_blocks = counted.div_ceil(block).saturating_mul(block);
+            return (
+                whole_blocks.saturating_mul(self.operations_per_block()),
+                passes,
+            );
+        }
+        (counted, passes)
     }
 
     /// The bytes that are moved where this many are requested. As in fio, a pass that would have to move
@@ -150,7 +162,7 @@ impl<'a> Pass<'a> {
         let mut all = sizes.iter().flat_map(|mix| &mix.0);
         let is_uneven = self.job.size_draw == SizeDraw::AnyByte
             || all.any(|(size, _)| !size.0.is_multiple_of(piece.0));
-        is_uneven && self.requested().is_none() && self.working_set.most.is_none()
+        is_uneven && self.requested().is_none() && self.working_set.pass_limit.is_none()
     }
 
     /// Whether a pass is over at the end of files whose length only their making shows.
@@ -159,44 +171,49 @@ impl<'a> Pass<'a> {
     }
 
     /// All of the files: what of one is no whole block is left out, where blocks are of one size,
-    /// or where each is hit once.
+    /// or where each is hit once. A job that comes back moves a whole block for it.
     fn whole(&self) -> u64 {
         let piece = self.job.piece().map(|piece| piece.0);
         let block = largest_block(&self.job.sizes, self.rw);
+        let files = self.working_set.targets.len() as u64;
         if let Some(writes) = self
             .job
             .pattern
             .writes_to_precondition(self.working_set.bytes_per_target() / block)
         {
-            return writes * block * self.working_set.targets.len() as u64;
+            return writes.saturating_mul(block).saturating_mul(files);
         }
-        if let Some(bytes) = self.until_a_zone_is_cut(block) {
-            return bytes;
+        if self.goes_by_zones() {
+            return self.until_a_zone_is_cut(block);
         }
         let Some(size) = self.working_set.size else {
+            let space = self.working_set.space;
+            if piece.is_none() && self.comes_back() {
+                return space;
+            }
             let block = piece.unwrap_or(block);
-            return self.working_set.space / block * block;
+            return space / block * block;
         };
-        let files = self.working_set.targets.len() as u64;
         if let Some(piece) = piece {
-            return size / piece * piece * files;
+            return (size / piece * piece).saturating_mul(files);
         }
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
-            return self.whole_with_several_sizes(size) * files;
+            return self.whole_with_several_sizes(size).saturating_mul(files);
         }
-        let found = self.blocks_until_the_end(size, block);
-        if found.is_none() && self.comes_back() {
-            // The bytes end it, in whichever file.
-            return (size * files).div_ceil(block).max(1) * block;
+        // The bytes may end it before the end of a file is met.
+        let bytes = size.saturating_mul(files);
+        match self.blocks_until_the_end(size, block) {
+            Some(blocks) => (blocks * block).saturating_mul(files).min(bytes),
+            None if self.comes_back() => bytes,
+            None => ((size / block).max(1) * block).saturating_mul(files),
         }
-        found.unwrap_or(size / block).max(1) * block * files
     }
 
     /// What a pass moves of a file of this many bytes, in blocks of several sizes. They are multiples of
     /// the smallest, and what is left of the file holds none; where they are not, the pass is over
     /// when less than the smallest is left.
     fn whole_with_several_sizes(&self, size: u64) -> u64 {
-        let smallest = self.smallest();
+        let smallest = smallest_block(&self.job.sizes, self.rw);
         if !self.options.bs_unaligned {
             size / smallest * smallest
         } else if self.comes_back() {
@@ -206,26 +223,18 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The smallest block of the directions that occur.
-    fn smallest(&self) -> u64 {
-        let sizes = &self.job.sizes;
-        let directions = [
-            (self.rw.reads, &sizes.read),
-            (self.rw.writes, &sizes.write),
-            (self.rw.trims, &sizes.trim),
-        ];
-        let occurring = directions.iter().filter(|(occurs, _)| *occurs);
-        let smallest = occurring.map(|(_, mix)| mix.smallest().0).min();
-        smallest.unwrap_or(1).max(1)
-    }
-
     /// How many blocks of one direction, with gaps between them, a pass over a file has: it is over when
     /// the next block would begin at the end or reach beyond it. `None` for other patterns, and where
-    /// a gap reaches beyond the end: it leads to the beginning again.
+    /// a gap reaches beyond the end, or back to where the block began: it leads to the beginning again.
     fn blocks_until_the_end(&self, size: u64, block: u64) -> Option<u64> {
         let rw = self.rw;
-        if rw.random || rw.gap <= 0 || (rw.reads && rw.writes) {
+        if rw.random || rw.gap == 0 || (rw.reads && rw.writes) {
             return None;
+        }
+        if rw.gap < 0 {
+            let overlap = rw.gap.unsigned_abs();
+            let stride = block.checked_sub(overlap).and_then(nonzero)?;
+            return Some(size.checked_sub(block)? / stride + 1);
         }
         let stride = block.saturating_add(rw.gap.unsigned_abs());
         let blocks = size.checked_sub(block)? / stride + 1;
@@ -234,18 +243,22 @@ impl<'a> Pass<'a> {
         (begin < size || ends_there).then_some(blocks)
     }
 
-    /// Bytes of a job that goes through one file zone by zone, up to the file's end in a zone that it
-    /// cuts. Where all of the last zone's bytes lie before the end, the zones begin again.
-    fn until_a_zone_is_cut(&self, block: u64) -> Option<u64> {
+    /// Whether the job goes through one file zone by zone, in one direction.
+    fn goes_by_zones(&self) -> bool {
         let (options, rw) = (self.options, self.rw);
         let directions = [rw.reads, rw.writes, rw.trims]
             .into_iter()
             .filter(|is_wanted| *is_wanted);
         let goes_straight = !rw.random && rw.gap == 0 && directions.count() == 1;
-        let is_by_zones = options.zonemode == "strided" && options.zonesize > 0;
-        if !is_by_zones || !goes_straight || self.working_set.targets.len() != 1 {
-            return None;
-        }
+        let has_zones = options.zonemode == "strided" && options.zonesize > 0;
+        has_zones && goes_straight && self.working_set.targets.len() == 1
+    }
+
+    /// Bytes of a job that goes through one file zone by zone: those of the file, or fewer where the
+    /// file's end cuts a zone. Where all of the last zone's bytes lie before the end, the zones begin
+    /// again.
+    fn until_a_zone_is_cut(&self, block: u64) -> u64 {
+        let options = self.options;
         let size = self.working_set.bytes_per_target();
         let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
         let skip = match options.zoneskip {
@@ -254,20 +267,94 @@ impl<'a> Pass<'a> {
         };
         let step = range.saturating_add(skip);
         let each = options.zonesize.div_ceil(block) * block;
-        let zones = size.checked_sub(1)? / step;
+        let zones = size.saturating_sub(1) / step;
         let (moved, room) = (zones.saturating_mul(each), size - zones * step);
-        (room < range.min(each) && moved < size).then(|| moved + room / block * block)
+        if room < range.min(each) && moved < size {
+            size.min(moved + room / block * block)
+        } else {
+            size
+        }
     }
 
     /// Whether no end of the files is met before all bytes are moved: places are drawn without a
-    /// map, two directions go through them side by side, or a gap leads to the beginning again.
+    /// map, two directions go through them side by side, or a gap leads back or to the beginning again.
     fn comes_back(&self) -> bool {
         let (options, rw) = (self.options, self.rw);
-        if rw.random {
-            !keeps_a_map(options, rw, &self.job.sizes)
-                || !options.random_distribution.starts_with("random")
-        } else {
-            rw.gap > 0 || rw.reads && rw.writes
+        let draws_freely = rw.random
+            && (!keeps_a_map(options, rw, &self.job.sizes)
+                || !options.random_distribution.starts_with("random"));
+        let has_order = !rw.random
+            || matches!(
+                self.job.pattern,
+                Pattern::Sequential | Pattern::PercentRandom(_)
+            );
+        let block = largest_block(&self.job.sizes, rw);
+        let goes_back = rw.gap < 0 && rw.gap.unsigned_abs() >= block;
+        draws_freely || has_order && (rw.gap > 0 || goes_back || rw.reads && rw.writes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// The bytes after which the job with these options ends.
+    fn bytes(options: &str) -> u64 {
+        let text = format!("[a]\nioengine=null\n{options}\n");
+        let prepared = planned(&text).unwrap_or_else(|mistake| panic!("{text}\n{mistake}"));
+        prepared.plan.cases[0].workload.jobs[0]
+            .stop
+            .bytes
+            .unwrap()
+            .0
+    }
+
+    /// Files of 8,000 PiB, three of them, have more than 2^64 bytes: the plan panicked with overflow
+    /// checks, and without them the job ended early.
+    #[test]
+    fn a_pass_of_any_length_can_be_planned() {
+        let files = "filesize=8000p\nnrfiles=3\nbs=1m\nrw";
+        for options in ["=write", "=rw", "=randread\nbsrange=1m-2m", "=write:4k"] {
+            assert_eq!(bytes(&format!("{files}{options}")), u64::MAX, "{options}");
         }
+    }
+
+    /// A gap that leads back, and zones that begin again, meet no end of the file: a pass was a block
+    /// shorter than by fio 3.33, which moves as many bytes as the file has, and ends the last block.
+    #[test]
+    fn a_pass_that_meets_no_end_moves_all_bytes() {
+        for (options, expected) in [
+            ("rw=read:-4k\nsize=63000", 63_000),
+            ("rw=read:-8k\nsize=63000\nnrfiles=3", 63_000),
+            // Forward by 8 KiB a block: the bytes are moved before the end is met.
+            ("rw=read:-8k\nsize=50k\nbs=16k", 51_200),
+            // Forward by 15 KiB: the fourth block would end beyond the file.
+            ("rw=read:-1k\nsize=50k\nbs=16k", 49_152),
+            ("rw=rw\nsize=63000\nloops=3", 189_000),
+            ("rw=randread\nnorandommap\nsize=63000\nloops=3", 189_000),
+            ("rw=randrw\npercentage_random=100,0\nsize=63000", 63_000),
+            (
+                "rw=read\nsize=64k\nbs=5000\nzonemode=strided\nzonesize=16k",
+                65_536,
+            ),
+            (
+                "rw=read\nsize=63000\nbs=3k\nzonemode=strided\nzonesize=16k",
+                63_000,
+            ),
+        ] {
+            assert_eq!(bytes(options), expected, "{options}");
+        }
+    }
+
+    /// A pass over 20 KiB ended after two trims of 16 KiB and one write: the size of trims, which
+    /// are those of the writes in this job, decided what of the file is left over.
+    #[test]
+    fn a_pass_that_trims_before_it_writes_ends_with_a_write() {
+        let text = "rw=trimwrite\nsize=20k\nbssplit=,8k/50:16k/50,4k";
+        assert_eq!(bytes(text), 2 * (16 << 10));
+        assert_eq!(
+            bytes("rw=trimwrite\nsize=64k\nio_size=30000"),
+            2 * (32 << 10)
+        );
     }
 }

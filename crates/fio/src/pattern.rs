@@ -26,6 +26,7 @@ pub(super) struct ReadWrite {
     pub run: Option<u32>,
 }
 
+/// The words of `rw`: whether they are random, and whether they read, write and trim.
 const RW_WORDS: [(&str, bool, [bool; 3]); 11] = [
     ("read", false, [true, false, false]),
     ("write", false, [false, true, false]),
@@ -131,7 +132,7 @@ pub(super) fn largest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
 }
 
 /// The smallest one.
-fn smallest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
+pub(super) fn smallest_block(sizes: &BlockSizes, rw: ReadWrite) -> u64 {
     let smallest = occurring(sizes, rw).map(|mix| mix.smallest().0).min();
     smallest.unwrap_or_else(|| sizes.smallest().0)
 }
@@ -165,8 +166,8 @@ fn takes_second_size(spec: &Spec) -> Result<bool, Mistake> {
 }
 
 /// `4k/60:8k/40`; sizes without a share, or with a share of 0, have what is left, evenly. As in fio,
-/// all are cut to multiples of the smallest, unless `is_any`: then every size in bytes is allowed.
-fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
+/// all are cut to multiples of the smallest, unless they may be `unaligned`.
+fn split(text: &str, scale: Scale, unaligned: bool) -> Result<SizeMix, String> {
     let mut sizes: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
@@ -188,9 +189,9 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
     let open = sizes.iter().filter(|(_, share)| share.is_none()).count() as u32;
     let rest = 100_u32.saturating_sub(given).checked_div(open).unwrap_or(0);
     let weights = sizes.iter().map(|(_, share)| share.unwrap_or(rest));
-    let weights = drawn(weights.collect());
+    let weights = effective_shares(weights.collect());
     let smallest = sizes.iter().map(|(size, _)| *size).min().unwrap_or(1);
-    let piece = if is_any { 1 } else { smallest };
+    let piece = if unaligned { 1 } else { smallest };
     let sizes = sizes.iter().map(|(size, _)| Bytes(size / piece * piece));
     let weighted = sizes.zip(weights);
     let mix: Vec<(Bytes, u32)> = weighted.filter(|(_, weight)| *weight > 0).collect();
@@ -204,7 +205,7 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
 /// The shares by which fio 3.33 draws, in per cent: it takes them from the smallest on, as they are
 /// until there are 100, and the largest has what is left, the last one of several. So shares may add
 /// up to less than 100, as in a load of a storage server that is in wide use (98), or to more.
-fn drawn(mut shares: Vec<u32>) -> Vec<u32> {
+fn effective_shares(mut shares: Vec<u32>) -> Vec<u32> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_by_key(|place| shares[*place]);
     let mut left = 100;
@@ -316,8 +317,8 @@ pub(super) fn keeps_a_map(options: &Options, rw: ReadWrite, sizes: &BlockSizes) 
 /// Whether `ba` allows offsets that are no multiples of the block size.
 pub(super) fn shifts_blocks(options: &Options, sizes: &BlockSizes) -> bool {
     let sizes = [&sizes.read, &sizes.write, &sizes.trim];
-    let mut both = options.ba.into_iter().zip(sizes);
-    both.any(|(align, mix)| align > 0 && align != mix.smallest().0)
+    let mut pairs = options.ba.into_iter().zip(sizes);
+    pairs.any(|(align, mix)| align > 0 && align != mix.smallest().0)
 }
 
 const fn sequential(rw: ReadWrite, block: u64) -> Pattern {
@@ -382,7 +383,9 @@ fn distribution(
             0.0 => Ok(Pattern::RANDOM),
             1.0 => Err("zipf theta must be different from 1.0".to_owned()),
             theta if theta > 0.0 && theta < 100.0 => Ok(Pattern::Zipf { theta }),
-            theta => Err(format!("zipf theta {theta} is out of range: above 0")),
+            theta => Err(format!(
+                "zipf theta {theta} is out of range: above 0 and below 100"
+            )),
         },
         "pareto" => match number(0.2)? {
             h if h > 0.0 && h < 1.0 => Ok(Pattern::Pareto { h }),
@@ -423,25 +426,38 @@ pub(super) fn center(text: &str) -> Result<Option<f64>, String> {
 }
 
 /// `60/10:30/20:8/30:2/40`: shares of the operations over shares of the space. `space`: the second
-/// ones are bytes, of this many, with what `k` means in them.
+/// ones are bytes, of this many, with what `k` means in them. Zones without a second number share
+/// what is left of the space.
 fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
-    let first = text.split(',').next().unwrap_or_default();
-    let mut zones = Vec::new();
-    for part in first.split(':') {
-        let (access, size) = part.split_once('/').unwrap_or((part, ""));
-        let space_percent = match (size, space) {
-            ("", _) => f64::NAN,
-            (size, None) => zone_percent(size, part)?,
+    if text.contains(',') {
+        return Err("zones of each direction are not done: fio 3.33 refuses them, too".to_owned());
+    }
+    let (mut access_percents, mut space_percents) = (Vec::new(), Vec::new());
+    for zone in text.split(':') {
+        let (access, size) = zone.split_once('/').unwrap_or((zone, ""));
+        access_percents.push(zone_percent(access, zone)?);
+        space_percents.push(match (size, space) {
+            ("", _) => None,
+            (size, None) => Some(zone_percent(size, zone)?),
             (size, Some((space, scale))) => {
-                amount(size, scale)? as f64 * 100.0 / space.max(1) as f64
+                Some(amount(size, scale)? as f64 * 100.0 / space.max(1) as f64)
             }
-        };
-        zones.push(Zone {
-            access_percent: zone_percent(access, part)?,
-            space_percent,
         });
     }
-    fill_open(&mut zones);
+    let given: f64 = space_percents.iter().flatten().sum();
+    let open = space_percents
+        .iter()
+        .filter(|percent| percent.is_none())
+        .count();
+    let rest = (100.0 - given).max(0.0) / open.max(1) as f64;
+    let mut zones: Vec<Zone> = access_percents
+        .into_iter()
+        .zip(space_percents)
+        .map(|(access_percent, space_percent)| Zone {
+            access_percent,
+            space_percent: space_percent.unwrap_or(rest),
+        })
+        .collect();
     let accesses: f64 = zones.iter().map(|zone| zone.access_percent).sum();
     if (accesses - 100.0).abs() > 0.01 {
         return Err(format!(
@@ -463,18 +479,12 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
 }
 
 fn zone_percent(text: &str, zone: &str) -> Result<f64, String> {
-    let parsed = text.trim().parse();
-    parsed.map_err(|_| format!("zone `{zone}` is not ACCESS/SIZE"))
-}
-
-/// Zones without a size share what is left.
-fn fill_open(zones: &mut [Zone]) {
-    let (open, sized): (Vec<_>, Vec<_>) = zones
-        .iter_mut()
-        .partition(|zone| zone.space_percent.is_nan());
-    let taken: f64 = sized.iter().map(|zone| zone.space_percent).sum();
-    let rest = (100.0 - taken).max(0.0) / open.len().max(1) as f64;
-    open.into_iter().for_each(|zone| zone.space_percent = rest);
+    match text.trim().parse() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err(format!(
+            "zone `{zone}` is not ACCESS/SIZE, two shares in per cent"
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -482,6 +492,40 @@ mod tests {
     use blocklab_workload::Pattern;
 
     use crate::tests::planned;
+
+    /// With `rwmixwrite` in `[global]`, the `rwmixread` of a job had no effect: the first always held,
+    /// wherever it stood. fio takes the one that is given last.
+    #[test]
+    fn the_last_share_of_a_mix_holds() {
+        #[track_caller]
+        fn check(options: &str, read: u8) {
+            let text = format!("[a]\nrw=randrw\nsize=1m\nioengine=null\n{options}\n");
+            let prepared = planned(&text).unwrap();
+            let mix = &prepared.plan.cases[0].workload.jobs[0].mix;
+            assert_eq!(mix.read, read, "{options}");
+        }
+        check("rwmixwrite=10\nrwmixread=50", 50);
+        check("rwmixread=50\nrwmixwrite=10", 90);
+        check("rwmixread=20", 20);
+    }
+
+    /// Of zones with a list for each direction the first held for all, without a word, and `nan` was
+    /// a zone without a size. fio 3.33 refuses the list.
+    #[test]
+    fn zones_are_one_list_of_shares() {
+        #[track_caller]
+        fn refused(zones: &str, words: &str) {
+            let text =
+                format!("[a]\nrw=randrw\nsize=1m\nioengine=null\nrandom_distribution={zones}\n");
+            let wrong = planned(&text).unwrap_err().to_string();
+            assert!(wrong.contains(words), "{wrong}");
+        }
+        refused("zoned:50/50:50/50,90/10:10/90", "of each direction");
+        refused("zoned_abs:50/64k:50/64k,90/8k:10/8k", "of each direction");
+        refused("zoned:50/nan:50/50", "zone `50/nan` is not");
+        refused("zoned:-50/50:150/50", "zone `-50/50` is not");
+        refused("zoned:60/50:50/50", "add up to 110");
+    }
 
     /// The test of disks that TiDB's manual gives has `percentage_random=100,0`: reads at random and
     /// writes in order. The first share held for all directions, so its writes were random, too.

@@ -22,7 +22,7 @@ use super::replay;
 use super::spec::Spec;
 use super::state;
 use super::value::nonzero;
-use super::verify::leaves_no_time;
+use super::verify::{self, leaves_no_time};
 use blocklab_syntax::Mistake;
 
 pub use clone::CloneFacts;
@@ -117,7 +117,8 @@ pub fn prepare(
 
 const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";
 
-/// The most files of one job.
+/// The most clones and files of one job: a slip in their number shall not fill the memory.
+const MOST_CLONES: u64 = 4096;
 const MOST_FILES: u64 = 1_000_000;
 
 struct PlanBuilder<'a> {
@@ -144,24 +145,24 @@ impl PlanBuilder<'_> {
         {
             groups.push(group);
         }
-        let found = options.opendir.iter();
-        let found: usize = found
+        let opened_directories = options.opendir.iter();
+        let found_files: usize = opened_directories
             .map(|directory| (self.context.files_below)(directory).len())
             .sum();
-        if found > 0 {
-            let words = format!("opendir added {found} files");
+        if found_files > 0 {
+            let words = format!("opendir added {found_files} files");
             self.prepared.forewords.push(words);
         }
         let count = options.numjobs.max(1);
-        if count > 4096 {
-            return Err(spec.mistake("numjobs", format!("{count} is more than 4096")));
+        if count > MOST_CLONES {
+            return Err(spec.mistake("numjobs", format!("{count} is more than {MOST_CLONES}")));
         }
         let files = options.nrfiles.max(1);
         if files.saturating_mul(count) > MOST_FILES {
             let wrong = format!("{files} files of {count} clones are more than {MOST_FILES}");
             return Err(spec.mistake("nrfiles", wrong));
         }
-        if options.verify != "0" || options.verify_pattern.is_some() {
+        if verify::method(options).is_some() {
             self.warn_of_no_time(options, rw);
         }
         for number in 0..count as u32 {
@@ -319,7 +320,7 @@ impl PlanBuilder<'_> {
         for (option, text) in membership.notes {
             self.note(NoteLevel::Approximated, option, text);
         }
-        let seed = seed(&spec.options, self.context.seed);
+        let seed = seed(spec, self.context.seed)?;
         // A case has one seed, while fio seeds each job: a job that joins a case can only note it.
         if membership.begins_case {
             let number = self.prepared.plan.cases.len() + 1;
@@ -348,14 +349,39 @@ impl PlanBuilder<'_> {
 
 /// The seed of a job: `randseed` if it is given, else a fixed one where `allrandrepeat` or `randrepeat`
 /// makes runs repeat each other, else the random one.
-fn seed(options: &Options, random: u64) -> u64 {
-    let given = options.randseed.as_deref();
+fn seed(spec: &Spec, random: u64) -> Result<u64, Mistake> {
+    let options = &spec.options;
+    if let Some(text) = &options.randseed {
+        // Whole numbers are exact; `amount` rounds those beyond 2^53.
+        let seed: Result<i64, _> = text.parse();
+        let seed = seed.or_else(|_| amount(text, Scale::default()));
+        return seed
+            .map(|seed| seed as u64)
+            .map_err(|why| spec.mistake("randseed", why));
+    }
     let (offsets, all) = (options.randrepeat, options.allrandrepeat);
     let repeats = all == Some(true) || offsets.unwrap_or(all.is_none());
-    match given.map(|text| amount(text, Scale::default())) {
-        Some(Ok(seed)) => seed as u64,
-        // The same number in every run.
-        _ if repeats => 0x89,
-        _ => random,
+    // The same number in every run.
+    Ok(if repeats { 0x89 } else { random })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// A seed that is no number, or too large, was taken for none, without a word; and those beyond
+    /// 2^53, as scripts make them of the time in nanoseconds, were rounded.
+    #[test]
+    fn a_seed_is_read_exactly_or_refused() {
+        let seed = |text: &str| {
+            let text = format!("[a]\nioengine=null\nsize=4k\nrandseed={text}\n");
+            planned(&text).map(|prepared| prepared.plan.cases[0].workload.seed)
+        };
+        assert_eq!(seed("1732825123456789013"), Ok(1_732_825_123_456_789_013));
+        assert_eq!(seed("0x10"), Ok(16));
+        for text in ["abc", "18446744073709551615"] {
+            let wrong = seed(text).unwrap_err().to_string();
+            assert!(wrong.starts_with("job.fio:4: job a: randseed: "), "{wrong}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::options::Options;
 use super::spec::Spec;
 use blocklab_syntax::Mistake;
 
-/// What only engines have that hand operations over one by one.
+/// Options of engines that give each operation a priority of its own.
 pub(super) const OF_OPERATIONS: [&str; 4] = [
     "cmdprio_percentage",
     "cmdprio_class",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blocklab_trace::{Trace, TraceError};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, SECTOR};
 use blocklab_workload::{
     BlockSizes, Direction, Job, Replay, Replayed, SizeMix, Stop, Target, TraceChanges, TraceFile,
     errno,
@@ -11,7 +11,7 @@ use blocklab_workload::{
 
 use super::context::PlanContext;
 use super::fault::Fault;
-use super::files::{Layout, Planned, WorkingSet};
+use super::files::{Layout, Planned, WorkingSet, can_be_made};
 use super::options::Options;
 use super::spec::Spec;
 use blocklab_syntax::{Mistake, Place};
@@ -119,19 +119,24 @@ pub(super) fn working_set(
     trace: &Trace,
     context: &PlanContext<'_>,
 ) -> Result<WorkingSet, Fault> {
+    let needs_files = spec.options.ioengine != "null";
     let mut planned = Vec::new();
     for (path, extent) in trace.files.iter().zip(trace.extents()) {
         let (used, written) = (extent.used, extent.written);
         let there = (context.size_of)(path);
-        if written.is_none() && used.is_some() && there.is_none() && !Target::is_model(path) {
+        if needs_files
+            && written.is_none()
+            && used.is_some()
+            && there.is_none()
+            && !Target::is_model(path)
+        {
             let wrong = format!("{path} is not there, and the trace does not write it");
             return Err(Fault::one_job(
                 errno::ENOENT,
                 spec.mistake("read_iolog", wrong),
             ));
         }
-        let is_file = !path.starts_with("/dev/") && !Target::is_model(path);
-        if let Some(length) = written.filter(|_| is_file) {
+        if let Some(length) = written.filter(|_| can_be_made(&spec.options, path)) {
             planned.push(Planned {
                 path: path.clone(),
                 length: Bytes(length),
@@ -159,17 +164,13 @@ pub(super) fn working_set(
 /// Makes the job replay.
 pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
     // The sizes of the job decide how large its buffers are. Trims need none, and may be very long.
-    let (mut largest, mut largest_trim) = (512, 512);
-    for op in &trace.operations {
-        let largest = match op.direction {
-            Direction::Trim => &mut largest_trim,
-            _ => &mut largest,
-        };
-        *largest = (*largest).max(op.len.into());
-    }
+    let (trims, others): (Vec<&Replayed>, Vec<&Replayed>) = trace
+        .operations
+        .iter()
+        .partition(|operation| operation.direction == Direction::Trim);
     job.sizes = BlockSizes {
-        trim: SizeMix::fixed(Bytes(largest_trim)),
-        ..BlockSizes::fixed(Bytes(largest))
+        trim: SizeMix::fixed(largest(&trims)),
+        ..BlockSizes::fixed(largest(&others))
     };
     // Apart from the runtime, the end of the trace is the end of the job.
     job.stop = Stop {
@@ -183,4 +184,32 @@ pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
         adapted: trace.adapted,
         ..Replay::default()
     }));
+}
+
+/// The length of the longest operation; that of a sector, where there is none.
+fn largest(operations: &[&Replayed]) -> Bytes {
+    let lengths = operations.iter().map(|operation| operation.len.into());
+    Bytes(lengths.fold(SECTOR, u64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// A file below /dev/shm that a trace writes was not made, but a scratch file took its place and
+    /// was removed; and with the engine `null`, which opens nothing, files were made or missed.
+    #[test]
+    fn a_replay_makes_the_files_that_it_writes() {
+        let made = |options: &str| {
+            let prepared = planned(&format!("[a]\n{options}\n")).expect(options);
+            assert_eq!(prepared.unfit, [], "{options}");
+            let files = prepared.files.into_iter();
+            files.map(|file| file.path).collect::<Vec<_>>()
+        };
+        assert_eq!(made("read_iolog=write.log"), ["/dev/shm/x"]);
+        assert!(made("read_iolog=write.log\nioengine=null").is_empty());
+        assert!(made("read_iolog=read.log\nioengine=null").is_empty());
+        let missing = planned("[a]\nread_iolog=read.log\n").expect("a plan").unfit;
+        assert!(missing[0].to_string().contains("none is not there"));
+    }
 }

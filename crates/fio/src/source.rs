@@ -28,7 +28,8 @@ pub struct Section {
     pub settings: Vec<Setting>,
     /// Where it begins.
     pub at: Place,
-    /// Whether what was given for all jobs before it is forgotten: it opens another job file.
+    /// Whether it is the first of a job file: the global sections of the files before it do not hold for
+    /// it.
     pub begins_anew: bool,
 }
 

@@ -14,8 +14,11 @@ use blocklab_workload::Job;
 use super::context::PlanContext;
 
 const VERSION: u64 = 3;
+/// Bytes before the rest: version, length and checksum.
 const HEAD: usize = 24;
+/// Bytes of the rest before the completions.
 const FIXED: usize = 152;
+/// Bytes of the name, its last one a zero.
 const NAME: usize = 64;
 
 /// How far the writes of one clone came.
@@ -33,9 +36,9 @@ pub struct State {
     pub writes: u64,
     /// The seed of their offsets.
     pub seed: u64,
-    /// Writes, from the first on, that had come back before the last flush that went well.
+    /// Writes, from the first on, that had completed before the last flush that succeeded.
     pub durable: u64,
-    /// The last ones that came back: file and first byte.
+    /// The last writes that completed: file and first byte.
     pub recent: Vec<(u64, u64)>,
 }
 
@@ -116,9 +119,9 @@ fn check_of(bytes: &[u8]) -> u32 {
     !crc32c::crc32c(bytes)
 }
 
+/// The number of eight bytes from `at` on, or of as many as there are.
 fn number(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
-    // The last numbers of a part may be short ones.
     let end = (at + 8).min(bytes.len());
     word[..end - at].copy_from_slice(&bytes[at..end]);
     u64::from_le_bytes(word)
@@ -159,10 +162,11 @@ pub(super) fn load(
         }
         return Ok(());
     }
-    if only_durable && counted == 0 {
+    if counted == 0 {
         // Nothing of what is read need be there.
         job.verify = None;
     }
+    // A job without operations cannot run, so at least one is read.
     let most = job.stop.ios.unwrap_or(u64::MAX);
     job.stop.ios = Some(most.min(counted.max(1)));
     Ok(())
@@ -213,6 +217,16 @@ mod tests {
         let state = State::decode(&bytes).expect("a sound file");
         assert_eq!((state.name.as_str(), state.writes), ("a", 1));
         assert_eq!(state.recent, [(0, 0)]);
+    }
+
+    /// A job that was ended before its first write left a state of none, and what should verify it read
+    /// a block and called it flawed.
+    #[test]
+    fn nothing_is_verified_where_nothing_was_written() {
+        let text = "[a]\nrw=read\nsize=64k\nverify=md5\nverify_state_load=1\n";
+        let prepared = crate::tests::planned(text).expect("a plan");
+        let job = &prepared.plan.cases[0].workload.jobs[0];
+        assert_eq!((&job.verify, job.stop.ios), (&None, Some(1)));
     }
 
     #[test]

@@ -2,15 +2,16 @@
 //! type of its field.
 
 use blocklab_units::Nanos;
+use blocklab_workload::errno;
 
-use super::number::{Clock, Scale, amount, cut, time};
+use super::number::{Clock, Scale, amount, read_prefix, read_prefix_of_time, time};
 use super::option::{Kind, Opt};
 
 /// Bytes, or a share of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Share {
     Bytes(u64),
-    /// 0 to 100, or more.
+    /// Of the whole, which is 100; up to a million.
     Percent(f64),
     /// Zones of `zonesize`, written `4z`.
     Zones(u64),
@@ -169,8 +170,8 @@ impl Value {
                 }
                 _ => Err(format!("`{text}` is out of range: 0 to 100")),
             },
-            Kind::Seconds => Ok(Self::Time(Nanos(time(text, Clock::Seconds)?))),
-            Kind::Micros => Ok(Self::Time(Nanos(time(text, Clock::Micros)?))),
+            Kind::Seconds => time_of_job(text, Clock::Seconds).map(Self::Time),
+            Kind::Micros => time_of_job(text, Clock::Micros).map(Self::Time),
             Kind::Word(choices) => word(text, choices),
         }
     }
@@ -193,7 +194,7 @@ impl Value {
         }
     }
 
-    /// Whether it equals the default of the option.
+    /// Whether it asks for nothing: the option need not be noted or refused then.
     pub(super) fn is_off(&self, option: &Opt) -> bool {
         match self {
             Self::Number(number) => {
@@ -243,25 +244,46 @@ pub(super) fn behind_blanks<'a>(option: &Opt, text: &'a str) -> Result<&'a str, 
     Ok(value)
 }
 
-/// A message about a number of which fio reads only the beginning; `None` if it reads all of it.
-fn dropped_of(text: &str) -> Option<String> {
-    let number = text.trim();
-    cut(number).map(|taken| format!("of `{number}`, `{taken}` counts, as with fio"))
-}
-
-/// The same about the first such number in the value of an option.
+/// Notes on the first number in the value of an option of which fio reads only the beginning; `None` if
+/// it reads all of them.
 pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
-    let mut parts = text.split(',');
     let text = effective(option, text);
     match option.value.kind {
-        Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => dropped_of(text),
-        Kind::Sizes => numbers(text).into_iter().find_map(dropped_of),
-        Kind::Ranges => parts.find_map(|part| match part.split_once(['-', ':']) {
-            Some((low, high)) => dropped_of(low).or_else(|| dropped_of(high)),
-            None => dropped_of(part),
-        }),
+        Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => dropped_from(text),
+        Kind::Seconds | Kind::Micros => dropped_from_time(text),
+        Kind::Text if option.name == "startdelay" => text.split(RANGE).find_map(dropped_from_time),
+        Kind::Sizes => numbers(text).into_iter().find_map(dropped_from),
+        Kind::Ranges => text
+            .split(',')
+            .find_map(|part| match part.split_once(RANGE) {
+                Some((low, high)) => dropped_from(low).or_else(|| dropped_from(high)),
+                None => dropped_from(part),
+            }),
         _ => None,
     }
+}
+
+fn dropped_from(number: &str) -> Option<String> {
+    let number = number.trim();
+    read_prefix(number).map(|prefix| note_on_prefix(number, prefix))
+}
+
+fn dropped_from_time(time: &str) -> Option<String> {
+    let time = time.trim();
+    read_prefix_of_time(time).map(|prefix| note_on_prefix(time, prefix))
+}
+
+fn note_on_prefix(number: &str, prefix: &str) -> String {
+    format!("of `{number}`, `{prefix}` counts, as with fio")
+}
+
+/// What separates the two ends of a range.
+pub(super) const RANGE: [char; 2] = ['-', ':'];
+
+/// The time that an option of a job was given. [`dropped`] notes what does not count.
+pub(super) fn time_of_job(text: &str, clock: Clock) -> Result<Nanos, String> {
+    let text = text.trim();
+    time(read_prefix_of_time(text).unwrap_or(text), clock)
 }
 
 fn unquoted(text: &str) -> String {
@@ -294,11 +316,11 @@ fn share(text: &str, scale: Scale) -> Result<Share, String> {
 /// Whether a part of a list of ranges is a single size.
 fn is_single(text: &str) -> bool {
     let mut parts = text.split(',').filter(|part| !part.trim().is_empty());
-    parts.any(|part| !part.contains(['-', ':']))
+    parts.any(|part| !part.contains(RANGE))
 }
 
 fn range(text: &str, scale: Scale) -> Result<(u64, u64), String> {
-    let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
+    let (low, high) = text.split_once(RANGE).unwrap_or((text, text));
     let (low, high) = (bytes(low, scale)?, bytes(high, scale)?);
     Ok((low.min(high), low.max(high)))
 }
@@ -308,7 +330,7 @@ fn range(text: &str, scale: Scale) -> Result<(u64, u64), String> {
 /// `4k-8k`, of which `4k` counts. Arithmetic in parentheses may contain a hyphen, so it is separated
 /// at commas only.
 pub(super) fn numbers(text: &str) -> Vec<&str> {
-    // A hyphen in front is a sign.
+    // A hyphen in front of everything is a sign.
     let separators: &[char] = if text.contains('(') || text.starts_with('-') {
         &[',']
     } else {
@@ -319,7 +341,6 @@ pub(super) fn numbers(text: &str) -> Vec<&str> {
     while let Some((part, behind)) = separators
         .iter()
         .find_map(|separator| rest.split_once(*separator))
-    // A hyphen in front of everything is a sign.
     {
         parts.push(part.trim());
         rest = behind;
@@ -367,6 +388,11 @@ pub(super) fn in_order<T: Copy + Default>(
     Ok(values)
 }
 
+/// The number of an error that is given so, or by its name.
+pub(super) fn error_number(word: &str) -> Option<i32> {
+    word.parse().ok().or_else(|| errno::number(word))
+}
+
 fn floats(text: &str) -> Result<Vec<f64>, String> {
     let parts = text.split(':').map(|part| part.trim().parse::<f64>());
     match parts.collect::<Result<Vec<f64>, _>>() {
@@ -387,6 +413,8 @@ fn word(text: &str, choices: &'static str) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_units::Nanos;
+
     use crate::tests::planned;
 
     /// Scripts give a range to `bs`, as in `bs=4k-64k`: it was taken for its first size in all
@@ -423,6 +451,52 @@ mod tests {
         assert_eq!(jobs.len(), 1);
         assert_eq!(jobs[0].stop.bytes.unwrap().0, 128 << 10);
         assert_eq!(jobs[0].mix.read, 30);
+    }
+
+    /// `runtime=1.5` ran for 1.5 s and `thinktime=1.5ms` paused for 1500 us, where fio takes 1 s and
+    /// 1 us, and reads whole numbers alone; `runtime=2-1` was one second.
+    #[test]
+    fn of_a_time_the_whole_number_counts_with_a_note() {
+        #[track_caller]
+        fn check(setting: &str, expected: [Nanos; 3], note: &str) {
+            let text = format!("[a]\nioengine=null\nsize=4k\n{setting}\n");
+            let prepared = planned(&text).unwrap();
+            let job = &prepared.plan.cases[0].workload.jobs[0];
+            let think = job.think.map_or(Nanos::ZERO, |think| think.pause);
+            let found = [
+                job.stop.runtime.unwrap_or(Nanos::ZERO),
+                think,
+                job.start_delay,
+            ];
+            assert_eq!(found, expected, "{setting}");
+            let notes: Vec<&str> = prepared.notes.iter().map(|note| &*note.text).collect();
+            assert!(notes.contains(&note), "{notes:?}");
+        }
+        let (second, none) = (Nanos::from_secs(1), Nanos::ZERO);
+        check(
+            "runtime=1.5",
+            [second, none, none],
+            "of `1.5`, `1` counts, as with fio",
+        );
+        check(
+            "thinktime=1.5ms",
+            [none, Nanos(1000), none],
+            "of `1.5ms`, `1` counts, as with fio",
+        );
+        check(
+            "runtime=1-2",
+            [second, none, none],
+            "of `1-2`, `1` counts, as with fio",
+        );
+        check(
+            "startdelay=1.5-2",
+            [none, none, second],
+            "of `1.5`, `1` counts, as with fio",
+        );
+        let wrong = planned("[a]\nsize=4k\nruntime=1m30s\n")
+            .unwrap_err()
+            .to_string();
+        assert!(wrong.contains("one whole number with a unit"), "{wrong}");
     }
 
     /// Files that some program wrote have `rw = read` and `bs = 8k`. All of them were read as if the

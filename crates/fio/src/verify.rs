@@ -1,13 +1,13 @@
 //! `verify` and the options that go with it.
 
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Checksum, Trims, Verify, When};
+use blocklab_workload::{Checksum, Trims, Verify, When, errno};
 
 use super::bytes::{Reader, parts};
 use super::options::Options;
 use super::pattern::{ReadWrite, mix};
 use super::spec::Spec;
-use super::value::nonzero;
+use super::value::{error_number, nonzero};
 use blocklab_syntax::Mistake;
 
 const CHECKSUMS: [(&str, Checksum); 19] = [
@@ -40,22 +40,22 @@ pub(super) fn verify(
     read: Reader<'_>,
 ) -> Result<Option<Verify>, Mistake> {
     let options = &spec.options;
-    let text = options.verify_pattern.as_deref();
-    let word = match &*options.verify {
-        "0" if text.is_none() => return Ok(None),
-        // Of a job of both directions, fio checks what the job itself has written.
-        _ if rw.reads && rw.writes && mix(options, rw).write == 0 => return Ok(None),
-        // A pattern by itself is verified as one.
-        "0" => "pattern",
-        word => word,
+    let Some(word) = method(options) else {
+        return Ok(None);
     };
+    // Of a job of both directions, fio checks what the job itself has written.
+    if rw.reads && rw.writes && mix(options, rw).write == 0 {
+        return Ok(None);
+    }
     let known = CHECKSUMS.iter().find(|(name, _)| *name == word);
     let Some((_, checksum)) = known else {
         let names = CHECKSUMS.map(|(name, _)| name);
         let wrong = format!("`{word}` is none of 0, {}", names.join(", "));
         return Err(spec.mistake("verify", wrong));
     };
-    let pattern = text
+    let pattern = options
+        .verify_pattern
+        .as_deref()
         .map(|text| parts(text, read))
         .transpose()
         .map_err(|why| spec.mistake("verify_pattern", why))?;
@@ -91,10 +91,14 @@ fn compares_seeds(options: &Options, rw: ReadWrite) -> bool {
 /// Most wrong blocks whose bytes are kept for messages and dumps.
 const KEPT: u32 = 100;
 
-/// Whether the job continues after a miscompare.
-fn continues_after_flaw(options: &Options) -> bool {
+/// Whether the job continues after a miscompare: by `continue_on_error`, or by the third list of
+/// `ignore_error`, that of verification.
+pub(super) fn continues_after_flaw(options: &Options) -> bool {
     let mut words = options.continue_on_error.split(',');
+    let lists = options.ignore_error.as_deref().unwrap_or_default();
+    let ignored = lists.split(',').nth(2).unwrap_or_default();
     words.any(|word| ["verify", "all", "1"].contains(&word))
+        || (ignored.split(':')).any(|word| error_number(word) == Some(errno::EILSEQ))
 }
 
 /// The trims of written blocks. `None` without `trim_backlog`: fio then chooses blocks and never
@@ -109,14 +113,20 @@ fn trims(options: &Options) -> Option<Trims> {
     })
 }
 
-pub(super) fn is_asked_for(options: &Options) -> bool {
-    options.verify != "0"
+/// How a job verifies: the word of `verify`, or a header before a pattern that is given alone, as in
+/// fio. `None`: it does not.
+pub(super) fn method(options: &Options) -> Option<&str> {
+    match (options.verify.as_deref(), &options.verify_pattern) {
+        (None, Some(_)) => Some("pattern_hdr"),
+        (None | Some("0"), _) => None,
+        (Some(word), _) => Some(word),
+    }
 }
 
 /// How often a job with `verify` goes through its files when it is given more bytes than they hold.
 /// The bytes that a mixed job reads back count, too. `None` where the job simply moves all bytes.
 pub(super) fn passes(options: &Options, rw: ReadWrite, bytes: u64, pass: u64) -> Option<u64> {
-    if !is_asked_for(options) || bytes <= pass || pass == 0 {
+    if method(options).is_none() || bytes <= pass || pass == 0 {
         return None;
     }
     match (rw.reads, rw.writes) {
@@ -160,7 +170,7 @@ fn when(options: &Options, rw: ReadWrite, is_asynchronous: bool) -> When {
 #[cfg(test)]
 mod tests {
     use blocklab_units::Bytes;
-    use blocklab_workload::{Verify, When};
+    use blocklab_workload::{Checksum, Verify, When};
 
     use crate::tests::planned;
 
@@ -170,6 +180,26 @@ mod tests {
         let prepared = planned(&text).unwrap();
         let job = &prepared.plan.cases[0].workload.jobs[0];
         job.verify.clone().expect("a job that verifies")
+    }
+
+    /// Of what a job with `verify_pattern` alone had written, fio found no header in any block, and of
+    /// what fio had written, the header was taken for a part of the pattern.
+    #[test]
+    fn a_pattern_alone_is_written_behind_a_header() {
+        let alone = verify_method("verify_pattern=0x42");
+        assert_eq!(alone, Some(Checksum::PatternHeader));
+        let named = verify_method("verify_pattern=0x42\nverify=pattern");
+        assert_eq!(named, Some(Checksum::Pattern));
+        // Given as 0, `verify` is not meant.
+        assert_eq!(verify_method("verify_pattern=0x42\nverify=0"), None);
+        assert_eq!(Checksum::PatternHeader as u16, 17, "its number in fio 3.33");
+    }
+
+    fn verify_method(options: &str) -> Option<Checksum> {
+        let text = format!("[a]\nsize=256k\nrw=write\n{options}\n");
+        let prepared = planned(&text).unwrap();
+        let job = &prepared.plan.cases[0].workload.jobs[0];
+        job.verify.as_ref().map(|verify| verify.checksum)
     }
 
     /// A job with `time_based` never read back what it wrote, so that half of its load was missing and

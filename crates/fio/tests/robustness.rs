@@ -55,8 +55,8 @@ fn survive(text: &str) {
     }
 }
 
-/// Values that stand near the edges of what options take.
-const VALUES: [&str; 24] = [
+/// Values near the edges of what options take, the largest number that is read among them.
+const VALUES: [&str; 26] = [
     "0",
     "1",
     "-1",
@@ -75,6 +75,8 @@ const VALUES: [&str; 24] = [
     "10s",
     "(1+1)",
     "99999999999999999999",
+    "9000000000000000000",
+    "8000p,8000p",
     "1e",
     "0x",
     "iops:5%",

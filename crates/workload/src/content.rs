@@ -19,7 +19,7 @@ pub struct ContentMaker {
     written: u64,
     /// Granularity of compression and repetition.
     unit: usize,
-    /// Bytes that every write repeats instead of the content.
+    /// Bytes that every write repeats instead of the content, or in what of it compresses away.
     fill: Option<Arc<[u8]>>,
     /// The buffer of which every write is a part; empty until the first one.
     window: Vec<u8>,
@@ -71,10 +71,6 @@ impl ContentMaker {
     pub fn refresh(&mut self, buffer: &mut [u8]) {
         match self.content {
             Content::Window { size } => self.part(buffer, size.0),
-            _ if self.fill.is_some() => self.repeat(buffer),
-            Content::Zero | Content::Same => {}
-            Content::Random => self.stamp(buffer),
-            Content::Fresh => self.chance.fill(buffer),
             Content::Shaped {
                 compress_percent,
                 dedupe_percent,
@@ -87,6 +83,10 @@ impl ContentMaker {
             } => {
                 self.repeat_whole(buffer, compress_percent, repeat_percent);
             }
+            _ if self.fill.is_some() => self.repeat(buffer),
+            Content::Zero | Content::Same => {}
+            Content::Random => self.stamp(buffer),
+            Content::Fresh => self.chance.fill(buffer),
         }
     }
 
@@ -115,8 +115,12 @@ impl ContentMaker {
         buffer[..len].copy_from_slice(&self.window[begin..begin + len]);
     }
 
+    /// Fills the buffer with `fill`, or with zeros if there is none.
     fn repeat(&self, buffer: &mut [u8]) {
-        let Some(fill) = &self.fill else { return };
+        let Some(fill) = &self.fill else {
+            buffer.fill(0);
+            return;
+        };
         for piece in buffer.chunks_mut(fill.len()) {
             piece.copy_from_slice(&fill[..piece.len()]);
         }
@@ -142,20 +146,20 @@ impl ContentMaker {
         let mut noise = Stream::new(self.seed, &self.label, !self.written);
         for unit in buffer.chunks_mut(self.unit) {
             let entropy = unit.len() * usize::from(100 - compress_percent.min(100)) / 100;
-            let (random, zeros) = unit.split_at_mut(entropy);
+            let (random, compressible) = unit.split_at_mut(entropy);
             noise.fill(random);
-            zeros.fill(0);
+            self.repeat(compressible);
         }
     }
 
     /// Fills the buffer unit by unit. A repeated unit comes from a small set of seeds that all threads
-    /// share; the compressible share of each unit is zeros at its end.
+    /// share; the compressible share of each unit is at its end.
     fn shape(&mut self, buffer: &mut [u8], compress_percent: u8, dedupe_percent: u8) {
         for sector in buffer.chunks_mut(self.unit) {
             let repeat = self.chance.below(100) < u64::from(dedupe_percent);
             let entropy = sector.len() * usize::from(100 - compress_percent.min(100)) / 100;
-            let (noise, zeros) = sector.split_at_mut(entropy);
-            zeros.fill(0);
+            let (noise, compressible) = sector.split_at_mut(entropy);
+            self.repeat(compressible);
             if repeat {
                 let which = self.chance.below(REPEATED);
                 Stream::new(self.seed, "repeated", which).fill(noise);
@@ -262,6 +266,33 @@ mod tests {
         let mut buffer = [0; 8];
         maker.refresh(&mut buffer);
         assert_eq!(buffer, [1, 2, 3, 1, 2, 3, 1, 2]);
+    }
+
+    /// fio's `buffer_pattern` with `buffer_compress_percentage`: every write was the pattern alone, and
+    /// compressed to nothing.
+    #[test]
+    fn given_bytes_are_what_compresses_away() {
+        for content in [
+            Content::Shaped {
+                compress_percent: 75,
+                dedupe_percent: 0,
+            },
+            Content::Repeating {
+                compress_percent: 75,
+                repeat_percent: 0,
+            },
+        ] {
+            let mut job = Job::new("fill");
+            job.content = content;
+            job.fill = Some(Arc::from([7].as_slice()));
+            let mut buffer = vec![0; 2 * BLOCK];
+            ContentMaker::for_job(&job, 1, 0).refresh(&mut buffer);
+            for block in buffer.chunks(BLOCK) {
+                let (noise, given) = block.split_at(BLOCK / 4);
+                assert!(given.iter().all(|byte| *byte == 7));
+                assert!(noise.iter().any(|byte| *byte != 7));
+            }
+        }
     }
 
     #[test]

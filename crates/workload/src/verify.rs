@@ -150,10 +150,10 @@ pub enum Checksum {
     Sha3_512 = 14,
     /// The header alone, which identifies the write and does not protect the data.
     Header = 1,
-    /// No header; the pattern itself is compared.
-    Pattern = 17,
     /// A header, and the pattern is compared.
-    PatternHeader = 18,
+    PatternHeader = 17,
+    /// No header; the pattern itself is compared.
+    Pattern = 18,
     /// Data is written and read back, but nothing is compared.
     Null = 19,
 }

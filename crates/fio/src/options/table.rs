@@ -109,7 +109,7 @@ options! {
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
-        "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u32;
+        "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u64;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space for the run, and cuts off after it what was not written at its end, where in fio it grows; all others set the space aside", fallocate: Word;
         later "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "each file is examined once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
@@ -272,7 +272,7 @@ options! {
         "dedupe_global", Bool, "0", Nearly, "One set for all jobs.", "the set of `working_set` is always common, and what `repeat` repeats is always the job's own";
     }
     "Verify and trim" {
-        "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: String;
+        "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: Option<String>;
         "do_verify", Bool, "1", Exact, "Whether to read it back.", "", do_verify: bool;
         "verify_only", Flag, "-", Mostly, "Only read it back.", "the writes that it stands for are counted without latencies", verify_only: bool;
         "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;
@@ -354,9 +354,9 @@ options! {
         "clocksource", OneOf("gettimeofday clock_gettime cpu"), "-", Ignored, "The clock.", "the processor's counter is used where it is steady";
         "gtod_reduce", Bool, "0", Ignored, "Read the clock less often.", "the clock is read once a batch; latencies are kept", gtod_reduce: bool;
         "gtod_cpu", Int(0, MAX), "-", Ignored, "A processor that only reads the clock.", "reading it costs a few nanoseconds";
-        "disable_lat", Bool, "0", Exact, "Leave out total latency.", "", disable_lat: bool;
-        "disable_clat", Bool, "0", Exact, "Leave out completion latency.", "", disable_clat: bool;
-        "disable_slat", Bool, "0", Exact, "Leave out submission latency.", "", disable_slat: bool;
+        "disable_lat", Bool, "0", Exact, "Leave out total latency.", "", disable_lat: Option<bool>;
+        "disable_clat", Bool, "0", Exact, "Leave out completion latency.", "", disable_clat: Option<bool>;
+        "disable_slat", Bool, "0", Exact, "Leave out submission latency.", "", disable_slat: Option<bool>;
         "disable_bw_measurement" "disable_bw", Bool, "0", Ignored, "Leave out samples of the throughput.", "as with fio 3.33 itself, samples are printed all the same";
         "cgroup", Text, "-", Documented, "Run in this control group of version 1, below the block I/O controller.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup: Option<String>;
         "cgroup_nodelete", Bool, "0", Documented, "Keep that group.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup_nodelete: bool;

@@ -6,7 +6,7 @@ use blocklab_record::{
 use blocklab_workload::{Direction, errno};
 
 use super::super::plan::CloneFacts;
-use super::flow::{Flow, Spread};
+use super::flow::{Flow, LatencySummary};
 use super::style::Unified;
 
 /// The depths at which operations are counted.
@@ -39,7 +39,7 @@ pub(super) struct Figures<'a> {
     pub errors: Errors,
     /// Reads, writes, trims.
     pub flows: [Flow; 3],
-    pub syncs: Spread,
+    pub syncs: LatencySummary,
     pub runtime_ms: u64,
     pub used: ThreadUse,
     pub depths: Depths,
@@ -108,7 +108,7 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
     }
     let syncs = result.directions.get(&Direction::Sync);
     if let Some(sync) = syncs.filter(|_| clone.times_flushes) {
-        figures.syncs = Spread::from_latency(&sync.service);
+        figures.syncs = LatencySummary::from_latency(&sync.service);
     }
     figures.used = result.threads_use.unwrap_or_default();
     figures.depths = result.depths.unwrap_or_default();
@@ -136,7 +136,7 @@ impl<'a> Figures<'a> {
             error: clone.failed.unwrap_or(0),
             errors: Errors::default(),
             flows: Default::default(),
-            syncs: Spread::default(),
+            syncs: LatencySummary::default(),
             runtime_ms: 0,
             used: ThreadUse::default(),
             depths: Depths::default(),
@@ -230,7 +230,7 @@ impl<'a> Figures<'a> {
         self.errors.count += other.errors.count;
         self.runtime_ms += other.runtime_ms;
         self.used = self.used + other.used;
-        for index in 0..7 {
+        for index in 0..DEPTHS.len() {
             self.depths.in_flight[index] += other.depths.in_flight[index];
             self.depths.submitted[index] += other.depths.submitted[index];
             self.depths.completed[index] += other.depths.completed[index];

@@ -6,9 +6,9 @@ use blocklab_stats::Histogram;
 use super::super::plan::CloneFacts;
 use super::style::PriorityLatency;
 
-/// What one latency was.
+/// The figures of one latency, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Spread {
+pub(super) struct LatencySummary {
     pub count: u64,
     pub min: u64,
     pub max: u64,
@@ -17,7 +17,7 @@ pub(super) struct Spread {
     pub histogram: Histogram,
 }
 
-impl Spread {
+impl LatencySummary {
     pub(super) fn from_latency(latency: &Latency) -> Self {
         Self {
             count: latency.count,
@@ -56,7 +56,7 @@ impl Spread {
     }
 }
 
-/// One direction.
+/// What was moved in one direction, and the latencies of it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Flow {
     pub bytes: u64,
@@ -64,9 +64,9 @@ pub(super) struct Flow {
     pub short: u64,
     pub dropped: u64,
     pub runtime_ms: u64,
-    pub slat: Spread,
-    pub clat: Spread,
-    pub lat: Spread,
+    pub slat: LatencySummary,
+    pub clat: LatencySummary,
+    pub lat: LatencySummary,
     /// By priority, in the order in which they are named.
     pub priorities: Vec<LatencyOfPriority>,
     /// Bytes a second.
@@ -79,7 +79,7 @@ pub(super) struct Flow {
 pub(super) struct LatencyOfPriority {
     pub class: u8,
     pub level: u8,
-    pub spread: Spread,
+    pub latency: LatencySummary,
 }
 
 impl Flow {
@@ -106,13 +106,13 @@ impl Flow {
             return vec![LatencyOfPriority {
                 class: clone.priority.map_or(0, |priority| priority.class),
                 level: clone.priority.map_or(0, |priority| priority.level),
-                spread: all.clone(),
+                latency: all.clone(),
             }];
         }
         let priorities = rows.iter().map(|row| LatencyOfPriority {
             class: row.class,
             level: row.level,
-            spread: Spread::from_latency(match (kind, &row.completion) {
+            latency: LatencySummary::from_latency(match (kind, &row.completion) {
                 (PriorityLatency::Completion, Some(completion)) => completion,
                 _ => &row.service,
             }),
@@ -122,7 +122,7 @@ impl Flow {
 
     fn without_priorities(result: &DirectionResult, runtime_ms: u64) -> Self {
         let detail = result.detail.as_deref();
-        let total = Spread::from_latency(&result.service);
+        let total = LatencySummary::from_latency(&result.service);
         let completion = detail.and_then(|detail| detail.completion.as_ref());
         Self {
             bytes: result.bytes,
@@ -131,10 +131,10 @@ impl Flow {
             slat: result
                 .submit
                 .as_ref()
-                .map(Spread::from_latency)
+                .map(LatencySummary::from_latency)
                 .unwrap_or_default(),
             // An engine that waits for each operation has no submission: completion is the whole latency.
-            clat: completion.map_or_else(|| total.clone(), Spread::from_latency),
+            clat: completion.map_or_else(|| total.clone(), LatencySummary::from_latency),
             lat: total,
             bw: detail.map(|detail| detail.bytes_per_s).unwrap_or_default(),
             iops: detail.map(|detail| detail.iops).unwrap_or_default(),
@@ -162,7 +162,7 @@ impl Flow {
     fn merge_priority(&mut self, more: &LatencyOfPriority) {
         let mut all = self.priorities.iter_mut();
         match all.find(|known| (known.class, known.level) == (more.class, more.level)) {
-            Some(known) => known.spread.merge(&more.spread),
+            Some(known) => known.latency.merge(&more.latency),
             None => self.priorities.push(more.clone()),
         }
     }

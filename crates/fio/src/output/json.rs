@@ -8,7 +8,7 @@ use super::super::plan::{CloneFacts, Prepared};
 use super::figures::{
     BATCHES, DEPTHS, EDGES, Errors, Figures, LEAST_OF_DEPTHS, report_entries, shares,
 };
-use super::flow::{Flow, Spread};
+use super::flow::{Flow, LatencySummary};
 use super::percentiles::{middle, percentiles};
 use super::steady;
 use super::style::{Style, Unified};
@@ -137,7 +137,7 @@ fn flows(figures: &Figures<'_>, bins: bool) -> Members {
         "read": flow(read, style, bins),
         "write": flow(write, style, bins),
         "trim": flow(trim, style, bins),
-        "sync": members! { "total_ios": syncs, "lat_ns": spread(&figures.syncs, style, true, bins) },
+        "sync": members! { "total_ios": syncs, "lat_ns": latency_members(&figures.syncs, style, true, bins) },
     };
     if style.unified == Unified::Both {
         members.extend(members! { "mixed": flow(&figures.mixed(), style, bins) });
@@ -153,7 +153,7 @@ fn named(names: &[&str], values: &[f64]) -> Members {
 }
 
 fn flow(flow: &Flow, style: &Style, bins: bool) -> Members {
-    let none = Spread::default();
+    let none = LatencySummary::default();
     let latencies = [&flow.slat, &flow.clat, &flow.lat];
     let [slat, clat, lat] = [0, 1, 2].map(|at| {
         let shown = if style.latencies[at] {
@@ -161,7 +161,7 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Members {
         } else {
             &none
         };
-        spread(shown, style, style.percentiles_of[at], bins)
+        latency_members(shown, style, style.percentiles_of[at], bins)
     });
     let mut members = members! {
         "io_bytes": flow.bytes,
@@ -201,10 +201,15 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Members {
 fn priorities(flow: &Flow, style: &Style, bins: bool) -> Option<Vec<Tree>> {
     let kind = style.by_priority()?;
     let mut entries = Vec::new();
-    for of in flow.shown_priorities() {
+    for row in flow.shown_priorities() {
         let mut members =
-            members! { "prioclass": i32::from(of.class), "prio": i32::from(of.level) };
-        let latency = spread(&of.spread, style, style.percentiles_of[kind.place()], bins);
+            members! { "prioclass": i32::from(row.class), "prio": i32::from(row.level) };
+        let latency = latency_members(
+            &row.latency,
+            style,
+            style.percentiles_of[kind.place()],
+            bins,
+        );
         members.push((format!("{}_ns", kind.name()), latency.into()));
         entries.push(members.into());
     }
@@ -212,7 +217,12 @@ fn priorities(flow: &Flow, style: &Style, bins: bool) -> Option<Vec<Tree>> {
 }
 
 /// Latencies in ns. `bins`: the percentiles bring all buckets along.
-fn spread(figures: &Spread, style: &Style, with_percentiles: bool, bins: bool) -> Members {
+fn latency_members(
+    figures: &LatencySummary,
+    style: &Style,
+    with_percentiles: bool,
+    bins: bool,
+) -> Members {
     let mut members = members! {
         "min": figures.min,
         "max": figures.max,

@@ -9,7 +9,7 @@ use super::amount::{Base, short};
 use super::figures::{
     BATCHES, DEPTHS, EDGES, Errors, Figures, LEAST_OF_DEPTHS, report_entries, shares,
 };
-use super::flow::{Flow, Spread};
+use super::flow::{Flow, LatencySummary};
 use super::percentiles::percentiles;
 use super::steady;
 use super::style::{Style, Unified};
@@ -144,7 +144,7 @@ pub(super) fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     text.push_str(&latencies(&figures.latencies()));
     if figures.syncs.count > 0 {
         text.push_str("  fsync/fdatasync/sync_file_range:\n");
-        text.push_str(&spread("sync", &figures.syncs, "    "));
+        text.push_str(&latency_line("sync", &figures.syncs));
         text.push_str(&table("sync", &figures.syncs, style));
     }
     text.push_str(&closing(figures));
@@ -175,7 +175,7 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
     ];
     for ((label, figures), shown) in rows.iter().zip(style.latencies) {
         if shown && figures.count > 0 {
-            text.push_str(&spread(label, figures, "    "));
+            text.push_str(&latency_line(label, figures));
         }
     }
     text.push_str(&priorities(flow, style));
@@ -199,9 +199,9 @@ fn priorities(flow: &Flow, style: &Style) -> String {
         return String::new();
     };
     let mut lines = String::new();
-    for of in flow.shown_priorities() {
-        let label = format!("{} prio {}/{}", latency.name(), of.class, of.level);
-        lines.push_str(&spread(&label, &of.spread, "    "));
+    for row in flow.shown_priorities() {
+        let label = format!("{} prio {}/{}", latency.name(), row.class, row.level);
+        lines.push_str(&latency_line(&label, &row.latency));
     }
     lines
 }
@@ -213,13 +213,13 @@ fn priority_tables(flow: &Flow, style: &Style) -> String {
         return String::new();
     };
     let rows = flow.shown_priorities();
-    let all: u64 = rows.iter().map(|of| of.spread.count).sum();
+    let all: u64 = rows.iter().map(|row| row.latency.count).sum();
     let mut tables = String::new();
-    for of in rows {
-        let share = of.spread.count as f64 * 100.0 / all.max(1) as f64;
-        let (name, class, level) = (latency.name(), of.class, of.level);
+    for row in rows {
+        let share = row.latency.count as f64 * 100.0 / all.max(1) as f64;
+        let (name, class, level) = (latency.name(), row.class, row.level);
         let label = format!("{name} prio {class}/{level} ({share:3.2}% of IOs)");
-        tables.push_str(&table(&label, &of.spread, style));
+        tables.push_str(&table(&label, &row.latency, style));
     }
     tables
 }
@@ -234,7 +234,7 @@ fn rate(bytes: u64, style: &Style, base: Base) -> String {
 }
 
 /// Nanoseconds as they are, or in larger units where nothing is lost.
-fn unit(figures: &Spread) -> (&'static str, f64) {
+fn unit(figures: &LatencySummary) -> (&'static str, f64) {
     for (name, factor) in [("msec", 1e6), ("usec", 1e3)] {
         if figures.min as f64 > 2.0 * factor
             && figures.max as f64 > 99.999 * factor
@@ -247,19 +247,19 @@ fn unit(figures: &Spread) -> (&'static str, f64) {
 }
 
 /// `    clat (usec): min=…, max=…, avg=…, stdev=…`.
-fn spread(label: &str, figures: &Spread, indent: &str) -> String {
+fn latency_line(label: &str, figures: &LatencySummary) -> String {
     let (unit, factor) = unit(figures);
     let [min, max] =
         [figures.min, figures.max].map(|ns| short((ns as f64 / factor).floor(), 6, Base::Decimal));
     format!(
-        "{indent}{label} ({unit}): min={min}, max={max}, avg={:5.2}, stdev={:5.2}\n",
+        "    {label} ({unit}): min={min}, max={max}, avg={:5.2}, stdev={:5.2}\n",
         figures.mean / factor,
         figures.stddev / factor
     )
 }
 
 /// The lines below `    clat percentiles (usec):`.
-fn table(label: &str, figures: &Spread, style: &Style) -> String {
+fn table(label: &str, figures: &LatencySummary, style: &Style) -> String {
     let found = percentiles(&figures.histogram, &style.percentiles);
     let (low, high) = match (found.first(), found.last()) {
         (Some(first), Some(last)) => (first.1, last.1),

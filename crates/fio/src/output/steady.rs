@@ -13,18 +13,22 @@ struct Verdict {
     limit: Limit,
     /// Rounds of a full window.
     rounds: u32,
+    /// Length of a full window.
     seconds: u64,
+    /// Bytes a second.
     bw_mean: u64,
     iops_mean: u64,
     /// Largest deviation from the mean.
     deviation: f64,
+    /// Change from one round to the next.
     slope: f64,
+    /// What is compared with `limit`: one of the two, or its share of the mean in per cent.
     criterion: f64,
 }
 
 /// How steady a job was by its rule; `None` without a rule of fio.
 fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
-    let (variable, (rounds, round), limit, is_slope) = match figures.clone.steady? {
+    let (variable, (rounds, round_length), limit, is_slope) = match figures.clone.steady? {
         Steady::Slope {
             variable,
             round,
@@ -72,7 +76,7 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
         is_slope,
         limit,
         rounds,
-        seconds: u64::from(rounds) * round.0 / 1_000_000_000,
+        seconds: u64::from(rounds) * round_length.0 / 1_000_000_000,
         bw_mean: (bytes_per_s / rounds_seen) as u64,
         iops_mean: (iops / rounds_seen) as u64,
         deviation,

@@ -106,12 +106,7 @@ impl Style {
         let mut percentiles: Vec<f64> = listed.copied().collect();
         percentiles.sort_by(f64::total_cmp);
         percentiles.truncate(MOST_PERCENTILES);
-        let latencies = [
-            options.disable_slat,
-            options.disable_clat,
-            options.disable_lat,
-        ]
-        .map(|off| !(off || options.gtod_reduce));
+        let latencies = options.taken_latencies();
         let percentiles_of = [
             options.slat_percentiles,
             options.clat_percentiles,

@@ -6,7 +6,7 @@ use super::super::VERSION;
 use super::super::plan::Prepared;
 use super::Disk;
 use super::figures::{Figures, LEAST_OF_DEPTHS, report_entries, shares};
-use super::flow::{Flow, Spread};
+use super::flow::{Flow, LatencySummary};
 use super::percentiles::percentiles;
 use super::style::{Style, Unified};
 
@@ -93,8 +93,8 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
         flow.runtime_ms.to_string(),
     ]);
     let [with_slat, with_clat, with_lat] = style.latencies;
-    spread(&flow.slat, with_slat, fields);
-    spread(&flow.clat, with_clat, fields);
+    push_latency(&flow.slat, with_slat, fields);
+    push_latency(&flow.clat, with_clat, fields);
     // One list for both: that of the total latency wins, as in fio.
     let with_percentiles = style.percentiles_of[1] || style.percentiles_of[2];
     let latency = if style.percentiles_of[2] {
@@ -114,7 +114,7 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
             None => "0%=0".to_owned(),
         });
     }
-    spread(&flow.lat, with_lat, fields);
+    push_latency(&flow.lat, with_lat, fields);
     let (bw, iops) = (flow.bw, flow.iops);
     // The mean of the samples (in bytes) in per cent of the bandwidth of the run (in KiB). The samples
     // are not weighted, so their mean may be the larger one.
@@ -143,8 +143,8 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
 }
 
 /// Adds the fields of a latency, in microseconds.
-fn spread(figures: &Spread, shown: bool, fields: &mut Vec<String>) {
-    let none = Spread::default();
+fn push_latency(figures: &LatencySummary, shown: bool, fields: &mut Vec<String>) {
+    let none = LatencySummary::default();
     let figures = if shown { figures } else { &none };
     fields.extend([
         (figures.min / 1000).to_string(),

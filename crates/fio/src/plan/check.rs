@@ -11,9 +11,10 @@ use crate::priority;
 use crate::source::unset_words;
 use crate::spec::{Given, Spec};
 use crate::value::{Share, Sizes};
+use crate::verify;
 use blocklab_syntax::Mistake;
 
-/// In which mapped files are flushed.
+/// Bytes of a page, in which msync(2) flushes mapped files.
 const PAGE: u64 = 4096;
 
 impl PlanBuilder<'_> {
@@ -30,11 +31,11 @@ impl PlanBuilder<'_> {
                 continue;
             }
             match option.support {
-                // Where it is not, whoever carries it out says so.
+                // A single case that differs is noted where the option is carried out.
                 Support::Exact | Support::Documented | Support::Mostly | Support::Ours => {}
                 Support::Nearly => self.note(NoteLevel::Approximated, name, option.here),
                 Support::Ignored => self.note(NoteLevel::Ignored, name, option.here),
-                // What is not run may ask for anything.
+                // With --parse-only nothing is run, and nothing need be refused.
                 Support::Refused if self.context.only_parsed => {}
                 Support::Refused => {
                     let message = format!("it is not done here: {}", option.here);
@@ -68,7 +69,7 @@ impl PlanBuilder<'_> {
         if is_given(options.rate) && is_given(options.rate_iops) {
             return Err(spec.mistake("rate", "rate and rate_iops are mutually exclusive"));
         }
-        check_least_rates(spec)?;
+        check_min_rates(spec)?;
         if matches!(options.io_size, Some(Share::Percent(percent)) if percent > 100.0) {
             let wrong = "io_size values greater than 100% aren't supported";
             return Err(spec.mistake("io_size", wrong));
@@ -108,7 +109,7 @@ impl PlanBuilder<'_> {
             let words = "Any use of blockalign= turns off randommap";
             self.prepared.remarks.push(words.to_owned());
         }
-        if has_no_map && options.verify != "0" && sizes.smallest() != sizes.largest() {
+        if has_no_map && verify::method(options).is_some() && sizes.smallest() != sizes.largest() {
             let words = "norandommap given for variable block sizes, verify limited";
             self.prepared.remarks.push(words.to_owned());
         }
@@ -142,7 +143,7 @@ fn is_given(rates: Sizes) -> bool {
 }
 
 /// A minimum rate must not exceed the rate that throttles the job.
-fn check_least_rates(spec: &Spec) -> Result<(), Mistake> {
+fn check_min_rates(spec: &Spec) -> Result<(), Mistake> {
     let options = &spec.options;
     if is_given(options.rate_min) && is_given(options.rate_iops_min) {
         let wrong = "rate_min and rate_iops_min are mutually exclusive";

@@ -9,6 +9,7 @@ use crate::logs::LogRule;
 use crate::output::Style;
 use crate::pattern::{self, ReadWrite};
 use crate::spec::Spec;
+use crate::verify;
 use blocklab_syntax::Mistake;
 
 /// What the report and the run need to know of a clone, besides its load.
@@ -22,13 +23,13 @@ pub struct CloneFacts {
     pub name: String,
     /// From 0, at each `stonewall` and `new_group` one more.
     pub group: u32,
-    /// Which job it is a clone of, from 0.
+    /// Index of its section among all jobs.
     pub spec: usize,
     /// The job's options, as given.
     pub options: Vec<(String, String)>,
-    /// Whether the group is reported as one.
+    /// `group_reporting`: whether it is reported with the clone before it, if that has the same group.
     pub grouped: bool,
-    /// `rw`, as given, without the part after `:`.
+    /// `rw`, without the part after `:`; `readwrite` is `rw`.
     pub rw: &'static str,
     /// Smallest and largest blocks of reads, writes, trims.
     pub blocks: [(u64, u64); 3],
@@ -42,7 +43,7 @@ pub struct CloneFacts {
     pub style: Style,
     /// Commands before and after the job.
     pub commands: [Option<String>; 2],
-    /// The clock by which its start is reported, where it is: fio 3.33 has no such key.
+    /// The clock by which `job_start` is reported; `None`: it is not, as fio 3.33 has no such key.
     pub start_clock: Option<u32>,
     /// The program that runs alongside the jobs in its place.
     pub program: Option<Program>,
@@ -56,9 +57,9 @@ pub struct CloneFacts {
     pub times_flushes: bool,
     /// What is logged, and how.
     pub logs: LogRule,
-    /// What its threads have with the block layer's scheduler.
+    /// The I/O priority of its threads.
     pub priority: Option<IoPriority>,
-    /// Whether submitting and completing are two things.
+    /// Whether operations are submitted without waiting for them.
     pub is_asynchronous: bool,
     /// `verify`, as given.
     pub verify: String,
@@ -66,15 +67,15 @@ pub struct CloneFacts {
     pub steady: Option<Steady>,
     /// Whether it reads what it wrote, and nothing else.
     pub reads_back: bool,
-    /// Whether its end is that of everything that follows.
+    /// Whether the jobs after it are not run when it has ended.
     pub ends_all: bool,
     /// Whether it requests a thread and not a process.
     pub thread: bool,
     /// Whether errors are counted and reported.
     pub counts_errors: bool,
-    /// Whether flawed blocks are left in files.
+    /// `verify_dump`: whether blocks that fail verification are left in files.
     pub dumps: bool,
-    /// Where it leaves how far its writes came, if it verifies them.
+    /// The state file in which it leaves how far its writes came, if it verifies them.
     pub state: Option<String>,
     /// The number of the error with which it could not begin, or its files could not be made. fio
     /// has none, 0, for some of them.
@@ -139,10 +140,9 @@ impl PlanBuilder<'_> {
             logs: LogRule::for_job(spec, job),
             priority: job.priority.io,
             is_asynchronous: is_asynchronous(job.engine, job.depth),
-            verify: match &*options.verify {
-                "0" => "pattern".to_owned(),
-                given => given.to_owned(),
-            },
+            verify: verify::method(options)
+                .map_or("pattern", |word| word.trim_end_matches("_hdr"))
+                .to_owned(),
             steady: job.stop.steady,
             reads_back: !rw.reads
                 && job

@@ -121,7 +121,7 @@ pub const DETAILS: Section<Job> = Section {
             (own "text",
                 |job, value| put(&mut job.fill, value.unless_none(hex)),
                 |job| job.fill.as_deref().map(shown_hex)),
-            "Writes these bytes, repeated, instead of `content`.",
+            "Writes these bytes, repeated, instead of `content`, or in the share of it that compresses away.",
             allowed: Allowed::Text("two hexadecimal digits a byte, or \"none\""), default: Some("none"), other_names: &["buffer_pattern"];
         "content_unit" = "\"8KiB\"", (rare size content_unit),
             "The unit in which `content` compresses and repeats.",

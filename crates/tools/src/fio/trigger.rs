@@ -27,7 +27,7 @@ impl<'a> Trigger<'a> {
         let (file, after) = (general.trigger_file.as_deref(), general.trigger_timeout);
         (file.is_some() || after.is_some()).then_some(Self {
             file: file.map(Path::new),
-            after: after.map(Nanos),
+            after,
             command: general.trigger.as_deref(),
             interrupted,
             is_pulled: false,

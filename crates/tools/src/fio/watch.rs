@@ -84,8 +84,8 @@ impl<'a> Watcher<'a> {
         Self {
             eta: eta.then_some(if general.eta_newline { '\n' } else { '\r' }),
             out: Some(out),
-            eta_every: Nanos(general.eta_interval),
-            status_every: general.status_interval.map(Nanos),
+            eta_every: general.eta_interval,
+            status_every: general.status_interval,
             ..Self::for_other_report(prepared, store, false)
         }
     }

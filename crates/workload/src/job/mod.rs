@@ -118,7 +118,8 @@ with_defaults! {
         pub no_overlap: bool = false,
         /// What is written.
         pub content: Content = Content::Random,
-        /// Bytes that are written again and again instead of `content`.
+        /// Bytes that are written again and again instead of `content`, or in the share of it that
+        /// compresses away.
         #[serde(with = "crate::kept::shared_hex")]
         pub fill: Option<Arc<[u8]>> = None,
         /// The unit in which `content` compresses and repeats.

@@ -252,14 +252,14 @@ pub enum Content {
     },
     /// Data of a given entropy, made anew for every write.
     Shaped {
-        /// Share of zeros in every block, in per cent.
+        /// Share of every block that compresses away, in per cent: zeros, or [`crate::Job::fill`].
         compress_percent: u8,
         /// Share of the blocks that repeat an earlier one, in per cent.
         dedupe_percent: u8,
     },
     /// As [`Content::Shaped`], but whole writes repeat: each is new, or the same as the last new one.
     Repeating {
-        /// Share of zeros in every block, in per cent.
+        /// Share of every block that compresses away, in per cent: zeros, or [`crate::Job::fill`].
         compress_percent: u8,
         /// Share of the writes that repeat the last new one, in per cent.
         repeat_percent: u8,
