@@ -58,7 +58,8 @@ pub fn run_tool(
     };
     match Prepared::new(request, setting)?.run(observer)? {
         Finished::Run(record) => Ok(Some(*record)),
-        _ => {
+        // A tool's load is that of one system.
+        Finished::Systems { .. } | Finished::Stopped { .. } => {
             terminal::warn("interrupted before anything was measured; nothing is kept");
             Ok(None)
         }
