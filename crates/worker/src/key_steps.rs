@@ -79,7 +79,7 @@ impl KeySteps {
     }
 
     /// Whether the miscompares have reached the number that ends the run.
-    pub(crate) fn is_full(&self) -> bool {
+    pub(crate) fn has_reached_most_wrong(&self) -> bool {
         self.keys.wrongs() >= self.most_wrong
     }
 

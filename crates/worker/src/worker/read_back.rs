@@ -215,7 +215,7 @@ impl Worker {
             .is_some_and(|verifier| verifier.fatal);
         if let Some(steps) = &mut self.key_steps {
             steps.found_wrong(slot);
-            ends |= steps.is_full();
+            ends |= steps.has_reached_most_wrong();
         }
         if ends {
             self.stopper.request(Stopped::Error);
