@@ -64,24 +64,26 @@ pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible
     }
 }
 
-/// The most of a part that is possible while all others stay as they are, found by bisection to a
-/// [`step`]; `None`: the others cannot be met even with the least of it.
+/// The most of a part, or of a p99 the least, that is possible while all others stay as they are, found
+/// by bisection to a [`step`]; `None`: the others cannot be met even if it gives way entirely.
 fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nearest> {
-    let needs = question.need.value(part);
-    let at = |steps: u64| {
+    let requested = question.need.value(part);
+    // The need with this many steps of the part, and the best configuration that meets it.
+    let best_at = |steps: u64| {
         let need = question.need.with_value(part, steps as f64 * step(part));
         let found = market.search(&question.with_need(need));
         found.ranked.into_iter().next().map(|best| (need, best))
     };
-    // From one step, which any volume gives, to what is asked for; a p99 from ten seconds down.
+    // From one step, which any volume gives, up to what is asked for; a p99 from ten seconds down to it.
+    // Rounded so that `too_much` asks for no less than the need that nothing meets.
     let (mut possible, mut too_much) = match part {
-        Wanted::P99 => ((1e10 / step(part)) as u64, (needs / step(part)) as u64),
-        _ => (1, (needs / step(part)).ceil() as u64),
+        Wanted::P99 => ((1e10 / step(part)) as u64, (requested / step(part)) as u64),
+        _ => (1, (requested / step(part)).ceil() as u64),
     };
-    let mut best = at(possible)?;
+    let mut best = best_at(possible)?;
     while possible.abs_diff(too_much) > 1 {
         let middle = between(possible.min(too_much), possible.max(too_much));
-        match at(middle) {
+        match best_at(middle) {
             Some(found) => (possible, best) = (middle, found),
             None => too_much = middle,
         }
@@ -90,7 +92,7 @@ fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nea
     Some(Nearest {
         part,
         unit: part.unit(),
-        needs,
+        needs: requested,
         possible: need.value(part),
         address: candidate.address(),
         per_month: candidate.per_month,

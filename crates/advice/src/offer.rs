@@ -103,16 +103,20 @@ impl Offered {
 /// The cheapest first, then what has no price, then types of which nothing meets the need.
 fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
     found.sort_by(|a, b| {
-        let [(a_lacks, a_costs), (b_lacks, b_costs)] = [a, b].map(|offered| match &offered.found {
-            Ok(fitting) => (
-                fitting.per_month.is_none(),
-                fitting.per_month.unwrap_or(0.0),
-            ),
-            Err(_) => (true, f64::INFINITY),
-        });
-        (a_lacks.cmp(&b_lacks)).then(a_costs.total_cmp(&b_costs))
+        let [(a_group, a_price), (b_group, b_price)] = [a, b].map(group_and_price);
+        a_group.cmp(&b_group).then(a_price.total_cmp(&b_price))
     });
     found
+}
+
+/// The place of the offer's group in the order of [`ranked`], and its price, by which only the first
+/// group is sorted.
+fn group_and_price(offered: &Offered) -> (u8, f64) {
+    match (&offered.found, offered.per_month()) {
+        (Ok(_), Some(price)) => (0, price),
+        (Ok(_), None) => (1, 0.0),
+        (Err(_), _) => (2, 0.0),
+    }
 }
 
 /// The least configuration of this many volumes of a type, or what the largest one lacks.

@@ -49,7 +49,7 @@ const ACCOUNTINGS: [Accounting; 3] = [
 const EQUAL: f64 = 0.05;
 /// Standard deviations of a normal distribution in its median deviation.
 const NORMAL: f64 = 1.4826;
-/// A cell of depth 1 from which the deepest one gained so much was not at a cap.
+/// A cell of depth 1 was not at a cap if the fastest depth of its load has at least so many times its rate.
 const GAINED: f64 = 1.25;
 
 /// Programs of flash: from a quick page of one bit a cell to a slow one of several.
@@ -75,7 +75,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
             depths: "no random cell at all".to_owned(),
         });
     }
-    let alone = scattering(sweep);
+    let alone = cells_for_scatter(sweep);
     let scatter = LatencyDistribution::fit(&alone).unwrap_or_default();
     let mut evidence = [(reads, LoadDirection::Read), (writes, LoadDirection::Write)].map(
         |(random, direction)| {
@@ -200,17 +200,18 @@ fn measured(
 /// The cells of depth 1 from which the scatter of the medium is fitted: those whose load was faster
 /// at a larger depth, so that no limit held depth 1 back. All of depth 1, where no load was (a medium
 /// that works on one operation at a time).
-fn scattering(sweep: &Sweep) -> Vec<&Cell> {
+fn cells_for_scatter(sweep: &Sweep) -> Vec<&Cell> {
     let alone = sweep.cells.iter().filter(|cell| {
         cell.load.depth == 1
             && !cell.cpu_bound
             && !matches!(cell.load.direction, LoadDirection::Mixed(_))
     });
     let gained = alone.clone().filter(|cell| {
+        // Of all depths. Depth 1 itself does no harm: it is not `GAINED` times its own rate.
         let most = sweep
             .series(cell.load.direction, cell.load.sequential)
-            .filter(|deeper| deeper.load.block == cell.load.block)
-            .map(|deeper| deeper.iops)
+            .filter(|same_load| same_load.load.block == cell.load.block)
+            .map(|same_load| same_load.iops)
             .fold(0.0, f64::max);
         most >= GAINED * cell.iops
     });

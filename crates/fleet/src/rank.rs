@@ -178,7 +178,7 @@ impl Part<'_> {
             interrupted,
             self.tools,
         );
-        // After a stop no command comes any more.
+        // After a stop no command comes any more. Without a sender, the member does not wait for one.
         let is_stopped = self.interrupted.load(Ordering::Relaxed);
         self.to_member = (!is_stopped).then_some(to_member);
         self.has_member = true;

@@ -80,14 +80,17 @@ fn table(name: &str, limits: &[&Limit]) -> Markup {
     card_of_class(name, "limits", heads(&columns), rows)
 }
 
+/// A limit: its name, its value, how it is known with the source, and the date of that.
 fn row(limit: &Limit) -> Markup {
-    let (how, (what, date)) = (limit.origin.how(), model::source(limit));
+    // How it is known, `documented` for one, is also the class of its badge.
+    let how = limit.origin.how();
+    let (source, date) = model::source(limit);
     html! {
         tr {
             th scope="row" { (limit.name.to_string()) }
             td class="number" { (model::value(limit)) }
             td class="source-text" {
-                span class={ "badge " (how) } { (how) } " " (what)
+                span class={ "badge " (how) } { (how) } " " (source)
             }
             td class="date" { (date.unwrap_or("–")) }
         }

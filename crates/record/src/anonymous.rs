@@ -32,7 +32,7 @@ impl Record {
         bare.note = None;
         bare.rename_hosts();
         if !is_published {
-            bare.requested.rename();
+            bare.requested.remove_texts();
             bare.rename_loads(&is_public);
         }
         let mut names = Names::default();
@@ -127,8 +127,8 @@ impl Record {
 }
 
 impl Requested {
-    /// Removes the texts of whoever wrote the study.
-    fn rename(&mut self) {
+    /// Removes the texts of whoever wrote the study. Its name becomes `study`.
+    fn remove_texts(&mut self) {
         const NAME: &str = "study";
         self.native.clear();
         if let Some(plan) = &mut self.plan {

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_catalog::{Catalog, Resolved, resolve};
-use blocklab_device::{Device, DeviceUse, Invalid, SharedInstance};
+use blocklab_device::{Device, DeviceUse, Invalid, LimitName, SharedInstance};
 use blocklab_driver::{Backing, Reopen, TargetFile};
 use blocklab_record::{LimitUse, ModelUse, Note, NoteLevel, TargetFacts, TargetKind, TargetUse};
 use blocklab_targets::Model;
@@ -69,7 +69,7 @@ struct Opened {
     text: String,
     model: Model,
     resolved: Resolved,
-    /// The index of its machine in [`Models::shared`].
+    /// The first index of its machine in [`Models::shared`].
     instance: Option<usize>,
 }
 
@@ -77,7 +77,8 @@ struct Opened {
 pub(crate) struct Models {
     /// Machines with more than one volume; a volume that is alone needs no shared instance.
     crowded: BTreeSet<Host>,
-    /// Their limits, which the volumes on one machine share.
+    /// Their limits, which the volumes on one machine share: an entry for each way in which it is reached,
+    /// with a cache or without.
     shared: Vec<(Host, SharedInstance)>,
     opened: Vec<Opened>,
     seed: u64,
@@ -168,16 +169,26 @@ impl Models {
         let index = known.unwrap_or_else(|| {
             let same_host = self.shared.iter().filter(|(known, _)| *known == host);
             // One machine can be reached with a cache and without. The limits that both ways pass
-            // are one device, so they are shared.
-            let partly_shared = same_host
-                .filter_map(|(_, shared)| shared.share_limiters_with(instance))
-                .next();
+            // are one device, so they are shared. A way through the same cache comes first, since that
+            // shares the limits of the cache as well.
+            let (same_cache, others): (Vec<&SharedInstance>, Vec<&SharedInstance>) = same_host
+                .map(|(_, shared)| shared)
+                .partition(|shared| shared.has_cache_limits_of(instance));
+            let partly_shared = same_cache
+                .into_iter()
+                .chain(others)
+                .find_map(|shared| shared.share_limiters_with(instance));
             let added = partly_shared.unwrap_or_else(|| SharedInstance::new(instance));
             self.shared.push((host, added));
             self.shared.len() - 1
         });
-        let device = Device::on_shared(spec, self.seed, &self.shared[index].1)?;
-        Ok((device, Some(index)))
+        let (_, shared) = &self.shared[index];
+        let device = Device::on_shared(spec, self.seed, shared)?;
+        let machine = self
+            .shared
+            .iter()
+            .position(|(_, other)| other.is_same_machine(shared));
+        Ok((device, machine))
     }
 }
 
@@ -246,7 +257,7 @@ pub(crate) fn named_twice(plan: &Plan, default: &[String]) -> Vec<Note> {
 /// What a target's device has counted so far.
 pub(crate) struct Counted {
     target: u32,
-    /// The index of its instance, if it shares that.
+    /// The index of its machine, if it shares that.
     instance: Option<usize>,
     model: Model,
     so_far: DeviceUse,
@@ -290,14 +301,15 @@ pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
         // A limit that nothing was charged to, such as one of writes in a run that only reads, would
         // be a row of zeros.
         for limit in used.limits.into_iter().filter(|limit| limit.units > 0) {
-            let of_instance = limit.limit.volumes.is_none();
-            let shared = counted.instance.filter(|_| of_instance);
-            let targets: Vec<u32> = match shared {
-                Some(_) => attached(before, shared),
-                None => vec![counted.target],
+            let targets = match counted.instance {
+                // A limit without volumes is one of the instance.
+                Some(instance) if limit.limit.volumes.is_none() => {
+                    attached(before, instance, &limit.limit)
+                }
+                _ => vec![counted.target],
             };
-            // A limit of the instance is reported with the first of its targets.
-            if targets[0] == counted.target {
+            // All targets that share a limit have its counts, so only the first reports it.
+            if targets.first() == Some(&counted.target) {
                 let emptied = limit.emptied.into_iter();
                 let busiest = limit.by_volume.iter().copied().max();
                 found.limits.push(LimitUse {
@@ -314,12 +326,16 @@ pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
     (!found.targets.is_empty()).then_some(found)
 }
 
-/// The targets on one instance, each volume once.
-fn attached(all: &[Counted], instance: Option<usize>) -> Vec<u32> {
+/// The targets that share a limit of one instance, each volume once. The limits of its cache are only
+/// for volumes that are reached through it.
+fn attached(all: &[Counted], instance: usize, limit: &LimitName) -> Vec<u32> {
     all.iter()
         .enumerate()
         .filter(|(place, counted)| {
-            counted.instance == instance && !is_known(counted, &all[..*place])
+            let mut limits = counted.so_far.limits.iter();
+            counted.instance == Some(instance)
+                && limits.any(|known| known.limit == *limit)
+                && !is_known(counted, &all[..*place])
         })
         .map(|(_, counted)| counted.target)
         .collect()
@@ -328,4 +344,50 @@ fn attached(all: &[Counted], instance: Option<usize>) -> Vec<u32> {
 /// Whether an earlier target is the same volume.
 fn is_known(counted: &Counted, earlier: &[Counted]) -> bool {
     earlier.iter().any(|known| known.model.is(&counted.model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_device::{Direction, Io};
+
+    /// The story: of three volumes on one machine, one without its cache and two with different shares
+    /// of hits, the two had a cache each with all its limits, and the limits of the machine were reported
+    /// three times with the counts of all.
+    #[test]
+    fn volumes_of_one_machine_share_its_limits_in_whichever_way_they_reach_it() {
+        let texts = [
+            "sim:azure/P30@D8s_v3",
+            "sim:azure/P30,cache=readonly,hits=80%@D8s_v3",
+            "sim:azure/P30,cache=readonly,hits=50%@D8s_v3",
+        ];
+        let catalog = Catalog::embedded();
+        let mut models = Models::new(texts.into_iter(), 1);
+        let targets = texts.map(|text| {
+            let opened = models.open(text, &catalog).expect("it is sold");
+            opened.expect("it is a model")
+        });
+        let counted = targets.iter().enumerate();
+        let before: Vec<Counted> = counted
+            .filter_map(|(place, target)| Counted::read(place, target))
+            .collect();
+        for counted in &before {
+            let io = Io {
+                direction: Direction::Read,
+                offset: 0,
+                len: 4096,
+            };
+            let _ = counted.model.lock().device.admit(Nanos(0), io);
+        }
+        let found = since(&before, Nanos(0)).expect("they are models");
+        let limits = found.limits.iter();
+        let shared: Vec<&LimitUse> = limits.filter(|used| used.limit.volumes.is_none()).collect();
+        for used in &shared {
+            let same = shared.iter().filter(|other| other.limit == used.limit);
+            assert_eq!(same.count(), 1, "{}", used.limit);
+        }
+        let all = shared.iter().any(|used| used.targets == [0, 1, 2]);
+        let cached = shared.iter().any(|used| used.targets == [1, 2]);
+        assert!(all && cached, "{shared:?}");
+    }
 }

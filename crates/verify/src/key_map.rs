@@ -183,17 +183,19 @@ impl KeyMap {
         (offset / self.block()) as usize..(offset + len).div_ceil(self.block()) as usize
     }
 
-    /// Takes the blocks of an operation. Returns whether any of their keys is known.
+    /// Takes the blocks of an operation. Returns whether any of their keys is known: then the data can
+    /// be compared before it is overwritten.
     ///
     /// # Errors
-    /// Why the operation may not begin.
+    /// [`Taken`] when the operation may not begin; then none of its blocks is taken.
     pub fn claim(&self, offset: u64, len: u64) -> Result<bool, Taken> {
         let mut guard = self.state();
         // Borrowed once from the guard, so that its fields can be borrowed separately.
         let state = &mut *guard;
         let span = self.span(offset, len);
         let Some(keys) = state.keys.get_mut(span.clone()) else {
-            // A partial block at the end has no key and is not compared.
+            // It reaches into a partial block at the end, which has no key. The jobs whose data is compared
+            // work on whole blocks only, so no block with a key is passed over here.
             return Ok(false);
         };
         // Bad before busy: who is told "busy" tries again, and a bad block stays bad.

@@ -307,8 +307,10 @@ fn whole_size(gib: u64) -> String {
     }
 }
 
-/// The name that a limit has in the tables, in words: `max_iops_per_gib` is `max IOPS per GiB`, and
-/// `max_kib_per_iops`, which bounds a throughput by a rate, `max KiB/s per IOPS`.
+/// The name that a limit has in the tables, in words: `max_iops_per_gib` is `max IOPS per GiB`;
+/// `max_kib_per_iops`, which bounds a throughput by a rate, `max KiB/s per IOPS`; `max_iops_1mib`, of
+/// operations of that size, `max IOPS of 1 MiB`; and `max_throughput_le_170gib`, of volumes of at most
+/// that size (less or equal), `max throughput up to 170 GiB`.
 fn in_words(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "iops" => "IOPS".to_owned(),

@@ -153,7 +153,7 @@ fn simulated(study: &str, target: &str) -> Result<Record> {
     let Command::Run(args) = Cli::try_parse_from(words)?.command else {
         bail!("`run` is a command");
     };
-    // With --no-save nothing is written, so the folder does not matter.
+    // With --no-save the folder does not matter. `&[]`: no conditions (--fail-on) are asked for.
     let store = Store::open("");
     let request = request::request(&args, &[], &store)?;
     let interrupted = Arc::new(AtomicBool::new(false));

@@ -259,18 +259,20 @@ fn geometric_mean(values: &[f64]) -> f64 {
     Summary::new(&logs).map_or(0.0, |summary| summary.mean.exp())
 }
 
-/// A value for each pass in which this direction moved something and the figure is known.
+/// The values of a figure of a load, one for each pass in which it is known: operations a second, or
+/// nanoseconds.
 pub(crate) fn values(load: &Load<'_>, quantity: Quantity) -> Vec<f64> {
     load.passes
         .iter()
-        .filter_map(|part| match quantity {
+        .filter_map(|pass| match quantity {
+            // Each job over its own time: one that ends early does not lower the rate of the others.
             Quantity::Iops => Some(
-                part.iter()
-                    .map(|(ns, result)| result.ios as f64 * 1e9 / *ns as f64)
+                pass.iter()
+                    .map(|(elapsed_ns, result)| result.ios as f64 * 1e9 / *elapsed_ns as f64)
                     .sum(),
             ),
-            Quantity::Mean(clocked) => mean(&latencies(part, clocked)),
-            Quantity::Percentile(clocked, of) => percentile(&latencies(part, clocked), of),
+            Quantity::Mean(clocked) => mean(&latencies(pass, clocked)),
+            Quantity::Percentile(clocked, wanted) => percentile(&latencies(pass, clocked), wanted),
         })
         .collect()
 }

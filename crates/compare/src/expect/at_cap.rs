@@ -31,7 +31,8 @@ fn is_reported(run: &ExplainedRun<'_>, phase: &Phase) -> bool {
         .any(|limit| phase.binding.is(&limit.name))
 }
 
-/// Rules 1 and 2: the rate is that of the smallest documented limit, which is named.
+/// The rate is that of the smallest documented limit, which is named. A limit that the record itself has
+/// is left to the rules on the record alone.
 pub(super) fn documented_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.per_case("at-documented-limit", None, |case| {
         let phase = limit(case)?;

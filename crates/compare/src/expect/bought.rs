@@ -9,7 +9,7 @@ use super::explain::ExplainedRun;
 use super::why::Why;
 use blocklab_findings::Finding;
 use blocklab_findings::hit::{info, of_run};
-use blocklab_findings::statement::{number, speed, word};
+use blocklab_findings::statement::{fixed, number, speed, word};
 
 /// No rate of this type is known, so none can be missed.
 pub(super) fn best_effort(run: &ExplainedRun<'_>) -> Vec<Finding> {
@@ -42,28 +42,43 @@ pub(super) fn hdd_credit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let Some(Accounting::WholeUnits { unit }) = volume.map(|volume| volume.accounting) else {
         return Vec::new();
     };
-    let advice = "Operations of 1 MiB, or in sequence, get all that is paid for.";
+    let advice = format!("Operations of {unit}, or in sequence, get all that is paid for.");
+    // EBS has units of 1 MiB; a device file may have others.
+    let unit_name = if unit == Bytes::MIB {
+        "MiB".to_owned()
+    } else {
+        unit.to_string()
+    };
     run.joined(
         "hdd-random-credit",
-        Some(advice),
+        Some(&advice),
         run.because(&Why::AsExpected),
         |case| {
+            // Without streams, all operations are random.
             let load = case
                 .load
                 .filter(|load| load.streams == 0 && load.block < unit)?;
-            let limited = *case.binding()? != blocklab_device::Binding::Latency;
-            let charged = case.iops * unit.as_f64() / 1_048_576.0;
-            let moved = case.iops * load.block.as_f64() / 1_048_576.0;
+            // What the latency binds has credit to spare.
+            if *case.binding()? == blocklab_device::Binding::Latency {
+                return None;
+            }
+            let charged = case.iops * unit.as_f64() / Bytes::MIB.as_f64();
+            let moved = case.iops * load.block.as_f64() / Bytes::MIB.as_f64();
             let hit = info(
-                "each of {} random operations a second costs a whole MiB of the volume's credit: \
+                "each of {} random operations a second costs a whole {} of the volume's credit: \
                  {} MiB/s are charged and {} MiB/s are moved",
-                [number(case.iops), speed(charged), speed(moved)],
+                [
+                    number(case.iops),
+                    fixed(unit_name.as_str()),
+                    speed(charged),
+                    speed(moved),
+                ],
             );
-            limited.then(|| {
+            Some(
                 hit.with("delivered", case.iops, "IOPS")
                     .with("charged", charged, "MiB/s")
-                    .with("moved", moved, "MiB/s")
-            })
+                    .with("moved", moved, "MiB/s"),
+            )
         },
     )
 }

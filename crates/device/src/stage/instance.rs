@@ -21,7 +21,7 @@ use blocklab_units::Nanos;
 use super::chain::Chain;
 use super::credit::Burst;
 use super::{ChargedIo, Counts, WhichMeter, limiters};
-use crate::{Credit, InstanceSpec, Origin, Rate};
+use crate::{Cap, Credit, InstanceSpec, Origin, Rate};
 
 /// How long a burstable instance can hold its maximum from a full bucket.
 const BURST_LASTS: Nanos = Nanos::from_secs(30 * 60);
@@ -58,6 +58,12 @@ pub(crate) fn cached(spec: Option<&InstanceSpec>) -> Chain {
     }))
 }
 
+/// What decides the limiters of its cache; `None` without a cache.
+fn cache_limits(spec: &InstanceSpec) -> Option<(&[Cap], &[Credit])> {
+    let cache = spec.cache.as_ref()?;
+    Some((cache.caps.as_slice(), cache.credits.as_slice()))
+}
+
 /// An instance to which several devices are attached: its limits hold for all of them together.
 #[derive(Debug, Clone)]
 pub struct SharedInstance {
@@ -85,14 +91,20 @@ impl SharedInstance {
         }
         let mut other = Self::new(spec);
         other.chain = Arc::clone(&self.chain);
-        let [own, its] = [own, spec].map(|spec| {
-            let cache = spec.cache.as_ref();
-            cache.map(|cache| (&cache.caps, &cache.credits))
-        });
-        if own == its {
+        if self.has_cache_limits_of(spec) {
             other.cached = Arc::clone(&self.cached);
         }
         Some(other)
+    }
+
+    /// Whether its cache has the limiters that this specification gives it; or neither has a cache.
+    pub fn has_cache_limits_of(&self, spec: &InstanceSpec) -> bool {
+        cache_limits(&self.spec) == cache_limits(spec)
+    }
+
+    /// Whether both are one machine, perhaps reached in two ways: see [`Self::beside`].
+    pub fn is_same_machine(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.chain, &other.chain)
     }
 
     /// The limiters of its cache.
@@ -171,7 +183,7 @@ impl SharedInstance {
 mod tests {
     use super::*;
     use crate::stage::{ChargedIo, Follows};
-    use crate::{Cap, Covers, Direction, Io};
+    use crate::{Covers, Direction, Io};
 
     fn charged_io(moved: u64) -> ChargedIo {
         ChargedIo {

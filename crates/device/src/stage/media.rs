@@ -219,6 +219,7 @@ impl Stage for Media {
         let service = &mut self.by_direction[meter as usize];
         let line = match charged_io.follows {
             Follows::Recent(between) if service.is_ahead => {
+                // The operations between may have pushed out what was read ahead.
                 if self.chance.next_u64() < self.kept[usize::from(between)] {
                     service.stream
                 } else {
@@ -228,6 +229,7 @@ impl Stage for Media {
             follows => service.line(follows),
         };
         let mean = line.at(charged_io.moved);
+        // A flush is for the whole medium and not for one channel of it: it waits for none.
         let start = match &mut service.channels {
             Some(channels) if charged_io.io.direction != Direction::Flush => {
                 let (direction, offset) = (charged_io.io.direction, charged_io.io.offset);

@@ -52,7 +52,7 @@ pub(crate) enum Follows {
     Nothing,
     /// A recent operation, but others came between.
     Interleaved,
-    /// One of the last operations: this many others came between.
+    /// One of the last operations: this many others came between, fewer than [`streams::RECENT`].
     Recent(u8),
     /// The very last one.
     Last,

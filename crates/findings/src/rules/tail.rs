@@ -40,6 +40,9 @@ const SCHEDULED_NS: f64 = 1e6;
 const IN_SLICE: u64 = 200;
 /// Fewer slices do not show whether the tail is there all the time.
 const SLICES: usize = 5;
+/// How many times its median the p99 of a slice must be. Half of what the whole case needs: it rests
+/// on few operations, and the slices of an even tail lie on both sides of the case's ratio.
+const TIMES_MEDIAN_IN_SLICE: f64 = P99.times_median / 2.0;
 /// Chance makes the rate of a second scatter at least by this share of what independent waits
 /// would; what is more even is released at a pace.
 const PACED: f64 = 0.5;
@@ -120,7 +123,8 @@ fn tail(cases: &Cases<'_>, direction: &RowDirection) -> Option<(f64, f64)> {
 }
 
 /// Whether the tail is there all the time and not a matter of one moment: in most slices that have
-/// operations enough. Where there are none such, nothing else may have happened in the passes.
+/// operations enough. Where fewer than [`SLICES`] have, the passes must show no episode and no change
+/// of their rate, to which the slow operations could belong.
 fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
     let slices: Vec<IntervalDirection> = case
         .passes
@@ -138,11 +142,11 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
         .map(|moved| moved.p99_ns as f64 / moved.p50_ns as f64)
         .collect();
     if ratios.len() >= SLICES {
-        // A tail of one in a thousand shows in the longest of a slice, not in its p99.
         let heavy = ratios
             .iter()
-            .filter(|ratio| **ratio >= P99.times_median / 2.0)
+            .filter(|ratio| **ratio >= TIMES_MEDIAN_IN_SLICE)
             .count();
+        // A tail of one in a thousand shows in the longest of a slice, not in its p99.
         heavy * 2 > ratios.len() || is_in_most(&slices, direction)
     } else {
         episode::undisturbed(case).is_none() && case.passes.iter().all(|pass| is_level(pass))

@@ -352,7 +352,7 @@ fn shown_hex(bytes: &[u8]) -> String {
 }
 
 /// How a rate is read: as operations or as bytes a second.
-type ReadRate = fn(Value<'_>) -> Result<Rate, Complaint>;
+type ParseRate = fn(Value<'_>) -> Result<Rate, Complaint>;
 
 /// The number of a rate of one of the two kinds.
 type NumberOf = fn(Rate) -> Option<f64>;
@@ -379,15 +379,15 @@ const fn as_bytes(rate: Rate) -> Option<f64> {
     }
 }
 
-/// Rates of reads, writes and trims, one at least.
+/// Rates of reads, writes and trims, in this order as in `fields`; one at least.
 fn rates(
     table: Value<'_>,
     fields: [Option<Value<'_>>; 3],
-    read: ReadRate,
+    parse_rate: ParseRate,
 ) -> Result<[Option<Rate>; 3], Complaint> {
     let mut rates = [None; 3];
     for (rate, field) in rates.iter_mut().zip(fields) {
-        *rate = field.map(read).transpose()?;
+        *rate = field.map(parse_rate).transpose()?;
     }
     if rates.iter().any(Option::is_some) {
         Ok(rates)
@@ -402,15 +402,15 @@ fn numbers(rates: [Option<Rate>; 3], kind: NumberOf) -> Option<[Option<String>; 
     shown.iter().any(Option::is_some).then_some(shown)
 }
 
-fn pace(value: Value<'_>, read: ReadRate) -> Result<Pace, Complaint> {
+fn pace(value: Value<'_>, parse_rate: ParseRate) -> Result<Pace, Complaint> {
     if value.is_table() {
         let fields = optional(value, ["read", "write", "trim"])?;
         return Ok(Pace::ByDirection {
-            rates: rates(value, fields, read)?,
+            rates: rates(value, fields, parse_rate)?,
             poisson: false,
         });
     }
-    let rate = value.unless_none(read)?;
+    let rate = value.unless_none(parse_rate)?;
     Ok(rate.map_or(Pace::Closed, Pace::Capped))
 }
 
@@ -449,10 +449,10 @@ const fn arrivals(pace: Pace) -> Arrivals {
     }
 }
 
-fn min_rate(value: Value<'_>, kind: ReadRate) -> Result<MinRate, Complaint> {
+fn min_rate(value: Value<'_>, parse_rate: ParseRate) -> Result<MinRate, Complaint> {
     fields!(value; read, write, trim, cycle, settle);
     Ok(MinRate {
-        rates: rates(value, [read, write, trim], kind)?,
+        rates: rates(value, [read, write, trim], parse_rate)?,
         cycle: or(cycle, Value::time, Nanos::from_secs(1))?,
         settle: or(settle, Value::time, Nanos::ZERO)?,
     })

@@ -110,8 +110,8 @@ fn choices(advice: &Advice) -> Part {
     Part::table(columns, rows)
 }
 
-/// The row of a choice. Below it: what binds, how long it lasts, what a simulation showed, and what
-/// it costs more than the cheapest.
+/// The row of a choice. Below it: what binds, how long it lasts, what a simulation showed, whether the
+/// loss of one volume is the loss of all, and how its price differs from that of the cheapest.
 fn choice(chosen: &Chosen, advice: &Advice) -> Row {
     let terms = terms(chosen.choice);
     let Some(finalist) = &chosen.finalist else {
@@ -137,6 +137,7 @@ fn choice(chosen: &Chosen, advice: &Advice) -> Row {
         && best.finalist.is_some()
     {
         let difference = chosen.price() - best.price();
+        // Striping costs less if the question excluded it: the cheapest is sought as the question asks.
         let than = if difference < 0.0 { "less" } else { "more" };
         let difference = money(Some(difference.abs()), candidate.currency);
         below.push(format!("{difference} a month {than} than the cheapest."));

@@ -12,6 +12,10 @@ use axum::http::StatusCode;
 
 use crate::stored_runs::LookupError;
 
+/// Most characters of a text field for an address or a pattern: longer than any address, and short enough
+/// that all fields of a form, percent-encoded, fit into the head of a request.
+pub const LONGEST_INPUT: usize = 300;
+
 /// A page in both formats.
 pub struct Page {
     /// The HTML document.

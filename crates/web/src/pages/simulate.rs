@@ -5,7 +5,7 @@ use blocklab_report::document::html::prose;
 use blocklab_report::json;
 use maud::html;
 
-use super::{Page, PageError};
+use super::{LONGEST_INPUT, Page, PageError};
 use crate::layout::{navigation, page, run_navigation};
 
 /// The functions that simulate a study; `web` itself never runs one.
@@ -62,7 +62,7 @@ pub fn form(simulator: &Simulator, asked: Option<&Asked>, why: Option<&str>) -> 
             label {
                 "Volume"
                 input type="text" name="address" value=(address) placeholder="gp3:1TiB@r5d.xlarge"
-                    maxlength="300" autocomplete="off" spellcheck="false" required;
+                    maxlength=(LONGEST_INPUT) autocomplete="off" spellcheck="false" required;
             }
             button class="act" type="submit" { "Simulate" }
         }

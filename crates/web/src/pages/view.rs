@@ -5,7 +5,7 @@ use blocklab_report::document::{Document, Part, html as printed};
 use blocklab_store::Store;
 use maud::{Markup, html};
 
-use super::{Page, PageError};
+use super::{LONGEST_INPUT, Page, PageError};
 use crate::layout::{navigation, page, query_text};
 
 /// The query of a URL: names and values in their order, decoded.
@@ -130,7 +130,7 @@ fn form(view: &View, query: &Query) -> Markup {
                     label {
                         (field.label) @if number > 0 { " " (number + 1) }
                         input type="text" name=(field.name) value=(value_given(query, field.name, number)) placeholder=(field.example)
-                            maxlength="300" autocomplete="off" spellcheck="false";
+                            maxlength=(LONGEST_INPUT) autocomplete="off" spellcheck="false";
                     }
                 }
             }

@@ -99,10 +99,12 @@ impl Worker {
     /// Issues the next step of an operation, if one is due.
     fn next_step(&mut self, now: Nanos) -> Option<Action> {
         let steps = self.key_steps.as_mut()?;
+        // Checked here, too: the miscompares of all workers count, on all storages.
         if steps.has_too_many_wrong() {
             self.stopper.request(Stopped::Error);
         }
         let (slot, direction) = steps.next()?;
+        // Each step is timed and counted as an operation of its own.
         let io = InFlight {
             submitted: now,
             intended: now,
@@ -118,6 +120,7 @@ impl Worker {
             file: io.file,
             len: io.len,
             offset: io.offset,
+            // Jobs of a pool draw no priorities.
             priority: 0,
         }))
     }
