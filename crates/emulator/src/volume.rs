@@ -65,6 +65,11 @@ impl Ticket {
         self.result.is_ok()
     }
 
+    /// Whether it is due at the end of a stall.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.due > self.planned
+    }
+
     /// Makes a write, trim or zeroing durable on completion.
     pub(crate) const fn forced(mut self, forced: bool) -> Self {
         self.forced = forced;
@@ -76,12 +81,11 @@ impl Ticket {
     pub(crate) fn sent_earlier(mut self, by: Nanos) -> Self {
         // At most the whole latency: no reply is due before the request was read.
         let by = by.min(self.planned.since(self.arrived)).min(self.arrived);
-        let is_stalled = self.due > self.planned;
-        self.arrived = self.arrived - by;
-        self.planned = self.planned - by;
-        if !is_stalled {
-            self.due = self.planned;
+        if !self.is_stalled() {
+            self.due = self.due - by;
         }
+        self.planned = self.planned - by;
+        self.arrived = self.arrived - by;
         self
     }
 }
@@ -330,7 +334,7 @@ impl Volume {
         Ok(())
     }
 
-    /// After [`Volume::wake_all`]: the new moment of a request in flight.
+    /// The moment of a request in flight, after [`Volume::wake_all`] may have changed it.
     pub(crate) fn due(&self, ticket: &Ticket, now: Nanos) -> Nanos {
         if !self.is_current(ticket) {
             return now;
@@ -338,7 +342,7 @@ impl Volume {
         match self.faults().hold(ticket.arrived, ticket.due, now) {
             Some(until) => ticket.planned.max(until),
             // A stall that ended early held it back: it completes now, and does not count as late.
-            None if ticket.due > ticket.planned => ticket.planned.max(now),
+            None if ticket.is_stalled() => ticket.planned.max(now),
             None => ticket.planned,
         }
     }
