@@ -441,9 +441,15 @@ impl Volume {
         self.remove(|| ());
     }
 
-    /// Detaches it and erases it, like the local disk of a stopped instance.
+    /// Detaches it and erases it, like the local disk of a stopped instance. A read-only volume keeps
+    /// what it holds, which no client wrote.
     pub(crate) fn wipe(&self) -> Result<(), Failure> {
-        self.remove(|| self.bytes.wipe(&self.backing))
+        self.remove(|| {
+            if self.read_only {
+                return Ok(());
+            }
+            self.bytes.wipe(&self.backing)
+        })
     }
 
     /// Detaches the volume and does `meanwhile` before a request can change it again.
@@ -537,12 +543,14 @@ impl Volume {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use blocklab_device::{
         Cap, Device, DeviceSpec, Latency, Layout, Origin, Rate, Service, Spread, VolumeSpec,
     };
 
     use super::*;
-    use crate::{FaultKind, MemoryLimit};
+    use crate::{FaultKind, MemoryLimit, open_file};
 
     const SIZE: u64 = 1 << 30;
 
@@ -634,6 +642,27 @@ mod tests {
         let settled = volume.settle(&mut ticket, due, Ok(()));
         assert!(matches!(settled, Settled::Done(Err(Failure::Detached))));
         assert_eq!(volume.hits(1), 0);
+    }
+
+    /// `fault stop` detached a read-only local disk and then failed, as its file cannot be erased.
+    #[test]
+    fn a_read_only_file_is_not_erased() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(&[7; 4096]).expect("written");
+        let backing = open_file(file.path(), Bytes(4096), true).expect("a regular file");
+        let volume = Volume::new(VolumeSetup {
+            name: "v".to_owned(),
+            size: Bytes(4096),
+            read_only: true,
+            backing,
+            model: None,
+            clock: Clock::start(),
+        });
+        assert_eq!(volume.wipe(), Ok(()));
+        assert!(!volume.is_attached());
+        let mut bytes = Vec::new();
+        volume.read(0, 4096, &mut bytes).expect("a file");
+        assert_eq!(bytes, [7; 4096]);
     }
 
     /// A log that is written in order, with a flush after each write, was reported as random.
