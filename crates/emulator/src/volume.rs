@@ -65,6 +65,11 @@ impl Ticket {
         self.result.is_ok()
     }
 
+    /// Whether it is due at the end of a stall.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.due > self.planned
+    }
+
     /// Makes a write, trim or zeroing durable on completion.
     pub(crate) const fn forced(mut self, forced: bool) -> Self {
         self.forced = forced;
@@ -76,12 +81,11 @@ impl Ticket {
     pub(crate) fn sent_earlier(mut self, by: Nanos) -> Self {
         // At most the whole latency: no reply is due before the request was read.
         let by = by.min(self.planned.since(self.arrived)).min(self.arrived);
-        let is_stalled = self.due > self.planned;
-        self.arrived = self.arrived - by;
-        self.planned = self.planned - by;
-        if !is_stalled {
-            self.due = self.planned;
+        if !self.is_stalled() {
+            self.due = self.due - by;
         }
+        self.planned = self.planned - by;
+        self.arrived = self.arrived - by;
         self
     }
 }
@@ -330,7 +334,7 @@ impl Volume {
         Ok(())
     }
 
-    /// After [`Volume::wake_all`]: the new moment of a request in flight.
+    /// The moment of a request in flight, after [`Volume::wake_all`] may have changed it.
     pub(crate) fn due(&self, ticket: &Ticket, now: Nanos) -> Nanos {
         if !self.is_current(ticket) {
             return now;
@@ -338,7 +342,7 @@ impl Volume {
         match self.faults().hold(ticket.arrived, ticket.due, now) {
             Some(until) => ticket.planned.max(until),
             // A stall that ended early held it back: it completes now, and does not count as late.
-            None if ticket.due > ticket.planned => ticket.planned.max(now),
+            None if ticket.is_stalled() => ticket.planned.max(now),
             None => ticket.planned,
         }
     }
@@ -437,9 +441,15 @@ impl Volume {
         self.remove(|| ());
     }
 
-    /// Detaches it and erases it, like the local disk of a stopped instance.
+    /// Detaches it and erases it, like the local disk of a stopped instance. A read-only volume keeps
+    /// what it holds, which no client wrote.
     pub(crate) fn wipe(&self) -> Result<(), Failure> {
-        self.remove(|| self.bytes.wipe(&self.backing))
+        self.remove(|| {
+            if self.read_only {
+                return Ok(());
+            }
+            self.bytes.wipe(&self.backing)
+        })
     }
 
     /// Detaches the volume and does `meanwhile` before a request can change it again.
@@ -533,12 +543,14 @@ impl Volume {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use blocklab_device::{
         Cap, Device, DeviceSpec, Latency, Layout, Origin, Rate, Service, Spread, VolumeSpec,
     };
 
     use super::*;
-    use crate::{FaultKind, MemoryLimit};
+    use crate::{FaultKind, MemoryLimit, open_file};
 
     const SIZE: u64 = 1 << 30;
 
@@ -630,6 +642,27 @@ mod tests {
         let settled = volume.settle(&mut ticket, due, Ok(()));
         assert!(matches!(settled, Settled::Done(Err(Failure::Detached))));
         assert_eq!(volume.hits(1), 0);
+    }
+
+    /// `fault stop` detached a read-only local disk and then failed, as its file cannot be erased.
+    #[test]
+    fn a_read_only_file_is_not_erased() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(&[7; 4096]).expect("written");
+        let backing = open_file(file.path(), Bytes(4096), true).expect("a regular file");
+        let volume = Volume::new(VolumeSetup {
+            name: "v".to_owned(),
+            size: Bytes(4096),
+            read_only: true,
+            backing,
+            model: None,
+            clock: Clock::start(),
+        });
+        assert_eq!(volume.wipe(), Ok(()));
+        assert!(!volume.is_attached());
+        let mut bytes = Vec::new();
+        volume.read(0, 4096, &mut bytes).expect("a file");
+        assert_eq!(bytes, [7; 4096]);
     }
 
     /// A log that is written in order, with a flush after each write, was reported as random.

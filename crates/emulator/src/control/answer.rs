@@ -34,7 +34,7 @@ pub struct VolumeState {
     pub name: String,
     /// What clients see.
     pub size_bytes: u64,
-    /// Whether it is there.
+    /// Whether clients can use it; not while it is detached.
     pub attached: bool,
     /// Requests without a reply.
     pub in_flight: u32,
@@ -59,7 +59,7 @@ pub struct FaultState {
     pub command: String,
     /// Its first moment, since the start of the run.
     pub from_s: f64,
-    /// Its last one; `None`: until it is ended.
+    /// The first moment after it; `None`: it lasts until it is ended.
     pub until_s: Option<f64>,
     /// Operations that it has hit.
     pub hits: u64,

@@ -77,13 +77,6 @@ pub(super) fn ours(source: &str) -> Vec<Mount> {
     all
 }
 
-/// Whether what is seen at a place is our mount of this source, and nothing that lies over it.
-fn is_uppermost(at: &Path, source: &str) -> bool {
-    let all = mounts();
-    let upper = all.iter().rev().find(|mount| mount.point == at);
-    upper.is_some_and(|mount| mount.kind == KIND && mount.source == source)
-}
-
 /// A folder that may be mounted on, held so that nobody can put another one in its place.
 pub(super) struct MountPoint {
     held: File,
@@ -255,6 +248,13 @@ pub(super) fn unmount(at: &Path, source: &str, how: Unmount) -> bool {
     } else {
         unmount_by_helper(at, how)
     }
+}
+
+/// Whether what is seen at a place is our mount of this source, and nothing that lies over it.
+fn is_uppermost(at: &Path, source: &str) -> bool {
+    let all = mounts();
+    let upper = all.iter().rev().find(|mount| mount.point == at);
+    upper.is_some_and(|mount| mount.kind == KIND && mount.source == source)
 }
 
 /// Unmounts by the system call; whether it worked.

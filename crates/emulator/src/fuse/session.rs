@@ -183,13 +183,16 @@ impl Session {
     /// `None`: it is done already. Or the error number to reply with.
     fn admit(&self, unique: u64, node: u64, io: Io<'_>) -> Result<Option<Pending>, i32> {
         let volume = self.folder.volume(node).ok_or(libc::EISDIR)?;
-        let admitted = admit(volume, io)?;
-        Ok(admitted.map(|admitted| self.pending(Arc::clone(volume), unique, admitted)))
-    }
-
-    fn pending(&self, volume: Arc<Volume>, unique: u64, admitted: Admitted) -> Pending {
-        let (ticket, own, work) = admitted;
-        self.in_flight.pending(volume, ticket, own, (unique, work))
+        let Some((ticket, own, work)) = admit(volume, io)? else {
+            return Ok(None);
+        };
+        let volume = Arc::clone(volume);
+        Ok(Some(self.in_flight.pending(
+            volume,
+            ticket,
+            own,
+            (unique, work),
+        )))
     }
 
     /// Settles a request that is due at once, and holds the others.
@@ -225,9 +228,15 @@ impl Session {
             (Settled::Later, _) => self.in_flight.hold(pending),
             (Settled::Done(Err(failure)), _) => self.refuse(unique, error_number(failure)),
             (Settled::Done(Ok(())), Work::Zero { keep, rest }) if rest > 0 => {
-                let next = part_of_range(&pending.volume, offset + u64::from(len), rest, keep);
-                let next = self.pending(pending.volume, unique, next);
-                self.in_flight.hold(next);
+                let (ticket, own, work) =
+                    part_of_range(&pending.volume, offset + u64::from(len), rest, keep);
+                // Not by `InFlight::pending`: no thread had to wake for this part.
+                self.in_flight.hold(Pending {
+                    volume: pending.volume,
+                    ticket,
+                    own,
+                    work: (unique, work),
+                });
             }
             (Settled::Done(Ok(())), Work::Write) => {
                 wire::written(out, len);

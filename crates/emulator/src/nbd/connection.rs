@@ -242,7 +242,13 @@ impl<'a> Connection<'a, '_> {
         }
         self.input.use_up(used as usize);
         match (left - used, receiver) {
-            (0, Receiver::Write(pending)) => self.admitted(pending),
+            (0, Receiver::Write(mut pending)) => {
+                // A stall may have ended while the data arrived.
+                if pending.ticket.is_stalled() {
+                    pending.ticket.due = self.volume.due(&pending.ticket, self.in_flight.now());
+                }
+                self.admitted(pending);
+            }
             (0, Receiver::Refused(cookie, failure)) => self.reply(cookie, Err(failure)),
             (left, receiver) => self.body = Some((receiver, left)),
         }

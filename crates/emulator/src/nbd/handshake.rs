@@ -101,73 +101,6 @@ pub fn greeting() -> [u8; 18] {
     bytes
 }
 
-/// Numbers and texts from the front of some bytes; `None` where they are too short.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (front, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(front)
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        let bytes = self.bytes(2)?;
-        bytes.try_into().ok().map(u16::from_be_bytes)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        let bytes = self.bytes(4)?;
-        bytes.try_into().ok().map(u32::from_be_bytes)
-    }
-
-    /// A length in bytes and a text of that length.
-    fn text(&mut self) -> Option<&'a str> {
-        let len = usize::try_from(self.u32()?).ok()?;
-        let bytes = self.bytes(len).filter(|_| len <= LONGEST_NAME)?;
-        std::str::from_utf8(bytes).ok()
-    }
-
-    fn end(&self) -> Option<()> {
-        self.0.is_empty().then_some(())
-    }
-}
-
-/// What `INFO` and `GO` carry: a name, and which information is wanted. `None`: it is malformed.
-fn info_request(data: &[u8]) -> Option<(&str, Vec<u16>)> {
-    let mut fields = Fields(data);
-    let name = fields.text()?;
-    let count = fields.u16()?;
-    let wanted: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
-    fields.end()?;
-    Some((name, wanted?))
-}
-
-/// What a request for meta contexts carries: a name, and the queries. `None`: it is malformed.
-fn meta_request(data: &[u8]) -> Option<(&str, Vec<&str>)> {
-    let mut fields = Fields(data);
-    let name = fields.text()?;
-    let count = fields.u32()?;
-    let queries: Option<Vec<&str>> = (0..count).map(|_| fields.text()).collect();
-    fields.end()?;
-    Some((name, queries?))
-}
-
-/// The type of the reply to an option that is refused: one of `reply::ERR_…`.
-type ErrorReply = u32;
-
-/// Appends a reply to an option.
-fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
-    let len: usize = data.iter().map(|part| part.len()).sum();
-    out.extend_from_slice(&OPTION_REPLY_MAGIC.to_be_bytes());
-    out.extend_from_slice(&option.to_be_bytes());
-    out.extend_from_slice(&kind.to_be_bytes());
-    out.extend_from_slice(&(len as u32).to_be_bytes());
-    for part in data {
-        out.extend_from_slice(part);
-    }
-}
-
 impl<'a> Handshake<'a> {
     /// A client can choose one of these exports, of which there is at least one.
     pub const fn new(exports: &'a [Export], privacy: Privacy) -> Self {
@@ -396,6 +329,73 @@ impl<'a> Handshake<'a> {
         }
         answer(out, number, reply::ACK, &[]);
         Ok(())
+    }
+}
+
+/// Numbers and texts from the front of some bytes; `None` where they are too short.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        let bytes = self.bytes(2)?;
+        bytes.try_into().ok().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        let bytes = self.bytes(4)?;
+        bytes.try_into().ok().map(u32::from_be_bytes)
+    }
+
+    /// A length in bytes and a text of that length.
+    fn text(&mut self) -> Option<&'a str> {
+        let len = usize::try_from(self.u32()?).ok()?;
+        let bytes = self.bytes(len).filter(|_| len <= LONGEST_NAME)?;
+        std::str::from_utf8(bytes).ok()
+    }
+
+    fn end(&self) -> Option<()> {
+        self.0.is_empty().then_some(())
+    }
+}
+
+/// What `INFO` and `GO` carry: a name, and which information is wanted. `None`: it is malformed.
+fn info_request(data: &[u8]) -> Option<(&str, Vec<u16>)> {
+    let mut fields = Fields(data);
+    let name = fields.text()?;
+    let count = fields.u16()?;
+    let wanted: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
+    fields.end()?;
+    Some((name, wanted?))
+}
+
+/// What a request for meta contexts carries: a name, and the queries. `None`: it is malformed.
+fn meta_request(data: &[u8]) -> Option<(&str, Vec<&str>)> {
+    let mut fields = Fields(data);
+    let name = fields.text()?;
+    let count = fields.u32()?;
+    let queries: Option<Vec<&str>> = (0..count).map(|_| fields.text()).collect();
+    fields.end()?;
+    Some((name, queries?))
+}
+
+/// The type of the reply to an option that is refused: one of `reply::ERR_…`.
+type ErrorReply = u32;
+
+/// Appends a reply to an option.
+fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
+    let len: usize = data.iter().map(|part| part.len()).sum();
+    out.extend_from_slice(&OPTION_REPLY_MAGIC.to_be_bytes());
+    out.extend_from_slice(&option.to_be_bytes());
+    out.extend_from_slice(&kind.to_be_bytes());
+    out.extend_from_slice(&(len as u32).to_be_bytes());
+    for part in data {
+        out.extend_from_slice(part);
     }
 }
 

@@ -375,6 +375,31 @@ fn a_server_at_several_places_ends_each_time() {
     ended.recv_timeout(patience).expect("all of them ended");
 }
 
+/// A stall was ended while the data of a write arrived: its reply still waited for the moment at
+/// which the stall would have ended by itself.
+#[test]
+fn a_stall_that_is_ended_does_not_hold_a_write_whose_data_still_arrives() {
+    let mut client = Client::entered();
+    let stall = crate::Fault {
+        number: 1,
+        from: Nanos::ZERO,
+        until: Nanos::MAX,
+        kind: crate::FaultKind::Stall,
+        percents: [100.0; 4],
+        range: None,
+    };
+    client.volume.inject(stall, 1);
+    client.ask(command::WRITE, 0, 1, 0, 1024);
+    client.put(&[1; 512]);
+    while client.volume.in_flight() < 1 {
+        std::thread::yield_now();
+    }
+    client.volume.clear(None);
+    client.put(&[2; 512]);
+    assert_eq!(client.reply(), (1, 0));
+    client.leave().expect("a sound client");
+}
+
 #[test]
 fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     let mut client = Client::entered();

@@ -45,34 +45,6 @@ pub enum TlsError {
 #[derive(Debug, Clone)]
 pub struct Tls(Arc<ServerConfig>);
 
-/// Reads one file with `read`; an error names it.
-fn read_file<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result<T, TlsError> {
-    // A pipe would block, and a device may have no end.
-    if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
-        return Err(TlsError::File(
-            path.to_owned(),
-            "it is no regular file".to_owned(),
-        ));
-    }
-    read(path).map_err(|error| {
-        let why = match error {
-            pem::Error::Io(error) => error.to_string(),
-            pem::Error::NoItemsFound => "nothing of its kind is in it".to_owned(),
-            error => error.to_string(),
-        };
-        TlsError::File(path.to_owned(), why)
-    })
-}
-
-/// All certificates of a file; at least one.
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
-    let found: Vec<_> = CertificateDer::pem_file_iter(path)?.collect::<Result<_, _>>()?;
-    if found.is_empty() {
-        return Err(pem::Error::NoItemsFound);
-    }
-    Ok(found)
-}
-
 impl Tls {
     /// From `ca-cert.pem`, `server-cert.pem` and `server-key.pem`. A client has to show a
     /// certificate of that authority too.
@@ -118,6 +90,34 @@ impl Tls {
             holds_some: false,
         })
     }
+}
+
+/// Reads one file with `read`; an error names it.
+fn read_file<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result<T, TlsError> {
+    // A pipe would block, and a device may have no end.
+    if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
+        return Err(TlsError::File(
+            path.to_owned(),
+            "it is no regular file".to_owned(),
+        ));
+    }
+    read(path).map_err(|error| {
+        let why = match error {
+            pem::Error::Io(error) => error.to_string(),
+            pem::Error::NoItemsFound => "nothing of its kind is in it".to_owned(),
+            error => error.to_string(),
+        };
+        TlsError::File(path.to_owned(), why)
+    })
+}
+
+/// All certificates of a file; at least one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
+    let found: Vec<_> = CertificateDer::pem_file_iter(path)?.collect::<Result<_, _>>()?;
+    if found.is_empty() {
+        return Err(pem::Error::NoItemsFound);
+    }
+    Ok(found)
 }
 
 /// Encrypted bytes that are taken from a socket at a time: four records of the longest kind.

@@ -17,7 +17,8 @@ use crate::{Extent, Failure};
 
 /// Bytes of a request without data.
 pub const REQUEST: usize = 28;
-/// A write of more than twice the greatest length is no mistake of a client that can be talked to.
+/// Most bytes of a refused write that are read and dropped, so that the connection can go on. A
+/// request that announces more ends it.
 pub const MOST_DROPPED: u64 = 2 * MAX_BLOCK as u64;
 /// Extents in one reply: a client sends another request for the rest.
 pub const MOST_EXTENTS: usize = 512;
@@ -107,7 +108,7 @@ impl Request {
         })
     }
 
-    /// Bytes that follow the request, whatever it is worth.
+    /// Bytes of data that follow the request, also where it is refused.
     pub const fn data_len(&self) -> u32 {
         match self.command {
             command::WRITE => self.len,
@@ -115,10 +116,10 @@ impl Request {
         }
     }
 
-    /// What is to be done on a volume of `size`.
+    /// The command to carry out on a volume of `size` bytes.
     ///
     /// # Errors
-    /// What is wrong with it: the connection goes on.
+    /// Why it is refused: the connection goes on.
     pub fn check(&self, session: Session, size: u64, read_only: bool) -> Result<Command, Failure> {
         let (found, allowed) = self.command_and_allowed_flags(session)?;
         if self.flags & !allowed != 0 {
