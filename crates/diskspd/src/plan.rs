@@ -210,7 +210,7 @@ impl Planner<'_> {
             ..load(span, target, &name)
         };
         let jobs = if target.parallel && target.requests > 1 {
-            lanes(&job)
+            parallel_jobs(&job)
         } else {
             vec![job]
         };
@@ -365,7 +365,7 @@ fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
 
 /// Under `-p`, the jobs that together do what `job` does: one for each operation in flight, which
 /// passes the same offsets as the others and has an even part of the rate and of each burst.
-fn lanes(job: &Job) -> Vec<Job> {
+fn parallel_jobs(job: &Job) -> Vec<Job> {
     // No more operations can be in flight than a burst has.
     let count = job
         .think

@@ -4,6 +4,7 @@ use blocklab_record::Note;
 
 use super::defs::{General, Range, Rd, Sd, Wd};
 use super::error::{Mistake, Place, Subject};
+use super::scan::Parameter;
 use super::value::Argument;
 
 pub(super) struct Definitions<'a> {
@@ -12,6 +13,8 @@ pub(super) struct Definitions<'a> {
     pub(super) sds: List<Sd>,
     pub(super) wds: List<Wd>,
     pub(super) rds: List<Rd>,
+    /// Whether the run definition that is being read has named its workloads.
+    has_workloads: bool,
     pub(super) notes: Vec<Note>,
 }
 
@@ -55,6 +58,7 @@ impl<'a> Definitions<'a> {
             sds: List::default(),
             wds: List::default(),
             rds: List::default(),
+            has_workloads: false,
             notes: Vec::new(),
         }
     }
@@ -77,6 +81,7 @@ impl<'a> Definitions<'a> {
     pub(super) fn begin_run(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let (name, place) = name_and_place(arg)?;
         unique(arg, &name, self.rds.all.iter().map(|rd| &*rd.name))?;
+        self.has_workloads = false;
         self.rds.begin(&name.clone(), |rd| Rd { place, name, ..rd });
         Ok(())
     }
@@ -100,7 +105,8 @@ impl<'a> Definitions<'a> {
 
     pub(super) fn set_workloads(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let message = "a run names its workloads once, as in wd=(wd1,wd2)";
-        arg.check(self.rds.current().wds.is_empty(), message)?;
+        arg.check(!self.has_workloads, message)?;
+        self.has_workloads = true;
         self.rds.current().wds = arg.names()?;
         Ok(())
     }
@@ -215,6 +221,16 @@ impl Hosts<'_> {
     /// The name that reports carry where this machine alone runs.
     pub(super) fn label(&self) -> &str {
         self.defined.first().map_or("localhost", |(name, _)| name)
+    }
+
+    /// The name that takes the place of `$host` in `parameter`.
+    ///
+    /// # Errors
+    /// Where several hosts are defined: the original makes a definition for each of them.
+    pub(super) fn only_name(&self, parameter: &Parameter) -> Result<&str, Mistake> {
+        let message = "with several hosts $host is not replaced; a definition with host= for each \
+                       of them would work";
+        parameter.checked(self.label(), self.defined.len() < 2, message)
     }
 
     /// The hosts of a load that other machines run, too; none where this one runs alone.

@@ -8,8 +8,8 @@ use super::error::Mistake;
 use super::plan::{Inputs, Planned, Prepared};
 
 impl ParameterFile {
-    /// The hosts, by their places, that run a workload on a storage definition. A sequential one runs
-    /// on the first of them: on each it would pass the same blocks.
+    /// The indices of the hosts that run a workload on a storage definition. A sequential workload runs
+    /// on the first of them alone: on each it would pass the same blocks.
     pub fn hosts_of(&self, wd: &Wd, sd: usize) -> Vec<usize> {
         if self.hosts.is_empty() {
             return vec![0];
@@ -21,13 +21,13 @@ impl ParameterFile {
             let mut lists = lists.iter();
             lists.all(|names| names.is_empty() || names.contains(&host.name))
         });
-        let places = found.map(|(place, _)| place);
+        let indices = found.map(|(index, _)| index);
         let most = match wd.seek {
             Seek::Eof | Seek::SequentialAnywhere => 1,
             Seek::Percent(percent) if percent <= 0.0 => 1,
             _ => usize::MAX,
         };
-        places.take(most).collect()
+        indices.take(most).collect()
     }
 
     /// Whether a host uses a storage definition in any run.
@@ -36,10 +36,10 @@ impl ParameterFile {
         uses.any(|one| one.sds.contains(&sd) && self.hosts_of(&one.wd, sd).contains(&host))
     }
 
-    /// What does not run on several hosts.
+    /// Refuses what cannot run on several hosts.
     ///
     /// # Errors
-    /// The first such thing, with its place.
+    /// [`Mistake`] about the first such setting, and a run without storage for one of the hosts.
     pub fn refuse_for_several(&self, inputs: &Inputs) -> Result<(), Mistake> {
         let here = &self.hosts[0].name;
         let one_host = "one host would work";
@@ -52,9 +52,9 @@ impl ParameterFile {
             return Err(Mistake::new("concatenatesds=", words));
         }
         for run in &self.runs {
-            let place = |words: &str| Mistake::new(format!("rd={}", run.name), words);
+            let mistake = |words: &str| Mistake::new(format!("rd={}", run.name), words);
             if run.rate.is_relative() {
-                return Err(place(
+                return Err(mistake(
                     "iorate=curve takes its rates from a run before, which hosts learn of too late: the \
                      rates as a list would work, iorate=(1000,2000)",
                 ));
@@ -65,7 +65,7 @@ impl ParameterFile {
                 .flatten()
                 .any(|most| *most < 100.0)
             {
-                return Err(place(
+                return Err(mistake(
                     "maxdata= as a multiple of all storage is of one host; bytes would work",
                 ));
             }
@@ -77,7 +77,7 @@ impl ParameterFile {
                         .any(|sd| self.hosts_of(&one.wd, *sd).contains(&host))
                 });
                 if !works {
-                    return Err(place(&format!(
+                    return Err(mistake(&format!(
                         "it has no storage for hd={}: all hosts take part in each run, so that they \
                          begin together",
                         defined.name

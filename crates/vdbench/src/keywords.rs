@@ -21,16 +21,22 @@ pub(super) enum Section {
 }
 
 impl Section {
-    const ALL: [(Self, &str); 5] = [
-        (Self::General, "general"),
-        (Self::Host, "host (hd)"),
-        (Self::Storage, "storage (sd)"),
-        (Self::Workload, "workload (wd)"),
-        (Self::Run, "run (rd)"),
+    const ALL: [Self; 5] = [
+        Self::General,
+        Self::Host,
+        Self::Storage,
+        Self::Workload,
+        Self::Run,
     ];
 
     pub(super) const fn name(self) -> &'static str {
-        Self::ALL[self as usize].1
+        match self {
+            Self::General => "general",
+            Self::Host => "host (hd)",
+            Self::Storage => "storage (sd)",
+            Self::Workload => "workload (wd)",
+            Self::Run => "run (rd)",
+        }
     }
 }
 
@@ -314,8 +320,8 @@ pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     page.push_str(&format!("\n## Command line\n\n```\n{}```\n", usage()));
     page.push_str(&counts());
-    for (section, name) in Section::ALL {
-        page.push_str(&format!("\n## {name}\n\n"));
+    for section in Section::ALL {
+        page.push_str(&format!("\n## {}\n\n", section.name()));
         page.push_str("| keyword | meaning | here |\n|---|---|---|\n");
         for row in KEYWORDS.iter().filter(|row| row.value.section == section) {
             page.push_str(&row.line(&format!("`{}`", row.name), None));
@@ -337,13 +343,13 @@ fn counts() -> String {
     let words = LEVELS.map(|(word, _)| format!(" {word} |")).concat();
     let mut text = format!("\n## How many keywords\n\n| section |{words}\n");
     text.push_str(&format!("|---|{}\n", "---|".repeat(LEVELS.len())));
-    for (section, name) in Section::ALL {
+    for section in Section::ALL {
         let counts = LEVELS.map(|(_, level)| {
             let rows = KEYWORDS.iter().filter(|row| row.value.section == section);
             rows.filter(|row| row.support == level && row.here != NO_FILE_SYSTEMS)
                 .count()
         });
-        text.push_str(&line(name, counts));
+        text.push_str(&line(section.name(), counts));
     }
     let counts = LEVELS.map(|(_, level)| {
         let rows = KEYWORDS.iter().filter(|row| row.support == level);

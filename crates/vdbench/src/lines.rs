@@ -120,7 +120,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Replaces `$NAME` and `!NAME` by the values of the command line. What is left after a `=`
-    /// must be `$host`, which Vdbench replaces later.
+    /// must be `$host`, which is replaced when the hosts have been read.
     fn replace_variables(&mut self, text: &str, place: &Place) -> Result<String, Mistake> {
         let mut text = text.to_owned();
         for (name, value) in &self.variables {
@@ -132,10 +132,10 @@ impl<'a> Lines<'a> {
                 }
             }
         }
-        let known = text.contains("$host") || text.contains("!host");
+        let has_host = text.contains("$host") || text.contains("!host");
         let unknown = ["=$", "=!"].into_iter().find_map(|mark| text.find(mark));
         match unknown {
-            Some(at) if !known => {
+            Some(at) if !has_host => {
                 let word = text[at + 1..].split([',', ' ', ')']).next().unwrap_or("");
                 let name = word.get(1..).unwrap_or("");
                 let message = format!(

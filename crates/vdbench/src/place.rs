@@ -160,22 +160,26 @@ fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
     }
 }
 
-/// Parts of equal size, hit by Poisson's law with the midpoint as its mean.
+/// Zones of a law at most: smaller ones would get few operations of a run.
+const MOST_ZONES: usize = 64;
+
+/// Four times as many parts of equal size as the midpoint, hit by Poisson's law with the midpoint as
+/// its mean. Neighbours share a zone where there are more parts than zones.
 fn poisson(midpoint: f64) -> Vec<Zone> {
-    let parts = ((midpoint * 4.0).ceil() as usize).clamp(2, 64);
+    let parts = ((midpoint * 4.0).ceil() as usize).max(2);
     // The law by its recursion, p(k) = p(k - 1) · mean / k. The common factor e^-mean is left out: the
-    // division by the sum makes up for it.
-    let mut masses = vec![1.0_f64];
+    // division by the sum makes up for it. It begins so low that the largest one, e^1000 times as
+    // much for the largest midpoint, is not beyond a float.
+    let mut masses = vec![2_f64.powi(-600)];
     for k in 1..parts {
         masses.push(masses[k - 1] * midpoint / k as f64);
     }
     let all: f64 = masses.iter().sum();
-    let space_percent = 100.0 / parts as f64;
     masses
-        .iter()
-        .map(|mass| Zone {
-            access_percent: mass / all * 100.0,
-            space_percent,
+        .chunks(parts.div_ceil(MOST_ZONES))
+        .map(|zone| Zone {
+            access_percent: zone.iter().sum::<f64>() / all * 100.0,
+            space_percent: zone.len() as f64 * 100.0 / parts as f64,
         })
         .collect()
 }
@@ -212,5 +216,44 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
                 .map(|size| (Bytes(size), 1));
             BlockSizes::same(SizeMix(listed.collect()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the operations are on average, in per cent of the range.
+    fn mean_place(zones: &[Zone]) -> f64 {
+        let mut begin = 0.0;
+        let mut sum = 0.0;
+        for zone in zones {
+            sum += zone.access_percent / 100.0 * (begin + zone.space_percent / 2.0);
+            begin += zone.space_percent;
+        }
+        sum
+    }
+
+    /// The story: of a midpoint above 16 there were 64 parts, and not four times as many. The
+    /// operations of `seekpct=(poisson,100)` went to the end of the range.
+    #[test]
+    fn operations_gather_in_the_first_quarter_for_any_midpoint() {
+        for midpoint in [3.0, 16.0, 17.0, 100.0, 999.0] {
+            let zones = poisson(midpoint);
+            assert!(zones.len() <= MOST_ZONES, "{midpoint}: {}", zones.len());
+            let sums = zones.iter().fold((0.0, 0.0), |(access, space), zone| {
+                (access + zone.access_percent, space + zone.space_percent)
+            });
+            assert!((sums.0 - 100.0_f64).abs() < 1e-9, "{midpoint}: {sums:?}");
+            assert!((sums.1 - 100.0_f64).abs() < 1e-9, "{midpoint}: {sums:?}");
+            // Part number `midpoint` of four times as many, counted from 0, by its middle.
+            let expected = (midpoint + 0.5) * 25.0 / midpoint;
+            let found = mean_place(&zones);
+            assert!(
+                (found - expected).abs() < 1.0,
+                "{midpoint}: {found}, not {expected}"
+            );
+        }
+        assert_eq!(poisson(0.1).len(), 2);
     }
 }

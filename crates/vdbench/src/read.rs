@@ -18,7 +18,13 @@ pub(super) fn definitions<'a>(
     let mut section = Section::General;
     for parameter in parameters {
         section = section_of(section, parameter)?;
-        read(section, parameter, &mut all)?;
+        let is_of_host = matches!(section, Section::Storage | Section::Workload);
+        if is_of_host && parameter.names_host() {
+            let named = parameter.with_host(all.hosts.only_name(parameter)?);
+            read(section, &named, &mut all)?;
+        } else {
+            read(section, parameter, &mut all)?;
+        }
     }
     all.finish()?;
     Ok(all)

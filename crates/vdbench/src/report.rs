@@ -374,24 +374,20 @@ impl Skew {
 /// A label, then links to files from column 34 on, eight a line. Each link is a file, without
 /// `.html`, and its name.
 pub fn links(label: &str, links: &[(&str, &str)]) -> String {
-    let lines: Vec<String> = links
-        .chunks(8)
-        .map(|names| {
-            names
-                .iter()
-                .map(|(file, name)| {
-                    let link = format!("<A HREF=\"{file}.html\">{name}</A>");
-                    match links.len() {
-                        1 => link,
-                        _ => link + &" ".repeat(8_usize.saturating_sub(name.len())),
-                    }
-                })
-                .collect::<Vec<_>>()
-                .join(" ")
-        })
-        .collect();
-    let between = format!("\n{:<33}", "");
-    format!("{label:<33}{}\n", lines.join(&between))
+    let mut text = format!("{label:<33}");
+    for (index, (file, name)) in links.iter().enumerate() {
+        match index {
+            0 => {}
+            _ if index % 8 == 0 => text.push_str(&format!("\n{:<33}", "")),
+            _ => text.push(' '),
+        }
+        text.push_str(&format!("<A HREF=\"{file}.html\">{name}</A>"));
+        // Of several, each takes eight columns at least.
+        if links.len() > 1 {
+            text.push_str(&" ".repeat(8_usize.saturating_sub(name.len())));
+        }
+    }
+    text + "\n"
 }
 
 /// Links to where each run begins, one a line. For a run that differs from the one before in its
@@ -673,6 +669,17 @@ mod tests {
             links("Link to SD reports:", &[("sd1", "sd1"), ("sd2", "sd2")]),
             "Link to SD reports:              <A HREF=\"sd1.html\">sd1</A>      \
              <A HREF=\"sd2.html\">sd2</A>     \n"
+        );
+        let nine = ["sd"; 9].map(|name| (name, name));
+        let lines = links("Link to SD reports:", &nine);
+        let [first, second] = lines.lines().collect::<Vec<_>>()[..] else {
+            panic!("{lines}");
+        };
+        assert_eq!(first.matches("HREF").count(), 8, "{lines}");
+        assert_eq!(second.find("<A HREF"), Some(33), "{lines}");
+        assert_eq!(
+            links("Link to SD reports:", &[]).trim_end(),
+            "Link to SD reports:"
         );
     }
 

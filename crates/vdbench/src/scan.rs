@@ -22,6 +22,39 @@ impl Parameter {
     pub(super) fn text(&self) -> String {
         text(&self.raw)
     }
+
+    /// Whether its value has `$host` or `!host` in it, for the name of a host.
+    pub(super) fn names_host(&self) -> bool {
+        (0..self.raw.len()).any(|at| begins_host(&self.raw[at..]))
+    }
+
+    /// The parameter with this name in place of `$host` and `!host`.
+    pub(super) fn with_host(&self, name: &str) -> Self {
+        let mut raw = Vec::new();
+        let mut rest = &self.raw[..];
+        while let Some((first, others)) = rest.split_first() {
+            if begins_host(rest) {
+                // As if in quotes: a hyphen in the name of a host makes no range.
+                raw.extend(name.chars().map(|letter| (letter, true)));
+                rest = &rest[HOST.len()..];
+            } else {
+                raw.push(*first);
+                rest = others;
+            }
+        }
+        Self {
+            raw,
+            ..self.clone()
+        }
+    }
+}
+
+/// What stands for the name of a host; `!host` does, too.
+const HOST: &str = "$host";
+
+fn begins_host(pieces: &[Piece]) -> bool {
+    let word = text(&pieces[..pieces.len().min(HOST.len())]);
+    word == HOST || word == "!host"
 }
 
 impl Subject for Parameter {

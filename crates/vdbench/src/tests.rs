@@ -321,6 +321,26 @@ fn what_the_command_line_does_not_reach_is_noted() {
     assert!(note.text.starts_with("p:3: "), "{}", note.text);
 }
 
+/// The story: `lun=/data/$host` was a file called `$host`. With several hosts the original makes a
+/// definition for each.
+#[test]
+fn the_name_of_the_host_takes_its_place() {
+    let text = |hosts: &str| {
+        format!(
+            "{hosts}sd=sd1,lun=/data/$host.dat\nsd=sd2,lun=(\"!host\")\nwd=wd1,sd=sd*\n\
+             rd=rd1,wd=wd1,iorate=5\n"
+        )
+    };
+    let luns = |hosts: &str| -> Vec<String> {
+        let sds = parsed(&text(hosts), "").unwrap().sds;
+        sds.into_iter().map(|sd| sd.lun).collect()
+    };
+    assert_eq!(luns(""), ["/data/localhost.dat", "localhost"]);
+    assert_eq!(luns("hd=a-1,system=bench\n"), ["/data/a-1.dat", "a-1"]);
+    let several = parsed(&text("hd=a\nhd=b\n"), "").unwrap_err().to_string();
+    assert!(several.contains("with several hosts $host"), "{several}");
+}
+
 /// Nothing is dropped in silence.
 #[test]
 fn what_has_no_effect_is_noted() {
