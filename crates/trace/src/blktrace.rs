@@ -26,6 +26,8 @@ const RECORD: usize = 48;
 
 /// The action of a record about a new request; records with other actions follow its progress.
 const QUEUED: u32 = 1;
+/// The driver gives the request back, to be issued again.
+const REQUEUED: u32 = 5;
 /// The request is handed to the driver.
 const ISSUED: u32 = 7;
 /// The request is complete.
@@ -285,11 +287,12 @@ impl<R: BufRead> Blktrace<R> {
                 self.paired.is_over = true;
                 continue;
             };
-            let arrival = match self.moment {
-                Moment::Issue => ISSUED,
-                Moment::Queue => QUEUED,
+            // What an application queues is queued once, however often it is issued.
+            let actions: &[u32] = match self.moment {
+                Moment::Issue => &[ISSUED, REQUEUED, COMPLETED],
+                Moment::Queue => &[QUEUED, COMPLETED],
             };
-            if ![arrival, COMPLETED].contains(&record.action) {
+            if !actions.contains(&record.action) {
                 continue;
             }
             let (Some(request), Some(direction)) = (record.request(), record.direction()) else {
@@ -300,11 +303,13 @@ impl<R: BufRead> Blktrace<R> {
             let target = self.names.number(&format!("{major},{minor}"));
             let target = target.map_err(wrong)?;
             let at = Nanos(record.at);
-            if record.action == COMPLETED {
-                self.paired.complete(target, request, at);
-            } else {
-                let raw = record.raw(at, direction, target).checked();
-                self.paired.issue(request, raw.map_err(wrong)?);
+            match record.action {
+                COMPLETED => self.paired.complete(target, request, at),
+                REQUEUED => self.paired.requeue(target, request),
+                _ => {
+                    let raw = record.raw(at, direction, target).checked();
+                    self.paired.issue(request, raw.map_err(wrong)?);
+                }
             }
         }
     }
@@ -416,7 +421,8 @@ mod tests {
     }
 
     /// The story: the end of an empty write that asked for a flush found no issue, or that of the next flush,
-    /// whose latency was then far too short; and a command of smartctl was a read at offset 0.
+    /// whose latency was then far too short; a command of smartctl was a read at offset 0; and a request that
+    /// was issued again was two.
     #[test]
     fn flushes_end_with_themselves_and_commands_are_none() {
         let (issue, complete) = (1 << 6, 1 << 7);
@@ -425,6 +431,8 @@ mod tests {
                 (0, 0, 512, issue | COMMAND | 1, ISSUED, DISK),
                 (100, 0, 0, issue | FLUSH | 1, ISSUED, DISK),
                 (200, 0, 4096, issue | WRITE, ISSUED, DISK),
+                (210, 0, 4096, 1 << 5 | WRITE, REQUEUED, DISK),
+                (220, 0, 4096, issue | WRITE, ISSUED, DISK),
                 (300, 0, 4096, complete | WRITE, COMPLETED, DISK),
                 (500, 0, 0, complete | FLUSH | 1, COMPLETED, DISK),
                 (600, 0, 0, issue | FLUSH | 1, ISSUED, DISK),

@@ -106,6 +106,10 @@ impl Format {
         if let Some(version) = vscsi::detect(first) {
             return Ok(Self::Vscsi(version));
         }
+        if first.starts_with(&[0xff, 0xfe]) || first.starts_with(&[0xfe, 0xff]) {
+            let why = "text in UTF-16, as PowerShell writes with `>`: save it as UTF-8";
+            return Err(TraceError::Ask(why.to_owned()));
+        }
         let text = match std::str::from_utf8(first) {
             Ok(text) => text,
             // The bytes end in the middle of a UTF-8 character, which has up to four.
@@ -308,6 +312,7 @@ mod tests {
         assert!(ask(b"a,b,c\n1,2,3\n").contains("--columns"));
         assert!(ask(b"").contains("empty"));
         assert!(ask(&[0xff; 100]).contains("neither a text nor"));
+        assert!(ask(b"\xff\xfe{\0").contains("UTF-16"));
         let named = Format::named("word", &[]).expect_err("unknown");
         assert!(named.contains("there are blocklab, iolog"), "{named}");
     }

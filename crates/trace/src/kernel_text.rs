@@ -60,6 +60,8 @@ pub struct Events<R> {
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Arrives,
+    /// The driver has no room for it, and gives it back to be issued again.
+    IsRequeued,
     Completes,
 }
 
@@ -151,9 +153,16 @@ fn pair(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<(), S
     let Some(request) = line.request() else {
         return Ok(());
     };
-    if let Event::Completes = line.event {
-        paired.complete(target, request, Nanos(line.at));
-        return Ok(());
+    match line.event {
+        Event::Completes => {
+            paired.complete(target, request, Nanos(line.at));
+            return Ok(());
+        }
+        Event::IsRequeued => {
+            paired.requeue(target, request);
+            return Ok(());
+        }
+        Event::Arrives => {}
     }
     let direction = match request {
         Request::Data(_) => letters(line.rwbs),
@@ -196,6 +205,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn event_line(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     let known = [
         (&b"block_rq_issue: "[..], Event::Arrives),
+        (b"block_rq_requeue: ", Event::IsRequeued),
         (b"block_rq_complete: ", Event::Completes),
     ];
     let mut found = known.iter().filter_map(|(name, event)| {
@@ -240,7 +250,7 @@ fn event_line(line: &[u8]) -> Result<Option<Line<'_>>, String> {
 }
 
 /// Reads a line of `blkparse`: device, processor, number, time, process, action, kind, sector +
-/// sectors. `None` for an action that is neither the arrival nor the completion.
+/// sectors. `None` for an action that is none of an [`Event`].
 fn blkparse_line(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String> {
     let mut words = words(line);
     let Some(device) = words.next() else {
@@ -265,6 +275,8 @@ fn blkparse_line(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String
     let event = match word("action")? {
         action if action == arrival => Event::Arrives,
         b"C" => Event::Completes,
+        // What an application queues is queued once, however often it is issued.
+        b"R" if moment == Moment::Issue => Event::IsRequeued,
         _ => return Ok(None),
     };
     let rwbs = word("kind of operation")?;
@@ -450,6 +462,22 @@ CPU:1 [LOST 12 EVENTS]
         assert_eq!(remarks, [""; 0]);
         let (queued, _) = read(Moment::Queue);
         assert_eq!(queued, [(Direction::Sync, took(610))]);
+    }
+
+    /// The story: a request that the driver had no room for was counted each time it was issued, and all but
+    /// the first had no completion.
+    #[test]
+    fn a_request_that_is_issued_again_is_one_operation() {
+        let text = "\
+  8,0    1      1     1.000000000  2211  D   W 64 + 8 [db]
+  8,0    1      2     1.000100000     0  R   W 64 + 8 [0]
+  8,0    1      3     1.000200000  2211  D   W 64 + 8 [db]
+  8,0    1      4     1.000500000     0  C   W 64 + 8 [0]
+  8,0    1      5     2.000000000  2211  D   W 64 + 8 [db]
+  8,0    1      6     2.000100000     0  C   W 64 + 8 [0]
+";
+        let took = short(text, KernelText::Blkparse).into_iter().map(|op| op.1);
+        assert_eq!(took.collect::<Vec<_>>(), [Some(500_000), Some(100_000)]);
     }
 
     /// The story: the line of an error was that of the completion, up to a minute later.

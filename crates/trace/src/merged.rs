@@ -21,6 +21,8 @@ pub struct Merged<'a> {
 
 /// One of the sources.
 struct Part<'a> {
+    /// The name of its file, for errors.
+    name: String,
     source: Box<dyn Source + 'a>,
     /// How much later its recording began than the earliest one.
     shift: Nanos,
@@ -31,16 +33,18 @@ struct Part<'a> {
 impl Part<'_> {
     /// Takes the next operation, and reads the one after it.
     fn take(&mut self) -> Result<Option<Operation>, TraceError> {
-        let next = self.source.next()?;
+        let next = self.source.next();
+        let next = next.map_err(|why| TraceError::Ask(format!("{}: {why}", self.name)))?;
         let next = next.map(|operation| operation.later(self.shift));
         Ok(std::mem::replace(&mut self.head, next))
     }
 }
 
 impl<'a> Merged<'a> {
-    /// Merges sources that are in order of time.
-    pub fn new(sources: Vec<Box<dyn Source + 'a>>) -> Self {
-        let parts = sources.into_iter().map(|source| Part {
+    /// Merges sources that are in order of time, each with the name of its file.
+    pub fn new(sources: Vec<(String, Box<dyn Source + 'a>)>) -> Self {
+        let parts = sources.into_iter().map(|(name, source)| Part {
+            name,
             source,
             shift: Nanos::ZERO,
             head: None,
@@ -132,11 +136,12 @@ impl Source for Merged<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::iolog::Iolog;
     use crate::stored::{Reader, Writer};
     use crate::testing::{all, at, fault};
 
     /// A recording that began at this second, with an operation after each of these.
-    fn recorded(begins_s: Option<u64>, seconds: &[u64]) -> Box<dyn Source> {
+    fn recorded(begins_s: Option<u64>, seconds: &[u64]) -> (String, Box<dyn Source>) {
         let begins = begins_s.map(|second| second * 1_000_000_000);
         let mut file = Vec::new();
         let mut writer = Writer::new(&mut file, begins).expect("memory");
@@ -148,7 +153,7 @@ mod tests {
         }
         writer.end().expect("memory");
         let reader = Reader::new(std::io::Cursor::new(file));
-        Box::new(reader.expect("own file"))
+        ("a.trace".to_owned(), Box::new(reader.expect("own file")))
     }
 
     /// The story: the recordings of two hours were laid over each other, because each counts its times from
@@ -157,15 +162,30 @@ mod tests {
     fn recordings_of_two_hours_follow_each_other() {
         let sources = vec![recorded(Some(7200), &[1, 2]), recorded(Some(3600), &[0, 5])];
         let mut merged = Merged::new(sources);
-        let seconds: Vec<u64> = all(&mut merged)
-            .iter()
-            .map(|op| op.at.0 / 1_000_000_000)
-            .collect();
+        let moments = all(&mut merged);
+        let seconds: Vec<u64> = moments.iter().map(|op| op.at.0 / 1_000_000_000).collect();
         assert_eq!(seconds, [0, 5, 3601, 3602]);
         assert_eq!(merged.begins(), Some(3600 * 1_000_000_000));
         let undated = vec![recorded(None, &[1]), recorded(None, &[0])];
         assert_eq!(all(&mut Merged::new(undated)).len(), 2);
         let mixed = vec![recorded(None, &[1]), recorded(Some(3600), &[0])];
         assert!(fault(&mut Merged::new(mixed)).contains("different moments"));
+    }
+
+    /// The story: of several files, an error named a line and all files.
+    #[test]
+    fn an_error_names_its_file() {
+        let iolog = |name: &str, text: &'static str| -> (String, Box<dyn Source>) {
+            (name.to_owned(), Box::new(Iolog::new(text.as_bytes())))
+        };
+        let sources = vec![
+            iolog("a", "fio version 3 iolog\n0 f add\n0 f read 0 512\n"),
+            iolog(
+                "b",
+                "fio version 3 iolog\n0 f add\n0 f read 0 512\n5 f reed 0 512\n",
+            ),
+        ];
+        let error = fault(&mut Merged::new(sources));
+        assert!(error.starts_with("b: line 4: "), "{error}");
     }
 }

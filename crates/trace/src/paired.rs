@@ -40,6 +40,8 @@ struct Issue {
 pub(crate) struct Paired {
     /// By device and request: the numbers of the open issues, the oldest first.
     open: HashMap<(u32, Request), VecDeque<u64>>,
+    /// By device and request: how many of the open issues the driver gave back, to be issued again.
+    requeued: HashMap<(u32, Request), usize>,
     /// All that are held back, in the order of their issue.
     issued: VecDeque<Issue>,
     /// The number of the first of them.
@@ -55,17 +57,32 @@ pub(crate) struct Paired {
 }
 
 impl Paired {
-    /// Adds an operation that is issued.
+    /// Adds an operation that is issued, unless it was requeued: then it is the same one again.
     pub(crate) fn issue(&mut self, request: Request, raw: Raw) {
+        self.now = self.now.max(raw.at);
+        if let Some(count) = self.requeued.get_mut(&(raw.target, request))
+            && *count > 0
+        {
+            *count -= 1;
+            return;
+        }
         let number = self.first + self.issued.len() as u64;
         let numbers = self.open.entry((raw.target, request)).or_default();
         numbers.push_back(number);
-        self.now = self.now.max(raw.at);
         self.issued.push_back(Issue {
             request,
             raw,
             is_complete: false,
         });
+    }
+
+    /// Notes that the driver gave an issued request back, because it had no room. It will be issued again.
+    pub(crate) fn requeue(&mut self, target: u32, request: Request) {
+        let key = (target, request);
+        if let Some(numbers) = self.open.get(&key) {
+            let count = self.requeued.entry(key).or_default();
+            *count = numbers.len().min(*count + 1);
+        }
     }
 
     /// Completes the oldest open operation of this device and request.
@@ -90,6 +107,7 @@ impl Paired {
         let number = numbers.pop_front();
         if numbers.is_empty() {
             self.open.remove(&(target, request));
+            self.requeued.remove(&(target, request));
         }
         number
     }

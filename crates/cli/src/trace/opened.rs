@@ -70,10 +70,11 @@ pub fn open(files: &[PathBuf], wanted: &TraceInput, devices: Devices) -> Result<
         let name = file.display();
         let input = input(file).with_context(|| format!("cannot read {name}"))?;
         let source = source(input, wanted.input.as_deref(), columns.as_ref(), moment);
-        sources.push(source.map_err(|why| anyhow!("{name}: {why}"))?);
+        let source = source.map_err(|why| anyhow!("{name}: {why}"))?;
+        sources.push((name.to_string(), source));
     }
     let merged = match sources.len() {
-        1 => sources.swap_remove(0),
+        1 => sources.swap_remove(0).1,
         _ => Box::new(Merged::new(sources)),
     };
     let selection = Selection {

@@ -4,9 +4,9 @@
 //!   a new instance of tracefs ─▶ trace_pipe ─▶ Events ─▶ sorted by time ─▶ blocklab's format
 //! ```
 //!
-//! The kernel's own events are read (`block_rq_issue`, `block_rq_complete`): no other program is
-//! needed, and other users of tracefs are not disturbed. Where tracefs is not mounted, it is mounted in
-//! a new mount namespace, so that no other process sees the mount.
+//! The kernel's own events are read (`block_rq_issue`, `block_rq_requeue`, `block_rq_complete`): no other
+//! program is needed, and other users of tracefs are not disturbed. Where tracefs is not mounted, it is
+//! mounted in a new mount namespace, so that no other process sees the mount.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -200,7 +200,7 @@ impl Instance {
         // The clock of `clock_gettime`, so that `record` can subtract the start.
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", BUFFER_KIB)?;
-        for event in ["block_rq_issue", "block_rq_complete"] {
+        for event in ["block_rq_issue", "block_rq_requeue", "block_rq_complete"] {
             instance.set(
                 &format!("events/block/{event}/filter"),
                 &format!("dev == {device}"),
@@ -227,7 +227,7 @@ impl Instance {
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
             .open(self.folder.join("trace_pipe"))?;
-        for event in ["block_rq_issue", "block_rq_complete"] {
+        for event in ["block_rq_issue", "block_rq_requeue", "block_rq_complete"] {
             self.set(&format!("events/block/{event}/enable"), "1")?;
         }
         Ok(Pipe {

@@ -3,7 +3,8 @@
 use blocklab_units::{SECTOR, did_you_mean};
 
 use super::Column::Number;
-use super::{Columns, SECOND, Separator, Words, plain};
+use super::SECOND;
+use super::columns::{Columns, Separator, Words, plain};
 use crate::Clock;
 
 /// A public trace collection whose columns are known.

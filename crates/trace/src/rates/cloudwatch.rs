@@ -127,8 +127,8 @@ fn refuse_several_volumes(series: &[Series]) -> Result<(), String> {
             let (value, other) = *seen.entry(place).or_insert((point.value, label));
             if value != point.value {
                 return Err(format!(
-                    "`{other}` and `{label}` have different values of the same time, as those of \
-                     several volumes have: ask for the metrics of one volume"
+                    "`{other}` and `{label}` have different values of the same time: they are of several \
+                     volumes or statistics; ask for those of one"
                 ));
             }
         }

@@ -185,6 +185,12 @@ fn lines(text: &str) -> Result<Reports, String> {
     for (line, number) in text.lines().zip(1..) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(found) = header(line) {
+            if found.1 > 0 && found.0[found.1] != "DEV" {
+                return Err(format!(
+                    "line {number}: iostat has printed the names of devices behind their figures; \
+                     print them without -h and --pretty"
+                ));
+            }
             headers += 1;
             // sar has the time of day before the name of the device.
             is_iostat |= found.1 == 0;
@@ -237,7 +243,7 @@ fn row(
         let value = value.and_then(figure).ok_or_else(|| {
             format!("line {number}: `{word}` in the column {title} is not a number")
         })?;
-        figures.push((metric, value * unit));
+        set(&mut figures, metric, value * unit);
     }
     Ok(Row {
         device: words[device].to_owned(),
@@ -245,6 +251,12 @@ fn row(
         report,
         figures,
     })
+}
+
+/// Sets a figure of a row. sadf prints some in two units, of which the last one counts.
+fn set(figures: &mut Vec<(Metric, f64)>, metric: Metric, value: f64) {
+    figures.retain(|(known, _)| *known != metric);
+    figures.push((metric, value));
 }
 
 /// Reads `10:00:01` or `10:00:01 PM` as seconds of the day.
@@ -324,16 +336,19 @@ fn json(text: &str) -> Result<Reports, String> {
             let Some(name) = name.and_then(Value::as_str) else {
                 return Err("a disk has no name".to_owned());
             };
-            let fields = disk.as_object().into_iter().flatten();
-            let figures = fields.filter_map(|(title, value)| {
-                let (metric, unit) = column(title)?;
-                Some((metric, figure(value.as_f64()? * unit)?))
-            });
+            let mut figures = Vec::new();
+            for (title, value) in disk.as_object().into_iter().flatten() {
+                if let Some((metric, unit)) = column(title)
+                    && let Some(value) = value.as_f64().and_then(|value| figure(value * unit))
+                {
+                    set(&mut figures, metric, value);
+                }
+            }
             rows.push(Row {
                 device: name.to_owned(),
                 at_ns,
                 report,
-                figures: figures.collect(),
+                figures,
             });
         }
     }
@@ -418,7 +433,7 @@ mod tests {
         let report = |time: &str, seconds: u64, tps: f64| {
             format!(
                 r#"{{"timestamp": {{"date": "2026-11-27", "time": "{time}", "interval": {seconds}}},
-                "disk": [{{"disk-device": "sda", "tps": {tps}}}]}}"#
+                "disk": [{{"disk-device": "sda", "tps": {tps}, "rd_sec": 0.33, "rkB": 0.17}}]}}"#
             )
         };
         let reports = [
@@ -437,6 +452,17 @@ mod tests {
         let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
         assert_eq!(rates, [1.0, 2.0, 3.0, 4.0, 5.0].map(Some));
         assert_eq!(found.remarks, [""; 0]);
+    }
+
+    #[test]
+    fn names_behind_the_figures_are_refused_with_what_would_work() {
+        let text =
+            "      tps    kB_read/s    kB_wrtn/s Device\n     1.00         4.00         0.00 sda\n";
+        let error = table(text, WantedRates::default()).expect_err("names at the end");
+        assert!(
+            error.contains("line 1: ") && error.contains("--pretty"),
+            "{error}"
+        );
     }
 
     #[test]
