@@ -474,9 +474,8 @@ impl Terms<'_> {
             None if includes => (least.value, least),
             None => return Err(self.throughput_is_missing(iops, &least, &most)),
             Some(wanted) => {
-                let wanted = wanted as f64;
-                self.check_throughput(wanted, iops, &least, &most)?;
-                (wanted, provisioned_within(most))
+                self.check_throughput(wanted as f64, iops, &least, &most)?;
+                (wanted as f64, provisioned_within(most))
             }
         };
         draft.cap("volume throughput", bytes_at(mibps, &from), &from);
