@@ -134,8 +134,7 @@ impl Live {
         // Hosts run only cases of the plan, so the case is always found.
         let index = self.cases.iter().position(|known| known == case);
         let number = index.unwrap_or(0) + 1;
-        // A run until a precision is reached may need more passes than planned.
-        let passes = self.passes.max(pass);
+        let passes = self.passes;
         self.screen
             .case(case, pass, passes, number, self.cases.len());
         self.step = Some(format!("{case} pass {pass}/{passes}"));
