@@ -241,6 +241,7 @@ fn tip(named: &[Named]) -> Option<String> {
 fn own_load(named: &[Named]) -> Option<String> {
     let options: Vec<&Named> = named.iter().filter(|one| one.is_option()).collect();
     let first = options.first()?;
+    // A study is a positional argument: without one, the options conflict with each other.
     if options.len() == named.len() {
         return None;
     }

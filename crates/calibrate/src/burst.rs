@@ -43,7 +43,9 @@ impl Burst {
         accounting: Accounting,
         medium: impl Fn(Load) -> f64,
     ) -> Self {
-        let (mut saved, mut most) = (0.0f64, 0.0f64);
+        // In seconds of the rate: what the measurements since the last full bucket have spent of
+        // it, and the most that was ever spent.
+        let (mut spent, mut most) = (0.0f64, 0.0f64);
         let mut before: Option<(&Start, f64)> = None;
         let mut peaks = Vec::new();
         for start in starts {
@@ -56,27 +58,28 @@ impl Burst {
             };
             // How many times its rate the cap let pass on average.
             let times = start.ops * units / rate.per_second() / start.seconds;
-            // At the rate, all that was saved up has been spent; below it, it is saved up again.
+            // It ended with an empty bucket, or ran below the rate and filled it: counting starts anew.
             if is_counted && times <= 1.0 + SAME {
-                (saved, before) = (0.0, None);
+                (spent, before) = (0.0, None);
                 continue;
             }
             // What is saved up again in between.
-            saved = (saved - start.rest).max(0.0);
+            spent = (spent - start.rest).max(0.0);
             // The cap rests during a load of the other direction. A mixed load counts as one, too: so
             // the bucket is found too small rather than too large.
             if !is_counted {
-                saved = (saved - start.seconds).max(0.0);
+                spent = (spent - start.seconds).max(0.0);
                 continue;
             }
             // This one still found something saved up, so the one before ran at the peak to its end.
-            peaks.extend(before.filter(|_| saved > 0.0));
-            saved += (times - 1.0) * start.seconds;
-            most = most.max(saved);
+            peaks.extend(before.filter(|_| spent > 0.0));
+            spent += (times - 1.0) * start.seconds;
+            most = most.max(spent);
             before = Some((start, times));
         }
         let is_bucket = (SHORTEST..LONGEST).contains(&most);
         let millis = if is_bucket { (most * 1e3).round() } else { 0.0 };
+        // Where the medium is hardly faster than the peak, it may itself have held the peak there.
         peaks.retain(|(peak, _)| medium(peak.load) > CLEARLY * peak.ops / peak.seconds);
         let peaks: Vec<f64> = peaks.into_iter().map(|(_, times)| times).collect();
         let peak = common(&peaks).filter(|_| is_bucket);

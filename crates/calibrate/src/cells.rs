@@ -282,16 +282,17 @@ fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
             });
         }
     }
-    for pair in records.windows(2) {
-        let (one, other) = (disk(pair[0]), disk(pair[1]));
-        if let (Some((one, _)), Some((other, _))) = (one, other)
-            && one != other
-        {
-            return Err(CannotCalibrate::Targets {
-                first: one.to_owned(),
-                second: other.to_owned(),
-            });
-        }
+    // A Record without targets has no disk, and must not hide that the runs around it differ.
+    let mut names = records
+        .iter()
+        .filter_map(|record| disk(record).map(|(name, _size)| name));
+    if let Some(first) = names.next()
+        && let Some(second) = names.find(|name| *name != first)
+    {
+        return Err(CannotCalibrate::Targets {
+            first: first.to_owned(),
+            second: second.to_owned(),
+        });
     }
     let mut targets = records.iter().flat_map(|record| &record.targets);
     if targets.any(|target| target.kind == TargetKind::Null) {

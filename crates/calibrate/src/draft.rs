@@ -16,7 +16,7 @@ use super::scatter::LatencyDistribution;
 const STATED_AT: u64 = 4096;
 /// As many channels as the model can have: more than any queue fills.
 const UNSEEN: f64 = 65_536.0;
-/// The most that the model takes.
+/// The model takes physical maxima from one operation a second to this many.
 const MOST_IOPS: f64 = 1e9;
 
 /// What is known of a direction under one candidate.
@@ -206,13 +206,13 @@ impl Draft<'_> {
             spread: Spread {
                 sigma: rounded(self.scatter.sigma),
                 tail: self.scatter.tail.clone(),
-                origin: self.origin(&format!("histograms of {cells} cells of depth 1"), true),
+                origin: self.measured(&format!("histograms of {cells} cells of depth 1")),
             },
             saturation: self.saturation(),
             programs: self.programs.map(|(time, page)| Programs {
                 time,
                 page,
-                origin: self.origin("rates of reads alongside writes", true),
+                origin: self.measured("rates of reads alongside writes"),
             }),
         }
     }
@@ -225,23 +225,27 @@ impl Draft<'_> {
             rounded((channels * 1e9 / fit.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
         });
         let (reads, writes) = (self.read.channels, self.write.channels);
-        let channels =
-            [("reads", reads), ("writes", writes)].map(|(what, channels)| match channels {
-                Some(channels) => format!("{channels:.1} {what} at a time"),
-                None => format!("no maximum of {what} seen"),
-            });
-        let from = format!("{}: explains the rates by depth", channels.join(", "));
+        let seen = [("reads", reads), ("writes", writes)].map(|(what, channels)| match channels {
+            Some(channels) => format!("{channels:.1} {what} at a time"),
+            None => format!("no maximum of {what} seen"),
+        });
+        let from = format!("{}: explains the rates by depth", seen.join(", "));
         (reads.is_some() || writes.is_some()).then(|| Saturation {
             read_iops,
             write_iops,
-            origin: self.origin(&from, true),
+            origin: self.measured(&from),
         })
+    }
+
+    /// The origin of a figure that the runs have shown.
+    fn measured(&self, from: &str) -> Origin {
+        Origin::measured(&format!("{}: {from}", self.provenance.runs))
     }
 
     /// Where a figure comes from: what the runs have shown, or the other direction.
     fn origin(&self, from: &str, measured: bool) -> Origin {
         if measured {
-            Origin::measured(&format!("{}: {from}", self.provenance.runs))
+            self.measured(from)
         } else {
             Origin::assumed("not measured: as the other direction")
         }

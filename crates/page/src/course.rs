@@ -12,21 +12,24 @@ use blocklab_report::document::html::prose;
 use blocklab_report::document::tables::{card, scrolling};
 use blocklab_report::words::facts;
 
-/// The section. Many runs share tables, and few have one after the other.
+/// The section. Many runs, and those of a study, share tables; each of a few has lists of its own.
 pub fn course(sides: &[Side<'_>]) -> Markup {
     html! {
         section id="course" {
             h2 { "How the run went" }
-            @if side::shown_together(sides) { (of_many(sides)) }
-            @for side in sides.iter().filter(|_| !side::shown_together(sides)) {
-                (side.title())
-                (errors(side))
-                div class="columns" {
-                    (list("Operations", census(side.record)))
-                    @if let Some(overhead) = &side.record.overhead {
-                        (list("Blocklab's overhead", own_cost(overhead)))
+            @if side::shown_together(sides) {
+                (of_many(sides))
+            } @else {
+                @for side in sides {
+                    (side.title())
+                    (errors(side))
+                    div class="columns" {
+                        (list("Operations", census(side.record)))
+                        @if let Some(overhead) = &side.record.overhead {
+                            (list("Blocklab's overhead", own_cost(overhead)))
+                        }
+                        (notes(side.record))
                     }
-                    (notes(side.record))
                 }
             }
         }

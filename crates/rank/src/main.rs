@@ -28,19 +28,24 @@ fn main() -> ExitCode {
             println!("{VERSION} rank");
             return ExitCode::SUCCESS;
         }
-        ["--collect", run] => return told(collect(run, None)),
-        ["--collect", run, "--store", store] => return told(collect(run, Some(store.into()))),
+        ["--collect", run] => return exit_code(collect(run, None)),
+        ["--collect", run, "--store", store] => return exit_code(collect(run, Some(store.into()))),
         ["--as", name] => name.to_owned(),
         [] => own_name(),
+        ["--help"] => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
         _ => {
             println!("{HELP}");
-            return ExitCode::from(u8::from(arguments != ["--help"]) * 2);
+            return ExitCode::from(2);
         }
     };
-    told(clock::check(SystemTime::now()).and_then(|()| mpi_wire::play(&name)))
+    exit_code(clock::check(SystemTime::now()).and_then(|()| mpi_wire::play(&name)))
 }
 
-fn told(outcome: anyhow::Result<()>) -> ExitCode {
+/// Prints an error, if there is one, and gives the exit status.
+fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     outcome.map_or_else(
         |error| {
             terminal::complain(&error);

@@ -179,7 +179,8 @@ fn levels<'v>(
     })
 }
 
-/// Moves each place, one after the other, to the near one that chance explains least.
+/// Moves each place, one after the other, to the near one that chance explains least. Levels keep
+/// at least [`SHORTEST`] values, so each place is itself among those that are tried.
 fn settle(values: &[f64], places: &mut [usize]) {
     for which in 0..places.len() {
         let from = which.checked_sub(1).map_or(0, |before| places[before]);

@@ -25,6 +25,8 @@ pub struct Histogram {
 
 const SUB_BITS: u32 = 6;
 const MAX_BITS: u32 = 40;
+/// The largest count that HdrHistogram's text can hold.
+const MOST_HDR_COUNT: u64 = i64::MAX as u64;
 
 impl Histogram {
     /// Number of buckets.
@@ -179,20 +181,21 @@ impl Histogram {
     /// expect it.
     ///
     /// With two significant figures it has 128 buckets a power of two, which nest in our 64, so
-    /// reading it back loses nothing. Values below 64 ns keep their exact bucket.
+    /// reading it back loses nothing. Values below 64 ns keep their exact bucket. The format has signed
+    /// counts: a larger one, as a damaged text may give, becomes the largest that it has.
     ///
     /// # Panics
-    /// Never: the bounds hold every bucket.
+    /// Never: the bounds hold every bucket, and no count is too large.
     pub fn to_hdr_base64(&self) -> String {
         let mut hdr = empty_hdr();
         for (middle, count) in self.bins() {
-            hdr.record_n(middle, count)
+            hdr.record_n(middle, count.min(MOST_HDR_COUNT))
                 .expect("buckets end at the bound");
         }
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
             .serialize(&hdr, &mut bytes)
-            .expect("memory takes every byte");
+            .expect("memory takes every byte, and the format every such count");
         BASE64.encode(&bytes)
     }
 
@@ -317,5 +320,14 @@ mod tests {
         );
         assert_eq!(Histogram::from_hdr_base64(&text), Ok(histogram));
         assert!(Histogram::from_hdr_base64("HISTFAAA!").is_err());
+    }
+
+    /// The story: counts of a damaged text are added up to more than the format can hold, and
+    /// writing them again panicked.
+    #[test]
+    fn a_count_beyond_the_format_is_written_as_the_largest() {
+        let text = Histogram::from_counts([3, u64::MAX]).to_hdr_base64();
+        let expected = Histogram::from_counts([3, i64::MAX as u64]);
+        assert_eq!(Histogram::from_hdr_base64(&text), Ok(expected));
     }
 }

@@ -69,7 +69,8 @@ pub trait Target {
     fn now(&self) -> Nanos;
 
     /// Puts a file in the place of another one that nothing is in flight on, and gives that back.
-    /// Operations name files by their place. Only engines that open files have any.
+    /// Operations name files by their place. A target that works on no files, as the null target and
+    /// models, has none in that place, and gives back the new one.
     ///
     /// # Errors
     /// Where the engine cannot work on it.

@@ -35,8 +35,8 @@ impl Recorded<'_> {
         }
         let is_short = demand.count * PLAYED <= FEW_SIMULATED;
         let rates = if is_short {
-            let like = cap("limit", Rate::Iops(1.0), &Origin::Given);
-            demand.rates(self.tolerated, &like, |specs| self.longest_waits(specs))?
+            let template = cap("limit", Rate::Iops(1.0), &Origin::Given);
+            demand.rates(self.tolerated, &template, |specs| self.longest_waits(specs))?
         } else {
             demand.rates_without_savings(self.tolerated)
         };
@@ -44,8 +44,8 @@ impl Recorded<'_> {
         let mut need = Need::new(Bytes(demand.end.next_multiple_of(Bytes::GIB.0)));
         need.iops = rates.iops.ceil();
         need.bytes_per_s = rates.bytes_per_s.ceil();
-        // Operations may come most densely where they are small: their rate asks for no more bytes a
-        // second than the load does. Both rates are known to a per cent. A size is one of whole sectors.
+        // The highest rate is often that of small operations. With their mean size it would need more
+        // bytes a second than the load. Both rates are known to a per cent, so 2 % are no difference.
         let mean = demand.moved as f64 / demand.count as f64;
         let densest = need.bytes_per_s / need.iops;
         let block = if densest < mean * 0.98 { densest } else { mean };

@@ -82,7 +82,7 @@ impl ToolFleet<'_> {
         Ok(FleetPlan::new(common, tasks, PREPARE_WITHIN))
     }
 
-    /// Stores the merged run of all hosts, if their loads can be merged; false, if storing fails.
+    /// Stores the merged run of two or more hosts whose loads can be merged; false, if storing fails.
     fn keep_merged(&self, outcome: &Outcome, load: &HostsLoad) -> Result<bool> {
         if outcome.runs.len() + outcome.lost.len() < 2 || outcome.runs.is_empty() {
             return Ok(true);

@@ -15,7 +15,7 @@ const LOOK_AROUND: &str = "Look at what else uses the volume or the machine, at 
                            complaining.";
 
 /// Local disks deliver more than their instance documents, and no more than the same
-/// number of disks of a larger size of the family.
+/// number of disks of another instance size of the family.
 pub(super) fn physical(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.joined(
         "physical-not-contractual",

@@ -136,6 +136,7 @@ impl FromStr for Bound {
                 "`{name}` is no figure: iops, mbps, mean, max, {percentiles} are"
             ))
         })?;
+        // A measured figure hardly ever equals its bound, so `>=` is read as `>` and `<=` as `<`.
         let value = rest.strip_prefix('=').unwrap_or(rest).trim();
         // Such a bound would fail a run for a low latency. The user wrote the state that is wanted.
         if figure.is_latency() && text[at..].starts_with('<') {

@@ -52,12 +52,13 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Our figure of a cell, or its ratio.
+    /// Our figure of a cell, or its ratio to another. The cell names a case, or a sweep for a figure of
+    /// a whole sweep.
     pub fn ours(&self, cell: &Cell) -> Option<Value> {
         cell_value(cell, |system, case| match (cell.figure.scope(), case) {
             (Scope::System, _) => documents::figure(self.systems.get(system)?, cell.figure),
-            (Scope::Sweep, Some(family)) => {
-                let family = self.publication.family_by_load(family)?;
+            (Scope::Sweep, Some(name)) => {
+                let family = self.publication.family_by_load(name)?;
                 sweep::figure(&family, cell.figure, &|case, figure| {
                     Some(self.case(system, case, figure)?.value)
                 })
@@ -76,8 +77,8 @@ impl<'a> Sources<'a> {
             value
                 .map(Value::exact)
                 .or_else(|| match (cell.figure.scope(), case) {
-                    (Scope::Sweep, Some(family)) => {
-                        let family = publication.family_by_load(family)?;
+                    (Scope::Sweep, Some(name)) => {
+                        let family = publication.family_by_load(name)?;
                         sweep::figure(&family, cell.figure, &|case, figure| {
                             publication.published(system, Some(case), figure)
                         })

@@ -96,7 +96,7 @@ pub(super) struct Queue {
     /// All entries of the present slot, if it has more than those.
     crowd: BinaryHeap<Reverse<Entry>>,
     far: BinaryHeap<Reverse<Entry>>,
-    /// Slot of the first far entry.
+    /// Slot of the first far entry; `u64::MAX` without one.
     far_from: u64,
     made: u64,
 }
@@ -189,12 +189,13 @@ impl Queue {
         Some((Nanos(entry.at), entry.event))
     }
 
-    /// Takes the first entry from the heap of the present slot, or after far entries have come near;
-    /// `None` if the queue is empty.
+    /// Takes the first entry where [`Queue::take_first`] alone does not: the present slot has a heap,
+    /// far entries may come first, or the queue is empty (`None`). `slot` is the first one of the wheel
+    /// that holds anything.
     #[cold]
     fn pop_rarely(&mut self, slot: Option<u64>) -> Option<Entry> {
         if self.crowd.is_empty() {
-            let slot = slot.unwrap_or(self.far_from).min(self.far_from);
+            let slot = slot.map_or(self.far_from, |slot| slot.min(self.far_from));
             if slot == u64::MAX {
                 return None;
             }

@@ -124,7 +124,7 @@ impl SimQueueState {
                     return false;
                 }
                 Action::Wait(Some(until)) | Action::Spin(until) => {
-                    // A wake that is past, or later than this one, is obsolete.
+                    // No event is pushed into the past: the worker is asked again at once.
                     if until <= step.now {
                         continue;
                     }

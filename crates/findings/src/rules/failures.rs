@@ -63,10 +63,10 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
                 .any(|job| job.stopped == Stopped::Interrupted)
         })
         .count();
-    // What a fleet lost is a finding of its own.
-    let is_by_signal =
+    let is_unfinished =
         matches!(cases.record.status, Status::Interrupted | Status::Running) || cut > 0;
-    if !is_by_signal || cases.record.status == Status::Incomplete {
+    // What a fleet lost is a finding of its own.
+    if !is_unfinished || cases.record.status == Status::Incomplete {
         return Vec::new();
     }
     let failure = cases.record.failure.as_deref().unwrap_or_default();

@@ -255,6 +255,7 @@ fn policy(value: Value<'_>) -> Result<ErrorPolicy, Complaint> {
     if !value.is_list() {
         return value.word(&POLICIES);
     }
+    // By the indexes that KINDS gives: reads, writes, verification.
     let mut goes_on = [false; 3];
     for kind in value.list()? {
         goes_on[kind.word(&KINDS)?] = true;

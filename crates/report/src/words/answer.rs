@@ -96,8 +96,9 @@ pub fn run(record: &Record, assessment: &Assessment) -> Answer {
     }
 }
 
-/// The largest rate: `68,498 IOPS at most`, with the largest throughput if another case has it. The
-/// rate of a case is that of all its directions together.
+/// The largest rate: `68,498 IOPS at most`, with the largest throughput if another case has it. A
+/// single case has both: `68,498 IOPS, 281 MB/s`. The rate of a case is that of all its directions
+/// together.
 fn largest(assessment: &Assessment) -> String {
     let cases: Vec<CaseRate<'_>> = assessment.rows.iter().filter_map(Row::rate).collect();
     let fastest = cases.iter().max_by(|a, b| a.iops.total_cmp(&b.iops));

@@ -64,6 +64,7 @@ fn not_comparable(loads: &[&[&Series]]) -> Vec<String> {
     match loads.len() {
         0 => Vec::new(),
         1..=FEW_LOADS => {
+            // Each load is a part of `chunk_by`, which gives no empty ones.
             let firsts = loads.iter().map(|load| load[0]);
             let sentences = firsts.map(|series| {
                 let conditions = &series.conditions;

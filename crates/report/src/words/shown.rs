@@ -186,37 +186,48 @@ pub fn line_name(plot: &Plot, line: &Line) -> String {
 /// passed at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let name = line_name(plot, line);
-    let across = |value: f64| format!("{} {}", count(value), plot.x.unit);
-    let up = |value: f64| match plot.y.unit {
+    let x_text = |value: f64| format!("{} {}", count(value), plot.x.unit);
+    let y_text = |value: f64| match plot.y.unit {
         "µs" => Nanos((value * 1e3).round() as u64).to_string(),
         unit => format!("{} {unit}", rounded(value)),
     };
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
         // A load has a service time and a response time, which may be far apart: the words say
-        // which.
+        // which. A quantity that its unit alone names has no words.
         let what = &plot.y.what;
-        let text = format!("peak {} at {} {what}", across(peak.x), up(peak.y));
+        let text = format!("peak {} at {} {what}", x_text(peak.x), y_text(peak.y));
         parts.push(text.trim_end().to_owned());
     }
     if let Some(knee) = line.knee {
-        parts.push(format!("knee at {}, {}", across(knee.x), up(knee.y)));
+        parts.push(format!("knee at {}, {}", x_text(knee.x), y_text(knee.y)));
     }
     match (plot.bound, line.crossing) {
-        (Some(bound), Some(at)) => {
+        (Some(bound), Some(crossing)) => {
             // In overload, the point of more load may have the lower rate.
-            let (after, before) = (at.after.min(at.before), at.after.max(at.before));
-            let (after, before) = (count(after), count(before));
+            let low = count(crossing.after.min(crossing.before));
+            let high = count(crossing.after.max(crossing.before));
             parts.push(format!(
-                "{} is passed at {} (between {after} and {before})",
-                up(bound),
-                across(at.at)
+                "{} is passed at {} (between {low} and {high})",
+                y_text(bound),
+                x_text(crossing.at)
             ));
         }
         (Some(bound), None) if line.points.iter().all(|point| point.y > bound) => {
-            parts.push(format!("{} is exceeded at every point", up(bound)));
+            parts.push(format!("{} is exceeded at every point", y_text(bound)));
         }
-        (Some(bound), None) => parts.push(format!("{} is never passed", up(bound))),
+        (Some(bound), None) => {
+            // Without a crossing, only the first points can lie above the bound.
+            let above = line.points.iter().rfind(|point| point.y > bound);
+            parts.push(match above {
+                Some(last) => format!(
+                    "{} is exceeded up to {} only",
+                    y_text(bound),
+                    x_text(last.x)
+                ),
+                None => format!("{} is never passed", y_text(bound)),
+            });
+        }
         _ => {}
     }
     format!("{name}: {}.", parts.join("; "))
@@ -266,6 +277,41 @@ pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"co
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_compare::study::{Point, Quantity};
+
+    /// The story: a first point of 2 ms and later ones below 1 ms were "1.00 ms is never passed".
+    #[test]
+    fn a_bound_that_only_the_first_point_exceeds() {
+        let point = |x, y| Point {
+            x,
+            y,
+            past_peak: false,
+        };
+        let latencies = Line {
+            system: "NVMe".to_owned(),
+            family: String::new(),
+            points: vec![point(10.0, 2000.0), point(90.0, 500.0)],
+            knee: None,
+            peak: None,
+            crossing: None,
+        };
+        let plot = Plot {
+            title: String::new(),
+            note: String::new(),
+            x: Quantity {
+                what: "".into(),
+                unit: "IOPS",
+            },
+            y: Quantity {
+                what: "".into(),
+                unit: "µs",
+            },
+            bound: Some(1000.0),
+            lines: vec![latencies],
+        };
+        let text = line(&plot, &plot.lines[0]);
+        assert_eq!(text, "NVMe: 1.00 ms is exceeded up to 10 IOPS only.");
+    }
 
     #[test]
     fn figures_to_the_cent() {

@@ -117,7 +117,8 @@ impl Filter {
         }
     }
 
-    /// Whether a run fits every filter that is not empty.
+    /// Whether a run fits every filter that is not empty. Any text contains an empty one; it is asked
+    /// for only with the targets, of which a run may have none, and the status, which must be equal.
     fn matches(&self, indexed: &Indexed<RunHead>) -> bool {
         let run = &indexed.run;
         let head = indexed.head.as_ref();

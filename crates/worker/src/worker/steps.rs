@@ -38,7 +38,8 @@ impl Worker {
         match self.due_in_pool(now) {
             (job, Due::Now(intended)) => self.issue_in_pool(job, now, intended),
             (_, Due::At(moment)) => Action::Wait(Some(moment.min(self.window.deadline))),
-            _ => Action::Wait(None),
+            // A completion ends the wait. A pool never spins: it waits for the moment of each job.
+            (_, Due::AfterDrain | Due::Spin(_)) => Action::Wait(None),
         }
     }
 
