@@ -63,7 +63,7 @@ pub(crate) fn credits(
     unit: LimitUnit,
 ) -> Vec<Limit> {
     let limiter = "credits".to_owned();
-    let held = match unit {
+    let bucket_unit = match unit {
         LimitUnit::Iops => LimitUnit::Operations,
         _ => LimitUnit::Bytes,
     };
@@ -87,7 +87,13 @@ pub(crate) fn credits(
             burst,
             unit,
         ),
-        limit(owner, volumes, LimitKind::Bucket { limiter }, bucket, held),
+        limit(
+            owner,
+            volumes,
+            LimitKind::Bucket { limiter },
+            bucket,
+            bucket_unit,
+        ),
     ]
 }
 
