@@ -45,7 +45,7 @@ pub struct Candidate {
 enum Verdict {
     /// No operation waits too long.
     Fits,
-    /// No operation waits too long until burst credits are spent.
+    /// From a moment on, operations wait too long, most of that for burst credits that are spent.
     FitsUntil,
     /// Some operations wait too long.
     DoesNotFit,
