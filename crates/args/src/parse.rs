@@ -169,7 +169,7 @@ fn with_owners(mut error: clap::Error) -> clap::Error {
         ContextKind::Suggested,
         ContextValue::StyledStrs(vec![tip.into()]),
     );
-    // The usage then shows what clap suggests.
+    // If clap suggested an option, its usage shows how that one is written: both go.
     if error.remove(ContextKind::SuggestedArg).is_some() {
         error.remove(ContextKind::Usage);
     }

@@ -47,7 +47,7 @@ const ACCOUNTINGS: [Accounting; 3] = [
 ];
 /// Levels of one limiter agree within this in both directions.
 const EQUAL: f64 = 0.05;
-/// Standard deviations of a normal distribution in its median deviation.
+/// The standard deviation of a normal distribution over its median deviation.
 const NORMAL: f64 = 1.4826;
 /// A cell of depth 1 was not at a cap if the fastest depth of its load has at least so many times its rate.
 const GAINED: f64 = 1.25;
@@ -75,8 +75,8 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
             depths: "no random cell at all".to_owned(),
         });
     }
-    let alone = cells_for_scatter(sweep);
-    let scatter = LatencyDistribution::fit(&alone).unwrap_or_default();
+    let depth_one = cells_for_scatter(sweep);
+    let scatter = LatencyDistribution::fit(&depth_one).unwrap_or_default();
     let mut evidence = [(reads, LoadDirection::Read), (writes, LoadDirection::Write)].map(
         |(random, direction)| {
             Some(Evidence {
@@ -90,22 +90,24 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
     );
     // Once with the least noise, to see what the best candidate leaves, and again with that.
     let first = best(&evidence);
-    // A disk that does not repeat itself must not be given a constant for every mishap.
+    // Where the figures of a disk scatter, no constant of the model must be fitted to that scatter.
     let noise = (first.typical() * NORMAL).max(REPEATABILITY);
     for evidence in evidence.iter_mut().flatten() {
         evidence.noise = noise;
     }
-    let (choice, cost) = chosen(&evidence, sweep, &alone, noise)?;
+    let (choice, cost) = chosen(&evidence, sweep, &depth_one, noise)?;
+    // Channels are what gives a medium its maximum.
     if choice.fits().iter().all(|fit| fit.channels.is_none()) {
         return Ok(choice);
     }
     // A maximum of the medium may stand in for what caps do near the depth that reaches them, or for one
-    // cap that reads and writes share.
+    // cap that reads and writes share. Without a maximum more errors count as explained, so that this
+    // choice must be better by a whole constant.
     for evidence in evidence.iter_mut().flatten() {
         evidence.seeks_maximum = false;
     }
-    match chosen(&evidence, sweep, &alone, noise) {
-        Ok((plain, less)) if less + COST_OF_A_CONSTANT < cost => Ok(plain),
+    match chosen(&evidence, sweep, &depth_one, noise) {
+        Ok((plain, plain_cost)) if plain_cost + COST_OF_A_CONSTANT < cost => Ok(plain),
         _ => Ok(choice),
     }
 }
@@ -118,7 +120,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
 fn chosen(
     evidence: &[Option<Evidence<'_>>; 2],
     sweep: &Sweep,
-    alone: &[&Cell],
+    depth_one: &[&Cell],
     noise: f64,
 ) -> Result<(Choice, f64), CannotCalibrate> {
     let best = best(evidence);
@@ -134,9 +136,9 @@ fn chosen(
         read,
         write,
         accounting,
-        sigmas: sigmas(alone),
-        scatter_cells: alone.len(),
-        scatter: LatencyDistribution::fit(alone).unwrap_or_default(),
+        sigmas: sigmas(depth_one),
+        scatter_cells: depth_one.len(),
+        scatter: LatencyDistribution::fit(depth_one).unwrap_or_default(),
         noise,
         shares: Shares::default(),
         programs: None,

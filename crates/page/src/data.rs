@@ -163,7 +163,8 @@ fn family(case: &str, direction: &str) -> String {
 const UNSCALED: f64 = 1.0;
 const BYTES_TO_MB: f64 = 1e-6;
 
-/// A figure with its interval and its passes, times `scale`.
+/// A figure with its confidence interval and its passes, all times `scale`; `cv` is in per cent of the
+/// figure and has no scale.
 fn estimate(estimate: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
     let scaled = |value: f64| six_figures(value * scale);
     fields! {

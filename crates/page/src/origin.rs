@@ -90,7 +90,7 @@ pub fn known_facts(facts: Vec<(&'static str, Option<String>)>) -> Facts {
         .collect()
 }
 
-/// A size; `None` if it is 0, which means unknown.
+/// A size; `None` if it is 0: it is unknown, or the device has nothing of the kind.
 fn size(bytes: Bytes) -> Option<String> {
     (bytes.0 > 0).then(|| bytes.to_string())
 }

@@ -20,7 +20,8 @@ use mpi::{Tag, Threading};
 /// # Errors
 /// When MPI cannot be initialised, or this is rank 0 without a plan.
 pub fn play(name: &str) -> Result<()> {
-    // Threads measure, and only this one calls MPI.
+    // Threads measure, and only this one calls MPI. The level that MPI grants instead makes no
+    // difference: a library for one thread works, too, as long as only one calls it.
     let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)
         .context("MPI was initialised before")?;
     let mut wire = MpiWire {
@@ -32,6 +33,7 @@ pub fn play(name: &str) -> Result<()> {
         // To finalise would wait for ranks that are gone. The launcher ends all of them.
         leave();
     }
+    // Finalises MPI, which waits for all ranks.
     drop(universe);
     Ok(())
 }

@@ -63,13 +63,14 @@ impl Samples {
             return Self::default();
         }
         let mean = values.iter().sum::<f64>() / count as f64;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let squared_deviations: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self {
             count: count as u64,
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             mean,
-            stddev: (squares / (count.max(2) - 1) as f64).sqrt(),
+            // A single sample is its own mean: 0 / 1, not 0 / 0.
+            stddev: (squared_deviations / (count.max(2) - 1) as f64).sqrt(),
         }
     }
 }

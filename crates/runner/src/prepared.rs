@@ -233,6 +233,7 @@ impl<'a> Prepared<'a> {
 
     /// The id of a run that begins: one that no run of the store has, and no other system of the study.
     fn id(&self) -> Result<String, Error> {
+        // Only requests for one run come with an id.
         if let Some(id) = &self.request.id {
             return Ok(id.clone());
         }
@@ -241,6 +242,7 @@ impl<'a> Prepared<'a> {
         let mut id = self.setting.store.new_id(now, salt);
         // The store does not know the runs of this study before they begin, and all of its systems are
         // prepared within a few milliseconds.
+        // Of the same moment, `id_after` counts up, so that this ends.
         while self.parts.iter().any(|part| part.id == id) {
             id = Store::id_after(&id, now, salt);
         }

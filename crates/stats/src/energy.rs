@@ -29,10 +29,11 @@ impl Distances {
         let width = values.len() + 1;
         let mut table = vec![0.0; width * width];
         for (row, a) in values.iter().enumerate() {
-            let mut of_row = 0.0;
+            // What this row adds to the one above it, up to the column.
+            let mut row_sum = 0.0;
             for (column, b) in values.iter().enumerate() {
-                of_row += (a - b).abs();
-                table[(row + 1) * width + column + 1] = table[row * width + column + 1] + of_row;
+                row_sum += (a - b).abs();
+                table[(row + 1) * width + column + 1] = table[row * width + column + 1] + row_sum;
             }
         }
         Self { table, width }

@@ -45,7 +45,7 @@ pub struct Candidate {
 enum Verdict {
     /// No operation waits too long.
     Fits,
-    /// No operation waits too long until burst credits are spent.
+    /// From a moment on, operations wait too long, most of that for burst credits that are spent.
     FitsUntil,
     /// Some operations wait too long.
     DoesNotFit,
@@ -246,8 +246,8 @@ pub fn simulate(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Res
     Ok(replays.into_iter().map(Replay::end).collect())
 }
 
-/// The answer about a volume. `bounds`: of its longest wait; `outcome`: of its simulation; `None` where
-/// the load has none, or the bounds were enough.
+/// The answer about a volume. `bounds`: of its longest wait, `None` where there are none; `outcome`: of
+/// its simulation, `None` where the bounds were enough.
 fn judge(
     candidate: Candidate,
     bounds: Option<&Bounds>,
@@ -259,12 +259,12 @@ fn judge(
     let verdict = match &outcome {
         _ if demand.end_bytes > capacity.0 => Verdict::TooSmall,
         Some(outcome) if outcome.wait_max_ns <= tolerated.0 => Verdict::Fits,
-        // `held` begins with the limit that caused the longest waits.
+        // `held` begins with the limit for which all operations together waited longest.
         Some(outcome) if outcome.held.first().is_some_and(|held| held.is_credit) => {
             Verdict::FitsUntil
         }
         Some(_) => Verdict::DoesNotFit,
-        // Not simulated: one of the bounds decides.
+        // Not simulated: one of the bounds decides. A volume without bounds is always simulated.
         None if bounds.is_none_or(|bounds| bounds.most <= tolerated) => Verdict::Fits,
         None => Verdict::DoesNotFit,
     };

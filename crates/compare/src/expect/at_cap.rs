@@ -43,7 +43,7 @@ pub(super) fn documented_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
             info(
                 "what is {} as {} is delivered: {} of it",
                 [
-                    fixed(run.how(&phase.binding)),
+                    fixed(run.how(case, &phase.binding)),
                     fixed(phase.binding.to_string()),
                     percent(case.iops / phase.iops * 100.0),
                 ],

@@ -91,7 +91,7 @@ pub(super) fn above_every_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
                 [
                     number(case.iops),
                     percent(case.iops / expected * 100.0),
-                    fixed(run.how(&phase.binding)),
+                    fixed(run.how(case, &phase.binding)),
                     number(expected),
                     fixed(phase.binding.to_string()),
                 ],
@@ -195,7 +195,7 @@ fn shortfall(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, severity: Severit
             [
                 number(case.iops),
                 percent(case.iops / expected * 100.0),
-                fixed(run.how(&phase.binding)),
+                fixed(run.how(case, &phase.binding)),
                 fixed(phase.binding.to_string()),
             ],
         )

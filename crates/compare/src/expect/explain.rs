@@ -323,17 +323,32 @@ impl<'a> ExplainedRun<'a> {
         Some(targets.get(place)?.path.clone())
     }
 
-    /// How the figure of a binding limit is known: `documented`, `measured`, `assumed`.
-    pub(super) fn how(&self, binding: &Binding) -> &'static str {
-        let limits = self.given.resolved.spec.limits();
-        let found = limits.iter().find(|limit| binding.is(&limit.name));
-        let volumes = self.given.resolved.spec.volumes.iter();
-        let mut services = volumes.filter_map(|volume| volume.service.as_ref());
-        match (found, services.next()) {
-            (Some(limit), _) => limit.origin.how(),
-            (None, Some(service)) if *binding == Binding::Latency => service.read.origin.how(),
-            (None, _) => "documented",
-        }
+    /// How the figure of what binds a case is known: `documented`, `measured`, `assumed`, `given`.
+    pub(super) fn how(&self, case: &ExplainedCase<'_>, binding: &Binding) -> &'static str {
+        let spec = &self.given.resolved.spec;
+        let known = match binding {
+            Binding::Limit(name) => {
+                let limits = spec.limits();
+                let limit = limits.iter().find(|limit| limit.name == *name);
+                limit.map(|limit| limit.origin.how())
+            }
+            // The first volume stands for all.
+            Binding::Latency => {
+                let mut volumes = spec.volumes.iter();
+                let service = volumes.find_map(|volume| volume.service.as_ref());
+                let is_write = case.load.is_some_and(|load| load.read_percent == 0);
+                let latency = service.map(|service| {
+                    if is_write {
+                        &service.write
+                    } else {
+                        &service.read
+                    }
+                });
+                latency.map(|latency| latency.origin.how())
+            }
+        };
+        // The prediction is made from this specification, so that what binds is found in it.
+        known.unwrap_or("documented")
     }
 
     /// Applies a rule to every case and joins its hits into findings.

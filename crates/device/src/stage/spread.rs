@@ -20,8 +20,11 @@ use crate::Spread;
 /// 1.0 as a factor.
 pub(crate) const ONE: u64 = 1 << 16;
 
-/// Bits of a draw that tell whether it is of the tail: 24 with the lowest, a sign, left out.
-const TAIL_BITS: u64 = (1 << 24) - 2;
+/// The share of the tail is kept as a number of parts of this, so that a draw compares whole numbers.
+const TAIL_PARTS: u64 = 1 << 24;
+/// Bits of a draw that tell whether it is of the tail: those below [`TAIL_PARTS`] but for the lowest, a
+/// sign.
+const TAIL_BITS: u64 = TAIL_PARTS - 2;
 
 const OCTAVES: usize = 32;
 /// Knots of an octave.
@@ -54,11 +57,12 @@ impl LatencyDistribution {
             let body = (spread.sigma > 0.0).then(|| Arc::new(Lognormal::new(1.0, spread.sigma)));
             return Self { body, tail: None };
         };
+        // The mean of the body, with which body and tail together have the mean 1.
         let mean = 1.0 / (1.0 - tail.share + tail.share * tail.factor);
         let slow = Lognormal::new(mean * tail.factor, tail.sigma);
         Self {
             body: Some(Arc::new(Lognormal::new(mean, spread.sigma))),
-            tail: Some(((tail.share * f64::from(1 << 24)) as u64, Arc::new(slow))),
+            tail: Some(((tail.share * TAIL_PARTS as f64) as u64, Arc::new(slow))),
         }
     }
 

@@ -66,6 +66,7 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
         if !must_hold(case) || percent.abs() <= LAW_PERCENT || is_explained(cases, case, percent) {
             return None;
         }
+        // `is_explained` excludes only the causes of too few that a record shows.
         let (confidence, text) = if percent > 0.0 {
             (Confidence::High, TOO_MANY)
         } else {
@@ -106,18 +107,18 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     percent < 0.0 && (waits || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
 
-/// Adds the figures of the other case that Little's law relates: rate, latency and operations in
-/// flight.
-fn with_figures_of(hit: Hit, other: &CaseView<'_>) -> Hit {
-    hit.with_of(other.name, "IOPS", other.iops(), "IOPS")
-        .with_of(other.name, "mean latency", other.latency_ns(), "ns")
+/// Adds the figures of a case that Little's law relates: rate, latency and operations in flight. It is
+/// the case of the hit, or one that it is compared with.
+fn with_figures_of(hit: Hit, case: &CaseView<'_>) -> Hit {
+    hit.with_of(case.name, "IOPS", case.iops(), "IOPS")
+        .with_of(case.name, "mean latency", case.latency_ns(), "ns")
         .with_of(
-            other.name,
+            case.name,
             "in flight, by Little's law",
-            other.mean_in_flight(),
+            case.mean_in_flight(),
             "",
         )
-        .with_of(other.name, "in flight", other.slots() as f64, "")
+        .with_of(case.name, "in flight", case.slots() as f64, "")
 }
 
 /// Share of the latency from which the wait for a batch is worth a figure.

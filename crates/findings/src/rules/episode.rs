@@ -259,7 +259,7 @@ fn slow(pass: &Measurement) -> Option<Slow> {
         return None;
     }
     // A histogram is read only where the means of the slices look like an episode.
-    let one = LazyCell::new(|| one_deviates(pass));
+    let deviation_ns = LazyCell::new(|| latency_deviation_ns(pass));
     let many = slices.len() as f64;
     // A slice is slow if its mean exceeds what is usual by far, by the scatter of the slices, and by
     // what chance gives the mean of its operations: first by its deviation, then by a bound that holds
@@ -271,8 +271,8 @@ fn slow(pass: &Measurement) -> Option<Slow> {
             .map(|(slice, latency)| {
                 latency.is_some_and(|ns| {
                     ns >= (usual * times).max(usual + SCATTER * scatter)
-                        && ns >= usual + SCATTER * *one / (ios(slice).max(1) as f64).sqrt()
-                        && many * chance_of(slice, usual, ns - usual, *one) <= by_chance
+                        && ns >= usual + SCATTER * *deviation_ns / (ios(slice).max(1) as f64).sqrt()
+                        && many * chance_of(slice, usual, ns - usual, *deviation_ns) <= by_chance
                 })
             })
             .collect();
@@ -429,7 +429,9 @@ fn bytes_per_s(slice: &Interval) -> f64 {
     bytes as f64 * 1e9 / slice.length_ns as f64
 }
 
-/// The lower quartile of the means, and the standard deviation by those below their median.
+/// What is usual and how much it scatters, by the lower half of the means, since the upper one may be
+/// slow: their lower quartile, and the standard deviation that the half has as part of a normal
+/// distribution.
 fn lower_half(means: &[f64]) -> (f64, f64) {
     let middle = median(means);
     let below: Vec<f64> = means
@@ -442,19 +444,21 @@ fn lower_half(means: &[f64]) -> (f64, f64) {
     (quartile, DEVIATION_BELOW * median(&distances))
 }
 
-/// Standard deviation of a single latency of the pass: independent ones make the mean of a slice
-/// scatter by it over the root of their number, whatever their tail.
-fn one_deviates(pass: &Measurement) -> f64 {
+/// Standard deviation of the latencies of single operations in the pass. If they are independent, the
+/// mean of n of them has this deviation over the square root of n, whatever their tail.
+fn latency_deviation_ns(pass: &Measurement) -> f64 {
     let results = pass.jobs.iter().flat_map(|job| job.directions.values());
     let known = results.filter_map(|result| result.service.histogram().ok());
     let bins = known
         .flat_map(|histogram| histogram.edges().collect::<Vec<_>>())
-        .map(|(low, high, n)| (f64::midpoint(low as f64, high as f64), n as f64));
-    let (n, sum, squares) = bins.fold((0.0, 0.0, 0.0), |(count, sum, squares), (ns, n)| {
-        (count + n, sum + ns * n, squares + ns * ns * n)
+        .map(|(low, high, ios)| (f64::midpoint(low as f64, high as f64), ios as f64));
+    let (all, sum, squares) = bins.fold((0.0, 0.0, 0.0), |(all, sum, squares), (ns, ios)| {
+        (all + ios, sum + ns * ios, squares + ns * ns * ios)
     });
-    let mean: f64 = sum / f64::max(n, 1.0);
-    (squares / f64::max(n, 1.0) - mean * mean).max(0.0).sqrt()
+    let all = f64::max(all, 1.0);
+    let mean: f64 = sum / all;
+    // Rounding can leave a little less than 0 where all latencies are equal.
+    (squares / all - mean * mean).max(0.0).sqrt()
 }
 
 /// Chance at most that independent latencies of this deviation, none longer than the longest of the

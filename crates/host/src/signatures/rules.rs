@@ -156,9 +156,9 @@ fn in_either_order(value: u64) -> [[u8; 8]; 2] {
     [value.to_le_bytes(), value.to_be_bytes()]
 }
 
-/// The first sector when it ends in 55 AA: a FAT file system, an MBR, or code that starts a
-/// machine. NTFS, exFAT and their kin carry the same two bytes and have been named already; the
-/// table that only protects a GPT is left to the GPT.
+/// The first sector: a FAT file system, with or without 55 AA at its end; with it, also an MBR or
+/// code that starts a machine. NTFS, exFAT and their kin carry the same two bytes and have been named
+/// already; the table that only protects a GPT is left to the GPT.
 fn boot_sector(view: &mut View<'_>, found: &[Signature]) -> io::Result<Option<Signature>> {
     let Some(sector) = view.array::<512>(0)? else {
         return Ok(None);
@@ -168,10 +168,10 @@ fn boot_sector(view: &mut View<'_>, found: &[Signature]) -> io::Result<Option<Si
         return Ok(None);
     }
     let has_gpt = found.iter().any(|mark| mark.kind == Kind::Gpt);
-    let bootable = sector[510..] == [0x55, 0xaa];
-    let kind = if is_fat(&sector, bootable) {
+    let has_55_aa = sector[510..] == [0x55, 0xaa];
+    let kind = if is_fat(&sector, has_55_aa) {
         Kind::Vfat
-    } else if !bootable || protects_gpt(&sector) && has_gpt {
+    } else if !has_55_aa || (has_gpt && protects_gpt(&sector)) {
         return Ok(None);
     } else if partition_types(&sector).any(|kind| kind != 0) {
         Kind::Mbr
@@ -192,7 +192,7 @@ fn protects_gpt(sector: &[u8; 512]) -> bool {
 
 /// The name of the type, which is no proof for the standard and always there; or, with 55 AA, a
 /// sane parameter block.
-fn is_fat(sector: &[u8; 512], bootable: bool) -> bool {
+fn is_fat(sector: &[u8; 512], has_55_aa: bool) -> bool {
     let named = &sector[54..57] == b"FAT" || &sector[82..87] == b"FAT32";
     let jumps = matches!(sector[0], 0xeb | 0xe9);
     let bytes = le16(sector, 11);
@@ -202,5 +202,5 @@ fn is_fat(sector: &[u8; 512], bootable: bool) -> bool {
     let tables = matches!(sector[16], 1 | 2);
     let media = sector[21] == 0xf0 || sector[21] >= 0xf8;
     let sane = jumps && sane_bytes && clusters && reserved && tables && media;
-    (named && (bootable || sane)) || (bootable && sane)
+    (named && (has_55_aa || sane)) || (has_55_aa && sane)
 }

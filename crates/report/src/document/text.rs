@@ -21,6 +21,7 @@ fn printed(part: &Part, style: Style) -> String {
     }
     match part {
         Part::Heading(text) => heading(text, style),
+        // Only a head gets the ink, and prose has none.
         Part::Prose(text) => style.hang(Ink::Bold, "", 0, text),
         Part::Section { title, parts } => {
             let parts = parts.iter().map(|part| printed(part, style));

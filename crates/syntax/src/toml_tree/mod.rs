@@ -79,7 +79,8 @@ impl<'v> Value<'v> {
         Complaint::new(self.span(), message)
     }
 
-    /// The complaint of a value of another kind than `wanted`.
+    /// Always the complaint that a value is of another kind than `wanted`, as the result of a reader
+    /// of any type.
     pub fn unlike<T>(self, wanted: &str) -> Read<T> {
         let is = match self.0.get_ref() {
             DeValue::String(_) => "a text",
