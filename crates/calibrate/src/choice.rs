@@ -113,7 +113,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
 }
 
 /// The best choice by this evidence, and its cost over the cells of one direction and those that mix
-/// reads and writes. `alone`: the cells of depth 1 from which the scatter is fitted.
+/// reads and writes. `depth_one`: the cells of depth 1 from which the scatter is fitted.
 ///
 /// # Errors
 /// When a direction was measured that no candidate explains.

@@ -121,8 +121,7 @@ impl FromStr for SteadyLoad {
     }
 }
 
-/// How long a device endures a load: what it delivers of it until burst credits run out, and after. It is
-/// not about wear.
+/// How long a device endures a load: what it delivers with burst credits and after them. Not wear.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endurance {
     /// Operations a second that are asked for.

@@ -327,13 +327,18 @@ fn measure(
     printed?;
     print_failures(&record);
     let failed = failed.saturating_add(watcher.failed_late);
-    let code = match exit_code(&record) {
-        INTERRUPTED if trigger.is_none() => INTERRUPTED,
-        // A trigger ends the jobs as a signal does, but that is what the user asked for.
-        INTERRUPTED => failed_jobs(&record).saturating_add(failed),
-        code => code.saturating_add(failed),
-    };
+    let code = code_with(failed, &record, trigger.is_some());
     Ok(with_keeping(code, is_kept))
+}
+
+/// The exit code of a run, where `failed` jobs failed before it began or after it ended.
+fn code_with(failed: u8, record: &Record, is_triggered: bool) -> u8 {
+    match exit_code(record) {
+        INTERRUPTED if !is_triggered => INTERRUPTED,
+        // A trigger ends the jobs as a signal does, but that is what the user asked for.
+        INTERRUPTED => failed_jobs(record).saturating_add(failed),
+        code => code.saturating_add(failed),
+    }
 }
 
 /// The number of the last signal that requested the end; 0: none did.

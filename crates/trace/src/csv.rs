@@ -211,17 +211,10 @@ impl<R: BufRead> Csv<R> {
                 bytes(places.len, columns.len.1, "length")?,
             ),
         };
-        self.device.clear();
-        for (index, place) in places.device.iter().enumerate() {
-            if index > 0 {
-                self.device.push('_');
-            }
-            let name = field(*place);
-            match std::str::from_utf8(name) {
-                Ok(name) => self.device.push_str(name),
-                Err(_) => self.device.push_str(&shown(name)),
-            }
-        }
+        join_names(
+            &mut self.device,
+            places.device.iter().map(|place| field(*place)),
+        );
         let target = self.names.number(&self.device)?;
         let issued = match (columns.is_completion, took) {
             (true, Some(took)) => at.saturating_sub(took.0),
@@ -268,6 +261,20 @@ impl<R: BufRead> Csv<R> {
         raw.at = raw.at.saturating_add(Nanos(shift));
         *given += 1;
         Ok(Some(raw))
+    }
+}
+
+/// Writes the name of a device that several columns make: `5_0` of a disk and its volume.
+fn join_names<'a>(device: &mut String, parts: impl Iterator<Item = &'a [u8]>) {
+    device.clear();
+    for (index, part) in parts.enumerate() {
+        if index > 0 {
+            device.push('_');
+        }
+        match std::str::from_utf8(part) {
+            Ok(part) => device.push_str(part),
+            Err(_) => device.push_str(&shown(part)),
+        }
     }
 }
 
