@@ -49,7 +49,7 @@ const ACCOUNTINGS: [Accounting; 3] = [
 const EQUAL: f64 = 0.05;
 /// The standard deviation of a normal distribution over its median deviation.
 const NORMAL: f64 = 1.4826;
-/// A cell of depth 1 was not at a cap if the fastest depth of its load has at least so many times its rate.
+/// A cell of depth 1 was not at a cap if the fastest depth of its load has at least this many times its rate.
 const GAINED: f64 = 1.25;
 
 /// Programs of flash: from a quick page of one bit a cell to a slow one of several.
@@ -200,8 +200,8 @@ fn measured(
 }
 
 /// The cells of depth 1 from which the scatter of the medium is fitted: those whose load was faster
-/// at a larger depth, so that no limit held depth 1 back. All of depth 1, where no load was (a medium
-/// that works on one operation at a time).
+/// at a larger depth, so that no limit held depth 1 back. If no load was faster, as on a medium that
+/// works on one operation at a time, all cells of depth 1.
 fn cells_for_scatter(sweep: &Sweep) -> Vec<&Cell> {
     let alone = sweep.cells.iter().filter(|cell| {
         cell.load.depth == 1

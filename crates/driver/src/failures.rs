@@ -1,5 +1,5 @@
-//! In: the failed operations and miscompares of a job's threads. Out: its failures by kind, the
-//! earliest first.
+//! In: the failed operations and miscompares of a job's threads. Out: its failed operations by kind, the
+//! earliest first, and its miscompares.
 
 use blocklab_record::{ErrorCount, ErrorKind};
 use blocklab_verify::MiscompareKind;
@@ -38,7 +38,8 @@ fn error_count(failure: &Failure) -> ErrorCount {
 }
 
 /// Data that differs from what was written. Miscompares by headers are one kind of failure. Those by
-/// keys are listed block by block; if there are very many, the last one counts the rest.
+/// keys are listed block by block, thread after thread; of very many of a thread, the last entry counts
+/// the rest.
 pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     let all = members.iter().map(|member| member.recorder.miscompares());
     let found: Vec<_> = all.filter(|found| found.count > 0).collect();
@@ -64,7 +65,7 @@ pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     by_headers.into_iter().chain(by_keys).collect()
 }
 
-/// A miscompare as the Record has it; `count` is that of all miscompares of the job.
+/// A miscompare as the Record has it. `count`: how many miscompares it stands for.
 fn miscompare(kept: &KeptMiscompare, count: u64) -> ErrorCount {
     let (kind, offset) = (&kept.miscompare.kind, kept.miscompare.offset);
     ErrorCount {

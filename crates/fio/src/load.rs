@@ -239,9 +239,12 @@ fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     let word = parts.next().unwrap_or_default();
     let text = parts.next().filter(|text| !text.is_empty());
     let number = text
-        .map(str::parse::<f64>)
-        .transpose()
-        .map_err(|_| spec.mistake("file_service_type", "no number follows the `:`"))?;
+        .map(|text| {
+            // `nan` and `inf` are numbers to the parser, and neither counts nor shapes anything.
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+            number.ok_or_else(|| spec.mistake("file_service_type", "no number follows the `:`"))
+        })
+        .transpose()?;
     let order = match word {
         "roundrobin" => TargetOrder::RoundRobin,
         "random" => TargetOrder::Random,
@@ -262,7 +265,8 @@ fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
             return Err(spec.mistake("file_service_type", wrong));
         }
     };
-    // For these two the number counts operations; for the others it shapes the distribution.
+    // For these two the number counts operations. The bound keeps it within 32 bits, and is more
+    // operations than a turn ever needs.
     let turn = match order {
         TargetOrder::RoundRobin | TargetOrder::Random => number.unwrap_or(1.0).clamp(1.0, 1e6),
         _ => 1.0,

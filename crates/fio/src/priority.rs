@@ -122,7 +122,8 @@ fn by_direction(text: &str, (low, high): (i64, i64)) -> Result<[Option<i64>; 2],
     Ok(values)
 }
 
-/// Entries up to the first empty one; shares of nothing are left out.
+/// The shares in a list of `cmdprio_bssplit` for one direction: its entries up to the first empty one, as
+/// with fio, without those of 0 per cent. `otherwise`: the priority of an entry that names none.
 fn by_size(
     text: &str,
     scale: Scale,

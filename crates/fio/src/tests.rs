@@ -786,6 +786,16 @@ fn a_centre_is_heeded_or_refused() {
     );
 }
 
+/// The story: `roundrobin:nan` was a turn of no operation, refused by the name of a key that is not fio's.
+#[test]
+fn a_turn_is_a_number() {
+    for number in ["nan", "inf", "-inf", "x"] {
+        let text = format!("[a]\nsize=1m\nfile_service_type=roundrobin:{number}\n");
+        refused(&text, "no number follows");
+    }
+    assert_eq!(job("size=1m file_service_type=roundrobin:8").target_turn, 8);
+}
+
 /// One per cent of a file of 100 KiB is no block: the whole file was read, where fio fails. A size in
 /// bytes below a block failed alone, after its file was made; fio then runs no job at all.
 #[test]

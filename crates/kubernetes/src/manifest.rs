@@ -273,7 +273,8 @@ fn claim_spec(measurement: &Measurement) -> Value {
     spec
 }
 
-/// The volume of a pod: the claim of that name, or one that comes and goes with the pod.
+/// The volume of a pod: the claim of the measurement, or with several pods one that comes and goes with
+/// each.
 fn volume(measurement: &Measurement) -> Value {
     if !measurement.has_several_pods() {
         let claim = json!({ "claimName": measurement.name });

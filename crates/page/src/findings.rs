@@ -115,13 +115,15 @@ fn observations(infos: usize, severe: usize) -> String {
     plural(infos, &format!("{more}observation"))
 }
 
-/// The entry of a finding. `names`: its systems; `more`: what follows its advice.
+/// The entry of a finding. `names`: the systems that have it, empty if all do or each run has entries of
+/// its own; `more`: what follows its advice.
 fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> Markup {
     let severity = facts::word(finding.severity);
     html! {
         li class={ "finding " (severity) } {
             p class="statement" {
-                @if names.0.is_empty() { (side.swatch()) }
+                // In a study the entry is of every system that has the finding, not of this side alone.
+                @if side.part.is_none() { (side.swatch()) }
                 span class="severity" { (severity) }
                 (prose(&finding.statement))
                 (chips(finding, side))

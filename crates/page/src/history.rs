@@ -77,6 +77,7 @@ struct Load<'h> {
 impl<'h> Load<'h> {
     /// `figures`: the series of one load, of which a figure may lack some runs.
     fn new(figures: &'h [&'h Series]) -> Self {
+        // What has a latency has a rate: the series of the rate has every run, and is the longest.
         let longest = figures.iter().max_by_key(|series| series.points.len());
         let points = longest.map_or(&[][..], |series| &series.points);
         let runs: Vec<&Point> = points[points.len().saturating_sub(DRAWN)..]

@@ -458,8 +458,8 @@ fn to_make(
     }
 }
 
-/// The usual reason is a missing mount, so the error names the file system on which a file would
-/// have been created. The other one is an address without `sim:`.
+/// The error for a target that does not exist. The usual reason is a missing mount, so it names the
+/// nearest existing directory and its file system. Another reason is an address without `sim:`.
 fn missing(path: PathBuf, parent: &Path, catalog: &Catalog) -> Error {
     if is_sold(&path, catalog) {
         let text = path.display().to_string();

@@ -18,7 +18,11 @@ use crate::operation::{Names, Raw};
 use crate::paired::remark_on_lost;
 use crate::{Clock, Operation, Source, TraceError};
 
+/// In ns, the units of the columns: biosnoop has TIME in seconds and LAT in milliseconds, xperf has all
+/// times in microseconds.
 const SECOND: u64 = 1_000_000_000;
+const MILLISECOND: u64 = 1_000_000;
+const MICROSECOND: u64 = 1_000;
 
 /// The program that wrote a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +127,7 @@ fn biosnoop(
         ));
     };
     let at = time(at, SECOND, "TIME")?;
-    let took = time(latency, 1_000_000, "LAT")?;
+    let took = time(latency, MILLISECOND, "LAT")?;
     // A command such as those of smartctl, which is on no blocks.
     if *kind == b"N" {
         return Ok(None);
@@ -193,7 +197,7 @@ fn xperf(
         |disk| format!("disk {}", shown(disk)),
     );
     let target = names.number(&disk)?;
-    let elapsed = field(&["ElapsedTime"]).and_then(|text| time(text, 1000, "ElapsedTime"));
+    let elapsed = field(&["ElapsedTime"]).and_then(|text| time(text, MICROSECOND, "ElapsedTime"));
     // A line of a flush has no place, and in some files neither a heading nor more than its time.
     let (at, took, offset, len) = if is_flush {
         let at = fields.get(1).copied().unwrap_or_default();
@@ -203,7 +207,7 @@ fn xperf(
         let len = whole(field(&["IOSize", "Size"])?, "IOSize")?;
         (field(&["TimeStamp"])?, Some(elapsed?), offset, len)
     };
-    let at = time(at, 1000, "TimeStamp")?;
+    let at = time(at, MICROSECOND, "TimeStamp")?;
     let raw = Raw {
         at: Nanos(at.saturating_sub(took.unwrap_or(0))),
         took: took.map(Nanos),

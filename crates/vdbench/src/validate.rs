@@ -172,7 +172,7 @@ fn format_whole_blocks(job: &mut Job, block: u64, end: u64) {
     job.region.size = Some(Bytes(end.saturating_sub(begin) / size * size));
 }
 
-/// Reads every block once. It keeps no journal of its own: until it is over, the old one is all
+/// Reads every block that may have been written once. It keeps no journal of its own: until it is over, the old one is all
 /// that is known.
 fn recovery(
     file: &ParameterFile,
@@ -187,13 +187,14 @@ fn recovery(
         };
         let block = validated.keys.block();
         let mut job = own_job("recovery", sd, Mix::READ, RECOVERY_THREADS);
-        // The rest after the last whole read must not be left out.
-        let whole = inputs.sizes[index] / block * block - block;
-        let mut reads = (1..=(RECOVERY_BLOCK / block).max(1)).rev();
-        let read = reads.find(|n| whole.is_multiple_of(n * block));
-        job.sizes = BlockSizes::fixed(Bytes(read.unwrap_or(1) * block));
+        // Block 0 is never written. Others remain: smaller storage was refused with the workloads.
+        let bytes = inputs.sizes[index] / block * block - block;
+        // The most blocks a read that leave no rest after the last whole read.
+        let mut counts = (1..=(RECOVERY_BLOCK / block).max(1)).rev();
+        let blocks = counts.find(|blocks| bytes.is_multiple_of(blocks * block));
+        job.sizes = BlockSizes::fixed(Bytes(blocks.unwrap_or(1) * block));
         job.region.offset = Bytes(block);
-        job.region.size = Some(Bytes(whole));
+        job.region.size = Some(Bytes(bytes));
         attach(&mut job, validated, None, file, inputs);
         let size = job.sizes.largest().0;
         uses.push(own_use(RECOVERY, size, Mix::READ, vec![index]));

@@ -299,6 +299,7 @@ impl Worker {
                 let pause = self.first.pacer.drained(now);
                 let issue_rules = self.issue_rules.as_deref_mut();
                 let pacers = issue_rules.and_then(|rules| rules.pacers.as_mut());
+                // Else the schedules of the directions would make up for the pause after it.
                 if let (Some(pause), Some(pacers)) = (pause, pacers) {
                     pacers.put_off(pause, now);
                 }

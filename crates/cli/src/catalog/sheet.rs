@@ -245,14 +245,14 @@ fn month(sheet: &Sheet) -> Part {
 /// The cells of a row of costs: what is paid for, how much of it, the price of one, and what a month of
 /// it costs. What is billed by use has no quantity and no sum.
 fn cost(cost: &Cost) -> [String; 4] {
-    let (each, money_of) = (cost.usd_each, cost.currency);
-    let each = format!("x {each} {money_of} per {}", cost.per.text());
+    let (price, currency) = (cost.usd_each, cost.currency);
+    let each = format!("x {price} {currency} per {}", cost.per.text());
     let quantity = cost
         .usd_per_month
         .map_or(String::new(), |_| trimmed(cost.quantity));
     let sum = cost
         .usd_per_month
-        .map_or_else(|| "by use".to_owned(), |sum| money(sum, cost.currency));
+        .map_or_else(|| "by use".to_owned(), |sum| money(sum, currency));
     [cost.what.clone(), quantity, each, sum]
 }
 

@@ -151,8 +151,7 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
         files: &args.files,
         read: &args.read,
     };
-    let (mut fit, begins) = judge_all(args, &load, candidates, &catalog)?;
-    fit.began_at = begins.and_then(super::opened::rfc_3339);
+    let (fit, begins) = judge_all(args, &load, candidates, &catalog)?;
     answer::print(args.form, JsonFormat("trace_fit_format", 1), &fit, || {
         shown::document(&fit, begins)
     })
@@ -172,7 +171,7 @@ pub fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
     })
 }
 
-/// The passes over the load. Returns the answers, and when the recording began.
+/// Judges all candidates. Returns the answers, and when the recording began, in ns since 1970.
 fn judge_all(
     args: &TraceFitArgs,
     load: &Load<'_>,
@@ -222,7 +221,7 @@ fn judge_all(
     }
     let fit = Fit {
         name,
-        began_at: None,
+        began_at: read.begins.and_then(super::opened::rfc_3339),
         operations: demand.operations,
         end_bytes: demand.end_bytes,
         tolerated_wait_ns: tolerated.0,

@@ -202,7 +202,8 @@ impl Cipher {
         socket: BorrowedFd<'_>,
         bytes: &[u8],
     ) -> io::Result<Option<usize>> {
-        // What the session takes at a time is bounded, so what is unsent is too.
+        // No more is taken while older bytes are unsent, so a client that reads nothing makes at most
+        // one buffer of the session wait here.
         if !self.flush(socket)? {
             return Ok(None);
         }

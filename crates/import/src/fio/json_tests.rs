@@ -1,7 +1,7 @@
 //! fio's JSON, shortened, and what comes out of it.
 
 use blocklab_record::Statistic;
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Mix};
 
 use crate::tests::{near, read, source};
 use crate::{Tool, import};
@@ -132,6 +132,24 @@ fn one_entry_of_many_clones_is_about_all_of_them() {
     assert_eq!((merged.threads, merged.depth, merged.pattern), (0, 0, None));
     let whole = one.replace("\"groupid\"", "\"job_runtime\": 80000, \"groupid\"");
     assert_eq!(job(&document(&[whole])).threads, 8);
+}
+
+/// The story: `rwmixwrite=30` came out as a mix of 50 %, `buffered=0` as buffered access, and four threads
+/// with `rate_iops=1k` as a load without a rate. With `verify`, a section that only reads lent its options
+/// to the writes of another one.
+#[test]
+fn what_was_requested_is_read_as_fio_reads_it() {
+    let options = r#""rw": "randrw", "rwmixwrite": "30", "buffered": "0", "rate_iops": "1k,500",
+        "numjobs": "4""#;
+    let sides = format!("{SIDE}, {}", SIDE.replace("\"read\"", "\"write\""));
+    let record = read(Tool::Fio, &document(&[entry(options, &sides)]));
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!(job.mix, Some(Mix::reads(70)));
+    assert_eq!((job.direct, job.threads), (Some(true), 4));
+    assert_eq!(job.requested_iops, Some(4.0 * (1024.0 + 500.0)));
+    let merged = entry(r#""rw": "read", "verify": "md5""#, &sides);
+    let record = read(Tool::Fio, &document(&[merged]));
+    assert_eq!(record.measurements[0].jobs[0].threads, 0);
 }
 
 /// The story: `unified_rw_reporting`, results without `total_ios`, and flushes came out as "nothing

@@ -52,9 +52,12 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         .or(options.get("readwrite"))
         .map_or("read", |rw| rw.split(':').next().unwrap_or_default());
     let can = allowed_directions(rw);
-    let did = [&printed.read, &printed.write, &printed.trim].map(|figures| figures.ios > 0);
-    // Reads of a check of what was written are no load.
-    let is_other = did.iter().zip(can).any(|(did, can)| *did && !can) && !is_on(options, "verify");
+    // With `verify`, reads check what was written and trims (`trim_percentage`) precede such checks:
+    // neither are load. Writes have no part in a check.
+    let is_checked = is_on(options, "verify");
+    let is_other = (printed.read.ios > 0 && !can[0] && !is_checked)
+        || (printed.write.ios > 0 && !can[1])
+        || (printed.trim.ios > 0 && !can[2] && !is_checked);
     if threads == 0 || is_other {
         found.note(&format!(
             "the figures of {} are of several jobs of its group, and the file has the options of \
@@ -72,12 +75,7 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         }),
         block: block(options),
         read_percent: match can {
-            [true, true, _] => {
-                let percent = options
-                    .get("rwmixread")
-                    .and_then(|text| text.trim().parse().ok());
-                Some(percent.map_or(50, |percent: u32| percent.min(100) as u8))
-            }
+            [true, true, _] => read_percent(options),
             [false, true, false] => Some(0),
             [true, false, _] => Some(100),
             _ => None,
@@ -91,16 +89,54 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
                 .get("iodepth")
                 .map_or(1, |text| text.trim().parse().unwrap_or(0))
         },
-        direct: Some(is_on(options, "direct")),
+        direct: is_direct(options),
         write_through: is_on(options, "sync"),
-        requested_iops: options.get("rate_iops").and_then(|text| text.parse().ok()),
-        requested_bytes_per_s: options
-            .get("rate")
-            .and_then(|text| size(text))
-            .map(|bytes| bytes as f64),
+        requested_iops: requested_rate(options, "rate_iops", can, threads),
+        requested_bytes_per_s: requested_rate(options, "rate", can, threads),
         think: options.contains_key("thinktime"),
         ..printed
     }
+}
+
+/// Share of reads of a job that mixes both. Of two options that contradict each other fio takes the
+/// later one, but a result has them without their order: then the share is unknown.
+fn read_percent(options: &Options) -> Option<u8> {
+    let percent = |name: &str| {
+        let number: Option<u32> = options.get(name)?.trim().parse().ok();
+        number.map(|percent| percent.min(100) as u8)
+    };
+    let by_writes = percent("rwmixwrite").map(|writes| 100 - writes);
+    match (percent("rwmixread"), by_writes) {
+        (None, None) => Some(50),
+        (Some(read), Some(other)) if read != other => None,
+        (read, other) => read.or(other),
+    }
+}
+
+/// Whether O_DIRECT was requested; `None` where `direct` and its contrary, `buffered`, are both given and
+/// contradict each other.
+fn is_direct(options: &Options) -> Option<bool> {
+    let direct = is_on(options, "direct");
+    if !options.contains_key("buffered") {
+        return Some(direct);
+    }
+    let unbuffered = !is_on(options, "buffered");
+    let is_sole = !options.contains_key("direct");
+    (is_sole || direct == unbuffered).then_some(unbuffered)
+}
+
+/// The requested rate of all threads and directions together, a second. Fio's options hold for each
+/// thread and each direction. `None` where a direction has no limit.
+fn requested_rate(options: &Options, name: &str, can: [bool; 3], threads: u32) -> Option<f64> {
+    // Reads, writes, trims; the last number holds for the directions after it, too.
+    let numbers: Vec<&str> = options.get(name)?.split(',').collect();
+    let mut sum = 0.0;
+    for (index, _) in can.iter().enumerate().filter(|(_, can)| **can) {
+        let number = numbers.get(index).or(numbers.last())?;
+        // 0 and an empty part are no limit.
+        sum += size(number).filter(|rate| *rate > 0)? as f64;
+    }
+    (sum > 0.0).then_some(sum * f64::from(threads))
 }
 
 fn is_on(options: &Options, name: &str) -> bool {

@@ -134,24 +134,43 @@ fn prose(text: &str) -> String {
         if place % 2 == 0 {
             plain(part)
         } else {
-            format!("`{}`", visible(part).replace('\n', " "))
+            format!("`{}`", visible(part))
         }
     });
     parts.collect()
 }
 
-/// A text on one line in which nothing is markup.
+/// A text in which nothing is markup, on one line: [`visible`] escapes line ends.
 fn plain(text: &str) -> String {
     let mut out = String::new();
-    for letter in visible(text).chars() {
+    let text = visible(text);
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        // An underscore within a word, as in `rand_read`, is no markup.
+        let is_in_word =
+            before.is_alphanumeric() && letters.peek().is_some_and(|next| next.is_alphanumeric());
         match letter {
-            '\n' => out.push(' '),
-            '|' | '<' | '>' | '*' | '`' | '[' | ']' | '\\' | '~' | '#' => {
+            '_' if is_in_word => out.push('_'),
+            '|' | '<' | '>' | '*' | '_' | '`' | '[' | ']' | '\\' | '~' | '#' | '&' => {
                 out.push('\\');
                 out.push(letter);
             }
             letter => out.push(letter),
         }
+        before = letter;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a case named `_warm_` came out in italics, and one named `a&lt;b` as `a<b`.
+    #[test]
+    fn underscores_and_entities_are_no_markup() {
+        assert_eq!(plain("_warm_ a_b __c"), "\\_warm\\_ a_b \\_\\_c");
+        assert_eq!(plain("a&lt;b"), "a\\&lt;b");
+    }
 }
