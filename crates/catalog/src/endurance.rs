@@ -226,7 +226,7 @@ impl Resolved {
 fn by_use_of(cost: &Cost, phases: &[Stretch]) -> Option<UseCost> {
     let above = cost.above?;
     let month_s = HOURS_PER_MONTH * 3600.0;
-    let ends = phases[1..].iter().map(|phase| phase.begins_s);
+    let ends = phases.iter().skip(1).map(|phase| phase.begins_s);
     let billed = phases
         .iter()
         .zip(ends.chain([month_s]))

@@ -389,18 +389,21 @@ const FLUSHES: [(&str, MapFlush); 3] = [
     ("NonVolatileMemoryNoDrain", MapFlush::NonVolatileNoDrain),
 ];
 
+/// DiskSpd writes `FlushType`. The name of its enumeration is read as well, for profiles that have it instead.
 fn read_flush(target: &mut Target, element: &Element) -> Result<(), Mistake> {
-    let text = element
-        .text_of("FlushType")
-        .or_else(|| element.text_of("MemoryMappedIoFlushMode"));
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
+    let names = ["FlushType", "MemoryMappedIoFlushMode"];
+    let mut given = names.into_iter().filter_map(|name| {
+        let text = element.text_of(name).filter(|text| !text.is_empty())?;
+        Some((name, text))
+    });
+    let Some((name, text)) = given.next() else {
         return Ok(());
     };
-    let known = FLUSHES.iter().find(|(name, _)| *name == text);
+    let known = FLUSHES.iter().find(|(mode, _)| *mode == text);
     let Some((_, flush)) = known else {
-        let [view, memory, no_drain] = FLUSHES.map(|(name, _)| name);
+        let [view, memory, no_drain] = FLUSHES.map(|(mode, _)| mode);
         let wrong = format!("`{text}` is none of {view}, {memory} and {no_drain}");
-        return Err(Mistake::new("FlushType", wrong));
+        return Err(Mistake::new(name, wrong));
     };
     target.map_flush = Some(*flush);
     Ok(())

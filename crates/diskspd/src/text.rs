@@ -46,8 +46,10 @@ fn totals(outcomes: &[Outcome<'_>]) -> String {
     let mut sum = ReadWrite::default();
     outcomes.iter().for_each(|outcome| sum.merge(&outcome.sum));
     let dashes = "-".repeat(79);
+    // If no time span was reached there is no time, and the rates are 0.
+    let divisor_s = seconds.max(1e-9);
     let row = |name: &str, direction: &DirectionTotals| {
-        format!("{name:<7}| {}\n", amounts(direction, seconds.max(1e-9)))
+        format!("{name:<7}| {}\n", amounts(direction, divisor_s))
     };
     format!(
         "\n\nTotals:\n{}\n\ntype   |       bytes     |     I/Os     |    MiB/s   |  I/O per s\n\

@@ -283,6 +283,7 @@ fn entry(
     group: &ThreadGroup,
     fails_alone: bool,
 ) -> Result<(Entry, Option<Note>), Error> {
+    // Outside of a pool, a group has one job, which `Entry::decide` checks.
     if group.job.pool.is_some() {
         for index in &group.jobs {
             permitted(&run.workload.jobs[*index], &run.targets[*index])?;

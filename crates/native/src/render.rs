@@ -139,7 +139,8 @@ fn write_keys(text: &mut String, own: &[Option<String>], inherited: &[Option<Str
     }
 }
 
-/// What the native text of a plan leaves out: job, and in words what of it.
+/// What the native text of a plan leaves out: the job, and in words what of it. If the text cannot be read
+/// back, the name of the plan is in the place of a job.
 pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
     // Names of targets are all written alike, and some jobs have 30,000: a few of each are read back.
     let mut plan = plan.clone();
@@ -167,6 +168,8 @@ pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
                 .map(|field| (job.name.clone(), in_words(field))),
         );
     }
-    found.dedup();
+    // Jobs of several cases may share a name and lack the same.
+    let mut seen = BTreeSet::new();
+    found.retain(|left_out| seen.insert(left_out.clone()));
     found
 }

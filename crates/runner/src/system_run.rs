@@ -172,8 +172,8 @@ impl<'a> SystemRun<'a> {
     /// Makes one measurement, unless it was made before an interruption.
     ///
     /// # Errors
-    /// When the first measurement cannot begin. A later one that cannot ends the run, and the Record
-    /// tells why.
+    /// When the measurement of the first step cannot begin. A later one that cannot ends the run, and the
+    /// Record tells why.
     pub(crate) fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         if step < self.done {
             return Ok(());
@@ -215,8 +215,8 @@ impl<'a> SystemRun<'a> {
         });
         self.goes_on = match self.measure(&case, step, pass, observer) {
             Ok(go_on) => go_on,
-            // Before the first figure the request is invalid; later the target has changed, and
-            // what was measured is kept.
+            // At the first step the request is invalid; later the target has changed, and what was
+            // measured is kept.
             Err(error) if step == 0 => return Err(error.into()),
             Err(error) => {
                 self.record.failure = Some(error.to_string());

@@ -21,11 +21,11 @@ pub fn within(t: f64, freedom: u32) -> f64 {
     let odd = freedom % 2 == 1;
     let mut term = if odd { cosine } else { 1.0 };
     let mut sum = if freedom == 1 { 0.0 } else { term };
-    let mut over = if odd { 2.0 } else { 1.0 };
-    while over + 2.0 < f64::from(freedom) {
-        term *= cosine * cosine * over / (over + 1.0);
+    let mut numerator = if odd { 2.0 } else { 1.0 };
+    while numerator + 2.0 < f64::from(freedom) {
+        term *= cosine * cosine * numerator / (numerator + 1.0);
         sum += term;
-        over += 2.0;
+        numerator += 2.0;
     }
     if odd {
         (angle + sine * sum) * std::f64::consts::FRAC_2_PI

@@ -358,10 +358,15 @@ impl Target for UringTarget {
                 return Ok(());
             }
         }
-        // Without a number to wait for and without a moment, the call only submits.
-        let want = at_least.saturating_sub(done.len());
-        let patient = want > 0 || until.is_some();
-        self.enter(if patient { want.max(1) } else { 0 }, until)?;
+        let missing = at_least.saturating_sub(done.len());
+        // A wait for the moment alone ends with the first completion, too. If some are there already, or
+        // there is no moment, the call only submits.
+        let want = if done.is_empty() && until.is_some() {
+            missing.max(1)
+        } else {
+            missing
+        };
+        self.enter(want, until)?;
         self.reap(done);
         // One interrupt often ends many operations, and the first of them wakes us while the
         // kernel is still busy with the others. As long as it reports that more are pending, they

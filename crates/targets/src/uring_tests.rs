@@ -88,6 +88,31 @@ fn a_dropped_ring_leaves_nobody_who_reads() {
     }
 }
 
+/// Trims are carried out as they are submitted. When one came back while reads were staged, a wait with
+/// a moment slept until a read or the moment came, so the trim counted as slow as the reads.
+#[test]
+fn a_wait_returns_at_once_with_what_came_back_inline() {
+    for options in ways() {
+        let mut hanging = Hanging::new(options);
+        let target = &mut hanging.target;
+        target.inline.push(Completion {
+            slot: Slot::returned(0),
+            result: 0,
+        });
+        let begun = target.clock.now();
+        let until = begun.saturating_add(Nanos::from_millis(10_000));
+        let mut done = Vec::new();
+        target.wait(1, Some(until), &mut done).unwrap();
+        assert_eq!(done.len(), 1, "{options:?}: the pipe is empty");
+        assert_eq!(target.staged, 0, "{options:?}: the reads are submitted");
+        let waited = target.clock.now().since(begun);
+        assert!(
+            waited < Nanos::from_millis(5_000),
+            "{options:?}: {waited:?}"
+        );
+    }
+}
+
 /// Waits until the kernel has freed a ring, which happens soon after it is closed.
 fn has_lost_its_readers(writer: &PipeWriter) -> bool {
     let mut poll = libc::pollfd {

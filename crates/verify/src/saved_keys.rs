@@ -147,10 +147,14 @@ impl SavedKeys {
         let keys = &bytes[RECORD..RECORD + blocks];
         let trailer = &bytes[needed - RECORD..needed];
         check(trailer, END, needed - RECORD)?;
-        let same = crc32c::crc32c(keys).to_be_bytes() == trailer[CHECK - 4..CHECK];
-        if !same || number(trailer, 8) != number(header, 8) {
+        if number(trailer, 8) != number(header, 8) {
+            let at = needed - RECORD + 8;
+            return Err(damaged(at, "a trailer of another generation"));
+        }
+        if crc32c::crc32c(keys).to_be_bytes() != trailer[CHECK - 4..CHECK] {
             return Err(damaged(RECORD, "the keys do not match their checksum"));
         }
+        // The key after the last one marks a block that came back wrong.
         if let Some(at) = keys.iter().position(|key| *key > LAST_KEY + 1) {
             return Err(damaged(RECORD + at, "a key above 127"));
         }
@@ -419,6 +423,13 @@ mod tests {
         let mut changed = map.clone();
         changed[600] ^= 1;
         check_fault(&changed, &[], "the keys do not match their checksum");
+        let newer = SavedKeys {
+            generation: 8,
+            ..saved()
+        };
+        let mut torn = newer.to_bytes();
+        torn[RECORD..].copy_from_slice(&map[RECORD..]);
+        check_fault(&torn, &[], "byte 1544: a trailer of another generation");
         let whole = journal();
         check_fault(&map, &whole[..700], "truncated: 700 bytes of at least 1024");
         check_fault(&map, &whole[512..], "a record is missing before this one");

@@ -93,16 +93,18 @@ const ASPECTS: [Aspect; 11] = [
 
 /// Every aspect of a run: its name and its value.
 pub(crate) fn aspects(record: &Record) -> impl Iterator<Item = (&'static str, String)> {
-    ASPECTS.into_iter().map(|(what, _, of)| (what, of(record)))
+    ASPECTS
+        .into_iter()
+        .map(|(what, _, value)| (what, value(record)))
 }
 
 /// Every aspect that is not the same in all runs; those with a warning come first.
 pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
     let mut found: Vec<_> = ASPECTS
         .into_iter()
-        .map(|(what, warning, of)| Difference {
+        .map(|(what, warning, value)| Difference {
             what,
-            values: records.iter().map(|record| of(record)).collect(),
+            values: records.iter().map(|record| value(record)).collect(),
             warning,
         })
         .filter(|difference| {

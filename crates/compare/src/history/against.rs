@@ -146,11 +146,10 @@ fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
     if let Some(doubt) = doubts.find(|doubt| !series.usual_doubts.contains(doubt)) {
         return Err(format!("a finding doubts this run: {doubt}"));
     }
-    let figures = load.figures.iter();
+    let mut figures = load.figures.iter();
     let value = figures
-        .filter(|figure| figure.quantity == series.quantity.name())
+        .find(|figure| figure.quantity == series.quantity.name())
         .map(|figure| figure.value)
-        .next()
         .ok_or("nothing moved")?;
     // Runs before the last change are of another level.
     let from = series.changes.last().map_or(0, |change| change.place);

@@ -107,7 +107,7 @@ const NO_MODEL: &str = "`null` has no rates that could be set; faults work";
 const MOST_EVENTS: usize = 10_000;
 
 impl Controller {
-    /// For volumes whose run began at a moment of their clock.
+    /// For the volumes of one run. `began`: its start on their clock, which all of them share.
     ///
     /// # Panics
     /// Without a volume.

@@ -152,13 +152,15 @@ impl Request {
         self.flags & flag != 0
     }
 
-    /// The command, and the flags that it may carry.
+    /// The command, and the flags that it may carry. The protocol permits FUA with every command, also
+    /// where it changes nothing.
     fn command_and_allowed_flags(&self, session: Session) -> Result<(Command, u16), Failure> {
         let fua = self.has(flag::FUA);
         Ok(match self.command {
             command::READ if session.structured => (Command::Read, flag::DF | flag::FUA),
             command::READ => (Command::Read, flag::FUA),
             command::WRITE => (Command::Write { fua }, flag::FUA),
+            // There is no reply that could refuse it, so no flag makes it invalid.
             command::DISCONNECT => (Command::Disconnect, u16::MAX),
             command::FLUSH => (Command::Flush, flag::FUA),
             command::TRIM => (Command::Trim { fua }, flag::FUA),

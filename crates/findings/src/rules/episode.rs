@@ -430,8 +430,8 @@ fn bytes_per_s(slice: &Interval) -> f64 {
 }
 
 /// What is usual and how much it scatters, by the lower half of the means, since the upper one may be
-/// slow: their lower quartile, and the standard deviation that the half has as part of a normal
-/// distribution.
+/// slow: their lower quartile, and the standard deviation of the normal distribution whose lower half
+/// scatters as much as this one.
 fn lower_half(means: &[f64]) -> (f64, f64) {
     let middle = median(means);
     let below: Vec<f64> = means
@@ -452,13 +452,14 @@ fn latency_deviation_ns(pass: &Measurement) -> f64 {
     let bins = known
         .flat_map(|histogram| histogram.edges().collect::<Vec<_>>())
         .map(|(low, high, ios)| (f64::midpoint(low as f64, high as f64), ios as f64));
-    let (all, sum, squares) = bins.fold((0.0, 0.0, 0.0), |(all, sum, squares), (ns, ios)| {
-        (all + ios, sum + ns * ios, squares + ns * ns * ios)
+    let (count, sum, squares) = bins.fold((0.0, 0.0, 0.0), |(count, sum, squares), (ns, ios)| {
+        (count + ios, sum + ns * ios, squares + ns * ns * ios)
     });
-    let all = f64::max(all, 1.0);
-    let mean: f64 = sum / all;
+    // Without operations, mean and deviation are 0.
+    let count = f64::max(count, 1.0);
+    let mean: f64 = sum / count;
     // Rounding can leave a little less than 0 where all latencies are equal.
-    (squares / all - mean * mean).max(0.0).sqrt()
+    (squares / count - mean * mean).max(0.0).sqrt()
 }
 
 /// Chance at most that independent latencies of this deviation, none longer than the longest of the

@@ -287,7 +287,8 @@ pub(super) fn whose(record: &Record, case: &CaseView<'_>, limit: &UsedLimit<'_>)
     whose_of(record, &alike)
 }
 
-/// Which targets of several the limits hold back: ` of each of 2 targets`, ` of gp3:1TiB`.
+/// Which targets of several the limits hold back: ` of each of 2 targets`, ` of 2 targets together`,
+/// ` of each of 2 groups of targets`, ` of gp3:1TiB`.
 fn whose_of(record: &Record, alike: &[UsedLimit<'_>]) -> String {
     let concerned: BTreeSet<u32> = alike
         .iter()
@@ -298,6 +299,10 @@ fn whose_of(record: &Record, alike: &[UsedLimit<'_>]) -> String {
     match (all, alike, concerned.len()) {
         (1, ..) => String::new(),
         (_, [one], 2..) => format!(" of {} targets together", one.targets.len()),
+        // Machines of one type, each of which binds its own targets together.
+        (_, [_, _, ..], _) if alike.iter().any(|limit| limit.targets.len() > 1) => {
+            format!(" of each of {} groups of targets", alike.len())
+        }
         (_, _, many) if many == all => format!(" of each of {many} targets"),
         _ => {
             let names: Vec<_> = concerned

@@ -383,6 +383,26 @@ fn targets_on_one_instance_share_its_limit() {
     );
 }
 
+/// The story: two machines of one type, each at its limit with two volumes, had "the limit of each of 4
+/// targets", which is that of two volumes together.
+#[test]
+fn machines_of_one_type_each_bind_their_own_targets() {
+    let mut record = simulated(&[gp3(0.9, 0.0)], &[reads("a", 6000.0, 4, 64)]);
+    record.targets = vec![record.targets[0].clone(); 4];
+    let limit = instance_throughput();
+    let groups: [[u32; 2]; 2] = [[0, 1], [2, 3]];
+    let alike = groups.each_ref().map(|targets| UsedLimit {
+        limit: &limit,
+        targets,
+        rate: 593.75,
+        busiest: None,
+        waited: 0.9,
+        level: Level::Steady,
+        emptied: Vec::new(),
+    });
+    assert_eq!(whose_of(&record, &alike), " of each of 2 groups of targets");
+}
+
 /// The story: a load with a rate was advised to go deeper, where the volume gave no more.
 #[test]
 fn a_missed_rate_names_its_limit_and_a_met_one_none() {

@@ -10,7 +10,7 @@ use crate::view::{CaseView, Cases};
 /// Share of the measured time from which a limit counts as the one that binds.
 const MOST: f64 = 0.5;
 
-/// A limit in the statistics: its name and its figure.
+/// A limit in the statistics: its name, and for how many microseconds it was exceeded.
 type Statistic = (&'static str, fn(&Exceeded) -> u64);
 
 const LIMITS: [Statistic; 4] = [
@@ -33,7 +33,7 @@ pub(super) fn volume_statistics(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "More load only adds latency. A limit of the volume can be raised by itself; one \
                   of the instance needs a larger instance.";
     per_case(cases, "volume-statistics", Some(advice), |case| {
-        let shares = LIMITS.map(|(name, of)| (name, share(case, of)));
+        let shares = LIMITS.map(|(name, exceeded_us)| (name, share(case, exceeded_us)));
         let (name, most) = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let hit = info(
             "{} are the limit: by the volume's own statistics, more was requested in {} of the time",

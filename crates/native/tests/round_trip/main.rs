@@ -131,3 +131,22 @@ fn what_has_no_key_is_named() {
         "reading back what any job wrote (fio: verify_only)",
     );
 }
+
+/// Jobs of one name in two cases, each with two settings without a key: the list repeated itself for each
+/// case, since only neighbours were compared.
+#[test]
+fn what_several_cases_lack_is_named_once() {
+    let mut job = Job::new("a");
+    job.content = Content::Window { size: Bytes(4096) };
+    job.pool = Some(Pooled::new("one", 8));
+    let cases = ["first", "second"].map(|name| Case {
+        name: name.to_owned(),
+        settings: Vec::new(),
+        workload: Workload {
+            seed: 1,
+            jobs: vec![job.clone()],
+        },
+    });
+    let left_out = left_out(&Plan::once("plan", "", cases.to_vec()));
+    assert_eq!(left_out.len(), 2, "{left_out:?}");
+}

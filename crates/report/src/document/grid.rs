@@ -109,9 +109,9 @@ pub fn indented(text: &str, margin: usize) -> String {
     indented
 }
 
-/// A table with a margin. Titles that are wider than the figures of their column wrap, but no
-/// column is narrower than `title`. Columns that do not fit next to the others follow in a block
-/// below, where the names of the rows are repeated.
+/// A table with a margin. A title wraps where it is wider than the figures of its column and wider than
+/// `title`. Columns that do not fit next to the others follow in a block below, where the names of the
+/// rows are repeated.
 pub fn blocks(table: &Table, margin: usize, title: usize, style: Style) -> String {
     let names = table.rows.iter().map(|row| width(&row.cells[0]));
     let room = style
@@ -154,9 +154,9 @@ struct Head {
 }
 
 impl Head {
-    /// The title of the column with this index. `least`: the least width of a column.
-    fn new(table: &Table, column: usize, least: usize) -> Self {
-        let figures = table
+    /// The title of the column with this index. A title no wider than `unwrapped` does not wrap.
+    fn new(table: &Table, column: usize, unwrapped: usize) -> Self {
+        let widest_figure = table
             .rows
             .iter()
             .map(|row| width(&row.cells[column]))
@@ -164,12 +164,13 @@ impl Head {
             .unwrap_or(0);
         let title = &table.columns[column].title;
         // A word is never broken, so the longest one is a lower bound.
-        let room = title.split_whitespace().map(width).chain([figures, least]);
+        let word_widths = title.split_whitespace().map(width);
+        let room = word_widths.chain([widest_figure, unwrapped]);
         let words = title.split_whitespace().map(str::to_owned);
         let lines = wrapped(words, room.max().unwrap_or(0));
         let used = lines.iter().map(|line| width(line));
         Self {
-            width: used.chain([figures]).max().unwrap_or(0),
+            width: used.chain([widest_figure]).max().unwrap_or(0),
             lines,
         }
     }

@@ -256,7 +256,7 @@ pub enum Layout {
     Blocks {
         /// Blanks before each line.
         margin: usize,
-        /// The least width of a column; a longer title wraps.
+        /// A title that is no wider than this does not wrap.
         title: usize,
     },
 }

@@ -64,10 +64,12 @@ fn make_files(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) 
         let path = Path::new(&file.path);
         let own = path.parent().map(Path::to_owned);
         let is_elsewhere = parent.as_ref() != Some(&own);
-        parent = Some(own);
         let is_cut = matches!(file.layout, Layout::Filled | Layout::Grown);
         let before = is_cut.then(|| fs::metadata(path).ok()).flatten();
-        match maker.make(file, is_used && file.is_opened, is_elsewhere) {
+        let made = maker.make(file, is_used && file.is_opened, is_elsewhere);
+        // If the directory could not be made, the next file in it fails for the same reason.
+        parent = made.is_ok().then_some(own);
+        match made {
             Ok(true) if is_cut => {
                 file.cut_to = Some(Bytes(before.map_or(0, |metadata| metadata.len())));
             }

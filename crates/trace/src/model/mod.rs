@@ -29,8 +29,8 @@ pub use text::study;
 const SECOND: u64 = 1_000_000_000;
 /// Longest trace in seconds. Times beyond it usually come from a wrong column or unit.
 const LONGEST_S: u64 = 400 * 86_400;
-/// If random or sequential operations have a smaller share of a part than this, they are added to the
-/// others instead of getting a job of their own.
+/// If random or sequential operations have at most this share of the operations of both, they are added
+/// to the others instead of getting a job of their own.
 const MIN_SHARE: f64 = 0.1;
 /// Most operations of a burst, because each needs a buffer.
 const MAX_BURST: f64 = 1024.0;
