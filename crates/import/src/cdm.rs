@@ -227,7 +227,8 @@ fn row(line: &str) -> Result<Row, String> {
         .or_else(|| number(figures.split("MB/s").next()?))
         .ok_or_else(wrong)?;
     let iops = before(figures, "IOPS]", '[');
-    // Some say MB/s of 1,024,000 bytes; both figures are rounded.
+    // Some say MB/s of 1,024,000 bytes, which is within 5 %. Both figures are rounded: operations to
+    // tenths, so by 0.05 blocks, and MB/s to thousandths, so by 500 bytes.
     if let Some(iops) = iops {
         let (by_rate, by_count) = (mb_per_s * 1e6, iops * block as f64);
         let rounding = 0.06 * block as f64 + 600.0;
