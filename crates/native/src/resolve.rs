@@ -43,7 +43,7 @@ pub(super) fn resolve(
         names: BTreeMap::new(),
     };
     refuse_too_many(raw)?;
-    let seed_given = seeds(raw)?;
+    let seed_given = gives_every_seed(raw)?;
     let mut cases: Vec<Case> = Vec::new();
     let (mut families, mut shares, mut traces) = (Vec::new(), Vec::new(), Vec::new());
     for case in &raw.cases {
@@ -126,9 +126,11 @@ fn axes_of<'r>(raw: &'r Raw<'r>, case: &'r RawCase<'r>) -> Vec<&'r Axis<'r>> {
     shared.chain(&case.axes).collect()
 }
 
-/// Whether the text gives every seed. Where it gives only some, the others could not be drawn
-/// without replacing those.
-fn seeds(raw: &Raw<'_>) -> Result<bool, Complaint> {
+/// Whether the text gives every seed; if not, all are drawn.
+///
+/// # Errors
+/// When only some cases have a seed: one is drawn for the whole study, and would replace theirs.
+fn gives_every_seed(raw: &Raw<'_>) -> Result<bool, Complaint> {
     let mut cases = raw.cases.iter();
     if raw.study.seed.is_some() || cases.all(|case| case.head.seed.is_some()) {
         return Ok(true);
