@@ -399,9 +399,14 @@ impl<'r> Resolver<'r> {
             return Ok(());
         };
         let wrong = format!("two cases are called `{name}`");
-        if let (true, Some(axis)) = (first == case.place.start, chosen.last()) {
-            return Err(Complaint::new(axis.value().span(), wrong)
-                .hint("two combinations of the sweep: write each value once"));
+        if first == case.place.start {
+            return Err(match chosen.last() {
+                Some(axis) => Complaint::new(axis.value().span(), wrong)
+                    .hint("two combinations of the sweep: write each value once"),
+                // Without values of a sweep, a case makes others for its shares alone.
+                None => Complaint::new(case.place.clone(), wrong)
+                    .hint("two values of `rate_percent`: write each value once"),
+            });
         }
         Err(Complaint::new(case.place.clone(), wrong).hint(format!(
             "the other one comes from line {}",
