@@ -431,12 +431,14 @@ fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     let setting = ("rate_percent".to_owned(), percent.to_string());
     paced.name = swept_name(&case.name, std::slice::from_ref(&setting));
     paced.settings.push(setting);
+    let has_one_job = paced.workload.jobs.len() == 1;
     for job in &mut paced.workload.jobs {
         // A placeholder: the rate is set when the full case has been measured.
         job.pace = Pace::OpenPoisson(Rate::Iops(1.0));
         job.ramp = ramp.unwrap_or(job.ramp);
-        // A case without [[case.job]] has one job, of the same name.
-        if job.name == case.name {
+        // A case without [[case.job]] has one job, of the same name. One of several jobs keeps its own,
+        // as another one may have the new name.
+        if has_one_job && job.name == case.name {
             job.name.clone_from(&paced.name);
         }
     }
