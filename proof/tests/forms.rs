@@ -77,3 +77,16 @@ fn every_view_has_every_form() {
         }
     }
 }
+
+/// The story: `--vendor aws` listed the machines that no vendor lists, and the titles lost the word
+/// EBS; an unknown family was refused without the names of those that there are.
+#[test]
+fn aws_is_listed_by_its_name_as_without_one() {
+    let lab = Lab::new();
+    for line in ["catalog list --family m5", "catalog list --family zz"] {
+        let named = format!("{line} --vendor aws");
+        let [alone, named] = [line, named.as_str()].map(|line| lab.blocklab(line.split(' ')));
+        assert_eq!((alone.code, alone.out), (named.code, named.out));
+        assert_eq!(alone.err, named.err);
+    }
+}

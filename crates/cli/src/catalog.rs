@@ -118,22 +118,22 @@ fn list(args: &CatalogListArgs) -> Result<()> {
     known.map_err(|problem| anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
     if listed.is_empty() && args.form.output() != Output::Json {
-        explain_nothing(&catalog, args)?;
+        explain_nothing(&catalog, &filter)?;
     }
     let fields = answer::one_field("types", &listed);
     answer::print(
         args.form,
         JsonFormat("catalog_list_format", 1),
         &fields,
-        || document(&listed, currency_of(&region), args.vendor.is_some()),
+        || document(&listed, currency_of(&region), filter.vendor.is_some()),
     )
 }
 
 /// The error where no type fits: a family that does not exist, or filters that exclude everything.
-fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
+fn explain_nothing(catalog: &Catalog, filter: &Filter) -> Result<()> {
     let families = catalog.families();
-    match &args.family {
-        Some(family) if args.vendor.is_none() && !families.contains(family) => {
+    match &filter.family {
+        Some(family) if filter.vendor.is_none() && !families.contains(family) => {
             let names = families.iter().map(String::as_str);
             let hint = did_you_mean(family, names, || families.join(", "));
             bail!("no family {family}: {hint}")

@@ -123,8 +123,9 @@ pub(super) fn method(options: &Options) -> Option<&str> {
     }
 }
 
-/// How often a job with `verify` goes through its files when it is given more bytes than they hold.
-/// The bytes that a mixed job reads back count, too. `None` where the job simply moves all bytes.
+/// How often a job with `verify` goes through its files when its `io_size`, `bytes`, is more than the
+/// `pass` bytes that they hold: once where it writes nothing. The bytes that a mixed job reads back
+/// count, too. `None` where the job simply moves all bytes.
 pub(super) fn passes(options: &Options, rw: ReadWrite, bytes: u64, pass: u64) -> Option<u64> {
     if method(options).is_none() || bytes <= pass || pass == 0 {
         return None;

@@ -314,19 +314,18 @@ impl Launched {
     /// `None`: not even that has ended the launcher.
     pub fn end(mut self, within: Duration) -> Option<ExitStatus> {
         self.stdin = None;
-        let until = Instant::now() + within;
         let mut signals = [Signal::TERM, Signal::KILL].into_iter();
-        let mut next = until;
+        let mut signal_at = Instant::now() + within;
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
                 // Agents that the launcher has started may still be running in its group.
                 end_group(self.child.id(), Signal::TERM);
                 return Some(status);
             }
-            if Instant::now() >= next {
+            if Instant::now() >= signal_at {
                 let signal = signals.next()?;
                 end_group(self.child.id(), signal);
-                next = Instant::now() + GRACE;
+                signal_at = Instant::now() + GRACE;
             }
             thread::sleep(Duration::from_millis(10));
         }

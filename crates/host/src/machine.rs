@@ -66,12 +66,12 @@ impl Machine {
         {
             return Arc::clone(machine);
         }
-        // The table is opened before the look, so that a change during the look is seen later.
-        let mounts = File::open(MOUNTS);
+        // Before the look: a change during it is seen later, and its time counts as age.
+        let (begun, mounts) = (Instant::now(), File::open(MOUNTS));
         let machine = Arc::new(Self::look());
         *last = mounts
             .ok()
-            .map(|mounts| (Instant::now(), mounts, Arc::clone(&machine)));
+            .map(|mounts| (begun, mounts, Arc::clone(&machine)));
         machine
     }
 

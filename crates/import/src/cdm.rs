@@ -216,18 +216,14 @@ fn row(line: &str) -> Result<Row, String> {
     } else {
         lower.contains("write").then_some(0)
     };
-    // Before version 5, KB are KiB.
-    let words: String = what.split_whitespace().collect();
-    let glued = words.replace("KB", "KiB");
-    let digits = glued.find(|c: char| c.is_ascii_digit());
-    // Before version 7, sequential rows give no size: 128 KiB with a queue, 1 MiB without one.
-    let usual = if queues.is_some() { 128 << 10 } else { 1 << 20 };
-    let block = digits.and_then(|at| size(&glued[at..])).unwrap_or(usual);
+    let block = block_size(what, random, queues.is_some()).ok_or_else(wrong)?;
     let mb_per_s = before(figures, "MB/s", ' ')
         .or_else(|| number(figures.split("MB/s").next()?))
+        .filter(|rate| *rate >= 0.0)
         .ok_or_else(wrong)?;
     let iops = before(figures, "IOPS]", '[');
-    // Some say MB/s of 1,024,000 bytes; both figures are rounded.
+    // Some say MB/s of 1,024,000 bytes, which is within 5 %. Both figures are rounded: operations to
+    // tenths, so by 0.05 blocks, and MB/s to thousandths, so by 500 bytes.
     if let Some(iops) = iops {
         let (by_rate, by_count) = (mb_per_s * 1e6, iops * block as f64);
         let rounding = 0.06 * block as f64 + 600.0;
@@ -247,6 +243,20 @@ fn row(line: &str) -> Result<Row, String> {
         iops,
         latency_us: before(figures, "us>", '<'),
     })
+}
+
+/// The bytes of an operation, from `SEQ    1MiB`, `Random Write 512KB` or `Sequential Read`. `None`
+/// where they are not readable.
+fn block_size(what: &str, random: bool, has_queue: bool) -> Option<u64> {
+    // Before version 5, KB are KiB.
+    let words: String = what.split_whitespace().collect();
+    let words = words.replace("KB", "KiB");
+    match words.find(|c: char| c.is_ascii_digit()) {
+        Some(at) => size(&words[at..]).filter(|bytes| *bytes > 0),
+        None if random => None,
+        // Before version 7, sequential rows give no size: 128 KiB with a queue, 1 MiB without one.
+        None => Some(if has_queue { 128 << 10 } else { 1 << 20 }),
+    }
 }
 
 /// The number between `open` and `unit`.

@@ -2,8 +2,8 @@
 
 use blocklab_workload::Direction;
 
-use crate::Tool;
-use crate::tests::{near, read, reads};
+use crate::tests::{near, read, reads, source};
+use crate::{Tool, import};
 
 pub(crate) const CDM_3: &str = "\
 -----------------------------------------------------------------------
@@ -150,5 +150,23 @@ fn reports_of_different_drives_are_runs_and_rates_are_those_of_the_file() {
         let runs = reads(Tool::Cdm, &format!("{slow}\n{other}"));
         assert_eq!(runs.len(), 2, "{to}");
         assert!(runs.iter().all(|run| run.measurements.len() == 8));
+    }
+}
+
+/// The story: a row whose size cannot be read was taken for one of 128 KiB, as older sequential rows
+/// mean where they give none, and 551 MB/s became 4,207 operations a second that were in no report. A
+/// rate below 0 became a run in which nothing moved, and a size of 0 a time of NaN seconds.
+#[test]
+fn a_size_or_rate_that_cannot_be_is_not_guessed() {
+    for row in [
+        "SEQ    1XiB (Q=  8, T= 1):   551.369 MB/s",
+        "SEQ    0MiB (Q=  8, T= 1):   551.369 MB/s",
+        "RND         (Q=  8, T= 1):   551.369 MB/s",
+        "SEQ    1MiB (Q=  8, T= 1):  -551.369 MB/s",
+    ] {
+        let text = format!("CrystalDiskMark 8.0.4 x64\n[Read]\n{row}\n");
+        let error = import(Tool::Cdm, &[source("it", &text)]).expect_err(row);
+        let words = format!("no row of a report: `{row}`");
+        assert!(error.to_string().contains(&words), "{error}");
     }
 }

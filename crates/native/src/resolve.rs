@@ -43,7 +43,7 @@ pub(super) fn resolve(
         names: BTreeMap::new(),
     };
     refuse_too_many(raw)?;
-    let seed_given = seeds(raw)?;
+    let seed_given = gives_every_seed(raw)?;
     let mut cases: Vec<Case> = Vec::new();
     let (mut families, mut shares, mut traces) = (Vec::new(), Vec::new(), Vec::new());
     for case in &raw.cases {
@@ -126,9 +126,11 @@ fn axes_of<'r>(raw: &'r Raw<'r>, case: &'r RawCase<'r>) -> Vec<&'r Axis<'r>> {
     shared.chain(&case.axes).collect()
 }
 
-/// Whether the text gives every seed. Where it gives only some, the others could not be drawn
-/// without replacing those.
-fn seeds(raw: &Raw<'_>) -> Result<bool, Complaint> {
+/// Whether the text gives every seed; if not, all are drawn.
+///
+/// # Errors
+/// When only some cases have a seed: one is drawn for the whole study, and would replace theirs.
+fn gives_every_seed(raw: &Raw<'_>) -> Result<bool, Complaint> {
     let mut cases = raw.cases.iter();
     if raw.study.seed.is_some() || cases.all(|case| case.head.seed.is_some()) {
         return Ok(true);
@@ -397,9 +399,14 @@ impl<'r> Resolver<'r> {
             return Ok(());
         };
         let wrong = format!("two cases are called `{name}`");
-        if let (true, Some(axis)) = (first == case.place.start, chosen.last()) {
-            return Err(Complaint::new(axis.value().span(), wrong)
-                .hint("two combinations of the sweep: write each value once"));
+        if first == case.place.start {
+            return Err(match chosen.last() {
+                Some(axis) => Complaint::new(axis.value().span(), wrong)
+                    .hint("two combinations of the sweep: write each value once"),
+                // Without values of a sweep, a case makes others for its shares alone.
+                None => Complaint::new(case.place.clone(), wrong)
+                    .hint("two values of `rate_percent`: write each value once"),
+            });
         }
         Err(Complaint::new(case.place.clone(), wrong).hint(format!(
             "the other one comes from line {}",
@@ -424,12 +431,14 @@ fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     let setting = ("rate_percent".to_owned(), percent.to_string());
     paced.name = swept_name(&case.name, std::slice::from_ref(&setting));
     paced.settings.push(setting);
+    let has_one_job = paced.workload.jobs.len() == 1;
     for job in &mut paced.workload.jobs {
         // A placeholder: the rate is set when the full case has been measured.
         job.pace = Pace::OpenPoisson(Rate::Iops(1.0));
         job.ramp = ramp.unwrap_or(job.ramp);
-        // A case without [[case.job]] has one job, of the same name.
-        if job.name == case.name {
+        // A case without [[case.job]] has one job, of the same name. One of several jobs keeps its own,
+        // as another one may have the new name.
+        if has_one_job && job.name == case.name {
             job.name.clone_from(&paced.name);
         }
     }

@@ -428,6 +428,18 @@ fn shares_of_the_full_rate_count_as_cases() {
     );
 }
 
+/// The story: a job with the name of its case got that of the share, which another job had.
+#[test]
+fn jobs_of_a_share_keep_their_names() {
+    let case = "[[case]]\nname = \"a\"\nrate_percent = [50]\n";
+    let jobs = "[[case.job]]\nname = \"a\"\n[[case.job]]\nname = \"a-rate_percent50\"\n";
+    let plan = study(&format!("{case}{jobs}")).plan;
+    for case in &plan.cases {
+        let jobs: Vec<&str> = case.workload.jobs.iter().map(|job| &*job.name).collect();
+        assert_eq!(jobs, ["a", "a-rate_percent50"], "{}", case.name);
+    }
+}
+
 #[test]
 fn one_of_several_jobs_may_stand_aside_from_a_sweep() {
     let parsed = study(

@@ -75,8 +75,9 @@ struct Begun {
 }
 
 impl BufferedEvents {
-    /// Gives the events to the observer in their order. `record` has the measurement already, so that
-    /// `so_far` is ahead of the event: spools, which go by it, leave out simulated systems.
+    /// Gives the events to the observer in their order. `record` already has the measurement, and so
+    /// has the `so_far` of its beginning. Only the spools of a run count what `so_far` has, and they
+    /// leave out the simulated systems of a study.
     fn replay(self, record: &Record, observer: &mut dyn Observer) {
         if let Some(begun) = &self.begun {
             observer.event(Event::Begins {

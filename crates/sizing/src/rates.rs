@@ -58,7 +58,7 @@ pub fn operations_in(table: &RateTable) -> f64 {
     rates.map(|iops| iops * seconds).sum()
 }
 
-/// Plays a table in both ways.
+/// Plays a table in both ways. An operation may wait for at most `tolerated`.
 ///
 /// # Errors
 /// The first rule that the specification of the device breaks.
@@ -69,13 +69,15 @@ pub fn play_rates(
 ) -> Result<RatesOutcome, Invalid> {
     let mut even = Replay::new(spec, tolerated)?;
     let mut bursty = Replay::new(spec, tolerated)?;
-    let mut maker = Maker::new(spec);
-    let mut again = Maker::new(spec);
+    // Each has its own, so that both replays get the same operations at other times.
+    let mut even_maker = Maker::new(spec);
+    let mut bursty_maker = Maker::new(spec);
     let mut balance: Option<BalanceCheck> = None;
     for interval in &table.intervals {
         let rate = interval.iops.unwrap_or(0.0);
-        maker.make(interval, table.interval_ns, rate, &mut even);
-        again.make(interval, table.interval_ns, rate + DISPERSION, &mut bursty);
+        even_maker.make(interval, table.interval_ns, rate, &mut even);
+        let burst_rate = rate + DISPERSION;
+        bursty_maker.make(interval, table.interval_ns, burst_rate, &mut bursty);
         let end = Nanos(interval.from_ns + table.interval_ns);
         if let Some((measured, modelled)) = interval.balance_percent.zip(even.balance_percent(end))
         {
@@ -120,7 +122,8 @@ impl Maker {
         }
     }
 
-    /// Replays the operations of an interval, evenly spaced. The fraction of an operation and of a
+    /// Replays the operations of an interval from its start on, at `rate` a second: at its own rate
+    /// they fill it, at a higher one they are a burst. The fraction of an operation and of a
     /// write that is left is carried over to the next interval.
     fn make(&mut self, interval: &RateInterval, length_ns: u64, rate: f64, replay: &mut Replay) {
         let Some(iops) = interval.iops.filter(|iops| *iops > 0.0) else {

@@ -88,7 +88,8 @@ pub fn prepared(
     })
 }
 
-/// All copies in order of time. The target of an operation is the number of its copy.
+/// All copies in order of time. With several, the target of an operation becomes the number of its
+/// copy, by which [`dependencies`] tells copies apart.
 fn copied(operations: Vec<Operation>, options: &ReplayOptions) -> Vec<Operation> {
     if options.copies <= 1 {
         return operations;

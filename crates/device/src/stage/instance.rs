@@ -102,7 +102,7 @@ impl SharedInstance {
         cache_limits(&self.spec) == cache_limits(spec)
     }
 
-    /// Whether both are one machine, perhaps reached in two ways: see [`Self::beside`].
+    /// Whether both are one machine, perhaps reached in two ways: see [`Self::share_limiters_with`].
     pub fn is_same_machine(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.chain, &other.chain)
     }

@@ -456,8 +456,8 @@ fn unit_ns(latency: &DirectionRows, bandwidth: Option<&DirectionRows>) -> f64 {
     if is_small { 1e3 } else { 1.0 }
 }
 
-/// The count of operations, and their latencies where they are logged.
-fn figures(counted: &DirectionRows, timed: Option<&DirectionRows>, unit: f64) -> Figures {
+/// The count of operations, and their latencies where they are logged, in units of `unit_ns`.
+fn figures(counted: &DirectionRows, timed: Option<&DirectionRows>, unit_ns: f64) -> Figures {
     let figures = Figures {
         ios: counted.ios,
         bytes: counted.bytes as u64,
@@ -469,12 +469,14 @@ fn figures(counted: &DirectionRows, timed: Option<&DirectionRows>, unit: f64) ->
     let mean = timed.sum / timed.ios as f64;
     let variance = timed.squares / timed.ios as f64 - mean * mean;
     let counts = timed.counts.values();
+    let counts = counts.map(|(latency, count)| (latency * unit_ns, *count));
     Figures {
-        mean: Some(mean * unit),
-        stddev: Some(variance.max(0.0).sqrt() * unit),
-        min: Some(timed.min * unit),
-        max: Some(timed.max * unit),
-        shape: Shape::Counts(counts.map(|(ns, count)| (ns * unit, *count)).collect()),
+        mean: Some(mean * unit_ns),
+        // Rounding may leave a negative variance where all latencies are equal.
+        stddev: Some(variance.max(0.0).sqrt() * unit_ns),
+        min: Some(timed.min * unit_ns),
+        max: Some(timed.max * unit_ns),
+        shape: Shape::Counts(counts.collect()),
         ..figures
     }
 }

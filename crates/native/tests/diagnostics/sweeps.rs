@@ -92,6 +92,23 @@ depth = [1,1]
     );
 }
 
+/// The story: the other case was said to come from line 2, which is the line of this one.
+#[test]
+fn a_share_written_twice() {
+    check(
+        r#"[[case]]
+name = "a"
+rate_percent = [50, 50.0]
+"#,
+        r#"study.toml:2:8: two cases are called `a-rate_percent50`
+  |
+2 | name = "a"
+  |        ^^^
+  = two values of `rate_percent`: write each value once
+"#,
+    );
+}
+
 #[test]
 fn a_sweep_without_end() {
     check(

@@ -59,7 +59,9 @@ struct Times {
     percentiles: Vec<(f64, f64)>,
 }
 
-const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
+/// All directions in one, as `unified_rw_reporting` prints them.
+const MIXED: &str = "mixed";
+const DIRECTIONS: [&str; 4] = ["read", "write", "trim", MIXED];
 const FLUSHES: &str = "sync";
 
 /// `j: (groupid=0, jobs=1): err= 0: pid=1234: Sat Nov 28 07:00:00 2026`.
@@ -185,13 +187,15 @@ impl Block {
     }
 
     fn figures(&self, direction: &PrintedDirection, found: &mut Found) -> Result<Figures, String> {
-        let at = DIRECTIONS.iter().position(|name| *name == direction.name);
-        let issued = match at {
-            Some(3) => (!self.issued.is_empty()).then(|| self.all_issued()),
-            at => at.and_then(|at| self.issued.get(at).copied()),
+        let issued = if direction.name == MIXED {
+            Some(self.all_issued())
+        } else {
+            let at = DIRECTIONS.iter().position(|name| *name == direction.name);
+            at.and_then(|at| self.issued.get(at).copied())
         };
-        let seconds = direction.seconds.max(1e-3);
         let issued = issued.filter(|count| *count > 0);
+        // The text gives whole milliseconds.
+        let seconds = direction.seconds.max(1e-3);
         if let (Some(issued), Some(iops)) = (issued, direction.iops)
             && direction.seconds > 0.0
         {
