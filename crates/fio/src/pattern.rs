@@ -89,7 +89,8 @@ pub(super) fn mix(options: &Options, rw: ReadWrite) -> Mix {
 pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let options = &spec.options;
     let fixed = match given_by_order(options) {
-        Some(given) => [given[usize::from(takes_second_size(spec)?)]; 3],
+        Some([_, random, _]) if takes_second_size(spec)? => [random; 3],
+        Some([sequential, ..]) => [sequential; 3],
         None => options.bs,
     };
     if spec.gives_no_block() {
@@ -98,7 +99,9 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let mut mixes = fixed.map(|size| SizeMix::fixed(Bytes(size)));
     let ranges = options.bsrange.unwrap_or_default();
     let ranges = mixes.iter_mut().zip(ranges);
-    for (mix, (low, high)) in ranges.filter(|(_, range)| range.0 > 0) {
+    // A direction without a range has 0 to 0. Of a range only the ends are listed: `size_draw` of the job
+    // says that the sizes between them are drawn, too.
+    for (mix, (low, high)) in ranges.filter(|(_, (low, _))| *low > 0) {
         *mix = if low == high {
             SizeMix::fixed(Bytes(low))
         } else {
