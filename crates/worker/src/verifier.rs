@@ -263,6 +263,7 @@ impl Verifier {
     pub(crate) fn completed(&mut self, slot: usize, io: &InFlight) {
         match self.tags[slot] {
             Tag::Writes(generation) => {
+                // It is open no more: the next flush makes it durable.
                 self.tags[slot] = Tag::Nothing;
                 self.remember(Written {
                     target: io.file,
