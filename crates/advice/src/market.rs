@@ -187,9 +187,10 @@ impl<'c> Market<'c> {
         };
         let spec = alone(granted, offered.on_machine.accounting, offered.volumes > 1);
         let margins = need.rates(&spec).into_iter();
-        let tightest = margins
-            .filter(|margin| margin.limit.is_some() && !margin.is_met())
-            .max_by(|a, b| a.used().total_cmp(&b.used()))?;
+        // The margin of a rate that the machine does not limit has no limit, and holds nothing back.
+        let missed = margins.filter(|margin| margin.limit.is_some() && !margin.is_met());
+        let tightest = missed.max_by(|a, b| a.used().total_cmp(&b.used()))?;
+        // These by their name alone: `EBS IOPS is not enough` needs no direction and no "(baseline)".
         let limiter = match tightest.limit?.kind {
             LimitKind::Rate { limiter, .. } | LimitKind::Baseline { limiter } => limiter,
             other => other.to_string(),

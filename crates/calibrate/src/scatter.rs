@@ -80,26 +80,30 @@ impl Body {
     }
 }
 
-/// Sums over the operations beyond the body, in medians of their cells, cells weighing the same.
+/// Sums over the operations of tail and body. Each counts by its share of its cell, so that cells weigh the
+/// same, and latencies are multiples of the cell's median.
 #[derive(Default)]
 struct Sums {
-    /// The share of each cell. Their median counts, so that one stall does not become the rule.
-    shares: Vec<f64>,
-    share: f64,
-    value: f64,
-    ln: f64,
-    ln_squares: f64,
+    /// The tail's share of each cell. Their median counts, so that one stall does not become the rule.
+    tail_shares: Vec<f64>,
+    tail_share: f64,
+    tail_value: f64,
+    /// Of the logarithms of the tail's latencies, and of their squares.
+    tail_ln: f64,
+    tail_ln_squares: f64,
+    /// Operations of the tail, each as one.
+    tail_ops: f64,
     body_share: f64,
     body_value: f64,
-    ops: f64,
 }
 
 impl Sums {
     /// Adds a cell: what lies far above the body belongs to the tail. Both are divided by the
     /// median of the cell, so that cells of different latency can be added.
     fn add(&mut self, cell: &Cell, body: &Body) {
-        let before = self.share;
-        // A body narrower than two buckets is one of two: its neighbour is no tail.
+        let before = self.tail_share;
+        // A smaller sigma than two widths of a bucket is not measured but rounded: with it, the bucket next
+        // to the median would count as tail.
         let far = body.median * (FAR * body.sigma.max(2.0 * FINEST)).exp();
         for (ns, count) in cell.histogram.bins() {
             let share = count as f64 / cell.count as f64;
@@ -110,13 +114,13 @@ impl Sums {
                 continue;
             }
             let ln = value.ln();
-            self.share += share;
-            self.value += share * value;
-            self.ln += share * ln;
-            self.ln_squares += share * ln * ln;
-            self.ops += count as f64;
+            self.tail_share += share;
+            self.tail_value += share * value;
+            self.tail_ln += share * ln;
+            self.tail_ln_squares += share * ln * ln;
+            self.tail_ops += count as f64;
         }
-        self.shares.push(self.share - before);
+        self.tail_shares.push(self.tail_share - before);
     }
 }
 
@@ -125,13 +129,13 @@ fn tail(cells: &[&Cell], bodies: &[Body]) -> Option<Tail> {
     let mut sums = Sums::default();
     let pairs = cells.iter().zip(bodies);
     pairs.for_each(|(cell, body)| sums.add(cell, body));
-    let share = median(&sums.shares) - EXPECTED;
-    if sums.ops < FEWEST || share < LEAST_SHARE {
+    let share = median(&sums.tail_shares) - EXPECTED;
+    if sums.tail_ops < FEWEST || share < LEAST_SHARE {
         return None;
     }
-    let mean_ln = sums.ln / sums.share;
-    let variance = sums.ln_squares / sums.share - mean_ln * mean_ln;
-    let factor = (sums.value / sums.share) / (sums.body_value / sums.body_share);
+    let mean_ln = sums.tail_ln / sums.tail_share;
+    let variance = sums.tail_ln_squares / sums.tail_share - mean_ln * mean_ln;
+    let factor = (sums.tail_value / sums.tail_share) / (sums.body_value / sums.body_share);
     Some(Tail {
         share: share.min(0.5),
         factor: factor.clamp(1.0, 1e4),

@@ -40,10 +40,18 @@ pub struct NotALoad {
 #[derive(Default)]
 struct Written {
     iops: Option<f64>,
-    bytes_per_s: Option<f64>,
+    byte_rate: Option<f64>,
     block: Option<Bytes>,
     read_percent: Option<u8>,
-    is_sequential: bool,
+    is_sequential: Option<bool>,
+}
+
+/// Sets what `part` gives, unless an earlier part has given another value.
+fn set<T: Copy + PartialEq>(known: &mut Option<T>, value: T, part: &str) -> Result<(), String> {
+    match known.replace(value) {
+        Some(earlier) if earlier != value => Err(format!("`{part}` contradicts an earlier part")),
+        _ => Ok(()),
+    }
 }
 
 /// A number above zero, with or without `_` between its digits.
@@ -53,37 +61,28 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Written {
-    /// Takes a part of a load: `5000iops`, `16KiB`, `100MB/s`, `70%reads`.
-    ///
-    /// # Errors
-    /// What is wrong with a part.
+    /// Takes a part of a load: `5000iops`, `16KiB`, `100MB/s`, `70%reads`. The error says what is wrong.
     fn take(&mut self, part: &str) -> Result<(), String> {
         let wrong = || format!("`{part}` is neither a rate, a size nor a share of reads or writes");
         let lower = part.to_ascii_lowercase();
         if let Some(digits) = lower.strip_suffix("iops") {
-            self.iops = Some(number(digits).ok_or_else(wrong)?);
+            set(&mut self.iops, number(digits).ok_or_else(wrong)?, part)
         } else if let Some(size) = part.strip_suffix("/s") {
-            let bytes: Option<Bytes> = size.parse().ok().filter(|bytes: &Bytes| bytes.0 > 0);
-            self.bytes_per_s = Some(bytes.ok_or_else(wrong)?.as_f64());
-        } else if lower == "sequential" {
-            self.is_sequential = true;
-        } else if lower != "random" {
-            match lower.split_once('%') {
-                Some((share, side @ ("read" | "reads" | "write" | "writes"))) => {
-                    let share: u8 = share.parse().map_err(|_| wrong())?;
-                    let reads = if side.starts_with('r') {
-                        Some(share)
-                    } else {
-                        100u8.checked_sub(share)
-                    };
-                    self.read_percent =
-                        Some(reads.filter(|percent| *percent <= 100).ok_or_else(wrong)?);
-                }
-                Some(_) => return Err(wrong()),
-                None => self.block = Some(part.parse().map_err(|_| wrong())?),
+            let rate: Option<Bytes> = size.parse().ok().filter(|rate: &Bytes| rate.0 > 0);
+            set(&mut self.byte_rate, rate.ok_or_else(wrong)?.as_f64(), part)
+        } else if lower == "sequential" || lower == "random" {
+            set(&mut self.is_sequential, lower == "sequential", part)
+        } else if let Some((share, side)) = lower.split_once('%') {
+            let share: Option<u8> = share.parse().ok();
+            let share = share.filter(|share| *share <= 100).ok_or_else(wrong)?;
+            match side {
+                "read" | "reads" => set(&mut self.read_percent, share, part),
+                "write" | "writes" => set(&mut self.read_percent, 100 - share, part),
+                _ => Err(wrong()),
             }
+        } else {
+            set(&mut self.block, part.parse().map_err(|_| wrong())?, part)
         }
-        Ok(())
     }
 
     /// The load, once all its parts are read. Without a share of reads it only reads.
@@ -92,7 +91,7 @@ impl Written {
             .block
             .filter(|block| block.0 > 0)
             .ok_or("the size of an operation is missing")?;
-        let iops = match (self.iops, self.bytes_per_s) {
+        let iops = match (self.iops, self.byte_rate) {
             (Some(iops), None) => iops,
             (None, Some(bytes)) => bytes / block.as_f64(),
             (Some(_), Some(_)) => return Err("it names two rates".to_owned()),
@@ -102,7 +101,7 @@ impl Written {
             iops,
             block,
             read_percent: self.read_percent.unwrap_or(100),
-            is_sequential: self.is_sequential,
+            is_sequential: self.is_sequential.unwrap_or(false),
         })
     }
 }
@@ -347,5 +346,6 @@ mod tests {
         refuse("600iops,4KiB,130%write", "neither");
         refuse("0iops,4KiB", "`0iops` is neither");
         refuse("0MB/s,4KiB", "`0MB/s` is neither");
+        refuse("600iops,4KiB,5000iops", "`5000iops` contradicts");
     }
 }

@@ -105,8 +105,9 @@ impl IntervalSeries {
     }
 
     /// When the current slice ends. The end of the ramp ends one, so that a slice is either in the ramp
-    /// or measured. A slice that would end just before the jobs do includes the completions after it,
-    /// because a slice of a few operations in a millisecond would show no rate.
+    /// or measured. A slice that would end less than half its length before or after the jobs do ends
+    /// half a length after them, so that it has their last completions, too: a slice of a few operations in
+    /// a millisecond would show no rate.
     pub(crate) fn boundary(&self, length: Nanos) -> Nanos {
         let end = self.begun.saturating_add(length);
         let half = Nanos(length.0 / 2);

@@ -89,7 +89,8 @@ pub(super) fn mix(options: &Options, rw: ReadWrite) -> Mix {
 pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let options = &spec.options;
     let fixed = match given_by_order(options) {
-        Some(given) => [given[usize::from(takes_second_size(spec)?)]; 3],
+        Some([_, random, _]) if takes_second_size(spec)? => [random; 3],
+        Some([sequential, ..]) => [sequential; 3],
         None => options.bs,
     };
     if spec.gives_no_block() {
@@ -98,7 +99,15 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let mut mixes = fixed.map(|size| SizeMix::fixed(Bytes(size)));
     let ranges = options.bsrange.unwrap_or_default();
     let ranges = mixes.iter_mut().zip(ranges);
-    for (mix, (low, high)) in ranges.filter(|(_, range)| range.0 > 0) {
+    // A direction without a range has 0 to 0. Of a range only the ends are listed: `size_draw` of the job
+    // says that the sizes between them are drawn, too.
+    for (mix, (low, high)) in ranges.filter(|(_, (_, high))| *high > 0) {
+        // As in fio, a range from 0 begins at the block of `bs`.
+        let low = if low == 0 { mix.smallest().0 } else { low };
+        if low > high {
+            let wrong = format!("from 0 means from bs={low}, which is above {high}");
+            return Err(spec.mistake("bsrange", wrong));
+        }
         *mix = if low == high {
             SizeMix::fixed(Bytes(low))
         } else {
@@ -507,6 +516,25 @@ mod tests {
         check("rwmixwrite=10\nrwmixread=50", 50);
         check("rwmixread=50\nrwmixwrite=10", 90);
         check("rwmixread=20", 20);
+    }
+
+    /// A range from 0 was ignored, and all blocks had the size of `bs`; fio 3.33 prints these sizes. Where
+    /// `bs` is above the range, it prints a range that ends before it begins.
+    #[test]
+    fn a_range_from_0_begins_at_the_block_size() {
+        #[track_caller]
+        fn check(options: &str, ends: [u64; 2]) {
+            let text = format!("[a]\nrw=read\nsize=1m\nioengine=null\n{options}\n");
+            let prepared = planned(&text).unwrap();
+            let read = &prepared.plan.cases[0].workload.jobs[0].sizes.read;
+            assert_eq!([read.smallest().0, read.largest().0], ends, "{options}");
+        }
+        check("bsrange=0-8k", [4096, 8192]);
+        check("bs=2k\nbsrange=0-8k,1k-4k", [2048, 8192]);
+        check("bsrange=0-0", [4096, 4096]);
+        let above = "[a]\nrw=read\nsize=1m\nioengine=null\nbs=16k\nbsrange=0-8k\n";
+        let wrong = planned(above).unwrap_err().to_string();
+        assert!(wrong.contains("bsrange: from 0 means"), "{wrong}");
     }
 
     /// Of zones with a list for each direction the first held for all, without a word, and `nan` was

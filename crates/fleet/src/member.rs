@@ -280,17 +280,19 @@ impl Questions for HostView<'_> {
         self.spooling.is_kept()
     }
 
-    /// Reports that everything is laid out, and waits until the coordinator sets the start.
+    /// Reports that everything is laid out, and waits until the coordinator sets the start. Returns how far
+    /// that is ahead; `None`: the run is stopped.
     fn start_in(&mut self) -> Option<Nanos> {
         self.member.report(FromHost::Ready);
         match self.member.commands.recv() {
             Ok(Command::Start(at)) => {
                 // A start that has passed already means at once.
-                let ahead = at - clocks().monotonic_ns;
+                let ahead = at.saturating_sub(clocks().monotonic_ns);
                 Some(Nanos(u64::try_from(ahead).unwrap_or_default()))
             }
-            // The main thread has closed the channel, because the coordinator has sent a stop.
-            _ => {
+            // The main thread has closed the channel, because the coordinator has sent a stop; and without a
+            // start, nothing may begin.
+            Err(_) | Ok(Command::Prepare) => {
                 self.member.interrupted.store(true, Ordering::Relaxed);
                 None
             }

@@ -156,8 +156,8 @@ fn model(roots: &Roots, disk: &str) -> Option<String> {
     direct.or_else(|| roots.text(format!("{disk}/device/name")))
 }
 
-/// The serial number of a disk. A SCSI disk has it in a page of its own; of others, the first of some
-/// files counts, which may hold another identifier.
+/// The serial number of a disk. A SCSI disk has it in a page of its own; for others it is the first of these
+/// files that has text: serial numbers first, then identifiers that take their place.
 fn serial(roots: &Roots, disk: &str) -> Option<String> {
     let files = [
         "device/serial",

@@ -72,8 +72,9 @@ pub(crate) fn device_limits(roots: &Roots) -> Vec<DeviceLimit> {
     for found in of_v2.chain(of_v1) {
         let mut known = least.iter_mut();
         let same = known.find(|known| {
-            let key = |limit: &DeviceLimit| (limit.device.clone(), limit.direction, limit.counts);
-            key(known) == key(&found)
+            known.device == found.device
+                && known.direction == found.direction
+                && known.counts == found.counts
         });
         match same {
             Some(known) => known.per_second = known.per_second.min(found.per_second),

@@ -242,6 +242,8 @@ fn axis_values<'a>(key: &Key<Job>, value: Value<'a>) -> Result<Vec<&'a Node<'a>>
     Ok(list.into_iter().map(|item| item.0).collect())
 }
 
+/// The key of a job by its name, which is written at `place` in a section `level`. `also` are the names that
+/// this section has besides keys of jobs, for the guess at what was meant.
 fn job_key(
     name: &str,
     place: &Range<usize>,

@@ -37,6 +37,7 @@ impl Permutation {
     /// A new order of `0..len`, drawn from the stream. `len` is at most 2^63.
     pub fn new(len: u64, chance: &mut Stream) -> Self {
         debug_assert!(len <= 1 << 63, "{len} numbers do not fit 63 bits");
+        // With 2 bits there are at least four values to mix. With 64, the iterator's counter would overflow.
         let bits = (64 - len.saturating_sub(1).leading_zeros()).clamp(2, 63);
         Self {
             len,

@@ -289,8 +289,8 @@ pub fn merge_parts(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFlee
     Ok(merged)
 }
 
-/// The passes that all hosts of a case came to, and a note on each of the others: beside whole ones,
-/// a pass in which the rates of some hosts are missing would pull the mean of the case down.
+/// The measurements of the [whole passes](Fleet::whole_passes), and a note on each other one: beside whole
+/// ones, a pass in which the rates of some hosts are missing would pull the mean of the case down.
 fn measurements(
     by_pass: &[Vec<Part<'_>>],
     fleet: &Fleet,
@@ -298,22 +298,20 @@ fn measurements(
 ) -> (Vec<Measurement>, Vec<Note>) {
     let (mut measurements, mut left_out) = (Vec::new(), Vec::new());
     for (parts, pass) in by_pass.iter().zip(&fleet.passes) {
-        let most = fleet
-            .whole_passes(&pass.case)
-            .map(|whole| whole.hosts)
-            .max();
-        match most.filter(|most| pass.hosts < *most) {
-            None => measurements.push(merged(parts, names)),
-            Some(most) => {
-                let why = format!(
-                    "pass {} was measured by {} of {}, so it is in no figure",
-                    pass.pass,
-                    pass.hosts,
-                    plural(most as usize, "host")
-                );
-                left_out.push(Note::new(NoteLevel::Ignored, &*pass.case, why));
-            }
+        // All whole passes of a case have the same number of hosts.
+        let whole = fleet.whole_passes(&pass.case).next();
+        let most = whole.map_or(pass.hosts, |whole| whole.hosts);
+        if pass.hosts == most {
+            measurements.push(merged(parts, names));
+            continue;
         }
+        let why = format!(
+            "pass {} was measured by {} of {}, so it is in no figure",
+            pass.pass,
+            pass.hosts,
+            plural(most as usize, "host")
+        );
+        left_out.push(Note::new(NoteLevel::Ignored, &*pass.case, why));
     }
     (measurements, left_out)
 }

@@ -238,14 +238,17 @@ impl LibaioTarget {
             // Trims have no operation of their own here and were carried out before.
             _ => OP_WRITE,
         };
-        let buffer = self.buffers.start_of(index);
-        let moves = io.direction != Direction::Sync;
+        // The kernel refuses a flush with a buffer, an offset or a length; it comes without the last two.
+        let buffer = match io.direction {
+            Direction::Sync => 0,
+            _ => self.buffers.start_of(index) as u64,
+        };
         self.blocks[index] = ControlBlock {
             data: index as u64,
             rw_flags: self.flags[io.direction as usize] as u32,
             opcode,
             fd: self.files[io.file as usize].file.as_raw_fd() as u32,
-            buffer: if moves { buffer as u64 } else { 0 },
+            buffer,
             bytes: u64::from(io.len),
             offset: io.offset as i64,
             priority: io.priority,

@@ -32,6 +32,8 @@ const REQUEUED: u32 = 5;
 const ISSUED: u32 = 7;
 /// The request is complete.
 const COMPLETED: u32 = 8;
+/// A bit of the action: the number of a control group is the first part of the data that follows.
+const IN_CGROUP: u32 = 1 << 8;
 /// Bits of the category.
 const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
@@ -105,7 +107,7 @@ impl Record {
             at: order.u64(record, 8),
             sector: order.u64(record, 16),
             bytes: order.u32(record, 24),
-            action: category_and_action & 0xffff,
+            action: category_and_action & 0xffff & !IN_CGROUP,
             category: category_and_action >> 16,
             device: order.u32(record, 36),
             data_len: u16::from_le_bytes(order.number(record, 46)),
@@ -418,6 +420,21 @@ mod tests {
                 ]
             );
         }
+    }
+
+    /// A kernel with the trace option blk_cgroup sets a bit beside each action, which made a trace without
+    /// any operation of all its records.
+    #[test]
+    fn the_control_group_of_a_record_does_not_hide_its_action() {
+        let in_groups = STORY.map(|(us, sector, bytes, category, action, device)| {
+            (us, sector, bytes, category, action | IN_CGROUP, device)
+        });
+        let [with, without] = [in_groups, STORY].map(|records| {
+            let parsed = parse(&trace(&records, false), &named);
+            operations(&parsed.expect("a sound trace"))
+        });
+        assert_eq!(with, without);
+        assert_eq!(with.len(), 5);
     }
 
     /// The story: the end of an empty write that asked for a flush found no issue, or that of the next flush,

@@ -320,10 +320,10 @@ async fn studies(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
         drop(permit);
         match simulated {
             // The page shows the reason above the form, so that the user can correct the input.
-            Err(why) if !is_json => Ok(pages::simulate::form(
+            Err(error) if !is_json => Ok(pages::simulate::form(
                 &simulator,
                 Some(&asked),
-                Some(&why.why),
+                Some(&error.why),
             )),
             simulated => simulated,
         }

@@ -84,6 +84,8 @@ pub(crate) struct Verifier {
     generation: u64,
     /// Writes that a flush has made durable, from the first on.
     durable: u64,
+    /// The first write that failed: from it on, no flush makes writes durable.
+    first_failed: Option<u64>,
     tags: Vec<Tag>,
     /// In the order of completion; in the last pass sorted by place where writes overlapped.
     written: Vec<Written>,
@@ -146,6 +148,7 @@ impl Verifier {
             checks_reads: !job.writes(),
             generation: 0,
             durable: 0,
+            first_failed: None,
             tags: vec![Tag::Nothing; depth],
             written: Vec::new(),
             next: 0,
@@ -179,7 +182,7 @@ impl Verifier {
         if let Some(pass) = &mut self.pass {
             pass.left = pass.left.saturating_sub(request.len.into());
         }
-        self.tags[slot] = match request.direction {
+        let tag = match request.direction {
             Direction::Write => {
                 self.generation += 1;
                 Tag::Writes(self.generation)
@@ -195,22 +198,34 @@ impl Verifier {
             }
             _ => Tag::Nothing,
         };
+        self.tag(slot, tag);
+    }
+
+    /// Tags the next operation in a slot.
+    fn tag(&mut self, slot: usize, tag: Tag) {
+        // A write that has succeeded left no tag: this one failed.
+        if let Tag::Writes(failed) = self.tags[slot] {
+            let first = self.first_failed.unwrap_or(failed);
+            self.first_failed = Some(first.min(failed));
+        }
+        self.tags[slot] = tag;
     }
 
     /// The range of a write is being trimmed.
     pub(crate) fn trims(&mut self, slot: usize) {
-        self.tags[slot] = Tag::Writes(self.generation);
+        self.tag(slot, Tag::Writes(self.generation));
     }
 
     /// A flush is submitted. It does not make durable what is in flight or has failed.
     pub(crate) fn flushes(&mut self, slot: usize) {
-        // Writes are numbered from 1, and a trim has the number of the write before it, or 0.
         let open = self.tags.iter().filter_map(|tag| match tag {
-            Tag::Writes(generation) => Some(generation.saturating_sub(1)),
+            Tag::Writes(generation) => Some(*generation),
             _ => None,
         });
-        let done = open.min().unwrap_or(self.generation);
-        self.tags[slot] = Tag::Flushes(done.min(self.generation));
+        let first = open.chain(self.first_failed).min();
+        // Writes are numbered from 1, and a trim has the number of the write before it, or 0.
+        let done = first.map_or(self.generation, |first| first.saturating_sub(1));
+        self.tag(slot, Tag::Flushes(done));
     }
 
     /// Remembers a write that is assumed and not made.
@@ -263,6 +278,7 @@ impl Verifier {
     pub(crate) fn completed(&mut self, slot: usize, io: &InFlight) {
         match self.tags[slot] {
             Tag::Writes(generation) => {
+                // It is open no more: the next flush makes it durable. One that failed keeps its tag.
                 self.tags[slot] = Tag::Nothing;
                 self.remember(Written {
                     target: io.file,
@@ -437,11 +453,12 @@ impl Verifier {
             // The job still writes, so it may have been overwritten.
             (false, None) => Generation::AtLeast(written.generation),
         };
-        self.tags[slot] = Tag::Checks(ExpectedBlock {
+        let expected = ExpectedBlock {
             target: written.target,
             offset: written.offset,
             generation,
-        });
+        };
+        self.tag(slot, Tag::Checks(expected));
     }
 }
 
@@ -564,6 +581,34 @@ mod tests {
             vec![written(8, 4, 1), written(4, 4, 2), written(4, 4, 3)],
             &[3, 1],
         );
+    }
+
+    /// Where a job goes on after errors, a failed write was durable after the next flush but one: by then its
+    /// slot had another operation. A later run read it back, and found a sound device wrong.
+    #[test]
+    fn what_failed_is_never_durable() {
+        let job = Job {
+            mix: Mix::WRITE,
+            verify: Some(Verify::new(Checksum::Crc32c)),
+            ..Job::new("failing")
+        };
+        let mut verifier = Verifier::for_job(&job, 1, 1, 0).expect("a job that verifies");
+        let write = written(0, 4096, 0).request(Direction::Write);
+        let flush = InFlight::new(&write, Nanos::ZERO, Nanos::ZERO);
+        let mut durable_after = |writes: &[bool]| {
+            for succeeds in writes {
+                verifier.issued(0, &write);
+                if *succeeds {
+                    verifier.completed(0, &InFlight::new(&write, Nanos::ZERO, Nanos::ZERO));
+                }
+            }
+            verifier.flushes(0);
+            verifier.completed(0, &flush);
+            verifier.progress().map(|progress| progress.durable)
+        };
+        assert_eq!(durable_after(&[true, true]), Some(2));
+        assert_eq!(durable_after(&[false]), Some(2));
+        assert_eq!(durable_after(&[true]), Some(2));
     }
 
     /// The story: a job that trims before it writes ended between the two, at a place that it had written

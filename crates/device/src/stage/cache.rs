@@ -44,6 +44,8 @@ struct Dirty {
     pending: VecDeque<(Nanos, u64)>,
     /// When all of them will have been.
     all_written: Nanos,
+    /// When the room comes that a write has waited for last: no later write has it sooner.
+    room_comes: Nanos,
 }
 
 /// Into how many pieces the room is divided.
@@ -61,6 +63,7 @@ impl CacheState {
                 held: 0,
                 pending: VecDeque::new(),
                 all_written: Nanos::ZERO,
+                room_comes: Nanos::ZERO,
             }),
         }
     }
@@ -81,19 +84,23 @@ impl CacheState {
         self.dirty.is_some()
     }
 
-    /// When there is room for a write that comes `now`.
+    /// When there is room for a write that comes `now`, behind the writes that wait for room already.
+    /// What is written back by then is no longer held.
     pub(crate) fn room_at(&mut self, now: Nanos, len: u32) -> Nanos {
         let Some(dirty) = &mut self.dirty else {
             return now;
         };
-        let mut at = now;
+        let mut at = now.max(dirty.room_comes);
         while let Some((written, bytes)) = dirty.pending.front().copied() {
             let is_full = dirty.held + u64::from(len) > dirty.room.0;
-            // What was written by now makes room without a wait; of the rest, as much as is needed.
-            if written > now && !is_full {
-                break;
+            // What is written by then makes room without a wait; of the rest, as much as is needed.
+            if written > at {
+                if !is_full {
+                    break;
+                }
+                at = written;
+                dirty.room_comes = written;
             }
-            at = at.max(written);
             dirty.held -= bytes;
             dirty.pending.pop_front();
         }
@@ -226,6 +233,31 @@ mod tests {
             dirty.room = Bytes(12_288);
         }
         check(&mut small, &[Write; 5], &[100, 350, 600, 2100, 3100]);
+    }
+
+    /// A small write that waited for room set all the bytes of a large one free, and the writes behind it
+    /// had them at once: before the large one had reached the disk, the cache held more than its room.
+    #[test]
+    fn no_write_has_room_before_one_that_waits_for_it() {
+        let spec = device(1.0, None).spec().clone();
+        let cache = HostCache {
+            writes_back: Some(Bytes(8192)),
+            ..spec
+                .instance
+                .and_then(|instance| instance.cache)
+                .expect("a cache")
+        };
+        let mut state = CacheState::new(&cache, 1);
+        let ms = Nanos::from_millis;
+        for (written, len) in [(ms(10), 4096), (ms(20), 4096)] {
+            assert_eq!(state.room_at(Nanos::ZERO, len), Nanos::ZERO);
+            state.write_back(written, len);
+        }
+        for _ in 0..8 {
+            assert_eq!(state.room_at(ms(1), 512), ms(10));
+            state.write_back(ms(30), 512);
+        }
+        assert_eq!(state.room_at(ms(1), 512), ms(20));
     }
 
     #[test]

@@ -82,7 +82,10 @@ impl LatencyDistribution {
 }
 
 impl Lognormal {
+    /// The factors at all knots. `sigma`: of the logarithms.
     fn new(mean: f64, sigma: f64) -> Self {
+        // The mean of exp(sigma z) is exp(sigma^2 / 2), by which it is divided. A knot holds 65,536 times
+        // the mean at most.
         let factor = |z: f64| {
             let value = mean * libm::exp(sigma * z - sigma * sigma / 2.0) * ONE as f64;
             (value + 0.5).min(f64::from(u32::MAX)) as u32

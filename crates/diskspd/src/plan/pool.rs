@@ -7,14 +7,17 @@ use super::{Paired, Planner};
 use blocklab_syntax::Mistake;
 
 impl Planner<'_> {
-    /// Under `-O` the targets of a thread share its operations in flight.
+    /// The jobs of threads under `-O`: the targets of a thread share its operations in flight, evenly or by
+    /// their weights.
     pub(super) fn pooled(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
         check_common_settings(span)?;
         let mut paired = Vec::new();
         for thread in 0..span.thread_count {
-            let own: Vec<(usize, f64)> = weights(span, thread);
-            let even = own.windows(2).all(|pair| pair[0].1 == pair[1].1);
-            for (index, weight) in &own {
+            let weights = weights(span, thread);
+            let even = weights.windows(2).all(|pair| pair[0].1 == pair[1].1);
+            // A single target shares with none.
+            let is_shared = weights.len() > 1;
+            for (index, weight) in &weights {
                 let target = Target {
                     requests: span.request_count,
                     ..span.targets[*index].clone()
@@ -25,12 +28,12 @@ impl Planner<'_> {
                     group: thread,
                     weight: *weight,
                 });
-                // A single target shares with none.
-                for job in jobs.iter_mut().filter(|_| own.len() > 1) {
+                for job in jobs.iter_mut().filter(|_| is_shared) {
                     job.pool = Some(Pooled {
                         share,
                         ..Pooled::new(&format!("thread{thread}"), span.request_count)
                     });
+                    // With -O1, `pair` has chosen psync; the targets of a thread share one ring at any depth.
                     if !matches!(job.engine, Engine::Mmap) {
                         job.engine = Engine::IoUring(UringOptions::default());
                     }

@@ -110,7 +110,7 @@ pub fn items(series: &Series) -> Vec<String> {
         .collect()
 }
 
-/// The legend: the marks of a form, given as `signs`, and when a change is shown.
+/// The legend: first `signs`, which says what the marks of a chart mean, then when a change is shown.
 pub fn legend(history: &History, signs: &str) -> String {
     let mut series = history.series.iter();
     let is_simulated = series.any(|series| series.conditions.origin == Origin::Simulated.name());

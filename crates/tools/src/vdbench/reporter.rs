@@ -424,13 +424,14 @@ impl Reporter<'_> {
     fn enter(&mut self, index: usize, case: &mut Case) -> bool {
         self.run.index = index;
         let run = &self.planned().run;
-        // Not after an error that ends all runs, with no storage left, or after the end of a curve.
-        if self.trouble.is_some()
-            || self.earlier.is_over
-            || (self.has_wrong_blocks() && !self.file.general.data_errors.remove)
-            || !self.leave_out_removed(case)
-            || (self.earlier.is_curve_over && matches!(run.rate, Rate::CurvePoint(_)))
-        {
+        // Wrong blocks end all runs, unless `data_errors=` removes their storage instead.
+        let has_fatal_blocks = self.has_wrong_blocks() && !self.file.general.data_errors.remove;
+        if self.trouble.is_some() || self.earlier.is_over || has_fatal_blocks {
+            return false;
+        }
+        let has_jobs_left = self.leave_out_removed(case);
+        let is_beyond_curve = self.earlier.is_curve_over && matches!(run.rate, Rate::CurvePoint(_));
+        if !has_jobs_left || is_beyond_curve {
             return false;
         }
         let earlier = &self.earlier;

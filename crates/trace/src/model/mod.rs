@@ -109,7 +109,8 @@ impl Survey {
     /// # Errors
     /// Those of the source, and when the trace is longer than 400 days.
     pub fn take(source: &mut dyn Source) -> Result<Self, TraceError> {
-        let mut all = Characterizer::new(false);
+        let with_reuse = false;
+        let mut all = Characterizer::new(with_reuse);
         let mut seconds: Vec<u32> = Vec::new();
         while let Some(operation) = source.next()? {
             let second = operation.at.0 / SECOND;
