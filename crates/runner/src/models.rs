@@ -87,11 +87,19 @@ pub(crate) struct Models {
 
 impl Models {
     /// `texts` are all targets of the run, each once.
-    pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>, seed: u64) -> Self {
+    pub(crate) fn new<'t>(
+        texts: impl Iterator<Item = &'t str>,
+        catalog: &Catalog,
+        seed: u64,
+    ) -> Self {
         let mut attached: BTreeMap<Host, Vec<Address>> = BTreeMap::new();
         // A text that is not an address is refused when it is opened.
         let targets = texts.filter_map(|text| Target::parse(text).ok());
-        for (clock, address) in targets.filter_map(modelled) {
+        for (clock, typed) in targets.filter_map(modelled) {
+            // A machine has several names; the normal form of the address has one.
+            let Ok(Resolved { address, .. }) = resolve(&typed, catalog) else {
+                continue;
+            };
             if let Some(host) = host(clock, &address) {
                 let volumes = attached.entry(host).or_default();
                 if !volumes.contains(&address) {
@@ -351,7 +359,8 @@ mod tests {
     use super::*;
     use blocklab_device::{Direction, Io};
 
-    /// The story: of three volumes on one machine, one without its cache and two with different shares
+    /// The stories: volumes on a machine that was named without its vendor shared none of its limits; and
+    /// of three volumes on one machine, one without its cache and two with different shares
     /// of hits, the two had a cache each with all its limits, and the limits of the machine were reported
     /// three times with the counts of all.
     #[test]
@@ -362,7 +371,7 @@ mod tests {
             "sim:azure/P30,cache=readonly,hits=50%@D8s_v3",
         ];
         let catalog = Catalog::embedded();
-        let mut models = Models::new(texts.into_iter(), 1);
+        let mut models = Models::new(texts.into_iter(), &catalog, 1);
         let targets = texts.map(|text| {
             let opened = models.open(text, &catalog).expect("it is sold");
             opened.expect("it is a model")

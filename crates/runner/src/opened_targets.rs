@@ -223,7 +223,8 @@ fn look_up_all(
 ) -> Result<(Vec<LookedUp>, Vec<Note>), Error> {
     let mut known = FactsByMount::default();
     let needed = needs_by_target(plan, context.targets);
-    let mut models = Models::new(needed.iter().map(|(text, _)| &**text), context.seed);
+    let texts = needed.iter().map(|(text, _)| &**text);
+    let mut models = Models::new(texts, context.catalog, context.seed);
     let mut found = Vec::new();
     for (text, needs) in needed {
         // A plan may name many thousands of targets.

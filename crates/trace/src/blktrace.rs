@@ -159,7 +159,7 @@ impl Record {
     }
 }
 
-/// Reads a whole trace for a replay; `name_of` gives the path of a device by its major and minor
+/// Reads a whole trace for a replay as fio does; `name_of` gives the path of a device by its major and minor
 /// number. A truncated record ends the trace, as in fio: blktrace was stopped while it wrote.
 ///
 /// # Errors
@@ -172,10 +172,12 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
     let mut trace = Trace::default();
     let mut known: HashMap<u32, u32> = HashMap::new();
     let mut began = None;
-    while let Some((place, record)) = records.next()? {
+    while let Some((place, mut record)) = records.next()? {
         if record.action != QUEUED {
             continue;
         }
+        // fio replays a command that was passed through as a read or write of its bytes.
+        record.category &= !COMMAND;
         let Some(direction) = record.direction() else {
             continue;
         };
