@@ -106,3 +106,24 @@ fn fewer_files_than_names_are_the_first_ones() {
     let names: Vec<_> = jobs(text).into_iter().map(|job| job.targets).collect();
     assert_eq!(names, [vec!["x"], vec!["x", "y"]]);
 }
+
+/// The story: all files of a range had one size, half way between its ends.
+#[test]
+fn files_of_a_range_have_sizes_of_their_own() {
+    let prepared = planned("[a]\nnrfiles=5\nfilesize=16k-128k\nrw=write\n").expect("sound");
+    let lengths: Vec<u64> = prepared.files.iter().map(|file| file.length.0).collect();
+    let all: u64 = lengths.iter().sum();
+    assert!(
+        lengths
+            .iter()
+            .all(|length| (16 << 10..=128 << 10).contains(length))
+    );
+    assert!(lengths.iter().all(|length| length.is_multiple_of(4096)));
+    assert!(lengths.iter().any(|length| *length != lengths[0]));
+    assert_eq!(
+        prepared.jobs().next().and_then(|job| job.stop.bytes),
+        Some(Bytes(all))
+    );
+    let kept = planned("[a]\nfilename=/dev/there\nfilesize=4k-8k\nrw=read\n").expect("sound");
+    assert!(kept.jobs().all(|job| job.region.size == Some(Bytes(6144))));
+}
