@@ -542,6 +542,21 @@ impl Volume {
 }
 
 #[cfg(test)]
+impl VolumeSetup {
+    /// A volume `v` in memory, of which all may be used, without a model: what most tests serve.
+    pub(crate) fn in_memory(size: Bytes) -> Self {
+        Self {
+            name: "v".to_owned(),
+            size,
+            read_only: false,
+            backing: Backing::Memory(crate::MemoryLimit::new(size)),
+            model: None,
+            clock: Clock::start(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::io::Write as _;
 
@@ -556,12 +571,9 @@ mod tests {
 
     fn volume(model: Option<(Arc<Instance>, usize)>) -> Arc<Volume> {
         Volume::new(VolumeSetup {
-            name: "v".to_owned(),
-            size: Bytes(SIZE),
-            read_only: false,
             backing: Backing::Memory(MemoryLimit::new(Bytes(1 << 20))),
             model,
-            clock: Clock::start(),
+            ..VolumeSetup::in_memory(Bytes(SIZE))
         })
     }
 

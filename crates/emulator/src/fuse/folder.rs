@@ -153,20 +153,16 @@ impl Folder {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_targets::Clock;
     use blocklab_units::Bytes;
 
     use super::*;
-    use crate::{Backing, MemoryLimit, VolumeSetup};
+    use crate::VolumeSetup;
 
     fn folder(read_only: bool) -> Folder {
         let volume = Volume::new(VolumeSetup {
             name: "any".to_owned(),
-            size: Bytes(1 << 20),
             read_only,
-            backing: Backing::Memory(MemoryLimit::new(Bytes(1 << 20))),
-            model: None,
-            clock: Clock::start(),
+            ..VolumeSetup::in_memory(Bytes(1 << 20))
         });
         Folder::new(&[volume])
     }

@@ -373,12 +373,11 @@ fn spare_reclaim() {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_targets::Clock;
     use blocklab_units::Bytes;
     use libc::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE};
 
     use super::*;
-    use crate::{Backing, MemoryLimit, VolumeSetup};
+    use crate::VolumeSetup;
 
     const SIZE: u64 = 1 << 20;
 
@@ -386,14 +385,7 @@ mod tests {
     /// device, and its assertion ended the server.
     #[test]
     fn a_range_behind_the_end_is_no_request_to_the_device() {
-        let volume = Volume::new(VolumeSetup {
-            name: "v".to_owned(),
-            size: Bytes(SIZE),
-            read_only: false,
-            backing: Backing::Memory(MemoryLimit::new(Bytes(SIZE))),
-            model: None,
-            clock: Clock::start(),
-        });
+        let volume = Volume::new(VolumeSetup::in_memory(Bytes(SIZE)));
         let len = |offset, mode| {
             let admitted = allocate(&volume, offset, 8192, mode)?;
             Ok(admitted.map(|(ticket, ..)| ticket.io.len))

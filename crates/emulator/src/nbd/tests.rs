@@ -9,7 +9,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use blocklab_device::Direction;
-use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
 use super::connection::serve;
@@ -17,19 +16,12 @@ use super::handshake::Export;
 use super::numbers::{MAX_BLOCK, command, command_flag as flag};
 use super::service::Service;
 use super::{Access, Address, Limits, Listener, Server};
-use crate::{Backing, Extent, Loss, MemoryLimit, Spin, Volume, VolumeSetup};
+use crate::{Extent, Loss, Spin, Volume, VolumeSetup};
 
 pub(super) const SIZE: u64 = 80 << 20;
 
 pub(super) fn volume() -> Arc<Volume> {
-    Volume::new(VolumeSetup {
-        name: "v".to_owned(),
-        size: Bytes(SIZE),
-        read_only: false,
-        backing: Backing::Memory(MemoryLimit::new(Bytes(SIZE))),
-        model: None,
-        clock: Clock::start(),
-    })
+    Volume::new(VolumeSetup::in_memory(Bytes(SIZE)))
 }
 
 pub(super) fn export() -> Export {
