@@ -153,7 +153,10 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
     let Some(text) = &spec.options.steadystate else {
         return Ok(None);
     };
-    let (word, limit) = text.split_once(':').unwrap_or((text, "0.01%"));
+    let (word, limit) = match text.split_once(':') {
+        Some((word, limit)) => (word, Some(limit)),
+        None => (text.as_str(), None),
+    };
     let variable = match word {
         "iops" | "iops_slope" => SteadyVariable::Iops,
         "bw" | "bw_slope" => SteadyVariable::Bandwidth,
@@ -163,6 +166,10 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
                 format!("`{word}` is none of iops, iops_slope, bw, bw_slope, lat, lat_slope");
             return Err(spec.mistake("steadystate", wrong));
         }
+    };
+    let Some(limit) = limit else {
+        let missing = format!("it lacks a limit, as in `{word}:2%`");
+        return Err(spec.mistake("steadystate", missing));
     };
     let limit = match limit.split_once('%') {
         Some((percent, _)) => percent.parse().map(Limit::Percent).ok(),
