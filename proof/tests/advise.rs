@@ -413,3 +413,28 @@ fn the_need_of_a_run_is_its_operations_and_their_latency() {
         assert!(!named.contains("at least "), "{rate}: {named}");
     }
 }
+
+/// The story: the replacements of an Azure disk were searched at AWS, where nothing fits its machine, and
+/// a volume of Ireland "saved" 16 USD a month by itself, at the price of Virginia.
+#[test]
+fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
+    let lab = Lab::new();
+    let advised = |address: &str| {
+        let line = format!("advise --migrate {address} --no-simulation --json");
+        json(&good(lab.blocklab(line.split(' '))))
+    };
+    let azure = advised("azure/P30@D8s_v5");
+    let found = azure["migration"]["moves"][0]["address"].as_str();
+    assert!(
+        found.is_some_and(|found| found.starts_with("azure/")),
+        "{azure}"
+    );
+    let ireland = advised("gp3:1TiB,region=eu-west-1@m5.large");
+    let moves = ireland["migration"]["moves"].as_array().expect("a list");
+    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
+    assert!(!moves.is_empty());
+    assert!(
+        addresses.all(|address| address.contains("region=eu-west-1")),
+        "{ireland}"
+    );
+}

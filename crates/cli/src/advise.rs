@@ -26,7 +26,7 @@ use blocklab_report::{advice as form, views};
 use blocklab_runner::{Guard, Setting};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::Address;
+use blocklab_workload::{Address, Offer};
 
 use crate::answer::{self, JsonFormat};
 use crate::chosen;
@@ -48,11 +48,18 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
         },
         tolerated: args.max_wait,
     });
-    let migrated = args.migrate.as_deref().map(|text| in_use(text, &catalog));
+    let migrated = args
+        .migrate
+        .as_deref()
+        .map(|text| resolved_in_use(text, &catalog));
     let current = migrated.transpose()?;
     let taken = taken(args, store, recorded.as_ref(), current.as_ref())?;
-    let mut question = question::question(args, taken, &catalog)?;
-    keep_machine(&mut question, current.as_ref());
+    let in_use = current.as_ref().and_then(|current| match &current.address {
+        Address::Sold(offer) => Some(offer),
+        Address::File(_) => None,
+    });
+    let mut question = question::question(args, taken, in_use, &catalog)?;
+    keep_machine(&mut question, in_use);
     let Some(answer) = answered(args, &question, recorded.as_ref(), store, &catalog)? else {
         return Ok(ExitCode::from(status::INTERRUPTED));
     };
@@ -85,7 +92,7 @@ fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {
 }
 
 /// The offer that `--migrate` names: a volume in use.
-fn in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
+fn resolved_in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
     let text = text.strip_prefix("sim:").unwrap_or(text);
     let resolved = resolve_text(text, catalog);
     let resolved =
@@ -143,11 +150,8 @@ fn taken(
 }
 
 /// Restricts the search to the machine to which the volume in use is attached.
-fn keep_machine(question: &mut Question, current: Option<&Resolved>) {
-    let Some(Address::Sold(offer)) = current.map(|current| &current.address) else {
-        return;
-    };
-    if let Some(machine) = &offer.instance {
+fn keep_machine(question: &mut Question, in_use: Option<&Offer>) {
+    if let Some(machine) = in_use.and_then(|offer| offer.instance.as_ref()) {
         question.only = Some(machine.clone());
         question.machine = Some(blocklab_catalog::Hosts {
             previous: true,

@@ -4,14 +4,20 @@ use anyhow::{Result, bail};
 use blocklab_advice::{Question, Seller};
 use blocklab_catalog::{Catalog, Host, Hosts};
 use blocklab_units::{Bytes, did_you_mean};
+use blocklab_workload::Offer;
 
 use super::measured::Taken;
 use crate::offers;
 use blocklab_args::AdviseArgs;
 
-/// The question for this need.
-pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Question> {
-    let sellers = sellers(args, catalog)?;
+/// The question for this need. `in_use`: the volume of `--migrate`.
+pub fn question(
+    args: &AdviseArgs,
+    taken: Taken,
+    in_use: Option<&Offer>,
+    catalog: &Catalog,
+) -> Result<Question> {
+    let sellers = sellers(args, in_use, catalog)?;
     let own = match &args.instance {
         Some(name) => Some(machine_named(name, &sellers, catalog)?),
         None => None,
@@ -76,7 +82,7 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
 }
 
 /// The vendors whose offers are searched, each with its region.
-fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
+fn sellers(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Result<Vec<Seller>> {
     if let Some(name) = &args.place {
         let place = offers::place(catalog, name)?;
         let wanted = place
@@ -95,14 +101,15 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
         }
         return Ok(sellers);
     }
-    let vendors = vendors(args, catalog)?;
+    let vendors = vendors(args, in_use, catalog)?;
     let sellers = vendors.into_iter().map(|vendor| {
         // The catalog finds a vendor by the beginning of its addresses.
         let prefix = format!("{vendor}/");
-        let usual = catalog.usual_region(&prefix);
-        let Some(region) = &args.region else {
+        let used_of_vendor = in_use.filter(|offer| vendor_of(offer, catalog) == vendor);
+        let used_region = used_of_vendor.and_then(|offer| offer.region.as_ref());
+        let Some(region) = args.region.as_ref().or(used_region) else {
             return Ok(Seller {
-                region: usual,
+                region: catalog.usual_region(&prefix),
                 vendor,
                 is_named: false,
             });
@@ -119,8 +126,23 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
     sellers.collect()
 }
 
-/// The vendors of `--vendor`; else that of the machine or of the region, or the first one.
-fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
+/// Whose a volume is.
+fn vendor_of(offer: &Offer, catalog: &Catalog) -> String {
+    // `local` is a name of every vendor: the machine tells whose it is.
+    let named = match (offer.volume.as_str(), &offer.instance) {
+        ("local", Some(machine)) => machine,
+        (volume, _) => volume,
+    };
+    match named.split_once('/') {
+        Some((vendor, _)) => vendor.to_owned(),
+        // Only names of the first vendor begin without it.
+        None => catalog.vendor_names().swap_remove(0),
+    }
+}
+
+/// The vendors of `--vendor`; else that of the volume in use, of the machine or of the region, or the
+/// first one.
+fn vendors(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Result<Vec<String>> {
     let known = catalog.vendor_names();
     for vendor in &args.vendor {
         if !known.contains(vendor) {
@@ -132,6 +154,9 @@ fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
     }
     if !args.vendor.is_empty() {
         return Ok(args.vendor.clone());
+    }
+    if let Some(offer) = in_use {
+        return Ok(vec![vendor_of(offer, catalog)]);
     }
     let named = args
         .instance
