@@ -438,3 +438,14 @@ fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
         "{ireland}"
     );
 }
+
+/// The story: `--vendor aws,aws` listed each volume twice, the first one as the next in price.
+#[test]
+fn a_vendor_that_is_named_twice_is_searched_once() {
+    let lab = Lab::new();
+    let advised = |vendors: &str| {
+        let line = format!("advise --need 1TiB,3000iops --no-simulation --vendor {vendors}");
+        good(lab.blocklab(line.split(' ')))
+    };
+    assert_eq!(advised("aws,aws"), advised("aws"));
+}

@@ -144,6 +144,7 @@ fn vendor_of(offer: &Offer, catalog: &Catalog) -> String {
 /// first one.
 fn vendors(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Result<Vec<String>> {
     let known = catalog.vendor_names();
+    let mut wanted: Vec<String> = Vec::new();
     for vendor in &args.vendor {
         if !known.contains(vendor) {
             let hint = did_you_mean(vendor, known.iter().map(String::as_str), || {
@@ -151,9 +152,12 @@ fn vendors(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Resu
             });
             bail!("--vendor: no vendor {vendor}; {hint}");
         }
+        if !wanted.contains(vendor) {
+            wanted.push(vendor.clone());
+        }
     }
-    if !args.vendor.is_empty() {
-        return Ok(args.vendor.clone());
+    if !wanted.is_empty() {
+        return Ok(wanted);
     }
     if let Some(offer) = in_use {
         return Ok(vec![vendor_of(offer, catalog)]);
