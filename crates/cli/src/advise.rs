@@ -32,7 +32,7 @@ use crate::answer::{self, JsonFormat};
 use crate::chosen;
 use crate::trace::fit::Load;
 use blocklab_args::{AdviseArgs, Output};
-use measured::Taken;
+use measured::DerivedNeed;
 use recorded::Recorded;
 
 /// Finds the cheapest offer that meets a need, and prints it.
@@ -53,12 +53,12 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
         .as_deref()
         .map(|text| resolved_in_use(text, &catalog));
     let current = migrated.transpose()?;
-    let taken = taken(args, store, recorded.as_ref(), current.as_ref())?;
+    let derived = derived_need(args, store, recorded.as_ref(), current.as_ref())?;
     let in_use = current.as_ref().and_then(|current| match &current.address {
         Address::Sold(offer) => Some(offer),
         Address::File(_) => None,
     });
-    let mut question = question::question(args, taken, in_use, &catalog)?;
+    let mut question = question::question(args, derived, in_use, &catalog)?;
     keep_machine(&mut question, in_use);
     let Some(answer) = answered(args, &question, recorded.as_ref(), store, &catalog)? else {
         return Ok(ExitCode::from(status::INTERRUPTED));
@@ -104,16 +104,16 @@ fn resolved_in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
 }
 
 /// The need of a stored run, a trace or a volume in use; `--need` replaces parts of it.
-fn taken(
+fn derived_need(
     args: &AdviseArgs,
     store: &Store,
     recorded: Option<&Recorded<'_>>,
     current: Option<&Resolved>,
-) -> Result<Taken> {
-    let mut taken = match (&args.run, recorded, current) {
+) -> Result<DerivedNeed> {
+    let mut derived = match (&args.run, recorded, current) {
         (Some(run), ..) => measured::need(&chosen::record(run, store)?)?,
         (_, Some(recorded), _) => recorded.need()?,
-        _ => Taken {
+        _ => DerivedNeed {
             need: Need::new(Bytes::ZERO),
             lower_bound: None,
             remarks: Vec::new(),
@@ -124,29 +124,29 @@ fn taken(
         // A rate that the user gives is known; one that was measured may be only a lower bound.
         let given = with(Need::new(Bytes::ZERO))?;
         let names_a_rate = given.iops > 0.0 || given.bytes_per_s > 0.0;
-        taken.need = with(taken.need)?;
+        derived.need = with(derived.need)?;
         let was_measured = args.run.is_some() || recorded.is_some();
         if names_a_rate && was_measured {
-            taken.lower_bound = None;
+            derived.lower_bound = None;
             let replaced = format!("--need {text} takes the place of what was measured.");
-            taken.remarks.push(replaced);
+            derived.remarks.push(replaced);
         }
     }
-    taken.remarks.extend(taken.lower_bound.clone());
+    derived.remarks.extend(derived.lower_bound.clone());
     if let Some(current) = current {
-        let is_asked = taken.need.iops > 0.0 || taken.need.bytes_per_s > 0.0;
-        taken.need = promised(current, taken.need);
+        let is_asked = derived.need.iops > 0.0 || derived.need.bytes_per_s > 0.0;
+        derived.need = promised(current, derived.need);
         if !is_asked {
-            taken.remarks.push(format!(
+            derived.remarks.push(format!(
                 "The need is all that {} promises for ever: --need iops=… asks for what is used of it.",
                 current.address
             ));
         }
     }
-    if taken.need.capacity == Bytes::ZERO {
+    if derived.need.capacity == Bytes::ZERO {
         bail!("--need: the size is missing: write it first, such as 1TiB,10000iops,300MB/s");
     }
-    Ok(taken)
+    Ok(derived)
 }
 
 /// Restricts the search to the machine to which the volume in use is attached.

@@ -6,14 +6,14 @@ use blocklab_catalog::{Catalog, Host, Hosts};
 use blocklab_units::{Bytes, did_you_mean};
 use blocklab_workload::Offer;
 
-use super::measured::Taken;
+use super::measured::DerivedNeed;
 use crate::offers;
 use blocklab_args::AdviseArgs;
 
 /// The question for this need. `in_use`: the volume of `--migrate`.
 pub fn question(
     args: &AdviseArgs,
-    taken: Taken,
+    derived: DerivedNeed,
     in_use: Option<&Offer>,
     catalog: &Catalog,
 ) -> Result<Question> {
@@ -22,7 +22,7 @@ pub fn question(
         Some(name) => Some(machine_named(name, &sellers, catalog)?),
         None => None,
     };
-    let mut need = taken.need;
+    let mut need = derived.need;
     need.lasts = args.burst.then_some(args.horizon);
     Ok(Question {
         need,
@@ -35,8 +35,8 @@ pub fn question(
         discount: args.instance_discount.unwrap_or(0.0) / 100.0,
         // `keep_machine` sets it for a migration.
         only: None,
-        at_least: taken.lower_bound.is_some(),
-        remarks: taken.remarks,
+        at_least: derived.lower_bound.is_some(),
+        remarks: derived.remarks,
     })
 }
 
