@@ -174,7 +174,7 @@ impl Model {
             }
         };
         if size.0 == 0 || size.0 % SECTOR != 0 {
-            bail!("--size {size} is not a multiple of a sector ({SECTOR} bytes)");
+            bail!("--size {size} must be one or more whole sectors of {SECTOR} bytes");
         }
         Ok(size)
     }

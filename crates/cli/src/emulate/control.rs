@@ -109,14 +109,7 @@ impl Control {
 
     /// Runs the commands that are due.
     pub(super) fn run_due(&mut self, now: Nanos) {
-        while self
-            .planned
-            .last()
-            .is_some_and(|(at, _)| self.began + *at <= now)
-        {
-            let Some((_, command)) = self.planned.pop() else {
-                return;
-            };
+        while let Some((_, command)) = self.planned.pop_if(|(at, _)| self.began + *at <= now) {
             if let Err(why) = self.controller.run(&command) {
                 terminal::warn(&format!("--at: {}: {why}", command.text));
             }
