@@ -147,7 +147,7 @@ impl OneSystem<'_> {
             passes: self.plan.rounds(),
             targets: targets.collect::<Vec<_>>(),
             // Upper bound; `null` if only time ends a load and no limit of the target is known.
-            written_bytes: self.by_time().map(|by_time| by_time + bytes.0 + laid_out),
+            written_bytes: self.by_time().map(|by_time| by_time.saturating_add(bytes.0).saturating_add(laid_out)),
             // The part of it by loads that end after an amount or have a rate.
             bounded_bytes: bytes.0,
             // Time in which loads write as fast as the target can.

@@ -207,7 +207,7 @@ mod tests {
     fn a_throughput_has_the_unit_in_which_the_volume_is_sold() {
         let catalog = Catalog::embedded();
         let set = |address: &str, key: &str, value: &str| {
-            let address = address.parse().expect(address);
+            let address: Address = address.parse().expect(address);
             let settings = [(key.to_owned(), value.to_owned())];
             changed(&address, &settings, &catalog, None).map(|_| ())
         };
