@@ -216,7 +216,7 @@ mod tests {
             "gp3:1TiB@../x",
             // The story: the page showed the first line of this file.
             "gp3:1TiB,profile=/etc/hostname",
-            "gp3:1TiB, profile = x.y@m5.large",
+            "gp3:1TiB,profile=x.y@m5.large",
             "a/../b",
         ] {
             let refused = asked(text).expect_err(text);
