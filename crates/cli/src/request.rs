@@ -105,7 +105,8 @@ fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) ->
         size: args.size,
         read_only: args.read_only,
     };
-    // A drawn seed is not part of the returned overrides: an interrupted run is found again by them.
+    // A drawn seed is not part of the returned overrides: an interrupted run is found again by them. It has
+    // 32 bits only, so that it is short to type.
     let seed = match args.seed {
         None if !loaded.seed_given => Some(chance()? & 0xffff_ffff),
         seed => seed,
@@ -349,10 +350,12 @@ fn source(study: &str) -> Result<(String, String, bool)> {
     let read = read_input(study.as_ref(), LARGEST_SCRIPT).and_then(text_of);
     let text = read.map_err(|error| match error.kind() {
         _ if is_target(study) => anyhow!(
-            "{study} is a target, not a study; to measure it: blocklab run --target {study}"
+            "{study} is a target, not a study; to measure it: blocklab run --target {}",
+            place::shell_word(study)
         ),
         _ if is_volume(study) => anyhow!(
-            "{study} is a volume, not a study; to simulate it: blocklab run --target sim:{study}"
+            "{study} is a volume, not a study; to simulate it: blocklab run --target {}",
+            place::shell_word(&format!("sim:{study}"))
         ),
         io::ErrorKind::NotFound => anyhow!(
             "{study} is neither a file nor a built-in study; {}",
@@ -375,7 +378,7 @@ fn is_target(text: &str) -> bool {
 
 /// Whether the address of a volume was written where a study is expected.
 fn is_volume(text: &str) -> bool {
-    let kind = text.split([':', '@']).next().unwrap_or_default();
+    let kind = text.split([':', ',', '@']).next().unwrap_or_default();
     place::load_catalog().is_ok_and(|catalog| {
         catalog
             .volume_types()

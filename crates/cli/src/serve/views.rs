@@ -181,8 +181,9 @@ fn simulated(study: &str, target: &str) -> Result<Record> {
     match finished {
         Finished::Run(record) if record.status != Status::Interrupted => Ok(*record),
         _ => bail!(
-            "it takes longer than {} s: `blocklab run {study} {target}` takes its time",
-            LONGEST_SIMULATION.as_secs()
+            "it takes longer than {} s: `blocklab run {study} {}` takes its time",
+            LONGEST_SIMULATION.as_secs(),
+            place::shell_word(&target)
         ),
     }
 }
