@@ -124,20 +124,24 @@ fn priced_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> 
 /// The addresses that a run is priced as: the one that the user names, else those of its simulated
 /// targets.
 pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>> {
-    let targets = record
-        .targets
-        .iter()
-        .map(|target| Target::parse(&target.path));
-    let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
-    let addresses = targets.iter().map(Target::address);
-    let own: Option<Vec<String>> = addresses.map(|own| Some(own?.to_string())).collect();
-    match (own.filter(|own| !own.is_empty()), bought_as) {
-        (_, Some(address)) => Ok(vec![address.to_owned()]),
-        (Some(own), None) => Ok(own),
-        (None, None) => bail!(
+    if let Some(address) = bought_as {
+        return Ok(vec![address.to_owned()]);
+    }
+    let mut own = Vec::new();
+    for target in &record.targets {
+        own.extend(
+            Target::parse(&target.path)?
+                .address()
+                .map(ToString::to_string),
+        );
+    }
+    // An address of each target, or a part of the price would be missing.
+    if own.is_empty() || own.len() < record.targets.len() {
+        bail!(
             "run {} was measured on a real disk, and its record does not name the volume: add it, such \
              as --as gp3:1TiB@r5d.xlarge",
             record.id
-        ),
+        );
     }
+    Ok(own)
 }
