@@ -13,7 +13,7 @@ use blocklab_native::{self as native, Overrides, studies};
 use blocklab_record::Record;
 use blocklab_runner::{Missing, Request, Study, Until, planned_run};
 use blocklab_store::Store;
-use blocklab_units::{Nanos, did_you_mean};
+use blocklab_units::{Nanos, agreeing, did_you_mean, plural};
 use blocklab_workload::publication::Publication;
 use blocklab_workload::{Job, Plan, Target, is_case_of};
 
@@ -299,10 +299,12 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
         }
         _ => native::place_of(key, name, &study.source),
     };
+    let measurements = plan.passes as usize * plan.cases.len();
     Err(anyhow!(
-        "{place}: {} measurements with this time add up to more than 292 years, which no clock \
-         here holds; shorter times or fewer passes would work",
-        u64::from(plan.passes) * plan.cases.len() as u64
+        "{place}: {} with this time {} up to more than 292 years, which no clock here holds; shorter times \
+         or fewer passes would work",
+        plural(measurements, "measurement"),
+        agreeing(measurements, "adds", "add")
     ))
 }
 
