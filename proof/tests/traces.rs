@@ -653,8 +653,14 @@ fn recordings_of_servers_are_what_they_were() {
 #[test]
 fn a_part_without_operations_is_no_empty_trace() {
     let lab = Lab::new();
-    for command in ["show", "model"] {
-        let refused = lab.blocklab(["trace", command, &recorded(), "--from", "2h"]);
+    let trace = recorded();
+    for command in [
+        vec!["trace", "show", &trace],
+        vec!["trace", "model", &trace],
+        vec!["trace", "fit", &trace, "--on", "gp3:1GiB"],
+        vec!["advise", "--trace", &trace],
+    ] {
+        let refused = lab.blocklab(command.into_iter().chain(["--from", "2h"]));
         assert_eq!(refused.code, Some(2));
         let words = "--from, --until and --device leave out all of its 1,371 operations";
         assert!(refused.err.contains(words), "{}", refused.err);
