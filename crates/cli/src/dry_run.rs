@@ -295,11 +295,12 @@ impl Cost {
     }
 }
 
-/// Bytes with three digits in a fitting unit: a small load writes 16.4 MB, not 0 GB.
+/// Bytes with three digits in a fitting unit: a small load writes 16.4 MB, not 0 GB. From 999.5 of a unit
+/// on, three digits would be 1,000.
 fn amount(bytes: f64) -> String {
     let (unit, name) = match bytes {
-        ..1e6 => (1e3, "kB"),
-        ..1e9 => (1e6, "MB"),
+        ..999.5e3 => (1e3, "kB"),
+        ..999.5e6 => (1e6, "MB"),
         _ => (1e9, "GB"),
     };
     format!("{} {name}", significant(bytes / unit, 3))
