@@ -90,7 +90,10 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
     match text.parse() {
         Ok(Address::File(path)) => path.ends_with(".toml"),
         Ok(Address::Sold(offer)) => {
-            text.contains([':', '@', ',', '=', '/'])
+            // Runs may be called `nightly/2`, too.
+            let vendor = text.split_once('/').map(|(vendor, _)| vendor.to_owned());
+            text.contains([':', '@', ',', '='])
+                || vendor.is_some_and(|vendor| catalog.vendor_names().contains(&vendor))
                 || catalog.volume_types().contains(&offer.volume)
                 || catalog
                     .instance_types()
