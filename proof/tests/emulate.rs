@@ -416,3 +416,13 @@ fn a_server_that_ends_leaves_no_checkpoint() {
     assert_eq!(names.len(), 1, "{names:?}");
     assert!(!lab.store().load("db").expect("kept").partial);
 }
+
+/// The story: two volumes of 10 GiB of which clients saw 1 GiB each were recorded as a target of 20 GiB.
+#[test]
+fn the_record_has_the_size_that_clients_see() {
+    let lab = Lab::new();
+    let server = Server::start(&lab, "2xgp3:10GiB --size 1GiB --nbd unix:s --name db");
+    server.end();
+    let record = lab.store().load("db").expect("found by its name").record;
+    assert_eq!(record.targets[0].size_bytes.0, 2 << 30);
+}

@@ -60,7 +60,8 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     })?;
     let started = Timestamp::now();
     let id = store.new_id(started, chance()?);
-    let mut record = model.record(args, served.places(), id, started);
+    let size = Bytes(volumes.iter().map(|volume| volume.size()).sum());
+    let mut record = model.record(args, size, served.places(), id, started);
     let mut so_far = SeenSoFar::new((!args.no_save).then_some(store));
     control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
@@ -225,14 +226,20 @@ impl Model {
         }
     }
 
-    /// A Record without measurements. `places`: the addresses at which clients find the volumes.
-    fn record(&self, args: &EmulateArgs, places: &str, id: String, started: Timestamp) -> Record {
+    /// A Record without measurements. `size`: that of all volumes, as clients see them; `places`: the
+    /// addresses at which clients find them.
+    fn record(
+        &self,
+        args: &EmulateArgs,
+        size: Bytes,
+        places: &str,
+        id: String,
+        started: Timestamp,
+    ) -> Record {
         let facts = TargetFacts {
             path: format!("emu:{}", self.text),
             kind: TargetKind::Model,
-            size_bytes: self.spec().map_or(args.size.unwrap_or_default(), |spec| {
-                Bytes(spec.volumes.iter().map(|volume| volume.capacity.0).sum())
-            }),
+            size_bytes: size,
             ..TargetFacts::default()
         };
         let resolved = self.resolved.as_ref();
