@@ -296,6 +296,12 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     check("null --nbd unix:s", "--size");
     check("gp3:1GiB --size 2GiB --nbd unix:s", "into the address");
     check("gp3:1GiB --speed 60 --nbd unix:s", "has none");
+    // These two options had no effect, and nothing said so.
+    check("null --size 1MiB --speed 60 --nbd unix:s", "has none");
+    check(
+        "gp3:1GiB --backing b --memory-limit 1MiB --nbd unix:s",
+        "in memory",
+    );
     check("gp4:1GiB --nbd unix:s", "no volume type gp4");
     check("gp3:1GiB st1:1TiB --nbd unix:s", "--on m5.large");
     check("gp3:1GiB@m5.large --on m5.xlarge --nbd unix:s", "or --on");

@@ -109,6 +109,9 @@ impl Model {
         let clock = Clock::start();
         let seed = args.seed.unwrap_or(1);
         if args.addresses == ["null"] && args.on.is_none() {
+            if args.speed.is_some() {
+                bail!("--speed divides burst buckets, and `null` has none")
+            }
             return Ok(Self {
                 text: "null".to_owned(),
                 resolved: None,
@@ -182,6 +185,9 @@ impl Model {
 
     /// The volumes that are served, each with the place where its data is kept.
     fn volumes(&self, args: &EmulateArgs) -> Result<Vec<Arc<Volume>>> {
+        if args.memory_limit.is_some() && args.backing != MEMORY {
+            bail!("--memory-limit bounds data in memory: leave it out, or --backing")
+        }
         let memory = MemoryLimit::new(args.memory_limit.unwrap_or_else(default_memory));
         let mut volumes = Vec::new();
         for index in 0..self.count() {
@@ -308,6 +314,9 @@ fn default_memory() -> Bytes {
     quarter.map_or(half, |quarter| quarter.min(half))
 }
 
+/// The value of `--backing` that keeps data in memory.
+const MEMORY: &str = "memory";
+
 /// Where the data of the volume of this index is kept. All volumes share one limit of memory; of
 /// several files, the second one is called `FILE.2`.
 fn backing(
@@ -317,7 +326,7 @@ fn backing(
     size: Bytes,
 ) -> Result<Backing> {
     let path = match (&*args.backing, index) {
-        ("memory", _) => return Ok(Backing::Memory(Arc::clone(memory))),
+        (MEMORY, _) => return Ok(Backing::Memory(Arc::clone(memory))),
         (file, 0) => file.to_owned(),
         (file, index) => format!("{file}.{}", index + 1),
     };
