@@ -449,3 +449,19 @@ fn a_vendor_that_is_named_twice_is_searched_once() {
     };
     assert_eq!(advised("aws,aws"), advised("aws"));
 }
+
+/// The story: a machine of Azure without its vendor was to be looked up in `catalog list`, which lists the
+/// machines of AWS.
+#[test]
+fn a_machine_that_is_not_known_is_looked_up_where_it_is_listed() {
+    let lab = Lab::new();
+    for (machine, words) in [
+        ("Standard_D4s_v5", "did you mean azure/Standard_D4s_v5?"),
+        ("azure/none", "catalog list --vendor azure` shows them"),
+    ] {
+        lab.refused(
+            ["advise", "--need", "1TiB", "--instance", machine],
+            &[words],
+        );
+    }
+}

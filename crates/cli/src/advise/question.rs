@@ -67,6 +67,17 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
     if let Some(host) = found {
         return Ok(host);
     }
+    // Other vendors' machines are named with the vendor.
+    let elsewhere = catalog
+        .sellers_of_machines()
+        .into_iter()
+        .find_map(|vendor| {
+            let region = catalog.usual_region(&format!("{vendor}/"));
+            catalog.host(&vendor, &region, &format!("{vendor}/{name}"))
+        });
+    if let Some(host) = elsewhere {
+        bail!("--instance: no machine {name}; did you mean {}?", host.name);
+    }
     let all = Hosts {
         previous: true,
         ..Hosts::default()
@@ -76,7 +87,9 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
         .flat_map(|seller| catalog.hosts(&seller.vendor, &seller.region, &all));
     let known: Vec<String> = known.map(|host| host.name).collect();
     let hint = did_you_mean(name, known.iter().map(String::as_str), || {
-        "`blocklab catalog list` shows them".to_owned()
+        let vendors: Vec<&str> = sellers.iter().map(|seller| &*seller.vendor).collect();
+        let lists = format!("blocklab catalog list --vendor {}", vendors.join(" or "));
+        format!("`{lists}` shows them")
     });
     bail!("--instance: no machine {name}; {hint}")
 }
