@@ -202,8 +202,16 @@ fn a_replay_is_open_and_counts_from_the_recorded_moments() {
         let moved = run(&["--target", "sim:gp3:1GiB", way]);
         assert!(moved.contains("were moved into the target"), "{moved}");
     }
-    let unused = lab.blocklab(["run", "--target", "null", "--from", "1s"]);
-    assert!(unused.err.contains("are about a --trace"), "{unused:?}");
+    for option in ["--from", "--every"] {
+        let unused = lab.blocklab(["run", "--target", "null", option, "1s"]);
+        assert!(unused.err.contains("are about a --trace"), "{unused:?}");
+        assert!(unused.err.contains(option), "{unused:?}");
+    }
+    // It had no effect here, and nothing said so.
+    lab.refused(
+        ["trace", "show", &trace, "--every", "1s"],
+        &["--every is about a table of rates"],
+    );
 }
 
 /// Two reads, each issued when the one before was done: on a slower volume the second comes later.

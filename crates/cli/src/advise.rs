@@ -31,14 +31,14 @@ use blocklab_workload::{Address, Offer};
 use crate::answer::{self, JsonFormat};
 use crate::chosen;
 use crate::trace::fit::Load;
-use blocklab_args::{AdviseArgs, Output};
+use blocklab_args::{AdviseArgs, Output, TraceInput};
 use measured::DerivedNeed;
 use recorded::Recorded;
 
 /// Finds the cheapest offer that meets a need, and prints it.
 pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     if args.trace.is_empty() && args.read.is_given() {
-        bail!("--input, --columns, --event, --device, --from and --until are about a --trace");
+        bail!(TraceInput::NEEDS_A_TRACE);
     }
     let catalog = place::load_catalog()?;
     let recorded = (!args.trace.is_empty()).then(|| Recorded {

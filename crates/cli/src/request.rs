@@ -21,7 +21,7 @@ use crate::again;
 use crate::chosen;
 use crate::load;
 use crate::trace;
-use blocklab_args::{LoadArgs, RunArgs};
+use blocklab_args::{LoadArgs, RunArgs, TraceInput};
 
 /// Turns the arguments into a request. The conditions `asked` must be about cases that the study has.
 pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request> {
@@ -65,7 +65,7 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
 /// The study that the arguments name, before anything is overridden.
 fn load_study(args: &RunArgs, store: &Store) -> Result<Loaded> {
     if args.replay.trace.is_empty() && args.replay.read.is_given() {
-        bail!("--input, --columns, --event, --device, --from and --until are about a --trace");
+        bail!(TraceInput::NEEDS_A_TRACE);
     }
     match &args.again {
         Some(run) => from_run(run, args, store),
