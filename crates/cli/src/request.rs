@@ -85,6 +85,12 @@ fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) ->
              an interrupted study of several systems"
         );
     }
+    if systems.is_empty() && !args.with_run.is_empty() {
+        bail!(
+            "{name} has no systems, for one of which an earlier run could stand: leave out --with, which \
+             works only for studies of several systems, such as i3-vs-i2"
+        );
+    }
     if !systems.is_empty() && args.start_at.is_some() {
         bail!(
             "the study {name} runs its systems one after the other: --start-at works only for studies without systems"
