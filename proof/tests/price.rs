@@ -140,6 +140,11 @@ fn what_has_no_effect_on_a_need_is_refused() {
         lab.refused(["price", "--need", "1TiB,20000iops", name, value], &[words]);
     }
     lab.refused(["price", "gp3:1TiB", "--place", "tokyo"], &[]);
+    // The story: the price was that of gp3, and `--as` was passed over.
+    lab.refused(
+        ["price", "gp3:1TiB", "--as", "gp2:1TiB"],
+        &["addresses alone"],
+    );
 }
 
 /// The story: a run that was called `nightly/2` had no price, as a word with a slash was an address.

@@ -37,6 +37,9 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
             priced_run(args, store, what, &catalog)?
         });
     }
+    if args.bought_as.is_some() && !has_run(&all) {
+        bail!("--as says what a run was measured on, and here are addresses alone: leave it out");
+    }
     if let Some(unknown) = unpriced(&all) {
         bail!(unknown);
     }
@@ -65,12 +68,16 @@ fn today() -> Date {
 /// What the table writes before the id of a run; an address has nothing before it.
 const RUN: &str = "run ";
 
+fn has_run(all: &[Priced]) -> bool {
+    all.iter().any(|offer| offer.name.starts_with(RUN))
+}
+
 /// The error where no offer has a price: a table of dashes would be no answer.
 fn unpriced(all: &[Priced]) -> Option<String> {
     // Addresses alone are not refused: the notes below their table name the list without a price.
-    let has_run = all.iter().any(|offer| offer.name.starts_with(RUN));
     let mut offers = all.iter();
-    if !has_run || offers.any(|offer| offer.usd_per_month.is_some() || !offer.costs.is_empty()) {
+    if !has_run(all) || offers.any(|offer| offer.usd_per_month.is_some() || !offer.costs.is_empty())
+    {
         return None;
     }
     let names: Vec<&str> = all.iter().map(|offer| &*offer.name).collect();
