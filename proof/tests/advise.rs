@@ -450,6 +450,15 @@ fn a_vendor_that_is_named_twice_is_searched_once() {
     assert_eq!(advised("aws,aws"), advised("aws"));
 }
 
+/// The story: two options about machines had no effect on a search for a volume alone, and nothing said so.
+#[test]
+fn options_about_machines_need_one() {
+    let lab = Lab::new();
+    for option in ["--previous", "--instance-discount=40%"] {
+        lab.refused(["advise", "--need", "1TiB", option], &["add --vcpu"]);
+    }
+}
+
 /// The story: a machine of Azure without its vendor was to be looked up in `catalog list`, which lists the
 /// machines of AWS.
 #[test]

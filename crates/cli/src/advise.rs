@@ -60,6 +60,12 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     });
     let mut question = question::question(args, derived, in_use, &catalog)?;
     keep_machine(&mut question, in_use);
+    if question.machine.is_none() && (args.previous || args.instance_discount.is_some()) {
+        bail!(
+            "--previous and --instance-discount are about machines, and the need is that of a volume \
+             alone: add --vcpu, --memory, --arch or --instance"
+        );
+    }
     let Some(answer) = answered(args, &question, recorded.as_ref(), store, &catalog)? else {
         return Ok(ExitCode::from(status::INTERRUPTED));
     };
