@@ -32,6 +32,11 @@ pub(super) fn refuse_single_host_options(args: &FleetRunArgs) -> Result<()> {
         let option = refused.id.replace("with_run", "with").replace('_', "-");
         bail!("a fleet does not take --{option}: {}", refused.why);
     }
+    if args.slurm && args.min_hosts.is_some() {
+        bail!(
+            "--min-hosts goes on without hosts that are down, and Slurm allocates none: leave it out"
+        );
+    }
     if run.dry_run {
         bail!(
             "a fleet has no --dry-run: `blocklab run --dry-run` on one of the hosts shows its share"
