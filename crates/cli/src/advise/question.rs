@@ -128,7 +128,7 @@ fn sellers(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Resu
             });
         };
         if let Err(message) = catalog.known_region(&prefix, region) {
-            bail!("--region: {message}");
+            bail!("--region: {vendor}: {message}");
         }
         Ok(Seller {
             region: region.clone(),
