@@ -413,3 +413,64 @@ fn the_need_of_a_run_is_its_operations_and_their_latency() {
         assert!(!named.contains("at least "), "{rate}: {named}");
     }
 }
+
+/// The story: the replacements of an Azure disk were searched at AWS, where nothing fits its machine, and
+/// a volume of Ireland "saved" 16 USD a month by itself, at the price of Virginia.
+#[test]
+fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
+    let lab = Lab::new();
+    let advised = |address: &str| {
+        let line = format!("advise --migrate {address} --no-simulation --json");
+        json(&good(lab.blocklab(line.split(' '))))
+    };
+    let azure = advised("azure/P30@D8s_v5");
+    let found = azure["migration"]["moves"][0]["address"].as_str();
+    assert!(
+        found.is_some_and(|found| found.starts_with("azure/")),
+        "{azure}"
+    );
+    let ireland = advised("gp3:1TiB,region=eu-west-1@m5.large");
+    let moves = ireland["migration"]["moves"].as_array().expect("a list");
+    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
+    assert!(!moves.is_empty());
+    assert!(
+        addresses.all(|address| address.contains("region=eu-west-1")),
+        "{ireland}"
+    );
+}
+
+/// The story: `--vendor aws,aws` listed each volume twice, the first one as the next in price.
+#[test]
+fn a_vendor_that_is_named_twice_is_searched_once() {
+    let lab = Lab::new();
+    let advised = |vendors: &str| {
+        let line = format!("advise --need 1TiB,3000iops --no-simulation --vendor {vendors}");
+        good(lab.blocklab(line.split(' ')))
+    };
+    assert_eq!(advised("aws,aws"), advised("aws"));
+}
+
+/// The story: two options about machines had no effect on a search for a volume alone, and nothing said so.
+#[test]
+fn options_about_machines_need_one() {
+    let lab = Lab::new();
+    for option in ["--previous", "--instance-discount=40%"] {
+        lab.refused(["advise", "--need", "1TiB", option], &["add --vcpu"]);
+    }
+}
+
+/// The story: a machine of Azure without its vendor was to be looked up in `catalog list`, which lists the
+/// machines of AWS.
+#[test]
+fn a_machine_that_is_not_known_is_looked_up_where_it_is_listed() {
+    let lab = Lab::new();
+    for (machine, words) in [
+        ("Standard_D4s_v5", "did you mean azure/Standard_D4s_v5?"),
+        ("azure/none", "catalog list --vendor azure` shows them"),
+    ] {
+        lab.refused(
+            ["advise", "--need", "1TiB", "--instance", machine],
+            &[words],
+        );
+    }
+}

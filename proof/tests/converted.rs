@@ -78,3 +78,26 @@ fn a_converted_study_flushes_as_often_as_its_job() {
         assert!(reaches, "{options}: {of_job:?}");
     }
 }
+
+/// The story: `run job.fio --repeat 5 --seed 3 --start-at …` ran the file once, at once and from fio's own
+/// seed, without a word, and `--name` was lost.
+#[test]
+fn options_that_a_job_file_cannot_follow_are_refused() {
+    let lab = Lab::new();
+    lab.write("job.fio", "[a]\nioengine=null\nrw=read\nsize=1m\n");
+    for option in [
+        "--repeat 5",
+        "--seed 3",
+        "--start-at 2099-01-01T00:00:00Z",
+        "--system x",
+        "--fresh",
+    ] {
+        let line = format!("run job.fio {option}");
+        lab.refused(
+            line.split(' '),
+            &["works for studies only: `blocklab convert job.fio"],
+        );
+    }
+    good(lab.blocklab("run -q job.fio --name night".split(' ')));
+    assert!(lab.store().load("night").is_ok(), "found by its name");
+}

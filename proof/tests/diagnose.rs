@@ -162,6 +162,11 @@ fn a_page_and_a_text() {
     let page = good(lab.blocklab(["diagnose", "--expect", GP3, "--html", "-"]));
     assert!(page.contains("id=\"documented\"") && page.contains("setting-not-in-effect"));
     lab.refused(["diagnose", "--expect", "gp4:1TiB"], &["did you mean"]);
+    // `--format html` printed one page after the other, which is no HTML file.
+    lab.refused(
+        "diagnose latest latest --format html".split(' '),
+        &["an HTML page is about one run"],
+    );
 }
 
 /// The story: a volume delivered half of what was paid for, every night, and the job that

@@ -296,6 +296,12 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     check("null --nbd unix:s", "--size");
     check("gp3:1GiB --size 2GiB --nbd unix:s", "into the address");
     check("gp3:1GiB --speed 60 --nbd unix:s", "has none");
+    // These two options had no effect, and nothing said so.
+    check("null --size 1MiB --speed 60 --nbd unix:s", "has none");
+    check(
+        "gp3:1GiB --backing b --memory-limit 1MiB --nbd unix:s",
+        "in memory",
+    );
     check("gp4:1GiB --nbd unix:s", "no volume type gp4");
     check("gp3:1GiB st1:1TiB --nbd unix:s", "--on m5.large");
     check("gp3:1GiB@m5.large --on m5.xlarge --nbd unix:s", "or --on");
@@ -415,4 +421,14 @@ fn a_server_that_ends_leaves_no_checkpoint() {
         .collect();
     assert_eq!(names.len(), 1, "{names:?}");
     assert!(!lab.store().load("db").expect("kept").partial);
+}
+
+/// The story: two volumes of 10 GiB of which clients saw 1 GiB each were recorded as a target of 20 GiB.
+#[test]
+fn the_record_has_the_size_that_clients_see() {
+    let lab = Lab::new();
+    let server = Server::start(&lab, "2xgp3:10GiB --size 1GiB --nbd unix:s --name db");
+    server.end();
+    let record = lab.store().load("db").expect("found by its name").record;
+    assert_eq!(record.targets[0].size_bytes.0, 2 << 30);
 }

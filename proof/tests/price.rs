@@ -140,4 +140,19 @@ fn what_has_no_effect_on_a_need_is_refused() {
         lab.refused(["price", "--need", "1TiB,20000iops", name, value], &[words]);
     }
     lab.refused(["price", "gp3:1TiB", "--place", "tokyo"], &[]);
+    // The story: the price was that of gp3, and `--as` was passed over.
+    lab.refused(
+        ["price", "gp3:1TiB", "--as", "gp2:1TiB"],
+        &["addresses alone"],
+    );
+}
+
+/// The story: a run that was called `nightly/2` had no price, as a word with a slash was an address.
+#[test]
+fn a_run_is_priced_by_a_name_with_a_slash() {
+    let lab = Lab::new();
+    let run = "run -q --rw randread --runtime 1s -t sim:gp3:1TiB --name nightly/2";
+    good(lab.blocklab(run.split(' ')));
+    assert!(good(lab.blocklab(["price", "nightly/2"])).contains("gp3:1TiB"));
+    lab.refused(["price", "azure/P3O"], &["cannot use this address"]);
 }

@@ -409,5 +409,10 @@ fn mistakes_are_reported_with_what_would_work() {
         &["did you mean i3.xlarge?"],
     );
     check(&["run", "quick", "--target", "sim"], &["has no systems"]);
+    // The story: the error recommended `--with NAME=a`, with the name of a system that there is not.
+    check(
+        &["run", "quick", "--target", "sim:gp3:1TiB", "--with", "a"],
+        &["has no systems", "leave out --with"],
+    );
     check(&["run", "i3-vs-i2", "--with", "nobody"], &["nobody"]);
 }

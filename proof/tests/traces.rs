@@ -202,8 +202,16 @@ fn a_replay_is_open_and_counts_from_the_recorded_moments() {
         let moved = run(&["--target", "sim:gp3:1GiB", way]);
         assert!(moved.contains("were moved into the target"), "{moved}");
     }
-    let unused = lab.blocklab(["run", "--target", "null", "--from", "1s"]);
-    assert!(unused.err.contains("are about a --trace"), "{unused:?}");
+    for option in ["--from", "--every"] {
+        let unused = lab.blocklab(["run", "--target", "null", option, "1s"]);
+        assert!(unused.err.contains("are about a --trace"), "{unused:?}");
+        assert!(unused.err.contains(option), "{unused:?}");
+    }
+    // It had no effect here, and nothing said so.
+    lab.refused(
+        ["trace", "show", &trace, "--every", "1s"],
+        &["--every is about a table of rates"],
+    );
 }
 
 /// Two reads, each issued when the one before was done: on a slower volume the second comes later.
@@ -653,8 +661,14 @@ fn recordings_of_servers_are_what_they_were() {
 #[test]
 fn a_part_without_operations_is_no_empty_trace() {
     let lab = Lab::new();
-    for command in ["show", "model"] {
-        let refused = lab.blocklab(["trace", command, &recorded(), "--from", "2h"]);
+    let trace = recorded();
+    for command in [
+        vec!["trace", "show", &trace],
+        vec!["trace", "model", &trace],
+        vec!["trace", "fit", &trace, "--on", "gp3:1GiB"],
+        vec!["advise", "--trace", &trace],
+    ] {
+        let refused = lab.blocklab(command.into_iter().chain(["--from", "2h"]));
         assert_eq!(refused.code, Some(2));
         let words = "--from, --until and --device leave out all of its 1,371 operations";
         assert!(refused.err.contains(words), "{}", refused.err);

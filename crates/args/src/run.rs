@@ -386,6 +386,7 @@ pub(crate) fn run_name(text: &str) -> Result<String, String> {
         "" => "a name needs at least one character",
         "latest" => "`latest` is always the last run; take another name",
         name if is_id(name) => "it has the form of a run's id; take another name",
+        name if name.starts_with("tag:") => "`tag:` stands before a tag; take another name",
         name if matches!(visible(name), Cow::Owned(_)) => {
             "it has characters that no terminal shows, so it could not be typed; remove them"
         }
@@ -432,7 +433,7 @@ mod tests {
     /// The story: a run was named with an escape character in it, and no command found it again,
     /// because names are compared as they are shown. Another was named like the id of a run, so
     /// its name always meant that other run; a third had a name of 3,000 letters, and `list` a
-    /// line of 3,079.
+    /// line of 3,079. Of a run called `tag:x`, `show tag:x` found no tag.
     #[test]
     fn a_name_can_be_typed_and_is_no_id() {
         let long = "a".repeat(LONGEST_NAME + 1);
@@ -441,6 +442,7 @@ mod tests {
             " \t",
             "latest",
             "20261122-185558-q9w",
+            "tag:x",
             "e\u{1b}[31mvil",
             "\u{202e}txt",
             "two\nlines",

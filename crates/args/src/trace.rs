@@ -76,6 +76,10 @@ pub struct TraceInput {
 }
 
 impl TraceInput {
+    /// The error where options of a trace are given without one.
+    pub const NEEDS_A_TRACE: &str =
+        "--input, --columns, --event, --device, --every, --from and --until are about a --trace";
+
     /// Whether any of these options is on the command line.
     pub fn is_given(&self) -> bool {
         let texts = [&self.input, &self.columns, &self.device];

@@ -26,19 +26,19 @@ use blocklab_report::{advice as form, views};
 use blocklab_runner::{Guard, Setting};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::Address;
+use blocklab_workload::{Address, Offer};
 
 use crate::answer::{self, JsonFormat};
 use crate::chosen;
 use crate::trace::fit::Load;
-use blocklab_args::{AdviseArgs, Output};
-use measured::Taken;
+use blocklab_args::{AdviseArgs, Output, TraceInput};
+use measured::DerivedNeed;
 use recorded::Recorded;
 
 /// Finds the cheapest offer that meets a need, and prints it.
 pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     if args.trace.is_empty() && args.read.is_given() {
-        bail!("--input, --columns, --event, --device, --from and --until are about a --trace");
+        bail!(TraceInput::NEEDS_A_TRACE);
     }
     let catalog = place::load_catalog()?;
     let recorded = (!args.trace.is_empty()).then(|| Recorded {
@@ -48,11 +48,24 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
         },
         tolerated: args.max_wait,
     });
-    let migrated = args.migrate.as_deref().map(|text| in_use(text, &catalog));
+    let migrated = args
+        .migrate
+        .as_deref()
+        .map(|text| resolved_in_use(text, &catalog));
     let current = migrated.transpose()?;
-    let taken = taken(args, store, recorded.as_ref(), current.as_ref())?;
-    let mut question = question::question(args, taken, &catalog)?;
-    keep_machine(&mut question, current.as_ref());
+    let derived = derived_need(args, store, recorded.as_ref(), current.as_ref())?;
+    let in_use = current.as_ref().and_then(|current| match &current.address {
+        Address::Sold(offer) => Some(offer),
+        Address::File(_) => None,
+    });
+    let mut question = question::question(args, derived, in_use, &catalog)?;
+    keep_machine(&mut question, in_use);
+    if question.machine.is_none() && (args.previous || args.instance_discount.is_some()) {
+        bail!(
+            "--previous and --instance-discount are about machines, and the need is that of a volume \
+             alone: add --vcpu, --memory, --arch or --instance"
+        );
+    }
     let Some(answer) = answered(args, &question, recorded.as_ref(), store, &catalog)? else {
         return Ok(ExitCode::from(status::INTERRUPTED));
     };
@@ -85,7 +98,7 @@ fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {
 }
 
 /// The offer that `--migrate` names: a volume in use.
-fn in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
+fn resolved_in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
     let text = text.strip_prefix("sim:").unwrap_or(text);
     let resolved = resolve_text(text, catalog);
     let resolved =
@@ -97,16 +110,16 @@ fn in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
 }
 
 /// The need of a stored run, a trace or a volume in use; `--need` replaces parts of it.
-fn taken(
+fn derived_need(
     args: &AdviseArgs,
     store: &Store,
     recorded: Option<&Recorded<'_>>,
     current: Option<&Resolved>,
-) -> Result<Taken> {
-    let mut taken = match (&args.run, recorded, current) {
+) -> Result<DerivedNeed> {
+    let mut derived = match (&args.run, recorded, current) {
         (Some(run), ..) => measured::need(&chosen::record(run, store)?)?,
         (_, Some(recorded), _) => recorded.need()?,
-        _ => Taken {
+        _ => DerivedNeed {
             need: Need::new(Bytes::ZERO),
             lower_bound: None,
             remarks: Vec::new(),
@@ -117,37 +130,34 @@ fn taken(
         // A rate that the user gives is known; one that was measured may be only a lower bound.
         let given = with(Need::new(Bytes::ZERO))?;
         let names_a_rate = given.iops > 0.0 || given.bytes_per_s > 0.0;
-        taken.need = with(taken.need)?;
+        derived.need = with(derived.need)?;
         let was_measured = args.run.is_some() || recorded.is_some();
         if names_a_rate && was_measured {
-            taken.lower_bound = None;
+            derived.lower_bound = None;
             let replaced = format!("--need {text} takes the place of what was measured.");
-            taken.remarks.push(replaced);
+            derived.remarks.push(replaced);
         }
     }
-    taken.remarks.extend(taken.lower_bound.clone());
+    derived.remarks.extend(derived.lower_bound.clone());
     if let Some(current) = current {
-        let is_asked = taken.need.iops > 0.0 || taken.need.bytes_per_s > 0.0;
-        taken.need = promised(current, taken.need);
+        let is_asked = derived.need.iops > 0.0 || derived.need.bytes_per_s > 0.0;
+        derived.need = promised(current, derived.need);
         if !is_asked {
-            taken.remarks.push(format!(
+            derived.remarks.push(format!(
                 "The need is all that {} promises for ever: --need iops=… asks for what is used of it.",
                 current.address
             ));
         }
     }
-    if taken.need.capacity == Bytes::ZERO {
+    if derived.need.capacity == Bytes::ZERO {
         bail!("--need: the size is missing: write it first, such as 1TiB,10000iops,300MB/s");
     }
-    Ok(taken)
+    Ok(derived)
 }
 
 /// Restricts the search to the machine to which the volume in use is attached.
-fn keep_machine(question: &mut Question, current: Option<&Resolved>) {
-    let Some(Address::Sold(offer)) = current.map(|current| &current.address) else {
-        return;
-    };
-    if let Some(machine) = &offer.instance {
+fn keep_machine(question: &mut Question, in_use: Option<&Offer>) {
+    if let Some(machine) = in_use.and_then(|offer| offer.instance.as_ref()) {
         question.only = Some(machine.clone());
         question.machine = Some(blocklab_catalog::Hosts {
             previous: true,

@@ -65,19 +65,19 @@ fn runs(
     store: &Store,
 ) -> Result<(HistoryRun, Vec<HistoryRun>)> {
     let index = store.index(&DERIVATION);
-    let place = index
+    let position = index
         .runs
         .iter()
         .position(|indexed| indexed.run.id == record.id);
-    let Some(place) = place else {
+    let Some(position) = position else {
         bail!(
-            "{} is not in the store {}, so it has no history there; `blocklab import record{}` adds it",
+            "{} is not in the store {}, so it has no history there; `blocklab import record{} FILE` adds it",
             record.id,
             store.root().display(),
             place::store_option(store)
         );
     };
-    let before: HashSet<&str> = index.runs[..place]
+    let before: HashSet<&str> = index.runs[..position]
         .iter()
         .map(|indexed| &*indexed.run.id)
         .collect();

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::import::{ImportFile, Imported, import};
 use blocklab_catalog::{Catalog, Filter, Listed, Sheet, currency_of, describe, describe_load};
-use blocklab_units::{count, did_you_mean};
+use blocklab_units::{agreeing, count, did_you_mean};
 use blocklab_workload::Date;
 
 use crate::answer::{self, JsonFormat};
@@ -225,7 +225,10 @@ fn import_files(args: &CatalogImportArgs) -> Result<()> {
             date: given.map_or_else(|| written(path), Ok)?,
         });
     }
-    let done = import(&files, &folder)?;
+    let mut done = import(&files, &folder)?;
+    for file in &mut done {
+        file.date_assumed &= given.is_none();
+    }
     terminal::print(if args.json {
         answer::json(
             JsonFormat("catalog_import_format", 1),
@@ -244,7 +247,8 @@ fn written(path: &Path) -> Result<Date> {
     let day = jiff::Timestamp::try_from(moment)?
         .strftime("%Y-%m-%d")
         .to_string();
-    Ok(day.parse()?)
+    day.parse::<Date>()
+        .with_context(|| format!("{} has an impossible date: add --date", path.display()))
 }
 
 /// Most changes that are listed; `--json` lists all.
@@ -276,11 +280,12 @@ fn summary(done: &Imported) -> String {
         text.push_str(&format!("  … and {more} more (--json shows all)\n"));
     }
     text.push_str(&format!(
-        "  {} changed, {} added, {} unchanged; {} entries not used here\n",
+        "  {} changed, {} added, {} unchanged; {} {} not used here\n",
         count(done.changed.len() as f64),
         count(done.added.len() as f64),
         count(done.unchanged as f64),
-        count(done.skipped as f64)
+        count(done.skipped as f64),
+        agreeing(done.skipped, "entry", "entries")
     ));
     text
 }

@@ -218,8 +218,14 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
                     machines
                 }
                 None => {
-                    let types = catalog.instance_types().into_iter();
-                    types.map(String::from).chain(catalog.machines()).collect()
+                    let types = catalog.instance_types().into_iter().map(String::from);
+                    // Every vendor has machines with disks of their own, and volumes without a vendor's
+                    // name are attached to EC2's alone.
+                    if volume_type.ends_with("local") {
+                        types.chain(catalog.machines()).collect()
+                    } else {
+                        types.collect()
+                    }
                 }
             };
             let on = names.iter().map(|name| format!("{volume}@{name}"));
@@ -356,6 +362,9 @@ mod tests {
         assert!(of("TARGET", "/dev/").is_empty(), "the shell knows files");
         assert!(of("TARGET", "").is_empty());
         assert_eq!(of("ADDRESS", "local@i3.met"), ["local@i3.metal"]);
+        // The story: Tab offered machines of Azure for a volume of AWS, which `catalog show` refuses.
+        assert!(of("ADDRESS", "gp3:1TiB@azure/").is_empty());
+        assert!(!of("ADDRESS", "local@azure/").is_empty());
         assert!(of("RUN", "").is_empty() && of("FILE", "").is_empty());
     }
 }

@@ -28,9 +28,10 @@ use blocklab_store::each;
 
 /// Diagnoses runs, and prints the result.
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
-    if args.html.is_some() && args.runs.len() > 1 {
+    let is_page_printed = args.form.output() == Output::Document(Form::Html);
+    if (args.html.is_some() || is_page_printed) && args.runs.len() > 1 {
         bail!(
-            "--html writes the page of one run, and you named {}: run the command once for each",
+            "an HTML page is about one run, and you named {}: run the command once for each",
             args.runs.len()
         );
     }

@@ -147,7 +147,7 @@ impl OneSystem<'_> {
             passes: self.plan.rounds(),
             targets: targets.collect::<Vec<_>>(),
             // Upper bound; `null` if only time ends a load and no limit of the target is known.
-            written_bytes: self.by_time().map(|by_time| by_time + bytes.0 + laid_out),
+            written_bytes: self.by_time().map(|by_time| by_time.saturating_add(bytes.0).saturating_add(laid_out)),
             // The part of it by loads that end after an amount or have a rate.
             bounded_bytes: bytes.0,
             // Time in which loads write as fast as the target can.
@@ -295,11 +295,12 @@ impl Cost {
     }
 }
 
-/// Bytes with three digits in a fitting unit: a small load writes 16.4 MB, not 0 GB.
+/// Bytes with three digits in a fitting unit: a small load writes 16.4 MB, not 0 GB. From 999.5 of a unit
+/// on, three digits would be 1,000.
 fn amount(bytes: f64) -> String {
     let (unit, name) = match bytes {
-        ..1e6 => (1e3, "kB"),
-        ..1e9 => (1e6, "MB"),
+        ..999.5e3 => (1e3, "kB"),
+        ..999.5e6 => (1e6, "MB"),
         _ => (1e9, "GB"),
     };
     format!("{} {name}", significant(bytes / unit, 3))

@@ -60,7 +60,8 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     })?;
     let started = Timestamp::now();
     let id = store.new_id(started, chance()?);
-    let mut record = model.record(args, served.places(), id, started);
+    let size = Bytes(volumes.iter().map(|volume| volume.size()).sum());
+    let mut record = model.record(args, size, served.places(), id, started);
     let mut so_far = SeenSoFar::new((!args.no_save).then_some(store));
     control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
@@ -108,6 +109,9 @@ impl Model {
         let clock = Clock::start();
         let seed = args.seed.unwrap_or(1);
         if args.addresses == ["null"] && args.on.is_none() {
+            if args.speed.is_some() {
+                bail!("--speed divides burst buckets, and `null` has none")
+            }
             return Ok(Self {
                 text: "null".to_owned(),
                 resolved: None,
@@ -174,13 +178,16 @@ impl Model {
             }
         };
         if size.0 == 0 || size.0 % SECTOR != 0 {
-            bail!("--size {size} is not a multiple of a sector ({SECTOR} bytes)");
+            bail!("--size {size} must be one or more whole sectors of {SECTOR} bytes");
         }
         Ok(size)
     }
 
     /// The volumes that are served, each with the place where its data is kept.
     fn volumes(&self, args: &EmulateArgs) -> Result<Vec<Arc<Volume>>> {
+        if args.memory_limit.is_some() && args.backing != MEMORY {
+            bail!("--memory-limit bounds data in memory: leave it out, or --backing")
+        }
         let memory = MemoryLimit::new(args.memory_limit.unwrap_or_else(default_memory));
         let mut volumes = Vec::new();
         for index in 0..self.count() {
@@ -225,14 +232,20 @@ impl Model {
         }
     }
 
-    /// A Record without measurements. `places`: the addresses at which clients find the volumes.
-    fn record(&self, args: &EmulateArgs, places: &str, id: String, started: Timestamp) -> Record {
+    /// A Record without measurements. `size`: that of all volumes, as clients see them; `places`: the
+    /// addresses at which clients find them.
+    fn record(
+        &self,
+        args: &EmulateArgs,
+        size: Bytes,
+        places: &str,
+        id: String,
+        started: Timestamp,
+    ) -> Record {
         let facts = TargetFacts {
             path: format!("emu:{}", self.text),
             kind: TargetKind::Model,
-            size_bytes: self.spec().map_or(args.size.unwrap_or_default(), |spec| {
-                Bytes(spec.volumes.iter().map(|volume| volume.capacity.0).sum())
-            }),
+            size_bytes: size,
             ..TargetFacts::default()
         };
         let resolved = self.resolved.as_ref();
@@ -301,6 +314,9 @@ fn default_memory() -> Bytes {
     quarter.map_or(half, |quarter| quarter.min(half))
 }
 
+/// The value of `--backing` that keeps data in memory.
+const MEMORY: &str = "memory";
+
 /// Where the data of the volume of this index is kept. All volumes share one limit of memory; of
 /// several files, the second one is called `FILE.2`.
 fn backing(
@@ -310,7 +326,7 @@ fn backing(
     size: Bytes,
 ) -> Result<Backing> {
     let path = match (&*args.backing, index) {
-        ("memory", _) => return Ok(Backing::Memory(Arc::clone(memory))),
+        (MEMORY, _) => return Ok(Backing::Memory(Arc::clone(memory))),
         (file, 0) => file.to_owned(),
         (file, index) => format!("{file}.{}", index + 1),
     };

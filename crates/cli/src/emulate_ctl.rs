@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use blocklab_console::{status, terminal};
 use blocklab_emulator::control::{Answer, VolumeState, ask};
 use blocklab_report::observed::credits;
-use blocklab_units::{Bytes, count};
+use blocklab_units::{Bytes, count, plural};
 
 use blocklab_args::EmulateCtlArgs;
 
@@ -49,8 +49,8 @@ fn in_words(answer: &Answer) -> String {
     if let Some(pages) = answer.lost_pages {
         let bytes = Bytes(pages * 4096);
         lines.push(format!(
-            "lost: {} pages of 4 KiB ({bytes})",
-            count(pages as f64)
+            "lost: {} of 4 KiB ({bytes})",
+            plural(pages as usize, "page")
         ));
     }
     let flipped = answer.flipped.iter();
@@ -62,11 +62,13 @@ fn in_words(answer: &Answer) -> String {
 fn volume(state: &VolumeState) -> Vec<String> {
     let size = Bytes(state.size_bytes);
     let attached = if state.attached { "" } else { ", detached" };
-    let [reads, writes, failed] =
-        [state.reads, state.writes, state.failed].map(|operations| count(operations as f64));
     let mut lines = vec![format!(
-        "{} ({size}){attached}: {reads} reads, {writes} writes, {failed} failed, {} in flight",
-        state.name, state.in_flight,
+        "{} ({size}){attached}: {}, {}, {} failed, {} in flight",
+        state.name,
+        plural(state.reads as usize, "read"),
+        plural(state.writes as usize, "write"),
+        count(state.failed as f64),
+        state.in_flight,
     )];
     let balances = state.balances.iter();
     lines.extend(balances.map(|balance| format!("  {} left", credits(balance))));

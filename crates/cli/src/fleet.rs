@@ -99,10 +99,14 @@ impl Fleet<'_> {
     /// Launches on the first hosts, once for each of `--host-counts`, and prints the scaling curves.
     fn scale(&self) -> Result<u8> {
         let requested = self.args.host_counts.iter();
-        let counts: BTreeSet<usize> = requested.map(|count| count.get() as usize).collect();
+        // Hosts may have been left out since the counts were checked.
+        let most = self.hosts.names.len();
+        let counts: BTreeSet<usize> = requested
+            .map(|count| most.min(count.get() as usize))
+            .collect();
         let (mut curves, mut worst) = (Curves::default(), DONE);
         for count in counts {
-            let outcome = self.launch(&self.hosts.names[..count.min(self.hosts.names.len())])?;
+            let outcome = self.launch(&self.hosts.names[..count])?;
             let (code, record) = self.conclude(outcome)?;
             match record {
                 Some(record) if code != INTERRUPTED && code != INCOMPLETE => curves.add(&record),
@@ -180,13 +184,13 @@ impl Fleet<'_> {
         if let Some(name) = &self.args.run.name {
             record.requested.name.clone_from(name);
         }
+        let launched = outcome.runs.len() + outcome.lost.len();
         for LostHost { name, why } in &self.unreachable {
             record.notes.push(Note::new(
                 NoteLevel::Approximated,
                 "hosts",
                 format!(
-                    "{name} took no part ({why}): the run has {} of {}",
-                    self.hosts.names.len(),
+                    "{name} took no part ({why}): the run has {launched} of {}",
                     plural(self.hosts.names.len() + self.unreachable.len(), "host")
                 ),
             ));

@@ -140,8 +140,8 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
 
 /// Prints a job file of fio as a study, and notes on standard error what was approximated.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
-    let ends_so = Path::new(&args.file).extension() == Some("fio".as_ref());
-    if args.from.is_none() && !ends_so {
+    let is_job_file = Path::new(&args.file).extension() == Some("fio".as_ref());
+    if args.from.is_none() && !is_job_file {
         bail!(
             "the name of {} does not show its format: only fio job files can be converted; if it is one, \
              add --from fio",

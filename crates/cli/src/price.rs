@@ -37,6 +37,9 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
             priced_run(args, store, what, &catalog)?
         });
     }
+    if args.bought_as.is_some() && !has_run(&all) {
+        bail!("--as says what a run was measured on, and here are addresses alone: leave it out");
+    }
     if let Some(unknown) = unpriced(&all) {
         bail!(unknown);
     }
@@ -65,12 +68,16 @@ fn today() -> Date {
 /// What the table writes before the id of a run; an address has nothing before it.
 const RUN: &str = "run ";
 
+fn has_run(all: &[Priced]) -> bool {
+    all.iter().any(|offer| offer.name.starts_with(RUN))
+}
+
 /// The error where no offer has a price: a table of dashes would be no answer.
 fn unpriced(all: &[Priced]) -> Option<String> {
     // Addresses alone are not refused: the notes below their table name the list without a price.
-    let has_run = all.iter().any(|offer| offer.name.starts_with(RUN));
     let mut offers = all.iter();
-    if !has_run || offers.any(|offer| offer.usd_per_month.is_some() || !offer.costs.is_empty()) {
+    if !has_run(all) || offers.any(|offer| offer.usd_per_month.is_some() || !offer.costs.is_empty())
+    {
         return None;
     }
     let names: Vec<&str> = all.iter().map(|offer| &*offer.name).collect();
@@ -90,7 +97,10 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
     match text.parse() {
         Ok(Address::File(path)) => path.ends_with(".toml"),
         Ok(Address::Sold(offer)) => {
-            text.contains([':', '@', ',', '=', '/'])
+            // Runs may be called `nightly/2`, too.
+            let vendor = text.split_once('/').map(|(vendor, _)| vendor.to_owned());
+            text.contains([':', '@', ',', '='])
+                || vendor.is_some_and(|vendor| catalog.vendor_names().contains(&vendor))
                 || catalog.volume_types().contains(&offer.volume)
                 || catalog
                     .instance_types()
@@ -124,20 +134,24 @@ fn priced_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> 
 /// The addresses that a run is priced as: the one that the user names, else those of its simulated
 /// targets.
 pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>> {
-    let targets = record
-        .targets
-        .iter()
-        .map(|target| Target::parse(&target.path));
-    let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
-    let addresses = targets.iter().map(Target::address);
-    let own: Option<Vec<String>> = addresses.map(|own| Some(own?.to_string())).collect();
-    match (own.filter(|own| !own.is_empty()), bought_as) {
-        (_, Some(address)) => Ok(vec![address.to_owned()]),
-        (Some(own), None) => Ok(own),
-        (None, None) => bail!(
+    if let Some(address) = bought_as {
+        return Ok(vec![address.to_owned()]);
+    }
+    let mut own = Vec::new();
+    for target in &record.targets {
+        own.extend(
+            Target::parse(&target.path)?
+                .address()
+                .map(ToString::to_string),
+        );
+    }
+    // An address of each target, or a part of the price would be missing.
+    if own.is_empty() || own.len() < record.targets.len() {
+        bail!(
             "run {} was measured on a real disk, and its record does not name the volume: add it, such \
              as --as gp3:1TiB@r5d.xlarge",
             record.id
-        ),
+        );
     }
+    Ok(own)
 }

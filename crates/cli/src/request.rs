@@ -13,7 +13,7 @@ use blocklab_native::{self as native, Overrides, studies};
 use blocklab_record::Record;
 use blocklab_runner::{Missing, Request, Study, Until, planned_run};
 use blocklab_store::Store;
-use blocklab_units::{Nanos, did_you_mean};
+use blocklab_units::{Nanos, agreeing, did_you_mean, plural};
 use blocklab_workload::publication::Publication;
 use blocklab_workload::{Job, Plan, Target, is_case_of};
 
@@ -21,7 +21,7 @@ use crate::again;
 use crate::chosen;
 use crate::load;
 use crate::trace;
-use blocklab_args::{LoadArgs, RunArgs};
+use blocklab_args::{LoadArgs, RunArgs, TraceInput};
 
 /// Turns the arguments into a request. The conditions `asked` must be about cases that the study has.
 pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request> {
@@ -65,7 +65,7 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
 /// The study that the arguments name, before anything is overridden.
 fn load_study(args: &RunArgs, store: &Store) -> Result<Loaded> {
     if args.replay.trace.is_empty() && args.replay.read.is_given() {
-        bail!("--input, --columns, --event, --device, --from and --until are about a --trace");
+        bail!(TraceInput::NEEDS_A_TRACE);
     }
     match &args.again {
         Some(run) => from_run(run, args, store),
@@ -83,6 +83,12 @@ fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) ->
         bail!(
             "{name} has no systems, so that each run of it begins anew: leave out --fresh, which restarts \
              an interrupted study of several systems"
+        );
+    }
+    if systems.is_empty() && !args.with_run.is_empty() {
+        bail!(
+            "{name} has no systems, for one of which an earlier run could stand: leave out --with, which \
+             works only for studies of several systems, such as i3-vs-i2"
         );
     }
     if !systems.is_empty() && args.start_at.is_some() {
@@ -105,7 +111,8 @@ fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) ->
         size: args.size,
         read_only: args.read_only,
     };
-    // A drawn seed is not part of the returned overrides: an interrupted run is found again by them.
+    // A drawn seed is not part of the returned overrides: an interrupted run is found again by them. It has
+    // 32 bits only, so that it is short to type.
     let seed = match args.seed {
         None if !loaded.seed_given => Some(chance()? & 0xffff_ffff),
         seed => seed,
@@ -298,10 +305,12 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
         }
         _ => native::place_of(key, name, &study.source),
     };
+    let measurements = plan.passes as usize * plan.cases.len();
     Err(anyhow!(
-        "{place}: {} measurements with this time add up to more than 292 years, which no clock \
-         here holds; shorter times or fewer passes would work",
-        u64::from(plan.passes) * plan.cases.len() as u64
+        "{place}: {} with this time {} up to more than 292 years, which no clock here holds; shorter times \
+         or fewer passes would work",
+        plural(measurements, "measurement"),
+        agreeing(measurements, "adds", "add")
     ))
 }
 
@@ -349,10 +358,12 @@ fn source(study: &str) -> Result<(String, String, bool)> {
     let read = read_input(study.as_ref(), LARGEST_SCRIPT).and_then(text_of);
     let text = read.map_err(|error| match error.kind() {
         _ if is_target(study) => anyhow!(
-            "{study} is a target, not a study; to measure it: blocklab run --target {study}"
+            "{study} is a target, not a study; to measure it: blocklab run --target {}",
+            place::shell_word(study)
         ),
         _ if is_volume(study) => anyhow!(
-            "{study} is a volume, not a study; to simulate it: blocklab run --target sim:{study}"
+            "{study} is a volume, not a study; to simulate it: blocklab run --target {}",
+            place::shell_word(&format!("sim:{study}"))
         ),
         io::ErrorKind::NotFound => anyhow!(
             "{study} is neither a file nor a built-in study; {}",
@@ -375,7 +386,7 @@ fn is_target(text: &str) -> bool {
 
 /// Whether the address of a volume was written where a study is expected.
 fn is_volume(text: &str) -> bool {
-    let kind = text.split([':', '@']).next().unwrap_or_default();
+    let kind = text.split([':', ',', '@']).next().unwrap_or_default();
     place::load_catalog().is_ok_and(|catalog| {
         catalog
             .volume_types()

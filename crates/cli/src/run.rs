@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow};
 use blocklab_console::status::{INTERRUPTED, MISTAKE};
 use blocklab_console::{listen, place, supervisor, terminal};
 use blocklab_results::{answer, conclude_run};
@@ -54,10 +54,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
 /// what the run would refuse.
 fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
     if is_job_file(args) {
-        bail!(
-            "--dry-run works for studies only: `blocklab convert {} --to native` turns a job file into one",
-            place::shell_word(args.study())
-        );
+        return Err(only_for_studies("--dry-run", args));
     }
     let setting = Setting {
         store,
@@ -70,6 +67,14 @@ fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
     dry_run::print(&request(args, &asked, store)?, setting, args.form)
 }
 
+/// The error where an option is given that a job file cannot follow.
+fn only_for_studies(option: &str, args: &RunArgs) -> Error {
+    anyhow!(
+        "{option} works for studies only: `blocklab convert {} --to native` turns a job file into one",
+        place::shell_word(args.study())
+    )
+}
+
 /// Whether the argument STUDY is a job file of fio.
 fn is_job_file(args: &RunArgs) -> bool {
     Path::new(args.study()).extension() == Some("fio".as_ref())
@@ -79,8 +84,18 @@ fn is_job_file(args: &RunArgs) -> bool {
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
     let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
     wanted.try_out(store)?;
-    if !args.case.is_empty() || args.repeat_until.is_some() {
-        bail!("a fio job file has no cases or passes: `blocklab convert` turns it into a study");
+    let of_studies = [
+        ("--case", !args.case.is_empty()),
+        ("--repeat", args.repeat.is_some()),
+        ("--repeat-until", args.repeat_until.is_some()),
+        ("--seed", args.seed.is_some()),
+        ("--start-at", args.start_at.is_some()),
+        ("--system", !args.system.is_empty()),
+        ("--with", !args.with_run.is_empty()),
+        ("--fresh", args.fresh),
+    ];
+    if let Some((option, _)) = of_studies.iter().find(|(_, is_given)| *is_given) {
+        return Err(only_for_studies(option, args));
     }
     let file = JobFile {
         path: args.study(),
@@ -93,7 +108,12 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
         quiet: args.quiet,
     };
     match fio::run_job_file(&file, store)? {
-        Some(mut record) => conclude_run(&mut record, &wanted, store),
+        Some(mut record) => {
+            if let Some(name) = &args.name {
+                record.requested.name.clone_from(name);
+            }
+            conclude_run(&mut record, &wanted, store)
+        }
         None => Ok(INTERRUPTED),
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use blocklab_console::{end_by_interrupt, terminal};
+use blocklab_console::{end_by_interrupt, place, terminal};
 use blocklab_store::Store;
 use blocklab_web::{ENTER_PATH, Server, Token};
 
@@ -65,7 +65,7 @@ fn token_of(path: &Path) -> Result<Token> {
         bail!(
             "others may read the token file {}: `chmod 600 {}`",
             path.display(),
-            path.display()
+            place::shell_word(&path.display().to_string())
         );
     }
     let mut text = String::new();

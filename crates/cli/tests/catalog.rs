@@ -243,9 +243,11 @@ fn newer_figures() {
         "{printed}"
     );
     assert!(
-        printed.contains("2 changed, 5 added, 5 unchanged; 1 entries not used here"),
+        printed.contains("2 changed, 5 added, 5 unchanged; 1 entry not used here"),
         "{printed}"
     );
+    // The story: the day of `--date` was called assumed.
+    assert!(!printed.contains("assumed"), "{printed}");
     assert!(home.path().join("blocklab/catalog/imported.txt").exists());
     let sheet = text(&blocklab(home.path(), &["show", "gp3@r5d.xlarge"]).stdout);
     assert!(sheet.contains("24,000"), "{sheet}");

@@ -10,6 +10,7 @@ use blocklab_catalog::Catalog;
 use blocklab_host::Memory;
 use blocklab_host::guard::Guard;
 use blocklab_store::Store;
+pub use blocklab_units::shell_word;
 
 use crate::terminal;
 
@@ -31,17 +32,6 @@ pub fn store_option(store: &Store) -> String {
     }
     let path = store.root().display().to_string();
     format!(" --store {}", shell_word(&path))
-}
-
-/// A word as it must be typed in a shell: in quotes, if it has other characters than letters, digits
-/// and a few signs.
-pub fn shell_word(word: &str) -> String {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// The guard that decides what a command may write to. It remembers in the store what runs wrote to

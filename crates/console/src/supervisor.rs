@@ -241,13 +241,14 @@ fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCod
     Some(ExitCode::from(code[0]))
 }
 
-/// Exits without waiting for a child that hangs in the kernel, and tells it so.
+/// Exits without waiting for a child that has not ended in time, and tells it so. A target that does not
+/// answer keeps it most often, but a long simulation or a slow disk of the store can, too.
 fn leave_behind(mut end_sender: File) -> ExitCode {
     // Fails if the child is gone after all, which is just as well.
     let _ = end_sender.write_all(&[0]);
     crate::terminal::warn(
-        "interrupted; the target does not answer. A background process waits for it and will keep \
-         the run if it can",
+        "interrupted; the run has not ended in time, probably because its target does not answer. A \
+         background process waits for it and will keep the run if it can",
     );
     ExitCode::from(crate::status::INTERRUPTED)
 }

@@ -1,8 +1,8 @@
 //! The words for everything that speaks against writing to a target, and for what would end each.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use blocklab_units::{Bytes, plural};
+use blocklab_units::{Bytes, plural, shell_word};
 
 use crate::signatures::Kind;
 
@@ -143,19 +143,23 @@ impl Cause {
 impl Reason {
     /// What would end the use in this reason; `None` for a reason that is no use.
     pub(crate) fn how_it_ends(&self) -> Option<String> {
-        let subject = self.subject.display();
         match &self.cause {
             Cause::Mounted { points, .. } => points
                 .first()
-                .map(|point| format!("umount {}", point.display())),
+                .map(|point| format!("umount {}", typed(point))),
             Cause::InPool(pool) => Some(format!("unmount the {pool}")),
-            Cause::Swap => Some(format!("swapoff {subject}")),
+            Cause::Swap => Some(format!("swapoff {}", typed(&self.subject))),
             Cause::Held { by, .. } => Some(format!("take it out of {}", by.display())),
-            Cause::Backs(device) => Some(format!("losetup -d {}", device.display())),
+            Cause::Backs(device) => Some(format!("losetup -d {}", typed(device))),
             Cause::Claimed(_) => Some("let the program that has it end".to_owned()),
             _ => None,
         }
     }
+}
+
+/// A path as it is typed in a shell.
+fn typed(path: &Path) -> String {
+    shell_word(&path.display().to_string())
 }
 
 /// A second name in brackets, to stand behind the kernel's name.
@@ -195,6 +199,25 @@ mod tests {
     fn check(cause: Cause, expected: &str) {
         let subject = PathBuf::from("/dev/sda");
         assert_eq!(Reason { subject, cause }.to_string(), expected);
+    }
+
+    /// The story: for a disk that was mounted on `/mnt/my disk`, "umount /mnt/my disk" unmounted two other
+    /// places or none. A swap file's path was not quoted either.
+    #[test]
+    fn a_command_that_frees_a_path_with_a_blank_can_be_typed() {
+        let ends = |cause| {
+            let subject = PathBuf::from("/srv/swap file");
+            Reason { subject, cause }.how_it_ends()
+        };
+        let mounted = Cause::Mounted {
+            kind: "ext4".into(),
+            points: vec!["/mnt/my disk".into()],
+        };
+        assert_eq!(ends(mounted).as_deref(), Some("umount '/mnt/my disk'"));
+        assert_eq!(
+            ends(Cause::Swap).as_deref(),
+            Some("swapoff '/srv/swap file'")
+        );
     }
 
     #[test]

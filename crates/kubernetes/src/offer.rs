@@ -96,7 +96,9 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
         address.push_str(&format!(",iops={iops}"));
     }
     let throughput = parameters.number(provisioner.text("throughput"))?;
-    if let Some(throughput) = throughput.filter(|_| provisioner.reads_throughput(kind)) {
+    if let Some(throughput) = throughput.filter(|_| provisioner.reads_throughput(kind))
+        && throughput > 0
+    {
         address.push_str(&format!(",throughput={throughput}"));
     }
     let Some(node) = node else {
@@ -164,7 +166,7 @@ fn iops(
     let Some(least) = provisioner.least_iops(kind) else {
         return Ok(None);
     };
-    // Drivers take 0 for a parameter that is not given.
+    // Drivers take 0 for a parameter that is not given, here and for the throughput.
     if let Some(iops) = iops.filter(|iops| *iops > 0) {
         if per_gib.is_some_and(|per_gib| per_gib > 0) {
             return Err(Mistake(format!(
@@ -178,7 +180,8 @@ fn iops(
     }
     let is_raised = parameters.text("allowAutoIOPSPerGBIncrease") == Some("true");
     let least = if is_raised { least } else { 0 };
-    Ok(per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)))
+    let iops = per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least));
+    Ok(iops.filter(|iops| *iops > 0))
 }
 
 /// A label of a node by the first of its names that the node has.
@@ -276,6 +279,9 @@ mod tests {
         );
         let zero = json!({ "type": "io2", "iops": "0", "iopsPerGB": "50" });
         check(&zero, None, "io2:100GiB,iops=5000");
+        // The story: each became a 0 in the address, which the catalog refused.
+        let zeros = json!({ "type": "gp3", "iopsPerGB": "0", "throughput": "0" });
+        check(&zeros, None, "gp3:100GiB");
         // The driver passes over what the type does not have; the catalog refused the address.
         let without = json!({ "type": "gp2", "iopsPerGB": "50", "throughput": "250" });
         check(&without, None, "gp2:100GiB");

@@ -63,7 +63,7 @@ pub enum Error {
     },
     /// A region ends beyond its target.
     #[error(
-        "{target} has {has}, and the load of `{job}` reaches to {wanted}: a smaller size would work"
+        "{target} has {has}, and the load of `{job}` reaches to {wanted}: a smaller {to_reduce} would work"
     )]
     BeyondEnd {
         /// The target, as the user named it.
@@ -74,6 +74,8 @@ pub enum Error {
         job: String,
         /// End of the region.
         wanted: Bytes,
+        /// `size`, or `offset` where the region already begins beyond the target.
+        to_reduce: &'static str,
     },
     /// The scratch file does not fit.
     #[error(

@@ -274,6 +274,11 @@ fn check_regions(
                     has,
                     job: job.name.clone(),
                     wanted,
+                    to_reduce: if job.region.offset < has {
+                        "size"
+                    } else {
+                        "offset"
+                    },
                 });
             }
         }

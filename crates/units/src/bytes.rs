@@ -117,7 +117,8 @@ impl fmt::Display for Bytes {
         ];
         for (shift, name) in units {
             let unit = 1u64 << shift;
-            if self.0 < unit {
+            // What would be rounded to 1024.0 of the smaller unit is 1.0 of this one.
+            if self.as_f64() < unit as f64 * (1023.95 / 1024.0) {
                 continue;
             }
             if self.0.is_multiple_of(unit) {
@@ -238,5 +239,9 @@ mod tests {
         assert_eq!(Bytes(1 << 30).to_string(), "1 GiB");
         assert_eq!(Bytes(1536 << 20).to_string(), "1.5 GiB");
         assert_eq!(Bytes(512).to_string(), "512 B");
+        assert_eq!(Bytes(1023).to_string(), "1023 B");
+        // The story: one byte less than a MiB was shown as "1024.0 KiB".
+        assert_eq!(Bytes((1 << 20) - 1).to_string(), "1.0 MiB");
+        assert_eq!(Bytes((1023 << 10) + 900).to_string(), "1023.9 KiB");
     }
 }

@@ -21,7 +21,7 @@ pub use format::{
 pub use nanos::Nanos;
 pub use nearest::{did_you_mean, nearest};
 pub use paper::{Ink, Style, after_ink, width, wrapped};
-pub use visible::{visible, visible_lines};
+pub use visible::{shell_word, visible, visible_lines};
 
 /// A text that is not a quantity of the expected kind, or a larger one than blocklab can count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

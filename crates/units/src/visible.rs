@@ -67,6 +67,17 @@ fn is_hidden(character: char) -> bool {
     }
 }
 
+/// A word as it must be typed in a shell: in quotes, if it has other characters than letters, digits
+/// and a few signs.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

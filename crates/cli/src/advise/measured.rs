@@ -8,7 +8,7 @@ use blocklab_units::{Bytes, Nanos, SECTOR};
 use blocklab_workload::{Direction, Pattern};
 
 /// A need that was derived from a run, a trace or a volume.
-pub struct Taken {
+pub struct DerivedNeed {
     pub need: Need,
     /// Why the need may be higher: the run got all that its disk could deliver. `None`: it is known.
     pub lower_bound: Option<String>,
@@ -17,7 +17,7 @@ pub struct Taken {
 }
 
 /// The need of a run: the rate of its fastest random load, and its highest throughput.
-pub fn need(record: &Record) -> Result<Taken> {
+pub fn need(record: &Record) -> Result<DerivedNeed> {
     let assessment = assess(record);
     let rows = &assessment.rows;
     let rates = rows.iter().filter_map(|row| Some((row, row.rate()?)));
@@ -62,7 +62,7 @@ pub fn need(record: &Record) -> Result<Taken> {
         record.id
     )];
     remarks.extend(quickest.and_then(|(row, _)| about_latency(&assessment, row)));
-    Ok(Taken {
+    Ok(DerivedNeed {
         need,
         lower_bound: why.map(|why| {
             format!(

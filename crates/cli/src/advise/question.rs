@@ -4,19 +4,25 @@ use anyhow::{Result, bail};
 use blocklab_advice::{Question, Seller};
 use blocklab_catalog::{Catalog, Host, Hosts};
 use blocklab_units::{Bytes, did_you_mean};
+use blocklab_workload::Offer;
 
-use super::measured::Taken;
+use super::measured::DerivedNeed;
 use crate::offers;
 use blocklab_args::AdviseArgs;
 
-/// The question for this need.
-pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Question> {
-    let sellers = sellers(args, catalog)?;
+/// The question for this need. `in_use`: the volume of `--migrate`.
+pub fn question(
+    args: &AdviseArgs,
+    derived: DerivedNeed,
+    in_use: Option<&Offer>,
+    catalog: &Catalog,
+) -> Result<Question> {
+    let sellers = sellers(args, in_use, catalog)?;
     let own = match &args.instance {
         Some(name) => Some(machine_named(name, &sellers, catalog)?),
         None => None,
     };
-    let mut need = taken.need;
+    let mut need = derived.need;
     need.lasts = args.burst.then_some(args.horizon);
     Ok(Question {
         need,
@@ -29,8 +35,8 @@ pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Qu
         discount: args.instance_discount.unwrap_or(0.0) / 100.0,
         // `keep_machine` sets it for a migration.
         only: None,
-        at_least: taken.lower_bound.is_some(),
-        remarks: taken.remarks,
+        at_least: derived.lower_bound.is_some(),
+        remarks: derived.remarks,
     })
 }
 
@@ -61,6 +67,17 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
     if let Some(host) = found {
         return Ok(host);
     }
+    // Other vendors' machines are named with the vendor.
+    let elsewhere = catalog
+        .sellers_of_machines()
+        .into_iter()
+        .find_map(|vendor| {
+            let region = catalog.usual_region(&format!("{vendor}/"));
+            catalog.host(&vendor, &region, &format!("{vendor}/{name}"))
+        });
+    if let Some(host) = elsewhere {
+        bail!("--instance: no machine {name}; did you mean {}?", host.name);
+    }
     let all = Hosts {
         previous: true,
         ..Hosts::default()
@@ -70,13 +87,15 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
         .flat_map(|seller| catalog.hosts(&seller.vendor, &seller.region, &all));
     let known: Vec<String> = known.map(|host| host.name).collect();
     let hint = did_you_mean(name, known.iter().map(String::as_str), || {
-        "`blocklab catalog list` shows them".to_owned()
+        let vendors: Vec<&str> = sellers.iter().map(|seller| &*seller.vendor).collect();
+        let lists = format!("blocklab catalog list --vendor {}", vendors.join(" or "));
+        format!("`{lists}` shows them")
     });
     bail!("--instance: no machine {name}; {hint}")
 }
 
 /// The vendors whose offers are searched, each with its region.
-fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
+fn sellers(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Result<Vec<Seller>> {
     if let Some(name) = &args.place {
         let place = offers::place(catalog, name)?;
         let wanted = place
@@ -95,20 +114,21 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
         }
         return Ok(sellers);
     }
-    let vendors = vendors(args, catalog)?;
+    let vendors = vendors(args, in_use, catalog)?;
     let sellers = vendors.into_iter().map(|vendor| {
         // The catalog finds a vendor by the beginning of its addresses.
         let prefix = format!("{vendor}/");
-        let usual = catalog.usual_region(&prefix);
-        let Some(region) = &args.region else {
+        let used_of_vendor = in_use.filter(|offer| vendor_of(offer, catalog) == vendor);
+        let used_region = used_of_vendor.and_then(|offer| offer.region.as_ref());
+        let Some(region) = args.region.as_ref().or(used_region) else {
             return Ok(Seller {
-                region: usual,
+                region: catalog.usual_region(&prefix),
                 vendor,
                 is_named: false,
             });
         };
         if let Err(message) = catalog.known_region(&prefix, region) {
-            bail!("--region: {message}");
+            bail!("--region: {vendor}: {message}");
         }
         Ok(Seller {
             region: region.clone(),
@@ -119,9 +139,25 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
     sellers.collect()
 }
 
-/// The vendors of `--vendor`; else that of the machine or of the region, or the first one.
-fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
+/// Whose a volume is.
+fn vendor_of(offer: &Offer, catalog: &Catalog) -> String {
+    // `local` is a name of every vendor: the machine tells whose it is.
+    let named = match (offer.volume.as_str(), &offer.instance) {
+        ("local", Some(machine)) => machine,
+        (volume, _) => volume,
+    };
+    match named.split_once('/') {
+        Some((vendor, _)) => vendor.to_owned(),
+        // Only names of the first vendor begin without it.
+        None => catalog.vendor_names().swap_remove(0),
+    }
+}
+
+/// The vendors of `--vendor`; else that of the volume in use, of the machine or of the region, or the
+/// first one.
+fn vendors(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Result<Vec<String>> {
     let known = catalog.vendor_names();
+    let mut wanted: Vec<String> = Vec::new();
     for vendor in &args.vendor {
         if !known.contains(vendor) {
             let hint = did_you_mean(vendor, known.iter().map(String::as_str), || {
@@ -129,9 +165,15 @@ fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
             });
             bail!("--vendor: no vendor {vendor}; {hint}");
         }
+        if !wanted.contains(vendor) {
+            wanted.push(vendor.clone());
+        }
     }
-    if !args.vendor.is_empty() {
-        return Ok(args.vendor.clone());
+    if !wanted.is_empty() {
+        return Ok(wanted);
+    }
+    if let Some(offer) = in_use {
+        return Ok(vec![vendor_of(offer, catalog)]);
     }
     let named = args
         .instance

@@ -8,7 +8,7 @@ use blocklab_device::{DeviceSpec, Origin, Rate};
 use blocklab_sizing::{Demand, Outcome};
 use blocklab_units::{Bytes, Nanos, SECTOR};
 
-use super::measured::Taken;
+use super::measured::DerivedNeed;
 use crate::catalog::unusable;
 use crate::trace::fit::{FEW_SIMULATED, Load, simulate};
 
@@ -23,7 +23,7 @@ const PLAYED: u64 = 20;
 
 impl Recorded<'_> {
     /// The lowest rates at which no operation waits too long for a limit without burst credits.
-    pub fn need(&self) -> Result<Taken> {
+    pub fn need(&self) -> Result<DerivedNeed> {
         let mut demand = Demand::default();
         self.load.each(|operation| demand.add(operation))?;
         let demand = demand.closed();
@@ -51,7 +51,7 @@ impl Recorded<'_> {
         let block = if densest < mean * 0.98 { densest } else { mean };
         need.block = Bytes((block as u64 / SECTOR).max(1) * SECTOR);
         need.read_percent = Some((100 * demand.reads / demand.count) as u8);
-        Ok(Taken {
+        Ok(DerivedNeed {
             need,
             lower_bound: None,
             remarks: vec![self.remark(demand.count, is_short)],

@@ -106,8 +106,8 @@ fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
     );
     let checks = gate.iter().flat_map(|gate| &gate.checks);
     let all = checks.flat_map(|check| &check.judged);
-    let short = all.filter(|judged| judged.answer != Answer::Pass);
-    let why: Vec<String> = short
+    let failed = all.filter(|judged| judged.answer != Answer::Pass);
+    let why: Vec<String> = failed
         .map(|judged| format!("{}: {}", judged.subject, judged.why))
         .collect();
     let rows = assess(record).rows;
@@ -133,6 +133,7 @@ fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
     }
 }
 
+/// The names of the cases, each once: the passes of a case follow each other.
 fn plan_cases(record: &Record) -> Vec<&str> {
     let mut cases: Vec<&str> = record
         .measurements

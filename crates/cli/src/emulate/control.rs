@@ -15,6 +15,7 @@ use blocklab_emulator::nbd::{self, Access, Listener};
 use blocklab_record::ControlEvent;
 use blocklab_units::Nanos;
 use blocklab_workload::Address;
+use blocklab_workload::address::ByteRate;
 
 use super::Model;
 use super::addresses::in_one_line;
@@ -108,14 +109,7 @@ impl Control {
 
     /// Runs the commands that are due.
     pub(super) fn run_due(&mut self, now: Nanos) {
-        while self
-            .planned
-            .last()
-            .is_some_and(|(at, _)| self.began + *at <= now)
-        {
-            let Some((_, command)) = self.planned.pop() else {
-                return;
-            };
+        while let Some((_, command)) = self.planned.pop_if(|(at, _)| self.began + *at <= now) {
             if let Err(why) = self.controller.run(&command) {
                 terminal::warn(&format!("--at: {}: {why}", command.text));
             }
@@ -164,13 +158,17 @@ fn changed(
     };
     let mut offer = offer.clone();
     for (key, value) in settings {
-        let digits = value.trim_end_matches("MiB/s").trim_end_matches("MiB");
+        let (digits, unit) = match &**key {
+            "throughput" => digits_and_unit(value),
+            _ => (&**value, None),
+        };
         let number: u64 = digits.parse().map_err(|_| {
             format!("{key}={value} is not a whole number; write for example iops=16000 throughput=500MiB")
         })?;
         match &**key {
             "iops" => offer.iops = Some(number),
-            "throughput" => offer.throughput = Some(number),
+            // The catalog refuses a unit in which the volume is not sold.
+            "throughput" => (offer.throughput, offer.throughput_unit) = (Some(number), unit),
             other => {
                 let keys = KEYS.join(" and ");
                 return Err(format!("`{other}` cannot be set; {keys} can"));
@@ -185,4 +183,41 @@ fn changed(
     }
     blocklab_emulator::forgive_stalls(&mut resolved.spec);
     Ok(resolved.spec.volumes.swap_remove(0))
+}
+
+/// A throughput without its unit, such as `500` of `500MiB`; `None`: no unit is written.
+fn digits_and_unit(value: &str) -> (&str, Option<ByteRate>) {
+    let amount = value.strip_suffix("/s").unwrap_or(value);
+    if let Some(digits) = amount.strip_suffix("MiB") {
+        (digits, Some(ByteRate::MibPerS))
+    } else if let Some(digits) = amount.strip_suffix("MB") {
+        (digits, Some(ByteRate::MbPerS))
+    } else {
+        (value, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: for a volume of Azure, which is sold by MB/s, `set throughput=500MiB` set 500 MB/s, and
+    /// `set iops=6000MiB` was taken for 6,000 IOPS.
+    #[test]
+    fn a_throughput_has_the_unit_in_which_the_volume_is_sold() {
+        let catalog = Catalog::embedded();
+        let set = |address: &str, key: &str, value: &str| {
+            let address: Address = address.parse().expect(address);
+            let settings = [(key.to_owned(), value.to_owned())];
+            changed(&address, &settings, &catalog, None).map(|_| ())
+        };
+        let azure = "azure/PremiumV2_LRS:1TiB,iops=5000,throughput=200";
+        for value in ["250", "250MB", "250MB/s"] {
+            assert_eq!(set(azure, "throughput", value), Ok(()), "{value}");
+        }
+        let why = set(azure, "throughput", "250MiB").expect_err("another unit");
+        assert!(why.contains("is sold by MB/s"), "{why}");
+        assert_eq!(set("gp3:1TiB", "throughput", "250MiB/s"), Ok(()));
+        assert!(set("gp3:1TiB", "iops", "6000MiB").is_err());
+    }
 }

@@ -208,7 +208,8 @@ fn announce(
 ) -> Result<()> {
     if !args.quiet {
         let places: Vec<_> = places.iter().map(String::as_str).collect();
-        terminal::inform(&observed::opening(what, Bytes(volumes[0].size()), &places));
+        let size = volumes.iter().map(|volume| volume.size()).sum();
+        terminal::inform(&observed::opening(what, Bytes(size), &places));
     }
     let devices = files.map_or(&[][..], FuseServer::devices);
     for (device, volume) in devices.iter().zip(volumes) {

@@ -32,6 +32,11 @@ pub(super) fn refuse_single_host_options(args: &FleetRunArgs) -> Result<()> {
         let option = refused.id.replace("with_run", "with").replace('_', "-");
         bail!("a fleet does not take --{option}: {}", refused.why);
     }
+    if args.slurm && args.min_hosts.is_some() {
+        bail!(
+            "--min-hosts goes on without hosts that are down, and Slurm allocates none: leave it out"
+        );
+    }
     if run.dry_run {
         bail!(
             "a fleet has no --dry-run: `blocklab run --dry-run` on one of the hosts shows its share"
@@ -90,7 +95,10 @@ impl Hosts {
                     "--destroy-data {text} names no host of the fleet: data is given up host by host, \
                      such as --destroy-data {}:{}",
                     machine(&self.names[0]),
-                    text.rsplit(':').next().unwrap_or("nvme1n1")
+                    text.rsplit(':')
+                        .next()
+                        .filter(|what| !what.is_empty())
+                        .unwrap_or("nvme1n1")
                 );
             }
         }
@@ -189,15 +197,18 @@ impl Hosts {
             return Ok(Vec::new());
         }
         let program = args.rank_program.clone().unwrap_or_else(program);
-        let least = args.min_hosts.map(|least| least.get() as usize);
-        self.leave_out_failing(&program, least)
+        let least = args
+            .min_hosts
+            .map_or(self.names.len(), |least| least.get() as usize);
+        self.leave_out_failing(&program, Some(least))
     }
 
     /// Starts a program on every host to see whether the host can be used, and leaves out the hosts on
     /// which it fails, with a warning for each. Returns these hosts.
     ///
     /// # Errors
-    /// When fewer than `least` hosts are left; `None`: when one of them fails.
+    /// When fewer than `least` hosts are left, the number that `--min-hosts` sets; `None`: when one of them
+    /// fails, as each has its own share of a load.
     pub(super) fn leave_out_failing(
         &mut self,
         program: &str,
@@ -219,9 +230,14 @@ impl Hosts {
                 .iter()
                 .map(|host| format!("{}: {}", host.name, host.why))
                 .collect();
-            let without = match left {
-                0 => "each host needs the rank program and Open MPI, see docs/fleet.md".to_owned(),
-                left => format!("--min-hosts {left} would go on without them"),
+            let without = match (left, least) {
+                (0, _) => {
+                    "each host needs the rank program and Open MPI, see docs/fleet.md".to_owned()
+                }
+                (left, Some(_)) => format!("--min-hosts {left} would go on without them"),
+                (_, None) => {
+                    "each has a share of the load that no other host takes over".to_owned()
+                }
             };
             bail!(
                 "{} of {} cannot be used; nothing was started ({without})\n  {}",
@@ -291,7 +307,10 @@ fn numbered(names: &[String]) -> Result<Vec<String>> {
             && name
                 .chars()
                 .all(|sign| sign.is_ascii_alphanumeric() || ".-_".contains(sign));
-        if !is_sound || ["sim", "emu"].contains(&name) {
+        if ["sim", "emu"].contains(&name) {
+            bail!("`{name}` cannot name a host: a target that begins with `{name}:` is a model");
+        }
+        if !is_sound {
             bail!(
                 "`{name}` is no name of a host: letters, digits, `.`, `-` and `_` are, such as h1 or 10.0.0.7"
             );
@@ -328,6 +347,24 @@ mod tests {
         for bad in ["", "-x", "a b", "h1;rm", "h1:2", "sim", "4", "h*"] {
             assert!(numbered(&names(&[bad])).is_err(), "{bad:?}");
         }
+        // The story: `sim` was refused because names have letters only.
+        let why = numbered(&names(&["sim"])).expect_err("a model");
+        assert!(why.to_string().contains("is a model"), "{why}");
+    }
+
+    /// The story: for `--destroy-data h1:` the error recommended `--destroy-data h1:`.
+    #[test]
+    fn a_permission_is_recommended_with_a_device() {
+        let hosts = Hosts {
+            names: names(&["h1"]),
+            destroy_data: names(&["h1:"]),
+            ..Hosts::default()
+        };
+        let why = hosts
+            .check_destroy_data()
+            .expect_err("no device")
+            .to_string();
+        assert!(why.ends_with("such as --destroy-data h1:nvme1n1"), "{why}");
     }
 
     #[test]

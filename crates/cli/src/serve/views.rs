@@ -15,6 +15,7 @@ use blocklab_record::{Record, Status};
 use blocklab_runner::{Finished, Guard, Prepared, Setting};
 use blocklab_store::Store;
 use blocklab_web::{Built, Field, More, Query, Simulator, View};
+use blocklab_workload::Address;
 use clap::Parser;
 
 use crate::{catalog, history, request};
@@ -109,12 +110,17 @@ fn show_addresses(_: &Store, query: &Query) -> Result<Vec<Built>, String> {
     built.collect()
 }
 
-/// The trimmed text; an error if it names a file, which the catalog would read as a device.
+/// The trimmed text; an error if it names a file, which the catalog would read as a device or a profile.
 fn not_a_file(text: &str) -> Result<&str, String> {
     let text = text.trim();
     let is_file =
         text.starts_with(['.', '/', '~']) || text.contains("..") || text.contains(".toml");
-    if is_file {
+    let has_file = match text.parse() {
+        Ok(Address::File(_)) => true,
+        Ok(Address::Sold(offer)) => offer.profile.is_some() && offer.named_profile().is_none(),
+        Err(_) => false,
+    };
+    if is_file || has_file {
         return Err(format!(
             "`{text}` looks like a file, and pages read none: `blocklab catalog show {text}` does"
         ));
@@ -175,8 +181,9 @@ fn simulated(study: &str, target: &str) -> Result<Record> {
     match finished {
         Finished::Run(record) if record.status != Status::Interrupted => Ok(*record),
         _ => bail!(
-            "it takes longer than {} s: `blocklab run {study} {target}` takes its time",
-            LONGEST_SIMULATION.as_secs()
+            "it takes longer than {} s: `blocklab run {study} {}` takes its time",
+            LONGEST_SIMULATION.as_secs(),
+            place::shell_word(&target)
         ),
     }
 }
@@ -208,6 +215,9 @@ mod tests {
             "~/x",
             "x.toml",
             "gp3:1TiB@../x",
+            // The story: the page showed the first line of this file.
+            "gp3:1TiB,profile=/etc/hostname",
+            "gp3:1TiB,profile=x.y@m5.large",
             "a/../b",
         ] {
             let refused = asked(text).expect_err(text);

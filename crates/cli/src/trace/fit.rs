@@ -188,10 +188,6 @@ fn judge_all(
         end_bytes: read.end,
         tolerated,
     };
-    let name = load.name();
-    if demand.operations == 0 {
-        bail!("{name}: no operations in it");
-    }
     let bounds: Vec<Option<Bounds>> = candidates
         .iter()
         .map(|candidate| {
@@ -220,7 +216,7 @@ fn judge_all(
         });
     }
     let fit = Fit {
-        name,
+        name: load.name(),
         began_at: read.begins.and_then(super::opened::rfc_3339),
         operations: demand.operations,
         end_bytes: demand.end_bytes,

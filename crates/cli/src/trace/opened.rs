@@ -52,6 +52,9 @@ pub enum Devices {
 
 /// Opens the files as one source.
 pub fn open(files: &[PathBuf], wanted: &TraceInput, devices: Devices) -> Result<Opened> {
+    if wanted.every.is_some() {
+        bail!("--every is about a table of rates, and this is a trace of operations");
+    }
     let parsed = wanted.columns.as_deref().map(Columns::parse).transpose();
     let columns = parsed.map_err(|why| anyhow!("--columns: {why}"))?;
     let moment = match wanted.event {

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use blocklab_console::{listen, terminal};
+use blocklab_console::{listen, place, terminal};
 use blocklab_results::output::{self, Draft, Over};
 use blocklab_trace::kernel_text::{Events, KernelText};
 use blocklab_trace::stored::Writer;
@@ -130,8 +130,9 @@ fn device(path: &Path) -> Result<(u64, bool)> {
     let facts = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
     if !facts.file_type().is_block_device() {
         bail!(
-            "{} is no block device: name the one that holds it (`findmnt -no SOURCE -T {0}`)",
-            path.display()
+            "{} is no block device: name the one that holds it (`findmnt -no SOURCE -T {}`)",
+            path.display(),
+            place::shell_word(&path.display().to_string())
         );
     }
     let (major, minor) = (

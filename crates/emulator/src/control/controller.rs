@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use blocklab_device::{Direction, VolumeSpec};
 use blocklab_record::{ControlAction, ControlEvent};
 use blocklab_targets::Clock;
-use blocklab_units::{Nanos, visible};
+use blocklab_units::{Nanos, agreeing, visible};
 
 use super::answer::{Answer, CONTROL_FORMAT, FaultState, VolumeState};
 use super::command::{Command, Order};
@@ -353,9 +353,10 @@ impl Controller {
 
     fn no_credits(&self, selected: &[usize]) -> String {
         format!(
-            "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` changes \
+            "{} {} no burst bucket to drain or fill, nor has the instance; `set iops=N` changes \
              what is provisioned",
-            self.names_of(selected)
+            self.names_of(selected),
+            agreeing(selected.len(), "has", "have")
         )
     }
 
@@ -438,8 +439,9 @@ impl Controller {
             .collect();
         if gone.is_empty() {
             return Err(format!(
-                "{} is there; `fault detach`, `fault power-cut` and `fault stop` take it away",
-                self.names_of(selected)
+                "{} {} attached; `fault detach`, `fault power-cut` and `fault stop` end that",
+                self.names_of(selected),
+                agreeing(selected.len(), "is", "are")
             ));
         }
         for index in &gone {

@@ -52,16 +52,21 @@ impl Load<'_> {
         opened::names(self.files)
     }
 
-    /// Calls `take` with every operation, on this thread.
+    /// Calls `take` with every operation, on this thread. A trace without operations is an error.
     pub fn each(&self, mut take: impl FnMut(&Operation)) -> Result<()> {
         let mut opened = opened::open(self.files, self.read, Devices::One)?;
+        let mut is_empty = true;
         while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
             take(&operation);
+            is_empty = false;
+        }
+        if is_empty {
+            return Err(opened.empty());
         }
         Ok(())
     }
 
-    /// Passes every operation to every consumer.
+    /// Passes every operation to every consumer. A trace without operations is an error.
     pub(super) fn feed<T: Send>(
         &self,
         consumers: Vec<T>,
@@ -88,6 +93,9 @@ impl Load<'_> {
             let consumers: Vec<(usize, T)> = consumers.collect();
             read.map(|(operations, end)| (consumers, operations, end))
         })?;
+        if operations == 0 {
+            return Err(opened.empty());
+        }
         consumers.sort_by_key(|(index, _)| *index);
         Ok(Read {
             consumers: consumers

@@ -159,11 +159,11 @@ impl Tries<'_> {
                 None => return Ok(Err("no rate of a volume of this kind is enough".to_owned())),
             }
         }
-        let [iops, mibps] = [RateKind::Iops, RateKind::Bytes].map(|kind| {
+        let [iops, throughput] = [RateKind::Iops, RateKind::Bytes].map(|kind| {
             let found = needed.iter().find(|(known, _)| *known == kind);
             found.map(|(_, value)| *value)
         });
-        self.sold(offer, &spec, iops, mibps)
+        self.sold(offer, &spec, iops, throughput)
     }
 
     /// The smallest factor of the rate that carries the load; `None` if none up to 1,024 does.
@@ -197,7 +197,7 @@ impl Tries<'_> {
         offer: &Offer,
         spec: &DeviceSpec,
         iops: Option<u64>,
-        mibps: Option<u64>,
+        throughput: Option<u64>,
     ) -> Result<Found> {
         let included =
             [RateKind::Iops, RateKind::Bytes].map(|kind| rate(spec, kind).map(|rate| rate as u64));
@@ -206,7 +206,7 @@ impl Tries<'_> {
         // Each rate was found alone. Limits one after the other add their waits up, and some rates are
         // sold only with enough of the other, so both grow together.
         for _ in 0..GROWN {
-            let needed = [(iops, included[0]), (mibps, included[1])];
+            let needed = [(iops, included[0]), (throughput, included[1])];
             let [iops, throughput] = needed.map(|(needed, included)| {
                 let wanted = needed.map(|value| (value as f64 * factor).ceil() as u64);
                 // What is included costs nothing, and less may not be sold.

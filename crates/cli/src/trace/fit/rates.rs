@@ -59,10 +59,10 @@ pub(super) fn fit(
     // Each volume plays them twice: evenly, and in bursts.
     if operations * 2.0 * candidates.len() as f64 > 4.0 * FEW_SIMULATED as f64 {
         bail!(
-            "the table stands for {} operations, which would take long to play on {} volumes: take \
+            "the table stands for {} operations, which would take long to play on {}: take \
              a part of it with --from and --until",
             count(operations),
-            candidates.len()
+            plural(candidates.len(), "volume")
         );
     }
     let answers = candidates

@@ -132,11 +132,11 @@ fn below(answer: &Answer, begins: Option<u64>, fit: &Fit) -> String {
         ));
     }
     if let Some(smallest) = &answer.smallest {
-        sentences.push(format!(
-            "Would fit: {} at {} a month.",
-            smallest.address,
-            money(smallest.usd_per_month, smallest.currency)
-        ));
+        let price = match smallest.usd_per_month {
+            Some(amount) => format!("at {} a month", facts::money(amount, smallest.currency)),
+            None => "at a price that is not known".to_owned(),
+        };
+        sentences.push(format!("Would fit: {} {price}.", smallest.address));
     }
     if let Some(why) = &answer.none_because {
         sentences.push(format!("No provision found: {why}."));
