@@ -78,7 +78,9 @@ fn line(judged: &Judged, is_of_several: bool) -> String {
         (Answer::Undecided, None) => " (undecided)".to_owned(),
         _ => String::new(),
     };
-    format!("{run}{}: {}{open}", judged.subject, judged.why)
+    // It has no subject if no load was measured that the condition could be about.
+    let colon = if judged.subject.is_empty() { "" } else { ": " };
+    format!("{run}{}{colon}{}{open}", judged.subject, judged.why)
 }
 
 #[cfg(test)]
@@ -116,6 +118,13 @@ mod tests {
             texts,
             ["(1 fail, 1 pass)", "B, a: IOPS 0.900 of the baseline"]
         );
+    }
+
+    /// The story: a condition on trims of a run without one was answered "- : no load of this name".
+    #[test]
+    fn a_condition_on_no_load_has_only_a_reason() {
+        let text = line(&judged("", Answer::Fail, None), false);
+        assert_eq!(text, "IOPS 0.900 of the baseline");
     }
 
     #[test]
