@@ -4,7 +4,7 @@
 use blocklab_findings::fleet::host_rows;
 use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{Fleet, FleetPass, Record};
-use blocklab_units::{Nanos, count, plural, rate};
+use blocklab_units::{Nanos, agreeing, count, plural, rate};
 
 use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row, Table};
 use crate::words::facts;
@@ -134,9 +134,9 @@ fn estimates(fleet: &Fleet) -> String {
             Nanos(worst)
         ),
         (Some(_), loose) => format!(
-            "{} of {} clocks are not kept in step by anything.",
-            loose,
-            fleet.hosts.len()
+            "{loose} of {} {} not kept in step by anything.",
+            plural(fleet.hosts.len(), "clock"),
+            agreeing(loose, "is", "are")
         ),
     }
 }
