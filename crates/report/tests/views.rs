@@ -642,3 +642,15 @@ fn a_history_of_few_loads_says_what_they_lack() {
         "{left:?}"
     );
 }
+
+/// The story: the critical findings of a study of four systems stood there as warnings.
+#[test]
+fn a_critical_finding_of_many_systems_is_called_critical() {
+    let mut runs = sample::many(4);
+    runs[1].1.findings[0].severity = Severity::Critical;
+    let runs: Vec<_> = runs.iter().map(|(record, own)| (record, own)).collect();
+    let study = views::study("both", "", &sample::outcome(), &runs, None);
+    let shown = printed(&study);
+    assert_eq!(shown.matches("\n  critical  quick: ").count(), 1, "{shown}");
+    assert_eq!(shown.matches("\n  warning   quick: ").count(), 3, "{shown}");
+}
