@@ -255,15 +255,17 @@ pub(super) fn throughput(bytes_per_s: f64) -> String {
 
 /// A size in its largest binary unit, with one decimal: `1.0 MiB`.
 fn size(bytes: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64 / 1024.0;
-    for unit in units {
-        if value < 1024.0 || unit == "TiB" {
-            return format!("{} {unit}", fixed(value, 1));
+    let mut unit = "KiB";
+    for larger in ["MiB", "GiB", "TiB"] {
+        // With one decimal, a larger value would be shown as 1,024.0.
+        if value < 1023.95 {
+            break;
         }
         value /= 1024.0;
+        unit = larger;
     }
-    String::new()
+    format!("{} {unit}", fixed(value, 1))
 }
 
 /// A moment of a trace, `ns` after its beginning: the time of day in UTC if that is known, else the
@@ -330,5 +332,8 @@ mod tests {
     #[test]
     fn sizes_have_a_unit_and_one_decimal() {
         assert_eq!(size(1_089_536), "1.0 MiB");
+        // The story: a working set of 36 bytes less than a MiB was "1,024.0 KiB".
+        assert_eq!(size(1_048_540), "1.0 MiB");
+        assert_eq!(size(5 << 50), "5,120.0 TiB");
     }
 }
