@@ -3,6 +3,7 @@
 mod sample;
 
 use blocklab_compare::expect::Diagnosis;
+use blocklab_compare::history;
 use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Percentiles, Record, Statistic, Status};
 use blocklab_report::document::{Column, Document, Form, Part};
@@ -626,12 +627,12 @@ fn a_finding_on_all_cases_says_all() {
 #[test]
 fn a_history_of_few_loads_says_what_they_lack() {
     let runs = sample::history_runs();
-    let found = blocklab_compare::history::history(&runs[..8]);
+    let found = history::history(&runs[..8]);
     assert!(
         words::history::shown(&found).left.is_empty(),
         "seven are enough"
     );
-    let found = blocklab_compare::history::history(&runs[..6]);
+    let found = history::history(&runs[..6]);
     let left = words::history::shown(&found).left;
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(
@@ -653,4 +654,22 @@ fn a_critical_finding_of_many_systems_is_called_critical() {
     let shown = printed(&study);
     assert_eq!(shown.matches("\n  critical  quick: ").count(), 1, "{shown}");
     assert_eq!(shown.matches("\n  warning   quick: ").count(), 3, "{shown}");
+}
+
+/// The story: a run a thousand times slower than those before it had the ratio 0.000, in an interval
+/// from 0.000 to 0.000.
+#[test]
+fn a_far_slower_run_has_figures_in_its_ratio() {
+    let mut before = sample::history_runs();
+    before.truncate(10);
+    let mut slow = before[9].clone();
+    let (record, mut assessment) = sample::run("7f3a2c", 0.001);
+    assessment.findings.clear();
+    assessment.rows.drain(..6);
+    slow.digest = history::Digest::new(&record, &assessment);
+    let found = history::against_history(&slow, &before[..9], 0.0);
+    assert_eq!(found.pairs.len(), 2, "{:?}", found.refused);
+    let shown = printed(&views::against_history(&found));
+    assert!(shown.contains(" 0.00"), "{shown}");
+    assert!(!shown.contains("0.000 "), "{shown}");
 }
