@@ -3,7 +3,7 @@
 
 use blocklab_findings::{Estimate, Row, RowDirection};
 use blocklab_record::{Origin, Status};
-use blocklab_units::{count, latency_and_unit, plural, rate};
+use blocklab_units::{latency_and_unit, plural, rate};
 use maud::{Markup, html};
 
 use super::side::{self, Side, by_key, names_unless_all};
@@ -192,7 +192,7 @@ const TILES: [Tile; 3] = [
         what: "rate",
         brief: "IOPS",
         rank: |d| Some(d.iops.value),
-        show: |d| (count(d.iops.value), "IOPS"),
+        show: |d| (facts::iops(d.iops.value), "IOPS"),
         aside: |d| interval(&d.iops),
     },
     Tile {

@@ -4,7 +4,7 @@
 use blocklab_findings::fleet::host_rows;
 use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{ClockOffset, Fleet, FleetPass, Record};
-use blocklab_units::{Nanos, agreeing, count, plural, rate};
+use blocklab_units::{Nanos, agreeing, plural, rate};
 
 use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row, Table};
 use crate::words::facts;
@@ -90,7 +90,7 @@ fn together(fleet: &Fleet, case: &str) -> Option<String> {
         0 => String::new(),
         known => {
             let mean = rates.iter().sum::<f64>() / known as f64;
-            format!(", in which all had {} IOPS", count(mean))
+            format!(", in which all had {} IOPS", facts::iops(mean))
         }
     };
     Some(format!(

@@ -108,12 +108,7 @@ fn largest(assessment: &Assessment) -> String {
     let (Some(fastest), Some(widest)) = (fastest, widest) else {
         return "nothing was measured".to_owned();
     };
-    // Without decimals, a recording of less than one operation per second would show a rate of 0.
-    let iops = if fastest.iops < 10.0 {
-        rate(fastest.iops)
-    } else {
-        count(fastest.iops)
-    };
+    let iops = facts::iops(fastest.iops);
     let mbps = rate(widest.bytes_per_s / 1e6);
     if cases.len() == 1 {
         format!("{iops} IOPS, {mbps} MB/s")

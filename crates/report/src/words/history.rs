@@ -11,7 +11,7 @@ use blocklab_record::Origin;
 use blocklab_units::{Ink, agreeing, count, latency, plural, significant};
 
 use crate::words::answer::Tone;
-use crate::words::facts::word;
+use crate::words::facts::{iops, word};
 
 /// The part of a history that is shown to people; JSON has all of it.
 pub struct Shown<'h> {
@@ -132,7 +132,7 @@ pub fn value(quantity: Quantity, value: f64) -> String {
     if quantity.is_latency() {
         latency(value)
     } else {
-        format!("{} {}", count(value), quantity.label())
+        format!("{} {}", iops(value), quantity.label())
     }
 }
 
@@ -393,6 +393,13 @@ mod tests {
             doubted(1, "32 runs", "disk-shared"),
             "1 of 32 runs is left out of the test, as findings doubt it: disk-shared"
         );
+    }
+
+    /// The story: a load of 0.7 operations per second had "1 IOPS", before and after.
+    #[test]
+    fn less_than_an_operation_per_second_is_not_one() {
+        assert_eq!(value(Quantity::Iops, 0.66), "0.7 IOPS");
+        assert_eq!(value(Quantity::Iops, 12_345.4), "12,345 IOPS");
     }
 
     #[test]
