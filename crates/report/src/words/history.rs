@@ -136,10 +136,15 @@ pub fn value(quantity: Quantity, value: f64) -> String {
     }
 }
 
-/// The load of a series: `rand4k-q32-read read on nvme0n1`.
+/// The load of a series: `rand4k-q32-read read on nvme0n1`. Imported results may name no target.
 pub fn title(conditions: &Conditions) -> String {
+    let on = if conditions.target.is_empty() {
+        ""
+    } else {
+        " on "
+    };
     format!(
-        "{} {} on {}",
+        "{} {}{on}{}",
         conditions.case, conditions.direction, conditions.target
     )
 }
@@ -400,6 +405,29 @@ mod tests {
     fn less_than_an_operation_per_second_is_not_one() {
         assert_eq!(value(Quantity::Iops, 0.66), "0.7 IOPS");
         assert_eq!(value(Quantity::Iops, 12_345.4), "12,345 IOPS");
+    }
+
+    /// The story: the heading of results of fio without a file name was "a read on ".
+    #[test]
+    fn a_load_without_a_target_is_on_nothing() {
+        let on = |target: &str| {
+            title(&Conditions {
+                study: "fio".to_owned(),
+                case: "a".to_owned(),
+                direction: blocklab_workload::Direction::Read,
+                what: String::new(),
+                kind: String::new(),
+                target: target.to_owned(),
+                machine: String::new(),
+                origin: "imported",
+                seed: None,
+                schedule: None,
+            })
+        };
+        assert_eq!(
+            (on(""), on("sda")),
+            ("a read".into(), "a read on sda".into())
+        );
     }
 
     #[test]
