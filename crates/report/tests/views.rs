@@ -4,6 +4,7 @@ mod sample;
 
 use blocklab_compare::expect::Diagnosis;
 use blocklab_compare::history;
+use blocklab_compare::study::Outcome;
 use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Percentiles, Record, Statistic, Status};
 use blocklab_report::document::{Column, Document, Form, Part};
@@ -672,4 +673,16 @@ fn a_far_slower_run_has_figures_in_its_ratio() {
     let shown = printed(&views::against_history(&found));
     assert!(shown.contains(" 0.00"), "{shown}");
     assert!(!shown.contains("0.000 "), "{shown}");
+}
+
+/// The story: a study of two tables and a chart was "compared in 3 table and charts".
+#[test]
+fn tables_and_charts_are_counted_apart() {
+    let mut outcome = sample::outcome();
+    let said = |outcome: &Outcome| words::answer::study(outcome).text;
+    assert_eq!(said(&outcome), "0 systems compared in 2 tables and 1 chart");
+    outcome.plots.clear();
+    assert_eq!(said(&outcome), "0 systems compared in 2 tables");
+    outcome.tables.clear();
+    assert_eq!(said(&outcome), "0 systems compared");
 }

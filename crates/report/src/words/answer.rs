@@ -388,12 +388,15 @@ pub fn study(outcome: &Outcome) -> Answer {
             .iter()
             .filter(|system| system.run.is_some())
             .count();
-        let drawn = outcome.tables.len() + outcome.plots.len();
-        let text = format!(
-            "{} compared in {}",
-            plural(systems, "system"),
-            plural(drawn, "table and chart")
-        );
+        let tables = plural(outcome.tables.len(), "table");
+        let charts = plural(outcome.plots.len(), "chart");
+        let places = match (outcome.tables.len(), outcome.plots.len()) {
+            (0, 0) => String::new(),
+            (_, 0) => format!(" in {tables}"),
+            (0, _) => format!(" in {charts}"),
+            _ => format!(" in {tables} and {charts}"),
+        };
+        let text = format!("{} compared{places}", plural(systems, "system"));
         return Answer::new(Tone::Plain, text);
     }
     let tone = match (number(Contradicted), number(Confirmed)) {
