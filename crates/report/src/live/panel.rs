@@ -7,7 +7,7 @@ use blocklab_device::{CreditBalance, CreditUnit};
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Nanos, count, latency, rate, visible};
 
-use crate::observed::amount_left;
+use crate::observed::{LONGEST_S, amount_left};
 use crate::words::facts::{DIRECTIONS, directions, per_second};
 
 /// How many intervals a line of blocks shows.
@@ -132,11 +132,9 @@ impl Panel {
 impl Credit {
     /// `left   5,390,120  gp2: burst credits, empty in 31 min 0 s`
     fn text(&self) -> String {
-        // A smaller share per second is a rounding error of the model.
-        let is_spent = self.spent_per_s > self.left * 1e-6 && self.left > 0.0;
+        let is_spent = self.spent_per_s > self.left / LONGEST_S && self.left > 0.0;
         let end = if is_spent {
-            // At most 30 years, so that the nanoseconds cannot overflow.
-            let seconds = (self.left / self.spent_per_s).min(1e9);
+            let seconds = self.left / self.spent_per_s;
             format!(", empty in {}", Nanos::from_secs(seconds as u64))
         } else if self.left < 1.0 {
             ", empty".to_owned()
