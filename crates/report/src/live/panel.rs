@@ -134,8 +134,8 @@ impl Credit {
     fn text(&self) -> String {
         let is_spent = self.spent_per_s > self.left / LONGEST_S && self.left > 0.0;
         let end = if is_spent {
-            let seconds = self.left / self.spent_per_s;
-            format!(", empty in {}", Nanos::from_secs(seconds as u64))
+            let left = Nanos::from_secs_f64(self.left / self.spent_per_s);
+            format!(", empty in {left}")
         } else if self.left < 1.0 {
             ", empty".to_owned()
         } else {
@@ -212,6 +212,20 @@ mod tests {
         let lines = panel.lines();
         let last = lines.last().expect("a line");
         assert_eq!(last, "left   754 GiB  m5.xlarge: EBS throughput");
+    }
+
+    /// The story: a bucket that lasted for less than a second was "empty in 0 ns".
+    #[test]
+    fn the_last_second_of_a_bucket_has_a_length() {
+        let credit = Credit {
+            name: "gp2: burst credits".to_owned(),
+            left: 1_500.0,
+            unit: CreditUnit::Operations,
+            spent_per_s: 3_000.0,
+            at: Nanos::ZERO,
+        };
+        let expected = "left   1,500  gp2: burst credits, empty in 500 ms";
+        assert_eq!(credit.text(), expected);
     }
 
     /// The story: at 80 columns a mixed load lost the latencies of its writes.
