@@ -12,8 +12,12 @@ use blocklab_report::words::model;
 
 /// Whether any run has a modelled device.
 pub fn any(sides: &[Side<'_>]) -> bool {
-    let mut modelled = sides.iter().flat_map(|side| model::targets(side.record));
-    modelled.next().is_some()
+    sides.iter().any(is_modelled)
+}
+
+/// Whether a run has a modelled device.
+pub fn is_modelled(side: &Side<'_>) -> bool {
+    model::targets(side.record).next().is_some()
 }
 
 /// The section; empty without a modelled device.

@@ -6,7 +6,7 @@ mod sample;
 use blocklab_compare::compare::{Margins, compare};
 use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
-use blocklab_record::{Origin, Record};
+use blocklab_record::{Environment, Origin, Record};
 use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_report::words::facts;
@@ -635,4 +635,32 @@ fn a_tile_shows_the_case_that_is_good_for_both_runs() {
         tile.contains("63,900") && tile.contains("2,800,000"),
         "{tile}"
     );
+}
+
+/// The story: the page of results of fio said that an operation took 0 ns of a processor, on a
+/// machine of 0 processors, and led to a model and to a course that it does not have.
+#[test]
+fn of_an_imported_run_nothing_is_shown_that_is_not_known() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    record.origin = Origin::Imported;
+    record.environment = Environment::default();
+    record.targets.clear();
+    for measurement in &mut record.measurements {
+        measurement.series.clear();
+    }
+    for row in &mut assessment.rows {
+        row.cpu_ns_per_io = 0.0;
+    }
+    let page = page_of(&record, &assessment);
+    for text in [
+        ">CPU per op<",
+        ">Processors<",
+        "id=\"machine\"",
+        "href=\"#machine\"",
+        "href=\"#model\"",
+        "href=\"#time\"",
+    ] {
+        assert!(!page.contains(text), "{text}");
+    }
+    assert!(page.contains("Measured by another program"));
 }
