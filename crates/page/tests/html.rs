@@ -4,6 +4,7 @@
 mod sample;
 
 use blocklab_compare::compare::{Margins, compare};
+use blocklab_compare::expect::{Compared, Diagnosis};
 use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
 use blocklab_record::{Environment, Origin, Record};
@@ -663,4 +664,30 @@ fn of_an_imported_run_nothing_is_shown_that_is_not_known() {
         assert!(!page.contains(text), "{text}");
     }
     assert!(page.contains("Measured by another program"));
+}
+
+/// The stories: an address of which no document gives a limit had "Figures and sources of the
+/// limits" above an empty table, and systems without an assumption had an empty card.
+#[test]
+fn no_card_is_empty() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let diagnosis = Diagnosis {
+        assessment,
+        expected: Some(Compared {
+            limits: Vec::new(),
+            ..sample::missed()
+        }),
+    };
+    let page = blocklab_page::diagnosis(&record, &diagnosis);
+    assert!(!page.contains("Figures and sources of the limits"));
+    assert!(!page.contains("<tbody></tbody>"));
+    let mut runs = sample::many(5);
+    for (record, _) in &mut runs {
+        sample::model(record, Origin::Simulated);
+        record.targets[0].assumptions.clear();
+    }
+    let runs: Vec<_> = runs.iter().map(|(record, own)| (record, own)).collect();
+    let page = blocklab_page::runs(&runs);
+    assert!(page.contains("What was assumed, and which limits were in force"));
+    assert!(!page.contains("<ul class=\"card assumptions\"></ul>"));
 }
