@@ -691,3 +691,15 @@ fn no_card_is_empty() {
     assert!(page.contains("What was assumed, and which limits were in force"));
     assert!(!page.contains("<ul class=\"card assumptions\"></ul>"));
 }
+
+/// The story: a finding without figures had the heading "Evidence" above its rule.
+#[test]
+fn a_finding_without_figures_has_no_evidence() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assessment.findings.truncate(1);
+    assert!(page_of(&record, &assessment).contains("<summary>Evidence</summary>"));
+    assessment.findings[0].evidence.clear();
+    let page = page_of(&record, &assessment);
+    assert!(page.contains("<summary>Rule</summary>"));
+    assert!(!page.contains("<summary>Evidence</summary>"));
+}
