@@ -703,3 +703,16 @@ fn a_finding_without_figures_has_no_evidence() {
     assert!(page.contains("<summary>Rule</summary>"));
     assert!(!page.contains("<summary>Evidence</summary>"));
 }
+
+/// The story: two runs side by side ended with "How the run went", and the place of their first error
+/// had no unit.
+#[test]
+fn several_runs_went_and_an_offset_has_its_unit() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::fail(&mut record);
+    let page = page_of(&record, &assessment);
+    assert!(page.contains("How the run went") && page.contains("first at byte"));
+    let (other, better) = sample::run("91be04c", 1.31);
+    let page = blocklab_page::runs(&[(&record, &assessment), (&other, &better)]);
+    assert!(page.contains("How the runs went"));
+}
