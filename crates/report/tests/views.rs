@@ -372,6 +372,16 @@ fn without_findings_there_is_no_heading() {
     check(&shown(vec![views::findings(&assessment)]), "");
 }
 
+/// The story: the first operation that failed was "at offset 11.8 MiB", where nobody finds it.
+#[test]
+fn the_place_of_an_error_is_exact() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::fail(&mut record);
+    record.measurements[0].jobs[0].errors[0].first_offset = 12_345_856;
+    let shown = printed(&views::summary(&record, &assessment, None));
+    assert!(shown.contains("offset 12345856 B"), "{shown}");
+}
+
 #[test]
 fn the_summary_of_a_failed_run_says_so_first_and_counts_the_errors() {
     let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);

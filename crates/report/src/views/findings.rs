@@ -165,7 +165,7 @@ pub fn errors(record: &Record) -> Part {
             error.direction,
             error.message,
             Nanos(error.first_at_ns),
-            Bytes(error.first_offset),
+            Bytes(error.first_offset).exact(),
         );
         Entry::item(Ink::Red, "  -", text)
     });
