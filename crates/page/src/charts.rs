@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::study_runs::StudyRuns;
-use blocklab_report::words::shown::{self, fixed};
+use blocklab_report::words::shown::{self, coordinate, fixed};
 
 /// One figure over another.
 #[derive(Serialize)]
@@ -338,10 +338,10 @@ pub fn plot_chart(
         let points = line.points.iter().map(|point| DrawnPoint {
             x: six_figures(point.x),
             y: six_figures(point.y * scale.unwrap_or(1.0)),
-            at: format!("{} {}", fixed(point.x, 0), plot.x.unit),
+            at: format!("{} {}", coordinate(point.x), plot.x.unit),
             text: match scale {
                 Some(scale) => latency(point.y * scale),
-                None => format!("{} {}", fixed(point.y, 0), plot.y.unit),
+                None => format!("{} {}", coordinate(point.y), plot.y.unit),
             },
             size: None,
             past_peak: point.past_peak,

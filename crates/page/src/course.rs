@@ -16,7 +16,7 @@ use blocklab_report::words::facts;
 pub fn course(sides: &[Side<'_>]) -> Markup {
     html! {
         section id="course" {
-            h2 { "How the run went" }
+            h2 { (if sides.len() == 1 { "How the run went" } else { "How the runs went" }) }
             @if side::shown_together(sides) {
                 (of_many(sides))
             } @else {
@@ -118,7 +118,7 @@ fn notes(record: &Record) -> Markup {
 fn errors(side: &Side<'_>) -> Markup {
     let failures = facts::failures(side.record);
     let words = ["case", "error", "direction"].map(Column::words);
-    let figures = ["count", "first after", "first at offset"].map(Column::figure);
+    let figures = ["count", "first after", "first at byte"].map(Column::figure);
     let columns = [words, figures].concat();
     let rows = html! {
         @for failure in &failures {

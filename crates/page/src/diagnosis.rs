@@ -31,11 +31,15 @@ pub fn section(compared: &Compared) -> Markup {
             h2 class="unseen" { "Delivered against documented" }
             (bullets(compared))
             p class="lead" { (outcome(compared)) }
-            details class="infos" {
-                summary { "Figures and sources of the limits" }
-                (card("Limits", &limit_columns, limits))
+            @if !compared.limits.is_empty() {
+                details class="infos" {
+                    summary { "Figures and sources of the limits" }
+                    (card("Limits", &limit_columns, limits))
+                }
             }
-            (card("Cases", &Column::named("case", CASE_TITLES), cases))
+            @if !compared.cases.is_empty() {
+                (card("Cases", &Column::named("case", CASE_TITLES), cases))
+            }
         }
     }
 }

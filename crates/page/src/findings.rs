@@ -119,6 +119,7 @@ fn observations(infos: usize, severe: usize) -> String {
 /// its own; `more`: what follows its advice.
 fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> Markup {
     let severity = facts::word(finding.severity);
+    let evidence = figures(finding, side);
     html! {
         li class={ "finding " (severity) } {
             p class="statement" {
@@ -132,8 +133,11 @@ fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> M
             @if let Some(advice) = &finding.advice { p class="advice" { (prose(advice)) } }
             (more)
             details class="evidence" {
-                summary { "Evidence" @if !names.0.is_empty() { " in " (side.name()) } }
-                (figures(finding, side))
+                // Without figures, only the rule and the confidence are folded here.
+                @if evidence.0.is_empty() { summary { "Rule" } } @else {
+                    summary { "Evidence" @if !names.0.is_empty() { " in " (side.name()) } }
+                }
+                (evidence)
                 p class="confidence" {
                     (facts::confidence(finding.confidence)) " confidence · rule "
                     code { (finding.rule) }

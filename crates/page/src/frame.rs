@@ -206,7 +206,9 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
                     @if has_figures(sides) {
                         @if has_bars(sides) { a class="needs-script" href="#suite" { (suite_name(sides)) } }
                         a class="needs-script" href="#latency" { "Latency" }
-                        a class="needs-script" href="#time" { "Over time" }
+                        @if has_series(sides) {
+                            a class="needs-script" href="#time" { "Over time" }
+                        }
                         a href="#numbers" { "Table" }
                     }
                     @if model::any(sides) { a href="#model" { "Model" } }
@@ -314,6 +316,12 @@ fn has_figures(sides: &[Side<'_>]) -> bool {
     sides
         .iter()
         .any(|side| side.assessment.directions().next().is_some())
+}
+
+/// Whether any pass has intervals. Without them the script hides the section on the time.
+fn has_series(sides: &[Side<'_>]) -> bool {
+    let mut passes = sides.iter().flat_map(|side| &side.record.measurements);
+    passes.any(|pass| !pass.series.is_empty())
 }
 
 /// Whether any case has a bar: those of a sweep are points of its lines.

@@ -50,7 +50,8 @@ fn chart(advice: &Advice) -> Markup {
                 }
             }
             p class="hint" {
-                "The p99 of an operation that waits for nothing. A table below has the points of the line."
+                "The p99 of an operation that waits for nothing."
+                @if advice.front.len() > 1 { " A table below has the points of the line." }
             }
         }
     }

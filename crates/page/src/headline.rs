@@ -3,9 +3,10 @@
 
 use blocklab_findings::{Estimate, Row, RowDirection};
 use blocklab_record::{Origin, Status};
-use blocklab_units::{count, latency_and_unit, plural, rate};
+use blocklab_units::{latency_and_unit, plural, rate};
 use maud::{Markup, html};
 
+use super::model;
 use super::side::{self, Side, by_key, names_unless_all};
 use blocklab_report::words::answer::{self, Answer};
 use blocklab_report::words::facts;
@@ -67,7 +68,7 @@ fn opening(side: &Side<'_>) -> Markup {
             (measured_on(side))
             @if let Some(note) = &side.record.note { p class="user-note" { (note) } }
             @if let Some(text) = unmeasured(side.record.origin) {
-                p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
+                p class="unmeasured" { (text) (model_link(&[side])) }
             }
             @if let Some(finding) = facts::good(&side.assessment.findings) {
                 p class="hint" { (finding.statement) }
@@ -99,8 +100,7 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
     html! {
         @for (text, members) in by_key(sentences) {
             p class="unmeasured" {
-                (text) " " a href="#model" { "What the model rests on" }
-                (names_unless_all(&members, sides.len()))
+                (text) (model_link(&members)) (names_unless_all(&members, sides.len()))
             }
         }
         @for side in sides {
@@ -166,6 +166,15 @@ const fn unmeasured(origin: Origin) -> Option<&'static str> {
     }
 }
 
+/// The link to the section of models; empty if none of the runs has one, as imported ones.
+fn model_link(sides: &[&Side<'_>]) -> Markup {
+    html! {
+        @if sides.iter().any(|side| model::is_modelled(side)) {
+            " " a href="#model" { "What the model rests on" }
+        }
+    }
+}
+
 /// A kind of big number.
 pub struct Tile {
     /// Its name above the number.
@@ -192,7 +201,7 @@ const TILES: [Tile; 3] = [
         what: "rate",
         brief: "IOPS",
         rank: |d| Some(d.iops.value),
-        show: |d| (count(d.iops.value), "IOPS"),
+        show: |d| (facts::iops(d.iops.value), "IOPS"),
         aside: |d| interval(&d.iops),
     },
     Tile {

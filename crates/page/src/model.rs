@@ -12,8 +12,12 @@ use blocklab_report::words::model;
 
 /// Whether any run has a modelled device.
 pub fn any(sides: &[Side<'_>]) -> bool {
-    let mut modelled = sides.iter().flat_map(|side| model::targets(side.record));
-    modelled.next().is_some()
+    sides.iter().any(is_modelled)
+}
+
+/// Whether a run has a modelled device.
+pub fn is_modelled(side: &Side<'_>) -> bool {
+    model::targets(side.record).next().is_some()
 }
 
 /// The section; empty without a modelled device.
@@ -108,6 +112,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
         let all = target.assumptions.iter();
         all.map(move |sentence| (model::assumption(sentence), side))
     });
+    let assumed = by_key(assumed);
     let limits = |bound: bool| {
         let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {
             target.limits.iter().map(move |limit| (limit, side))
@@ -119,11 +124,13 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
         @for (text, members) in &meanings { p class="lead" { (text) (names_unless_all(members, all)) } }
         details class="infos" {
             summary { "What was assumed, and which limits were in force" }
-            ul class="card assumptions" {
-                @for (sentence, members) in by_key(assumed) {
-                    li {
-                        span class="badge assumed" { "assumed" } " "
-                        (prose(&sentence)) (names_unless_all(&members, all))
+            @if !assumed.is_empty() {
+                ul class="card assumptions" {
+                    @for (sentence, members) in &assumed {
+                        li {
+                            span class="badge assumed" { "assumed" } " "
+                            (prose(sentence)) (names_unless_all(members, all))
+                        }
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! The table of all figures: sortable with a script, readable without.
 
 use blocklab_findings::{Row, RowDirection};
+use blocklab_record::Origin;
 use blocklab_units::{count, latency};
 use maud::{Markup, html};
 
@@ -27,7 +28,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     let failed = rows().any(|(_, row, _)| row.errors > 0);
     let doubted =
         rows().any(|(side, row, _)| facts::is_doubted(&row.case, &side.assessment.findings));
-    let paid = super::origin::has_machine(sides);
+    let paid = rows().any(|(side, row, _)| cpu_per_op(side, row).is_some());
     let service = figures::service();
     let response = if paced {
         figures::response()
@@ -50,7 +51,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
                 @if !alone { td class="text" { (side.swatch()) (side.brief()) } }
                 (name(side, row, direction))
                 @for column in service.iter().chain(&response) { (column_cell(&classes(column, "", paced), column, direction)) }
-                @if paid { td { (latency(row.cpu_ns_per_io)) } }
+                @if paid { td { (cpu_per_op(side, row).map_or_else(|| "–".to_owned(), latency)) } }
                 @if failed { td { (count(row.errors as f64)) } }
             }
         }
@@ -87,6 +88,13 @@ fn classes(column: &Column, kind: &str, paced: bool) -> String {
         (kind, true) => format!("{kind} spare"),
         (kind, false) => kind.to_owned(),
     }
+}
+
+/// Processor time of an operation in nanoseconds, which is known where this machine did the work: not
+/// of a simulation, nor of another program.
+fn cpu_per_op(side: &Side<'_>, row: &Row) -> Option<f64> {
+    let known = side.record.origin != Origin::Simulated && row.cpu_ns_per_io > 0.0;
+    known.then_some(row.cpu_ns_per_io)
 }
 
 /// How to read the table.

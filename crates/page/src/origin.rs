@@ -14,9 +14,12 @@ use blocklab_report::words::facts;
 /// Facts by name, in the order in which they are shown.
 pub type Facts = Vec<(&'static str, String)>;
 
-/// Whether the figures of a run depend on its machine: a simulation gives the same ones on any.
+/// Whether the figures of a run depend on its machine, of which something is known: a simulation
+/// gives the same ones on any, and another program may have reported nothing.
 fn depends_on_machine(side: &Side<'_>) -> bool {
-    side.record.origin != Origin::Simulated
+    let record = side.record;
+    let is_known = !environment(record).is_empty() || record.targets.iter().any(is_real);
+    record.origin != Origin::Simulated && is_known
 }
 
 /// Whether the figures of any run depend on its machine.
@@ -24,9 +27,12 @@ pub fn has_machine(sides: &[Side<'_>]) -> bool {
     sides.iter().any(depends_on_machine)
 }
 
+fn is_real(target: &TargetFacts) -> bool {
+    target.kind != TargetKind::Model
+}
+
 /// The section on machine and targets. Modelled targets have a section of their own.
 pub fn machine(sides: &[Side<'_>]) -> Markup {
-    let is_real = |target: &TargetFacts| target.kind != TargetKind::Model;
     let modelled = sides
         .iter()
         .flat_map(|side| &side.record.targets)
@@ -43,7 +49,8 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
                 @for side in sides.iter().filter(|side| depends_on_machine(side)) {
                     (side.title())
                     div class="columns" {
-                        (list("Machine", environment(side.record)))
+                        @let machine = environment(side.record);
+                        @if !machine.is_empty() { (list("Machine", machine)) }
                         @for group in grouped(&side.record.targets).filter(|group| is_real(&group[0])) {
                             (list("Target", target_facts(group)))
                         }
@@ -102,7 +109,10 @@ fn environment(record: &Record) -> Facts {
     known_facts(vec![
         ("Instance", environment.instance.clone()),
         ("Processor", Some(processor.model.clone())),
-        ("Processors", Some(processor.count.to_string())),
+        (
+            "Processors",
+            (processor.count > 0).then(|| processor.count.to_string()),
+        ),
         ("Governor", processor.governor.clone()),
         (
             "Frequency",

@@ -10,7 +10,7 @@ use blocklab_report::document::Column;
 use blocklab_report::document::html::prose;
 use blocklab_report::document::tables::{card, card_of_class, head};
 use blocklab_report::words::facts;
-use blocklab_report::words::shown::{self, columns, fixed};
+use blocklab_report::words::shown::{self, columns, coordinate};
 
 /// A table of more columns than this has smaller letters on paper.
 const WIDE: usize = 13;
@@ -219,8 +219,8 @@ fn plotted(
             @for point in &line.points {
                 tr {
                     th scope="row" { (shown::line_name(plot, line)) }
-                    td class="number" { (fixed(point.x, 0)) }
-                    td class="number" { (fixed(point.y, 0)) }
+                    td class="number" { (coordinate(point.x)) }
+                    td class="number" { (coordinate(point.y)) }
                     td { @if point.past_peak { "overload" } }
                 }
             }

@@ -4,7 +4,7 @@
 use blocklab_compare::study::REACHED;
 use blocklab_findings::sweeps::{Axis, Sweep, sweeps};
 use blocklab_findings::{Assessment, Estimate, RowDirection};
-use blocklab_units::{count, latency, rate};
+use blocklab_units::{latency, rate};
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ const FIGURES: [Figure; 4] = [
         quantity: Some("iops"),
         is_time: false,
         value: |direction| Some(direction.iops.value),
-        text: |direction| certain(count(direction.iops.value), &direction.iops),
+        text: |direction| certain(facts::iops(direction.iops.value), &direction.iops),
     },
     Figure {
         name: "MB/s",

@@ -49,6 +49,17 @@ fn every_figure_is_readable_without_a_script() {
     }
 }
 
+/// The story: 60 TiB at 1,000 IOPS have a front of one point, of which there is no table, and the
+/// chart said that "a table below has the points of the line".
+#[test]
+fn a_front_of_one_point_leads_to_no_table() {
+    let mut advice = advice(&Catalog::embedded());
+    let hint = "A table below has the points of the line.";
+    assert!(blocklab_page::advice(&advice).contains(hint));
+    advice.front.truncate(1);
+    assert!(!blocklab_page::advice(&advice).contains(hint));
+}
+
 #[test]
 fn the_front_is_drawn_as_the_json_has_it() {
     if webdriver::is_missing() {

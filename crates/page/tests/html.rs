@@ -4,9 +4,10 @@
 mod sample;
 
 use blocklab_compare::compare::{Margins, compare};
+use blocklab_compare::expect::{Compared, Diagnosis};
 use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
-use blocklab_record::{Origin, Record};
+use blocklab_record::{Environment, Origin, Record};
 use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_report::words::facts;
@@ -635,4 +636,83 @@ fn a_tile_shows_the_case_that_is_good_for_both_runs() {
         tile.contains("63,900") && tile.contains("2,800,000"),
         "{tile}"
     );
+}
+
+/// The story: the page of results of fio said that an operation took 0 ns of a processor, on a
+/// machine of 0 processors, and led to a model and to a course that it does not have.
+#[test]
+fn of_an_imported_run_nothing_is_shown_that_is_not_known() {
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    record.origin = Origin::Imported;
+    record.environment = Environment::default();
+    record.targets.clear();
+    for measurement in &mut record.measurements {
+        measurement.series.clear();
+    }
+    for row in &mut assessment.rows {
+        row.cpu_ns_per_io = 0.0;
+    }
+    let page = page_of(&record, &assessment);
+    for text in [
+        ">CPU per op<",
+        ">Processors<",
+        "id=\"machine\"",
+        "href=\"#machine\"",
+        "href=\"#model\"",
+        "href=\"#time\"",
+    ] {
+        assert!(!page.contains(text), "{text}");
+    }
+    assert!(page.contains("Measured by another program"));
+}
+
+/// The stories: an address of which no document gives a limit had "Figures and sources of the
+/// limits" above an empty table, and systems without an assumption had an empty card.
+#[test]
+fn no_card_is_empty() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let diagnosis = Diagnosis {
+        assessment,
+        expected: Some(Compared {
+            limits: Vec::new(),
+            ..sample::missed()
+        }),
+    };
+    let page = blocklab_page::diagnosis(&record, &diagnosis);
+    assert!(!page.contains("Figures and sources of the limits"));
+    assert!(!page.contains("<tbody></tbody>"));
+    let mut runs = sample::many(5);
+    for (record, _) in &mut runs {
+        sample::model(record, Origin::Simulated);
+        record.targets[0].assumptions.clear();
+    }
+    let runs: Vec<_> = runs.iter().map(|(record, own)| (record, own)).collect();
+    let page = blocklab_page::runs(&runs);
+    assert!(page.contains("What was assumed, and which limits were in force"));
+    assert!(!page.contains("<ul class=\"card assumptions\"></ul>"));
+}
+
+/// The story: a finding without figures had the heading "Evidence" above its rule.
+#[test]
+fn a_finding_without_figures_has_no_evidence() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assessment.findings.truncate(1);
+    assert!(page_of(&record, &assessment).contains("<summary>Evidence</summary>"));
+    assessment.findings[0].evidence.clear();
+    let page = page_of(&record, &assessment);
+    assert!(page.contains("<summary>Rule</summary>"));
+    assert!(!page.contains("<summary>Evidence</summary>"));
+}
+
+/// The story: two runs side by side ended with "How the run went", and the place of their first error
+/// had no unit.
+#[test]
+fn several_runs_went_and_an_offset_has_its_unit() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::fail(&mut record);
+    let page = page_of(&record, &assessment);
+    assert!(page.contains("How the run went") && page.contains("first at byte"));
+    let (other, better) = sample::run("91be04c", 1.31);
+    let page = blocklab_page::runs(&[(&record, &assessment), (&other, &better)]);
+    assert!(page.contains("How the runs went"));
 }

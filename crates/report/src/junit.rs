@@ -9,7 +9,7 @@
 //!  run without an end ──▶ testcase     <error>
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use blocklab_compare::gate::{Answer, Gate, Judged};
 use blocklab_record::{Record, Status};
@@ -37,9 +37,9 @@ pub fn is_junit(head: &[u8]) -> bool {
 pub fn junit(all: &[Answered<'_>]) -> String {
     let mut suites: Vec<Suite<'_>> = all.iter().flat_map(suites_of).collect();
     // Runs of one study share a name, and a CI system tells suites apart by theirs.
-    let mut names = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for suite in &mut suites {
-        suite.name = unique(suite.record.requested.name.clone(), &mut names);
+        suite.name = unique(&suite.record.requested.name, &mut names);
     }
     let counts = counts(
         suites.iter().map(|suite| suite.cases.len()).sum(),
@@ -89,7 +89,7 @@ fn suites_of<'a>(answered: &Answered<'a>) -> Vec<Suite<'a>> {
 /// The test cases of the run with this index: one for each load, limit or finding judged on it.
 fn cases<'a>(gate: &'a Gate, index: usize, record: &Record) -> Vec<Case<'a>> {
     let whole = format!("run {}", record.id);
-    let mut names = BTreeMap::new();
+    let mut names = BTreeSet::new();
     let all = gate.checks.iter().flat_map(|check| {
         let judged = check.judged.iter();
         judged.map(move |judged| (&check.condition, judged))
@@ -105,7 +105,7 @@ fn cases<'a>(gate: &'a Gate, index: usize, record: &Record) -> Vec<Case<'a>> {
             subject => format!("{condition}: {subject}"),
         };
         Case {
-            name: unique(name, &mut names),
+            name: unique(&name, &mut names),
             judged,
             is_broken: is_whole
                 && judged.answer == Answer::Undecided
@@ -115,14 +115,15 @@ fn cases<'a>(gate: &'a Gate, index: usize, record: &Record) -> Vec<Case<'a>> {
     .collect()
 }
 
-/// The name, followed by a number if it was used before.
-fn unique(name: String, seen: &mut BTreeMap<String, u32>) -> String {
-    let times = seen.entry(name.clone()).or_default();
-    *times += 1;
-    match *times {
-        1 => name,
-        times => format!("{name} ({times})"),
+/// The name if it is new, else followed by the lowest number from 2 on that makes it new.
+fn unique(name: &str, seen: &mut BTreeSet<String>) -> String {
+    let mut candidate = name.to_owned();
+    let mut times = 1;
+    while !seen.insert(candidate.clone()) {
+        times += 1;
+        candidate = format!("{name} ({times})");
     }
+    candidate
 }
 
 impl Suite<'_> {
@@ -252,10 +253,12 @@ mod tests {
         }
     }
 
+    /// The story: studies `a`, `a (2)` and `a` became suites of which two had the name `a (2)`, and a
+    /// CI system showed the tests of only one of them.
     #[test]
     fn a_name_that_was_there_gets_a_number() {
-        let mut seen = BTreeMap::new();
-        let names = ["a", "b", "a"].map(|name| unique(name.to_owned(), &mut seen));
-        assert_eq!(names, ["a", "b", "a (2)"]);
+        let mut seen = BTreeSet::new();
+        let names = ["a", "b", "a", "a (2)", "a"].map(|name| unique(name, &mut seen));
+        assert_eq!(names, ["a", "b", "a (2)", "a (2) (2)", "a (3)"]);
     }
 }

@@ -160,9 +160,12 @@ impl Screen {
             return;
         };
         if let View::Lines(out) = &mut self.view {
-            let figures = measured
-                .and_then(totals)
-                .unwrap_or_else(|| "no operation completed".to_owned());
+            let figures = match measured {
+                Some(measured) => {
+                    totals(measured).unwrap_or_else(|| "no operation completed".to_owned())
+                }
+                None => "cut off".to_owned(),
+            };
             // The run must not fail because its output cannot be shown.
             let _ = writeln!(out, "{name}: {figures}");
             let _ = out.flush();
@@ -220,8 +223,9 @@ impl Block {
             self.overall.set_message(format!("{elapsed} so far"));
             return;
         }
-        let done = u128::from(STEPS) * u128::from(elapsed.0) / u128::from(total.0);
-        self.overall.set_position((done as u64).min(STEPS));
+        let share = elapsed.as_secs_f64() / total.as_secs_f64();
+        let done = (share * STEPS as f64) as u64;
+        self.overall.set_position(done.min(STEPS));
         self.overall.set_message(time_left(total.since(elapsed)));
     }
 }

@@ -63,19 +63,20 @@ impl<'a> Money<'a> {
     }
 
     /// The amount without its currency: to the cent from 1 on, below that with four significant
-    /// digits.
-    fn bare(&self, usd: f64) -> String {
-        let value = usd * self.currency.map_or(1.0, |currency| currency.per_usd);
-        if value >= 1.0 {
+    /// digits, but at most twelve decimals. `amount`: in US dollars, or in its own money if that is
+    /// another.
+    fn bare(&self, amount: f64) -> String {
+        let value = amount * self.currency.map_or(1.0, |currency| currency.per_usd);
+        // From 0.99995 on, four digits would round to 1.
+        if value >= 0.999_95 || value == 0.0 {
             return cents(value);
         }
-        // The clamp keeps the logarithm of 0 finite.
         let digits = (3.0 - value.max(1e-9).log10().floor()) as usize;
         format!("{value:.digits$}")
     }
 
-    fn amount(&self, usd: f64) -> String {
-        format!("{} {}", self.bare(usd), self.code())
+    fn amount(&self, amount: f64) -> String {
+        format!("{} {}", self.bare(amount), self.code())
     }
 }
 
@@ -312,7 +313,10 @@ mod tests {
             (1.0, "1.00"),
             (0.051_234, "0.05123"),
             (0.000_512_34, "0.0005123"),
-            (0.0, "0.000000000000"),
+            // The story: nothing was "0.000000000000 USD", and 0.99996 USD were "1.0000".
+            (0.0, "0.00"),
+            (0.999_96, "1.00"),
+            (0.999_94, "0.9999"),
         ] {
             assert_eq!(usd.bare(amount), expected);
         }

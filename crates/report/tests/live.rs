@@ -41,7 +41,7 @@ fn one_line_a_measurement() {
     let job = &measurement.jobs[0];
     let expected = format!(
         "rnd4k-q1-read pass 1/3: {} MB/s, {} IOPS, mean {}\n\
-         rnd4k-q1-read pass 2/3: no operation completed\n",
+         rnd4k-q1-read pass 2/3: cut off\n",
         rate(job.bytes_per_s() / 1e6),
         rate(job.iops()),
         latency(job.directions[&Direction::Read].service.mean_ns),

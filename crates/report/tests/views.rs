@@ -3,6 +3,8 @@
 mod sample;
 
 use blocklab_compare::expect::Diagnosis;
+use blocklab_compare::history;
+use blocklab_compare::study::Outcome;
 use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Percentiles, Record, Statistic, Status};
 use blocklab_report::document::{Column, Document, Form, Part};
@@ -370,6 +372,16 @@ fn without_findings_there_is_no_heading() {
     check(&shown(vec![views::findings(&assessment)]), "");
 }
 
+/// The story: the first operation that failed was "at offset 11.8 MiB", where nobody finds it.
+#[test]
+fn the_place_of_an_error_is_exact() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    sample::fail(&mut record);
+    record.measurements[0].jobs[0].errors[0].first_offset = 12_345_856;
+    let shown = printed(&views::summary(&record, &assessment, None));
+    assert!(shown.contains("offset 12345856 B"), "{shown}");
+}
+
 #[test]
 fn the_summary_of_a_failed_run_says_so_first_and_counts_the_errors() {
     let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
@@ -626,12 +638,12 @@ fn a_finding_on_all_cases_says_all() {
 #[test]
 fn a_history_of_few_loads_says_what_they_lack() {
     let runs = sample::history_runs();
-    let found = blocklab_compare::history::history(&runs[..8]);
+    let found = history::history(&runs[..8]);
     assert!(
         words::history::shown(&found).left.is_empty(),
         "seven are enough"
     );
-    let found = blocklab_compare::history::history(&runs[..6]);
+    let found = history::history(&runs[..6]);
     let left = words::history::shown(&found).left;
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(
@@ -641,4 +653,46 @@ fn a_history_of_few_loads_says_what_they_lack() {
         ),
         "{left:?}"
     );
+}
+
+/// The story: the critical findings of a study of four systems stood there as warnings.
+#[test]
+fn a_critical_finding_of_many_systems_is_called_critical() {
+    let mut runs = sample::many(4);
+    runs[1].1.findings[0].severity = Severity::Critical;
+    let runs: Vec<_> = runs.iter().map(|(record, own)| (record, own)).collect();
+    let study = views::study("both", "", &sample::outcome(), &runs, None);
+    let shown = printed(&study);
+    assert_eq!(shown.matches("\n  critical  quick: ").count(), 1, "{shown}");
+    assert_eq!(shown.matches("\n  warning   quick: ").count(), 3, "{shown}");
+}
+
+/// The story: a run a thousand times slower than those before it had the ratio 0.000, in an interval
+/// from 0.000 to 0.000.
+#[test]
+fn a_far_slower_run_has_figures_in_its_ratio() {
+    let mut before = sample::history_runs();
+    before.truncate(10);
+    let mut slow = before[9].clone();
+    let (record, mut assessment) = sample::run("7f3a2c", 0.001);
+    assessment.findings.clear();
+    assessment.rows.drain(..6);
+    slow.digest = history::Digest::new(&record, &assessment);
+    let found = history::against_history(&slow, &before[..9], 0.0);
+    assert_eq!(found.pairs.len(), 2, "{:?}", found.refused);
+    let shown = printed(&views::against_history(&found));
+    assert!(shown.contains(" 0.00"), "{shown}");
+    assert!(!shown.contains("0.000 "), "{shown}");
+}
+
+/// The story: a study of two tables and a chart was "compared in 3 table and charts".
+#[test]
+fn tables_and_charts_are_counted_apart() {
+    let mut outcome = sample::outcome();
+    let said = |outcome: &Outcome| words::answer::study(outcome).text;
+    assert_eq!(said(&outcome), "0 systems compared in 2 tables and 1 chart");
+    outcome.plots.clear();
+    assert_eq!(said(&outcome), "0 systems compared in 2 tables");
+    outcome.tables.clear();
+    assert_eq!(said(&outcome), "0 systems compared");
 }

@@ -7,7 +7,7 @@ use blocklab_device::{CreditBalance, CreditUnit};
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Nanos, count, latency, rate, visible};
 
-use crate::observed::amount_left;
+use crate::observed::{LONGEST_S, amount_left};
 use crate::words::facts::{DIRECTIONS, directions, per_second};
 
 /// How many intervals a line of blocks shows.
@@ -132,12 +132,10 @@ impl Panel {
 impl Credit {
     /// `left   5,390,120  gp2: burst credits, empty in 31 min 0 s`
     fn text(&self) -> String {
-        // A smaller share per second is a rounding error of the model.
-        let is_spent = self.spent_per_s > self.left * 1e-6 && self.left > 0.0;
+        let is_spent = self.spent_per_s > self.left / LONGEST_S && self.left > 0.0;
         let end = if is_spent {
-            // At most 30 years, so that the nanoseconds cannot overflow.
-            let seconds = (self.left / self.spent_per_s).min(1e9);
-            format!(", empty in {}", Nanos::from_secs(seconds as u64))
+            let left = Nanos::from_secs_f64(self.left / self.spent_per_s);
+            format!(", empty in {left}")
         } else if self.left < 1.0 {
             ", empty".to_owned()
         } else {
@@ -214,6 +212,20 @@ mod tests {
         let lines = panel.lines();
         let last = lines.last().expect("a line");
         assert_eq!(last, "left   754 GiB  m5.xlarge: EBS throughput");
+    }
+
+    /// The story: a bucket that lasted for less than a second was "empty in 0 ns".
+    #[test]
+    fn the_last_second_of_a_bucket_has_a_length() {
+        let credit = Credit {
+            name: "gp2: burst credits".to_owned(),
+            left: 1_500.0,
+            unit: CreditUnit::Operations,
+            spent_per_s: 3_000.0,
+            at: Nanos::ZERO,
+        };
+        let expected = "left   1,500  gp2: burst credits, empty in 500 ms";
+        assert_eq!(credit.text(), expected);
     }
 
     /// The story: at 80 columns a mixed load lost the latencies of its writes.

@@ -46,8 +46,12 @@ fn row(pair: &HistoryPair) -> Row {
             format!("{} {}", conditions.case, conditions.direction),
             words::value(pair.quantity, pair.baseline),
             words::value(pair.quantity, pair.value),
-            format!("{:.3}", pair.ratio),
-            format!("{:.3} to {:.3}", pair.ci95_low, pair.ci95_high),
+            versus::times(pair.ratio),
+            format!(
+                "{} to {}",
+                versus::times(pair.ci95_low),
+                versus::times(pair.ci95_high)
+            ),
             versus::verdict(pair.verdict).to_owned(),
         ])
     }

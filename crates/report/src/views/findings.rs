@@ -73,8 +73,13 @@ pub fn findings(assessment: &Assessment) -> Part {
 }
 
 fn statement(finding: &Finding) -> Entry {
+    headed(finding, finding.statement.clone())
+}
+
+/// A text on a finding, after the word of its severity.
+pub(super) fn headed(finding: &Finding, text: String) -> Entry {
     let head = format!("  {}", facts::word(finding.severity));
-    Entry::new(ink(finding.severity), &head, INDENT, &finding.statement)
+    Entry::new(ink(finding.severity), &head, INDENT, text)
 }
 
 fn advice(finding: &Finding) -> Option<Entry> {
@@ -160,7 +165,7 @@ pub fn errors(record: &Record) -> Part {
             error.direction,
             error.message,
             Nanos(error.first_at_ns),
-            Bytes(error.first_offset),
+            Bytes(error.first_offset).exact(),
         );
         Entry::item(Ink::Red, "  -", text)
     });

@@ -3,8 +3,8 @@
 
 use blocklab_findings::fleet::host_rows;
 use blocklab_findings::{Assessment, RowDirection};
-use blocklab_record::{Fleet, FleetPass, Record};
-use blocklab_units::{Nanos, count, plural, rate};
+use blocklab_record::{ClockOffset, Fleet, FleetPass, Record};
+use blocklab_units::{Nanos, agreeing, plural, rate};
 
 use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row, Table};
 use crate::words::facts;
@@ -90,7 +90,7 @@ fn together(fleet: &Fleet, case: &str) -> Option<String> {
         0 => String::new(),
         known => {
             let mean = rates.iter().sum::<f64>() / known as f64;
-            format!(", in which all had {} IOPS", count(mean))
+            format!(", in which all had {} IOPS", facts::iops(mean))
         }
     };
     Some(format!(
@@ -103,20 +103,30 @@ fn together(fleet: &Fleet, case: &str) -> Option<String> {
 fn clocks(fleet: &Fleet) -> String {
     // Clocks that were compared with each other tell more than what each kernel says of its own.
     let compared = fleet.hosts.iter().filter_map(|host| host.clock.as_ref());
-    let offsets = compared
-        .clone()
-        .map(|clock| clock.before.offset_ns.unsigned_abs());
-    if let Some(farthest) = offsets.max() {
-        let round_trips = compared.map(|clock| clock.before.round_trip_ns);
+    let befores = compared.clone().map(|clock| &clock.before);
+    let afters = compared.filter_map(|clock| clock.after.as_ref());
+    let apart = [farthest_apart(befores), farthest_apart(afters)];
+    if let Some((apart, error)) = apart.into_iter().flatten().max() {
         return format!(
             "Skews are by one clock: those of the hosts were compared before and after the run. They \
-             are at most {} apart, which is known to {}.",
-            Nanos(farthest),
-            // An answer may have come from any moment of the round trip.
-            Nanos(round_trips.max().unwrap_or_default() / 2)
+             are at most {apart} apart, which is known to {error}."
         );
     }
     format!("Skews are by the clocks of the hosts. {}", estimates(fleet))
+}
+
+/// How far any two clocks are apart at most, and the error of that; `None`: none was compared. The
+/// offsets are from the clock of the first host, which has none itself.
+fn farthest_apart<'c>(offsets: impl Iterator<Item = &'c ClockOffset>) -> Option<(Nanos, Nanos)> {
+    let others = offsets.map(|clock| (clock.offset_ns, clock.round_trip_ns));
+    let mut clocks: Vec<(i64, u64)> = [(0, 0)].into_iter().chain(others).collect();
+    clocks.sort_unstable();
+    let [slowest, .., fastest] = clocks[..] else {
+        return None;
+    };
+    // An answer may have come from any moment of the round trip.
+    let error = slowest.1.saturating_add(fastest.1) / 2;
+    Some((Nanos(fastest.0.abs_diff(slowest.0)), Nanos(error)))
 }
 
 /// What the kernels say about the error of their own clocks.
@@ -134,9 +144,34 @@ fn estimates(fleet: &Fleet) -> String {
             Nanos(worst)
         ),
         (Some(_), loose) => format!(
-            "{} of {} clocks are not kept in step by anything.",
-            loose,
-            fleet.hosts.len()
+            "{loose} of {} {} not kept in step by anything.",
+            plural(fleet.hosts.len(), "clock"),
+            agreeing(loose, "is", "are")
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offset(offset_ns: i64, round_trip_ns: u64) -> ClockOffset {
+        ClockOffset {
+            offset_ns,
+            monotonic_offset_ns: String::new(),
+            round_trip_ns,
+            at_unix_us: 0,
+        }
+    }
+
+    /// The story: of three hosts, one 5 ms ahead of the first and one 3 ms behind it, the clocks were
+    /// "at most 5.00 ms apart".
+    #[test]
+    fn two_clocks_are_apart_on_either_side_of_the_first() {
+        let apart = |offsets: &[ClockOffset]| farthest_apart(offsets.iter());
+        let both = [offset(5_000_000, 40_000), offset(-3_000_000, 60_000)];
+        assert_eq!(apart(&both), Some((Nanos(8_000_000), Nanos(50_000))));
+        assert_eq!(apart(&both[1..]), Some((Nanos(3_000_000), Nanos(30_000))));
+        assert_eq!(apart(&[]), None);
     }
 }

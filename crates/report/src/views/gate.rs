@@ -38,7 +38,9 @@ fn check(check: &Check) -> Vec<Entry> {
     open.retain(|judged| judged.answer != Answer::Pass);
     open.sort_by_key(|judged| std::cmp::Reverse(judged.answer));
     // Of two runs, one is the baseline. From a third one on, a line must say which run it is about.
-    let is_of_several = check.judged.iter().any(|judged| judged.run > 1);
+    let first = check.judged.first().map_or(0, |judged| judged.run);
+    let mut runs = check.judged.iter().map(|judged| judged.run);
+    let is_of_several = runs.any(|run| run > 1 || run != first);
     let shown = open.iter().take(SHOWN);
     entries.extend(shown.map(|judged| item(line(judged, is_of_several))));
     if open.len() > SHOWN {
@@ -76,7 +78,9 @@ fn line(judged: &Judged, is_of_several: bool) -> String {
         (Answer::Undecided, None) => " (undecided)".to_owned(),
         _ => String::new(),
     };
-    format!("{run}{}: {}{open}", judged.subject, judged.why)
+    // It has no subject if no load was measured that the condition could be about.
+    let colon = if judged.subject.is_empty() { "" } else { ": " };
+    format!("{run}{}{colon}{}{open}", judged.subject, judged.why)
 }
 
 #[cfg(test)]
@@ -94,6 +98,33 @@ mod tests {
             why: "IOPS 0.900 of the baseline".to_owned(),
             passes_to_decide,
         }
+    }
+
+    /// The story: of three runs, the last of which was the baseline, two lines were `read: …`, and
+    /// neither said whether it was about A or B.
+    #[test]
+    fn a_line_names_its_run_whichever_is_the_baseline() {
+        let of_run = |run, answer| Judged {
+            run,
+            ..judged("a", answer, None)
+        };
+        let of_two = Check {
+            condition: "slower:5%".to_owned(),
+            answer: Answer::Fail,
+            judged: vec![of_run(0, Answer::Pass), of_run(1, Answer::Fail)],
+        };
+        let texts: Vec<String> = check(&of_two).into_iter().map(|entry| entry.text).collect();
+        assert_eq!(
+            texts,
+            ["(1 fail, 1 pass)", "B, a: IOPS 0.900 of the baseline"]
+        );
+    }
+
+    /// The story: a condition on trims of a run without one was answered "- : no load of this name".
+    #[test]
+    fn a_condition_on_no_load_has_only_a_reason() {
+        let text = line(&judged("", Answer::Fail, None), false);
+        assert_eq!(text, "IOPS 0.900 of the baseline");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use blocklab_record::{Record, TargetFacts};
 
 use crate::document::{Entry, MARGIN, Part};
 use crate::words::model;
-use blocklab_units::Ink;
+use blocklab_units::{Ink, plural};
 
 /// The most limits that a brief shows.
 const LIMITS: usize = 6;
@@ -24,7 +24,10 @@ pub fn brief(record: &Record) -> Vec<Part> {
         let mut entries = Entry::pairs(shown, MARGIN);
         let more = limits.len() - shown.len();
         if more > 0 {
-            entries.push(Entry::aside(MARGIN, format!("and {more} more limits")));
+            entries.push(Entry::aside(
+                MARGIN,
+                format!("and {}", plural(more, "more limit")),
+            ));
         }
         entries.extend(target.assumptions.iter().map(|sentence| {
             let text = format!("assumed: {}", model::assumption(sentence));

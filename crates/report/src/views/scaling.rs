@@ -53,12 +53,15 @@ fn rows(case: &str, scaling: &Scaling) -> Vec<Row> {
 pub fn answer(scaling: &Scaling) -> String {
     let most = scaling.points.last().map_or(0, |point| point.hosts);
     match scaling.knee {
-        Some(knee) => format!(
-            "flat at {} IOPS from {} hosts on: a limit that the hosts share, such as the volume, \
-             its network or its server",
-            count(knee.cap_iops),
-            significant(knee.hosts, 2)
-        ),
+        Some(knee) => {
+            let hosts = significant(knee.hosts, 2);
+            let noun = if hosts == "1" { "host" } else { "hosts" };
+            format!(
+                "flat at {} IOPS from {hosts} {noun} on: a limit that the hosts share, such as the \
+                 volume, its network or its server",
+                count(knee.cap_iops)
+            )
+        }
         None => format!(
             "each host adds to it up to {}: no limit that they share was reached",
             plural(most as usize, "host")
@@ -82,10 +85,24 @@ mod tests {
         let text = super::scaling("rack", &[("seq".to_owned(), scaling)]);
         let text = text.print(Form::Text(Style::default()));
         assert!(
-            text.contains("flat at 3,000 IOPS from 3.0 hosts on")
-                || text.contains("flat at 3,000 IOPS from 3 hosts on"),
+            text.contains("flat at 3,000 IOPS from 3 hosts on"),
             "{text}"
         );
         assert!(text.contains("39 %"), "{text}");
+    }
+
+    /// The story: a volume that one host fills was "flat at 1,000 IOPS from 1 hosts on".
+    #[test]
+    fn one_host_fills_a_volume_in_the_singular() {
+        let points = [1, 2].map(|hosts| Point {
+            hosts,
+            iops: 1000.0,
+        });
+        let scaling = Scaling::new(points.to_vec()).expect("a curve");
+        let text = answer(&scaling);
+        assert!(
+            text.starts_with("flat at 1,000 IOPS from 1 host on"),
+            "{text}"
+        );
     }
 }

@@ -15,11 +15,10 @@ use crate::words::shown::{self, columns};
 
 /// The least width of a column.
 const TITLE: usize = 9;
-/// The terminal columns in which conclusions, curves, notes and warnings begin, after their words.
+/// The terminal columns in which conclusions, curves and notes begin, after their words.
 const CONCLUSION: usize = 24;
 const CURVE: usize = 4;
 const NOTE: usize = 6;
-const WARNING: usize = 12;
 /// Up to this many systems show their findings in brief; of more, only what doubts a figure is
 /// shown.
 const FEW: usize = 3;
@@ -179,7 +178,7 @@ fn findings_of_all(runs: &[(&Record, &Assessment)], store: Option<&str>) -> Vec<
         let doubting = findings.filter(|finding| finding.severity > Severity::Info);
         doubting.map(|finding| {
             let text = format!("{}: {}", record.requested.name, finding.statement);
-            Entry::new(Ink::Yellow, "  warning", WARNING, text)
+            findings::headed(finding, text)
         })
     });
     let doubts: Vec<Entry> = doubts.collect();

@@ -4,7 +4,7 @@
 use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
 use blocklab_units::{count, latency, plural, rate, significant, trimmed};
 
-use crate::document::{Column, Document, Entry, Part};
+use crate::document::{Column, Document, Entry, MARGIN, Part};
 use crate::words::shown::fixed;
 
 const MIB: f64 = 1_048_576.0;
@@ -97,8 +97,8 @@ fn in_flight(in_flight: Option<&InFlight>) -> String {
         return "not known: the trace has no completions".to_owned();
     };
     let share = match in_flight.known_percent {
-        // Rounds to all of them.
-        all if all > 99.95 => String::new(),
+        // It would be shown as 100 %.
+        all if all >= 99.5 => String::new(),
         part => format!("; completions of {} % are known", fixed(part, 0)),
     };
     format!(
@@ -241,7 +241,16 @@ fn devices(character: &Character) -> Part {
         .iter()
         .take(MOST_DEVICES)
         .map(|device| vec![device.name.clone(), count(device.operations as f64)]);
-    Part::table_section("Devices", Column::named("NAME", ["OPERATIONS"]), rows)
+    let mut parts = vec![Part::indented_table(
+        Column::named("NAME", ["OPERATIONS"]),
+        rows,
+    )];
+    let more = devices.len().saturating_sub(MOST_DEVICES);
+    if more > 0 {
+        let more = format!("and {} (--json shows all)", plural(more, "more device"));
+        parts.push(Part::Entries(vec![Entry::aside(MARGIN, more)]));
+    }
+    Part::section("Devices", parts)
 }
 
 /// A throughput in MiB per second, with up to two decimals; a small one with two significant
@@ -255,15 +264,17 @@ pub(super) fn throughput(bytes_per_s: f64) -> String {
 
 /// A size in its largest binary unit, with one decimal: `1.0 MiB`.
 fn size(bytes: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64 / 1024.0;
-    for unit in units {
-        if value < 1024.0 || unit == "TiB" {
-            return format!("{} {unit}", fixed(value, 1));
+    let mut unit = "KiB";
+    for larger in ["MiB", "GiB", "TiB"] {
+        // With one decimal, a larger value would be shown as 1,024.0.
+        if value < 1023.95 {
+            break;
         }
         value /= 1024.0;
+        unit = larger;
     }
-    String::new()
+    format!("{} {unit}", fixed(value, 1))
 }
 
 /// A moment of a trace, `ns` after its beginning: the time of day in UTC if that is known, else the
@@ -327,8 +338,50 @@ mod tests {
         );
     }
 
+    /// The story: of 300 operations one had no completion: "completions of 100 % are known".
+    #[test]
+    fn completions_of_nearly_all_are_those_of_all() {
+        let text = |known_percent| {
+            in_flight(Some(&InFlight {
+                mean: 1.0,
+                p99: 1,
+                max: 1,
+                known_percent,
+                latency_mean_ns: 1e6,
+                latency_max_ns: 1_000_000,
+            }))
+        };
+        assert!(text(99.4).ends_with("; completions of 99 % are known"));
+        assert!(text(99.7).ends_with("1.00 ms at most"));
+    }
+
+    /// The story: of 45 devices, five were left out without a word.
+    #[test]
+    fn devices_that_are_not_listed_are_counted() {
+        let mut characterizer = Characterizer::new(false);
+        for target in 0..42 {
+            characterizer.add(&Operation {
+                at: Nanos::from_secs(1),
+                took: None,
+                offset: 0,
+                len: 4096,
+                target,
+                direction: Direction::Read,
+            });
+        }
+        let names: Vec<String> = (0..42).map(|target| format!("d{target}")).collect();
+        let shown = format!("{:?}", devices(&characterizer.end(&names, Vec::new())));
+        assert!(
+            shown.contains("and 2 more devices (--json shows all)"),
+            "{shown}"
+        );
+    }
+
     #[test]
     fn sizes_have_a_unit_and_one_decimal() {
         assert_eq!(size(1_089_536), "1.0 MiB");
+        // The story: a working set of 36 bytes less than a MiB was "1,024.0 KiB".
+        assert_eq!(size(1_048_540), "1.0 MiB");
+        assert_eq!(size(5 << 50), "5,120.0 TiB");
     }
 }

@@ -108,12 +108,7 @@ fn largest(assessment: &Assessment) -> String {
     let (Some(fastest), Some(widest)) = (fastest, widest) else {
         return "nothing was measured".to_owned();
     };
-    // Without decimals, a recording of less than one operation per second would show a rate of 0.
-    let iops = if fastest.iops < 10.0 {
-        rate(fastest.iops)
-    } else {
-        count(fastest.iops)
-    };
+    let iops = facts::iops(fastest.iops);
     let mbps = rate(widest.bytes_per_s / 1e6);
     if cases.len() == 1 {
         format!("{iops} IOPS, {mbps} MB/s")
@@ -393,12 +388,15 @@ pub fn study(outcome: &Outcome) -> Answer {
             .iter()
             .filter(|system| system.run.is_some())
             .count();
-        let drawn = outcome.tables.len() + outcome.plots.len();
-        let text = format!(
-            "{} compared in {}",
-            plural(systems, "system"),
-            plural(drawn, "table and chart")
-        );
+        let tables = plural(outcome.tables.len(), "table");
+        let charts = plural(outcome.plots.len(), "chart");
+        let places = match (outcome.tables.len(), outcome.plots.len()) {
+            (0, 0) => String::new(),
+            (_, 0) => format!(" in {tables}"),
+            (0, _) => format!(" in {charts}"),
+            _ => format!(" in {tables} and {charts}"),
+        };
+        let text = format!("{} compared{places}", plural(systems, "system"));
         return Answer::new(Tone::Plain, text);
     }
     let tone = match (number(Contradicted), number(Confirmed)) {

@@ -74,8 +74,8 @@ pub fn case_cells(check: &CaseCheck) -> [String; 4] {
         _ => why(check),
     };
     [
-        count(check.iops),
-        check.expected_iops.map_or_else(dash, count),
+        facts::iops(check.iops),
+        check.expected_iops.map_or_else(dash, facts::iops),
         share.map_or_else(dash, |share| format!("{} %", count(share))),
         why,
     ]

@@ -419,6 +419,16 @@ fn plain(value: f64) -> String {
     format!("{value:.2}")
 }
 
+/// Operations per second, whole from 10 on: `0.7`, `2,525`. Without decimals, a load of less than one
+/// operation per second would show a rate of 0 or 1.
+pub fn iops(value: f64) -> String {
+    if value < 10.0 {
+        rate(value)
+    } else {
+        count(value)
+    }
+}
+
 fn rate_or_count(value: f64) -> String {
     if value.fract() == 0.0 {
         return count(value);

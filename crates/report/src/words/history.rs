@@ -11,7 +11,7 @@ use blocklab_record::Origin;
 use blocklab_units::{Ink, agreeing, count, latency, plural, significant};
 
 use crate::words::answer::Tone;
-use crate::words::facts::word;
+use crate::words::facts::{iops, word};
 
 /// The part of a history that is shown to people; JSON has all of it.
 pub struct Shown<'h> {
@@ -132,14 +132,19 @@ pub fn value(quantity: Quantity, value: f64) -> String {
     if quantity.is_latency() {
         latency(value)
     } else {
-        format!("{} {}", count(value), quantity.label())
+        format!("{} {}", iops(value), quantity.label())
     }
 }
 
-/// The load of a series: `rand4k-q32-read read on nvme0n1`.
+/// The load of a series: `rand4k-q32-read read on nvme0n1`. Imported results may name no target.
 pub fn title(conditions: &Conditions) -> String {
+    let on = if conditions.target.is_empty() {
+        ""
+    } else {
+        " on "
+    };
     format!(
-        "{} {} on {}",
+        "{} {}{on}{}",
         conditions.case, conditions.direction, conditions.target
     )
 }
@@ -392,6 +397,36 @@ mod tests {
         assert_eq!(
             doubted(1, "32 runs", "disk-shared"),
             "1 of 32 runs is left out of the test, as findings doubt it: disk-shared"
+        );
+    }
+
+    /// The story: a load of 0.7 operations per second had "1 IOPS", before and after.
+    #[test]
+    fn less_than_an_operation_per_second_is_not_one() {
+        assert_eq!(value(Quantity::Iops, 0.66), "0.7 IOPS");
+        assert_eq!(value(Quantity::Iops, 12_345.4), "12,345 IOPS");
+    }
+
+    /// The story: the heading of results of fio without a file name was "a read on ".
+    #[test]
+    fn a_load_without_a_target_is_on_nothing() {
+        let on = |target: &str| {
+            title(&Conditions {
+                study: "fio".to_owned(),
+                case: "a".to_owned(),
+                direction: blocklab_workload::Direction::Read,
+                what: String::new(),
+                kind: String::new(),
+                target: target.to_owned(),
+                machine: String::new(),
+                origin: "imported",
+                seed: None,
+                schedule: None,
+            })
+        };
+        assert_eq!(
+            (on(""), on("sda")),
+            ("a read".into(), "a read on sda".into())
         );
     }
 

@@ -3,7 +3,7 @@
 use blocklab_compare::study::{
     Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
 };
-use blocklab_units::{Nanos, count, signed, stated};
+use blocklab_units::{Nanos, count, signed, significant, stated};
 
 use crate::words::facts;
 
@@ -165,6 +165,16 @@ fn place(saturation: &Saturation) -> String {
     }
 }
 
+/// A coordinate of a curve: whole from 10 on, below that with two significant digits, as most of a
+/// disk's throughput in MB/s is: `12,345`, `0.043`.
+pub fn coordinate(value: f64) -> String {
+    if value < 10.0 {
+        significant(value, 2)
+    } else {
+        count(value)
+    }
+}
+
 fn rounded(value: f64) -> String {
     if value < 10.0 {
         format!("{value:.1}")
@@ -186,10 +196,10 @@ pub fn line_name(plot: &Plot, line: &Line) -> String {
 /// passed at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let name = line_name(plot, line);
-    let x_text = |value: f64| format!("{} {}", count(value), plot.x.unit);
+    let x_text = |value: f64| format!("{} {}", coordinate(value), plot.x.unit);
     let y_text = |value: f64| match plot.y.unit {
         "µs" => Nanos((value * 1e3).round() as u64).to_string(),
-        unit => format!("{} {unit}", rounded(value)),
+        unit => format!("{} {unit}", coordinate(value)),
     };
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
@@ -205,8 +215,8 @@ pub fn line(plot: &Plot, line: &Line) -> String {
     match (plot.bound, line.crossing) {
         (Some(bound), Some(crossing)) => {
             // In overload, the point of more load may have the lower rate.
-            let low = count(crossing.after.min(crossing.before));
-            let high = count(crossing.after.max(crossing.before));
+            let low = coordinate(crossing.after.min(crossing.before));
+            let high = coordinate(crossing.after.max(crossing.before));
             parts.push(format!(
                 "{} is passed at {} (between {low} and {high})",
                 y_text(bound),
@@ -311,6 +321,20 @@ mod tests {
         };
         let text = line(&plot, &plot.lines[0]);
         assert_eq!(text, "NVMe: 1.00 ms is exceeded up to 10 IOPS only.");
+    }
+
+    /// The story: the peak of a disk of 0.043 MB/s was "0 MB/s".
+    #[test]
+    fn a_small_throughput_is_not_zero() {
+        let cases = [
+            (0.042_97, "0.043"),
+            (9.94, "9.9"),
+            (12.49, "12"),
+            (3e6, "3,000,000"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(coordinate(value), expected);
+        }
     }
 
     #[test]

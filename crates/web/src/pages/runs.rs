@@ -318,7 +318,7 @@ fn row(line: &Line<'_>, is_running: &dyn Fn(&str) -> bool) -> Markup {
             td class="name" { (run.name) }
             td { (facts::moment(&run.started_at)) }
             td { span class=(tone) { (state) } }
-            td class="number" { (fastest.map_or_else(|| "–".to_owned(), |shown| count(shown.load.iops))) }
+            td class="number" { (fastest.map_or_else(|| "–".to_owned(), |shown| facts::iops(shown.load.iops))) }
             td { @if let Some(shown) = fastest { (spark(shown)) } }
             td class="target" title=(run.targets.join(" ")) { (targets(&run.targets)) }
         }
@@ -348,14 +348,14 @@ fn spark(shown: &Shown<'_>) -> Markup {
     let points = course.iter().enumerate().map(|(at, iops)| {
         let letter = if at == 0 { 'M' } else { 'L' };
         let x = 1.0 + at as f64 / steps * (SPARK_WIDTH - 2.0);
-        let y = SPARK_HEIGHT - 2.0 - iops / most.max(1.0) * (SPARK_HEIGHT - 4.0);
+        let y = SPARK_HEIGHT - 2.0 - iops / most.max(f64::MIN_POSITIVE) * (SPARK_HEIGHT - 4.0);
         format!("{letter}{x:.1} {y:.1}")
     });
     let label = format!(
         "{} {}: up to {} IOPS",
         shown.load.case,
         shown.load.direction,
-        count(most)
+        facts::iops(most)
     );
     html! {
         @if course.len() > 1 {
