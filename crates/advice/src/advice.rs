@@ -179,47 +179,43 @@ impl<E> Simulations<'_, '_, '_, E> {
         question: &Question,
         ranked: &[Candidate],
     ) -> Result<Chosen, E> {
-        let mut passed_over: Vec<Refused> = Vec::new();
-        let mut failed_volumes: Vec<String> = Vec::new();
+        // Each that failed, after the address of its volumes.
+        let mut failed: Vec<(String, Refused)> = Vec::new();
+        let mut carries = None;
         for candidate in ranked {
-            let catalog = self.market.catalog;
             // The same volumes are ranked again with every machine, so they are not simulated on each.
-            let same = candidate.volumes_alone();
-            let times = failed_volumes
-                .iter()
-                .filter(|known| **known == same)
-                .count();
-            if let Some(last) = passed_over
-                .last_mut()
-                .filter(|_| times >= FAILURES_ARE_OF_VOLUMES)
+            let volumes = candidate.volumes_alone();
+            let same = failed.iter_mut().filter(|(known, _)| *known == volumes);
+            let mut same: Vec<&mut Refused> = same.map(|(_, refused)| refused).collect();
+            if same.len() >= FAILURES_ARE_OF_VOLUMES
+                && let Some(last) = same.last_mut()
             {
                 last.count += 1;
                 continue;
             }
             // The search judges volumes and machine apart; resolved together, they may fall short.
-            let Some(finalist) = Finalist::new(candidate.clone(), catalog, question) else {
+            let finalist = Finalist::new(candidate.clone(), self.market.catalog, question);
+            let Some(finalist) = finalist else {
                 continue;
             };
             let simulated = self.judged(&finalist, &question.need)?;
-            let failed = simulated.iter().find(|one| one.verdict == Verdict::Fails);
-            let Some(failed) = failed else {
-                return Ok(Chosen {
-                    choice,
-                    finalist: Some(finalist),
-                    simulated,
-                    passed_over,
-                    why_not: None,
-                });
+            let failure = simulated.iter().find(|one| one.verdict == Verdict::Fails);
+            let Some(failure) = failure else {
+                carries = Some((finalist, simulated));
+                break;
             };
-            let why = failed.why.join("; ");
-            failed_volumes.push(same);
-            passed_over.push(Refused::new(Reason::Simulation { why }, 1, candidate));
+            let why = failure.why.join("; ");
+            failed.push((
+                volumes,
+                Refused::new(Reason::Simulation { why }, 1, candidate),
+            ));
         }
+        let (finalist, simulated) = carries.unzip();
         Ok(Chosen {
             choice,
-            finalist: None,
-            simulated: Vec::new(),
-            passed_over,
+            finalist,
+            simulated: simulated.unwrap_or_default(),
+            passed_over: failed.into_iter().map(|(_, refused)| refused).collect(),
             why_not: None,
         })
     }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use blocklab_advice::{Choice, Market, Question, Seller, advise};
+use blocklab_advice::{
+    Advice, Choice, Finalist, Market, Need, Question, Seller, Simulated, Start, Verdict, advise,
+};
 use blocklab_catalog::{Catalog, Hosts};
 use blocklab_units::{Bytes, Nanos};
 
@@ -145,4 +147,42 @@ fn credits_count_over_the_horizon() {
     assert_eq!(day.candidate.kind, "gp3");
     assert!(!day.courses.is_empty());
     assert!(day.courses.iter().all(|one| one.lasts_s.is_none()));
+}
+
+/// The advice on disks of a machine with two processors, when the first `failing` simulations fail.
+fn advice_on_disks(failing: usize) -> Advice {
+    // The p99 is shorter than that of any volume.
+    let mut question = question("100GiB,8000iops,p99=200us", (2, 0));
+    question.durable = false;
+    let market = Market::new(&CATALOG, &question).expect("machines");
+    let mut tried = 0;
+    let mut judge = |finalist: &Finalist, _: &Need| {
+        tried += 1;
+        let simulated = Simulated {
+            address: finalist.candidate.address(),
+            start: Start::Full,
+            verdict: if tried <= failing {
+                Verdict::Fails
+            } else {
+                Verdict::Carries
+            },
+            why: Vec::new(),
+            p99_ns: None,
+            simulated_ns: 0,
+            operations: 0,
+        };
+        Ok::<_, ()>(vec![simulated])
+    };
+    advise(&market, &question, &mut judge).expect("nothing fails")
+}
+
+/// The story: the disks of all machines were taken for the same volumes, so when those of two machines
+/// had failed in their simulation, those of no other machine were simulated: "nothing carries".
+#[test]
+fn the_disks_of_every_machine_are_simulated() {
+    let advice = advice_on_disks(3);
+    let best = &advice.chosen[0];
+    let finalist = best.finalist.as_ref().expect("the fourth machine");
+    assert!(finalist.candidate.is_lost_at_stop);
+    assert_eq!(best.passed_over.len(), 3);
 }
