@@ -120,7 +120,7 @@ pub fn advise<E>(
     let price = best.price();
     let mut refused = by_machine(&found, price);
     refused.extend(best.passed_over.iter().cloned());
-    refused.extend(relaxed(market, question, price));
+    refused.extend(relaxed(market, question, price, &found.ranked));
     let neighbours = simulations.neighbours(question, &best, &found.ranked)?;
     let mut chosen = simulations.others(question, &best)?;
     chosen.insert(0, best);
@@ -318,8 +318,14 @@ impl Chosen {
 }
 
 /// What would be cheaper under terms that the question excludes: with burst credits, with disks that
-/// are lost at a stop, on machines of a previous generation.
-fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused> {
+/// are lost at a stop, on machines of a previous generation. What is in `ranked` meets the question as
+/// it is.
+fn relaxed(
+    market: &Market<'_>,
+    question: &Question,
+    price: f64,
+    ranked: &[Candidate],
+) -> Vec<Refused> {
     let mut terms = Vec::new();
     if question.need.lasts.is_none() {
         let mut need = question.need;
@@ -349,14 +355,9 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
         terms.push((Reason::PreviousGeneration, older));
     }
     let cheaper = terms.into_iter().filter_map(|(reason, other)| {
-        let is_lost = reason == Reason::LostAtStop;
         // Half a cent less is the same price to the cent.
-        let found = market
-            .search_below(&other, price - 0.005)
-            .ranked
-            .into_iter();
-        // Without `durable`, the search gives durable volumes as well.
-        let mut cheaper = found.filter(|one| !is_lost || one.is_lost_at_stop);
+        let found = market.search_below(&other, price - 0.005).ranked;
+        let mut cheaper = found.into_iter().filter(|one| !ranked.contains(one));
         let cheapest = cheaper.next()?;
         Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
     });

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use blocklab_advice::{
-    Advice, Choice, Finalist, Market, Need, Question, Seller, Simulated, Start, Verdict, advise,
+    Advice, Choice, Finalist, Market, Need, Question, Reason, Seller, Simulated, Start, Verdict,
+    advise,
 };
 use blocklab_catalog::{Catalog, Hosts};
 use blocklab_units::{Bytes, Nanos};
@@ -185,4 +186,18 @@ fn the_disks_of_every_machine_are_simulated() {
     let finalist = best.finalist.as_ref().expect("the fourth machine");
     assert!(finalist.candidate.is_lost_at_stop);
     assert_eq!(best.passed_over.len(), 3);
+}
+
+/// The story: what was cheaper than the answer and had failed in its simulation was shown as refused for
+/// burst credits and for the generation of its machine as well.
+#[test]
+fn what_failed_in_its_simulation_is_refused_for_that_alone() {
+    let advice = advice_on_disks(1);
+    let failed = &advice.chosen[0].passed_over[0].address;
+    let others = advice.refused.iter().filter(|one| one.address == *failed);
+    let reasons: Vec<&Reason> = others.map(|one| &one.reason).collect();
+    assert!(
+        matches!(reasons[..], [Reason::Simulation { .. }]),
+        "{reasons:?}"
+    );
 }
