@@ -152,23 +152,25 @@ pub fn advise<E>(
     })
 }
 
-/// Chooses among candidates by simulations, each address once: the same candidate is often an answer
-/// under several terms.
+/// Chooses among candidates by simulations, each once: the same candidate is often an answer under
+/// several terms.
 struct Simulations<'t, 'c, 'j, E> {
     market: &'t Market<'c>,
     judge: &'t mut Judge<'j, E>,
-    known: BTreeMap<String, Vec<Simulated>>,
+    /// By the addresses that were simulated, one for each start.
+    known: BTreeMap<Vec<String>, Vec<Simulated>>,
 }
 
 impl<E> Simulations<'_, '_, '_, E> {
-    /// Simulates a finalist, or takes the result of an earlier simulation of the same address.
+    /// Simulates a finalist, or takes the result of an earlier simulation from the same starts.
     fn judged(&mut self, finalist: &Finalist, need: &Need) -> Result<Vec<Simulated>, E> {
-        let address = finalist.candidate.address();
-        if let Some(known) = self.known.get(&address) {
+        let starts = finalist.starts(need).iter();
+        let addresses: Vec<String> = starts.map(|start| finalist.address_at(*start)).collect();
+        if let Some(known) = self.known.get(&addresses) {
             return Ok(known.clone());
         }
         let simulated = (self.judge)(finalist, need)?;
-        self.known.insert(address, simulated.clone());
+        self.known.insert(addresses, simulated.clone());
         Ok(simulated)
     }
 

@@ -150,6 +150,19 @@ fn credits_count_over_the_horizon() {
     assert!(day.courses.iter().all(|one| one.lasts_s.is_none()));
 }
 
+/// A simulation of a finalist that ended with this verdict.
+fn simulated(finalist: &Finalist, start: Start, verdict: Verdict) -> Simulated {
+    Simulated {
+        address: finalist.candidate.address(),
+        start,
+        verdict,
+        why: Vec::new(),
+        p99_ns: None,
+        simulated_ns: 0,
+        operations: 0,
+    }
+}
+
 /// The advice on disks of a machine with two processors, when the first `failing` simulations fail.
 fn advice_on_disks(failing: usize) -> Advice {
     // The p99 is shorter than that of any volume.
@@ -159,20 +172,12 @@ fn advice_on_disks(failing: usize) -> Advice {
     let mut tried = 0;
     let mut judge = |finalist: &Finalist, _: &Need| {
         tried += 1;
-        let simulated = Simulated {
-            address: finalist.candidate.address(),
-            start: Start::Full,
-            verdict: if tried <= failing {
-                Verdict::Fails
-            } else {
-                Verdict::Carries
-            },
-            why: Vec::new(),
-            p99_ns: None,
-            simulated_ns: 0,
-            operations: 0,
+        let verdict = if tried <= failing {
+            Verdict::Fails
+        } else {
+            Verdict::Carries
         };
-        Ok::<_, ()>(vec![simulated])
+        Ok::<_, ()>(vec![simulated(finalist, Start::Full, verdict)])
     };
     advise(&market, &question, &mut judge).expect("nothing fails")
 }
@@ -200,4 +205,28 @@ fn what_failed_in_its_simulation_is_refused_for_that_alone() {
         matches!(reasons[..], [Reason::Simulation { .. }]),
         "{reasons:?}"
     );
+}
+
+/// The story: the simulation of a neighbour in price, with full buckets alone as burst credits counted,
+/// was taken for that of the same volume in the answer without burst credits.
+#[test]
+fn an_answer_without_burst_credits_is_simulated_with_empty_buckets_as_well() {
+    // sc1 carries it by its credits, the next in price is st1, and st1 carries it for ever.
+    let mut question = question("6TiB,240MB/s", (0, 0));
+    question.machine = None;
+    question.volumes = 1..=1;
+    question.need.lasts = Some(Nanos::from_secs(600));
+    let market = Market::new(&CATALOG, &question).expect("sellers");
+    let mut judge = |finalist: &Finalist, need: &Need| {
+        let starts = finalist.starts(need).iter();
+        let each = starts.map(|start| simulated(finalist, *start, Verdict::Carries));
+        Ok::<_, ()>(each.collect())
+    };
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    let mut chosen = advice.chosen.iter();
+    let steady = chosen.find(|one| one.choice == Choice::WithoutBurst);
+    let steady = steady.expect("st1");
+    assert_eq!(steady.address().as_deref(), Some("st1:6TiB"));
+    let starts: Vec<Start> = steady.simulated.iter().map(|one| one.start).collect();
+    assert_eq!(starts, [Start::Empty, Start::Full]);
 }
