@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use blocklab_advice::{
     Advice, Choice, Finalist, Market, Need, Question, Reason, Seller, Simulated, Start, Verdict,
-    advise,
+    Wanted, advise,
 };
 use blocklab_catalog::{Catalog, Hosts};
 use blocklab_units::{Bytes, Nanos};
@@ -229,4 +229,20 @@ fn an_answer_without_burst_credits_is_simulated_with_empty_buckets_as_well() {
     assert_eq!(steady.address().as_deref(), Some("st1:6TiB"));
     let starts: Vec<Start> = steady.simulated.iter().map(|one| one.start).collect();
     assert_eq!(starts, [Start::Empty, Start::Full]);
+}
+
+/// The story: 10,000 IOPS for ten minutes, which a t3.large gives by its burst credits, were named as too
+/// much by themselves where only the capacity was.
+#[test]
+fn what_burst_credits_carry_is_not_too_much_by_itself() {
+    let mut question = question("1000TiB,10000iops", (0, 0));
+    question.only = Some("t3.large".to_owned());
+    question.volumes = 1..=1;
+    question.horizon = Nanos::from_secs(600);
+    question.need.lasts = Some(question.horizon);
+    let market = Market::new(&CATALOG, &question).expect("the machine");
+    let mut judge = |_: &_, _: &_| Ok::<_, ()>(Vec::new());
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    let impossible = advice.impossible.expect("no volume is as large");
+    assert_eq!(impossible.alone, [Wanted::Capacity]);
 }
