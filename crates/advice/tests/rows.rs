@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use blocklab_advice::{
     Advice, Choice, Finalist, Market, Need, Question, Reason, Seller, Simulated, Start, Verdict,
-    Wanted, advise,
+    Wanted, advise, migration, promised,
 };
-use blocklab_catalog::{Catalog, Hosts};
+use blocklab_catalog::{Catalog, Hosts, resolve_text};
 use blocklab_units::{Bytes, Nanos};
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
@@ -245,4 +245,19 @@ fn what_burst_credits_carry_is_not_too_much_by_itself() {
     let advice = advise(&market, &question, &mut judge).expect("nothing fails");
     let impossible = advice.impossible.expect("no volume is as large");
     assert_eq!(impossible.alone, [Wanted::Capacity]);
+}
+
+/// The story: with up to eight volumes, those of a few types in every number were all that one search
+/// keeps, so the answer lacked st1, which it named for one volume.
+#[test]
+fn a_migration_names_each_type_for_any_number_of_volumes() {
+    let current = resolve_text("gp2:100GiB@m5.xlarge", &CATALOG).expect("a volume");
+    let mut question = question("100GiB", (0, 0));
+    question.need = promised(&current, question.need);
+    question.only = Some("m5.xlarge".to_owned());
+    question.volumes = 1..=8;
+    let market = Market::new(&CATALOG, &question).expect("the machine");
+    let moves = migration(&market, &question, &current).moves;
+    let mut addresses = moves.iter().map(|one| &one.address);
+    assert!(addresses.any(|one| one.contains("st1:")), "{moves:?}");
 }
