@@ -407,12 +407,16 @@ impl Need {
         let mut need = self;
         let mut given: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let (key, value) = match part.split_once('=') {
-                // Of `p99<=5ms`, the `<` is left at the key.
-                Some((key, value)) => (key.trim_end_matches(['<', ' ']), value.trim()),
+            let (key, value) = match part.split_once(['<', '=']) {
+                // Of `p99<=5ms`, the `=` is left at the value.
+                Some((key, value)) => (key.trim(), value.trim_start_matches(['=', ' '])),
                 None => bare(part).map_err(wrong)?,
             };
             let key = known_key(key).map_err(wrong)?;
+            // Of all others, at least the value is needed.
+            if part.contains('<') && key != "p99" {
+                return Err(wrong(format!("only p99 has an upper bound: {key}={value}")));
+            }
             need.set(key, value).map_err(wrong)?;
             if given.contains(&key) {
                 return Err(wrong(format!("{key} is given twice")));
@@ -424,26 +428,24 @@ impl Need {
 }
 
 /// A key of [`KEYS`], also by the name that the flag of `run` has for it.
-fn known_key(key: &str) -> Result<&'static str, String> {
-    let key = match key {
+fn known_key(written: &str) -> Result<&'static str, String> {
+    let lower = written.to_ascii_lowercase();
+    let key = match lower.as_str() {
         "bs" => "block",
         "mix" | "reads" => "read",
         "size" => "capacity",
         key => key,
     };
-    let found = KEYS.iter().find(|known| known.eq_ignore_ascii_case(key));
+    let found = KEYS.iter().find(|known| **known == key);
     found.copied().ok_or_else(|| {
         let hint = did_you_mean(key, KEYS, || format!("there are {}", KEYS.join(", ")));
-        format!("it has no `{key}`; {hint}")
+        format!("it has no `{written}`; {hint}")
     })
 }
 
 /// The key of a value without one, by its unit. A bare number is refused: `5000` would parse as bytes,
 /// where operations a second are meant.
 fn bare(part: &str) -> Result<(&'static str, &str), String> {
-    if let Some(limit) = part.strip_prefix("p99<") {
-        return Ok(("p99", limit.trim()));
-    }
     if part.ends_with(|last: char| last.is_ascii_digit()) && part.parse::<f64>().is_ok() {
         return Err(format!(
             "`{part}` lacks its unit, such as {part}iops or {part}GiB"
@@ -474,7 +476,7 @@ impl Need {
             "iops" => {
                 let digits = value.replace('_', "");
                 let iops: Option<f64> = digits.trim().parse().ok();
-                let sound = iops.filter(|iops| (0.0..=MOST_IOPS).contains(iops));
+                let sound = iops.filter(|iops| iops.is_sign_positive() && *iops <= MOST_IOPS);
                 self.iops = sound.ok_or_else(|| unreadable("number of operations a second"))?;
             }
             "throughput" => {
@@ -491,7 +493,7 @@ impl Need {
                 self.block = sound.ok_or_else(|| unreadable(what))?;
             }
             "read" => {
-                let percent = value.strip_suffix('%').unwrap_or(value).parse().ok();
+                let percent = value.strip_suffix('%').unwrap_or(value).trim().parse().ok();
                 let sound = percent.filter(|percent| *percent <= 100);
                 self.read_percent =
                     Some(sound.ok_or_else(|| unreadable("share of reads such as 70"))?);
@@ -565,6 +567,10 @@ mod tests {
             .parse()
             .expect("a need");
         assert_eq!(as_run, whole);
+        let loose: Need = "SIZE=2TiB, iops = 20000, 800MiB/s, BS=8k, read=70 %, P99 <= 5ms"
+            .parse()
+            .expect("a need");
+        assert_eq!(loose, whole);
     }
 
     #[test]
@@ -581,6 +587,9 @@ mod tests {
         refuse("1TiB,iopz=5", "did you mean iops");
         refuse("1TiB,iops=nan", "`nan` is no number");
         refuse("1TiB,read=101", "share of reads");
+        refuse("1TiB,iops=-0", "`-0` is no number");
+        // The story: this was a need of at least 50 operations a second.
+        refuse("1TiB,iops<=50", "only p99 has an upper bound: iops=50");
         refuse("1TiB,p99=0ms", "no latency");
         refuse("1TiB,block=100", "no size of an operation");
         refuse("0GiB", "`0GiB` is no size");
