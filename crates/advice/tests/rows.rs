@@ -261,3 +261,16 @@ fn a_migration_names_each_type_for_any_number_of_volumes() {
     let mut addresses = moves.iter().map(|one| &one.address);
     assert!(addresses.any(|one| one.contains("st1:")), "{moves:?}");
 }
+
+/// The story: `--arch ARM64` ended in "no machine has 0 vCPUs and 0 B of memory together".
+#[test]
+fn an_unknown_architecture_is_refused_with_those_that_there_are() {
+    let mut question = question("1TiB", (0, 0));
+    question.machine = Some(Hosts {
+        arch: Some("ARM64".to_owned()),
+        ..Hosts::default()
+    });
+    let refused = Market::new(&CATALOG, &question).map(|_| ());
+    let why = refused.expect_err("no such machine").to_string();
+    assert!(why.contains("architecture ARM64; there are arm64"), "{why}");
+}
