@@ -26,7 +26,7 @@ pub struct Need {
     pub block: Bytes,
     /// Share of reads in per cent; `None`: whichever direction is slower.
     pub read_percent: Option<u8>,
-    /// The 99th percentile of the latency of random operations stays below it.
+    /// The 99th percentile of the latency of random operations is at most this.
     pub p99: Option<Nanos>,
     /// How long full burst buckets have to last; `None`: for ever, so that they do not count.
     pub lasts: Option<Nanos>,
@@ -96,9 +96,14 @@ impl Margin {
     }
 
     /// Whether the need stays within the limit. The tolerance is for rounding: figures of tables are
-    /// decimal fractions.
+    /// decimal fractions. A latency is a whole number of nanoseconds.
     pub fn is_met(&self) -> bool {
-        self.used() <= 1.0 + 1e-9
+        let tolerance = if self.wanted == Wanted::P99 {
+            0.0
+        } else {
+            1e-9
+        };
+        self.used() <= 1.0 + tolerance
     }
 
     /// What falls short, in words: `536 IOPS at most`.
@@ -243,10 +248,10 @@ impl Need {
         margins
     }
 
-    /// The margins of one kind of rate over some loads, in units of which an operation has
-    /// `each`; of several loads, the
-    /// smallest grant of a limit counts. Without any limit on this kind of rate, the rate is taken for
-    /// undocumented, not for unlimited, so a device without figures never meets a need.
+    /// The margins of one kind of rate, in units of which an operation has `each`: 1 for a rate of
+    /// operations, its bytes for a throughput. Of several loads, the smallest grant of a limit counts.
+    /// Without any limit on this kind of rate, the rate is taken for undocumented, not for unlimited, so
+    /// a device without figures never meets a need.
     fn margins_of_rate(
         &self,
         spec: &DeviceSpec,
@@ -312,9 +317,11 @@ impl Need {
     /// Operations and bytes a second that the limits of a device allow for ever, of such loads;
     /// `None`: no limit is documented.
     pub(crate) fn most(&self, spec: &DeviceSpec) -> [Option<f64>; 2] {
+        // Any rate above zero has the margins of all limits.
         let any = Self {
             iops: 1.0,
             bytes_per_s: 1.0,
+            lasts: None,
             ..*self
         };
         let rates = any.rates(spec);
@@ -325,7 +332,8 @@ impl Need {
     }
 
     /// Operations and bytes a second that all volumes together are charged for the need, by the rules of
-    /// accounting of their type. Striping cuts large operations, so that more are counted.
+    /// accounting of their type: the more of its random load and its throughput, which come at different
+    /// times. Striping cuts large operations, so that more are counted.
     pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> Charge {
         let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
         let large = self.bytes_per_s / LARGE.as_f64();
@@ -333,13 +341,12 @@ impl Need {
             ops: 0.0,
             bytes: 0.0,
         };
-        for (block, each_second, in_order) in [(self.block, self.iops, false), (LARGE, large, true)]
-        {
+        for (block, iops, in_order) in [(self.block, self.iops, false), (LARGE, large, true)] {
             let part = if is_striped { block.min(stripe) } else { block }.as_f64();
             let charge = accounting.charge(part, in_order);
-            let parts = block.as_f64() / part * each_second;
-            most.ops = most.ops.max(charge.ops * parts);
-            most.bytes = most.bytes.max(charge.bytes * parts);
+            let parts_per_s = block.as_f64() / part * iops;
+            most.ops = most.ops.max(charge.ops * parts_per_s);
+            most.bytes = most.bytes.max(charge.bytes * parts_per_s);
         }
         most
     }
@@ -464,7 +471,7 @@ fn bare(part: &str) -> Result<(&'static str, &str), String> {
 const MOST_IOPS: f64 = 1e9;
 
 impl Need {
-    /// Sets a part of the need from its text.
+    /// Sets a part of the need, by its key of [`KEYS`], from its text.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let unreadable = |what: &str| format!("`{value}` is no {what}");
         match key {
@@ -498,6 +505,7 @@ impl Need {
                 self.read_percent =
                     Some(sound.ok_or_else(|| unreadable("share of reads such as 70"))?);
             }
+            // p99, the last of the keys.
             _ => {
                 if value.ends_with(|last: char| last.is_ascii_digit()) {
                     return Err(format!("`{value}` lacks its unit: p99={value}ms"));
@@ -594,6 +602,20 @@ mod tests {
         refuse("1TiB,block=100", "no size of an operation");
         refuse("0GiB", "`0GiB` is no size");
         refuse("", "`` is no size");
+    }
+
+    /// The story: with a tolerance of a billionth, the p99 of a device of two seconds met a need of one
+    /// nanosecond less, and the front of price and latency repeated the device up to its last point.
+    #[test]
+    fn a_latency_has_no_tolerance() {
+        let margin = |needs| Margin {
+            wanted: Wanted::P99,
+            limit: None,
+            has: Some(2e9),
+            needs,
+        };
+        assert!(margin(2e9).is_met());
+        assert!(!margin(2e9 - 1.0).is_met());
     }
 
     proptest::proptest! {
