@@ -20,7 +20,7 @@ use crate::search::Found;
 /// The most volumes of the striped answer, which is shown beside that of one volume.
 const STRIPED_VOLUMES: u32 = 8;
 
-/// After failures on so many machines, volumes are taken to be too slow on any.
+/// After failures on this many machines, volumes are taken to be too slow on any.
 const FAILURES_ARE_OF_VOLUMES: usize = 2;
 
 /// Under which terms a configuration was chosen.
@@ -277,9 +277,9 @@ impl<E> Simulations<'_, '_, '_, E> {
         if let Some(own) = &question.own {
             let found = self.market.search_on(own, question);
             let mut answer = self.choose(Choice::OnOwnMachine, question, &found.ranked)?;
-            // Only here is the reason that nothing fits told: elsewhere another machine is the answer.
+            // Only here is the reason that nothing fits reported: elsewhere another machine is the answer.
             if answer.finalist.is_none() {
-                answer.why_not = Some(why_not(&found));
+                answer.why_not = Some(why_not(&found, &answer.passed_over));
             }
             chosen.push(answer);
         }
@@ -287,8 +287,13 @@ impl<E> Simulations<'_, '_, '_, E> {
     }
 }
 
-/// Why nothing on a machine meets a need.
-fn why_not(found: &Found) -> String {
+/// Why nothing on a machine meets a need: the cheapest that failed in its simulation or is held back by the
+/// machine, and all that lacks something.
+fn why_not(found: &Found, passed_over: &[Refused]) -> String {
+    let failed = passed_over.first().and_then(|one| match &one.reason {
+        Reason::Simulation { why } => Some(format!("{}: its simulation: {why}", one.address)),
+        _ => None,
+    });
     let held = found
         .held
         .first()
@@ -301,7 +306,8 @@ fn why_not(found: &Found) -> String {
         .unpriced
         .iter()
         .map(|name| format!("{name}: no price"));
-    let all: Vec<String> = held.into_iter().chain(unpriced).chain(lacking).collect();
+    let refused = failed.into_iter().chain(held);
+    let all: Vec<String> = refused.chain(unpriced).chain(lacking).collect();
     all.join("; ")
 }
 
@@ -366,7 +372,7 @@ fn relaxed(
     cheaper.collect()
 }
 
-/// What a tenth more of each part costs, by limits alone.
+/// What a tenth more of each part costs, by limits alone. `price` is that of the answer.
 fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
     let parts = question.need.parts().into_iter();
     let more = parts.map(|part| {

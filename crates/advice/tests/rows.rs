@@ -168,6 +168,7 @@ fn advice_on_disks(failing: usize) -> Advice {
     // The p99 is shorter than that of any volume.
     let mut question = question("100GiB,8000iops,p99=200us", (2, 0));
     question.durable = false;
+    question.own = Some("c6gd.large".to_owned());
     let market = Market::new(&CATALOG, &question).expect("machines");
     let mut tried = 0;
     let mut judge = |finalist: &Finalist, _: &Need| {
@@ -273,4 +274,14 @@ fn an_unknown_architecture_is_refused_with_those_that_there_are() {
     let refused = Market::new(&CATALOG, &question).map(|_| ());
     let why = refused.expect_err("no such machine").to_string();
     assert!(why.contains("architecture ARM64; there are arm64"), "{why}");
+}
+
+/// The story: why nothing on the own machine carries a need was told without the simulation that its disks
+/// had failed, so that other volumes seemed to be all there is.
+#[test]
+fn a_failed_simulation_is_a_reason_against_the_own_machine() {
+    let advice = advice_on_disks(usize::MAX);
+    let own = advice.chosen.last().expect("the own machine");
+    let why = own.why_not.as_deref().expect("a reason");
+    assert!(why.starts_with("local@c6gd.large: its simulation"), "{why}");
 }
