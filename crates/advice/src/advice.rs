@@ -20,7 +20,7 @@ use crate::search::Found;
 /// The most volumes of the striped answer, which is shown beside that of one volume.
 const STRIPED_VOLUMES: u32 = 8;
 
-/// After failures on so many machines, volumes are taken to be too slow on any.
+/// After failures on this many machines, volumes are taken to be too slow on any.
 const FAILURES_ARE_OF_VOLUMES: usize = 2;
 
 /// Under which terms a configuration was chosen.
@@ -120,7 +120,7 @@ pub fn advise<E>(
     let price = best.price();
     let mut refused = by_machine(&found, price);
     refused.extend(best.passed_over.iter().cloned());
-    refused.extend(relaxed(market, question, price));
+    refused.extend(relaxed(market, question, price, &found.ranked));
     let neighbours = simulations.neighbours(question, &best, &found.ranked)?;
     let mut chosen = simulations.others(question, &best)?;
     chosen.insert(0, best);
@@ -152,23 +152,25 @@ pub fn advise<E>(
     })
 }
 
-/// Chooses among candidates by simulations, each address once: the same candidate is often an answer
-/// under several terms.
+/// Chooses among candidates by simulations, each once: the same candidate is often an answer under
+/// several terms.
 struct Simulations<'t, 'c, 'j, E> {
     market: &'t Market<'c>,
     judge: &'t mut Judge<'j, E>,
-    known: BTreeMap<String, Vec<Simulated>>,
+    /// By the addresses that were simulated, one for each start.
+    known: BTreeMap<Vec<String>, Vec<Simulated>>,
 }
 
 impl<E> Simulations<'_, '_, '_, E> {
-    /// Simulates a finalist, or takes the result of an earlier simulation of the same address.
+    /// Simulates a finalist, or takes the result of an earlier simulation from the same starts.
     fn judged(&mut self, finalist: &Finalist, need: &Need) -> Result<Vec<Simulated>, E> {
-        let address = finalist.candidate.address();
-        if let Some(known) = self.known.get(&address) {
+        let starts = finalist.starts(need).iter();
+        let addresses: Vec<String> = starts.map(|start| finalist.address_at(*start)).collect();
+        if let Some(known) = self.known.get(&addresses) {
             return Ok(known.clone());
         }
         let simulated = (self.judge)(finalist, need)?;
-        self.known.insert(address, simulated.clone());
+        self.known.insert(addresses, simulated.clone());
         Ok(simulated)
     }
 
@@ -179,47 +181,43 @@ impl<E> Simulations<'_, '_, '_, E> {
         question: &Question,
         ranked: &[Candidate],
     ) -> Result<Chosen, E> {
-        let mut passed_over: Vec<Refused> = Vec::new();
-        let mut failed_volumes: Vec<String> = Vec::new();
+        // Each that failed, after the address of its volumes.
+        let mut failed: Vec<(String, Refused)> = Vec::new();
+        let mut carries = None;
         for candidate in ranked {
-            let catalog = self.market.catalog;
             // The same volumes are ranked again with every machine, so they are not simulated on each.
-            let same = candidate.volumes_alone();
-            let times = failed_volumes
-                .iter()
-                .filter(|known| **known == same)
-                .count();
-            if let Some(last) = passed_over
-                .last_mut()
-                .filter(|_| times >= FAILURES_ARE_OF_VOLUMES)
+            let volumes = candidate.volumes_alone();
+            let same = failed.iter_mut().filter(|(known, _)| *known == volumes);
+            let mut same: Vec<&mut Refused> = same.map(|(_, refused)| refused).collect();
+            if same.len() >= FAILURES_ARE_OF_VOLUMES
+                && let Some(last) = same.last_mut()
             {
                 last.count += 1;
                 continue;
             }
             // The search judges volumes and machine apart; resolved together, they may fall short.
-            let Some(finalist) = Finalist::new(candidate.clone(), catalog, question) else {
+            let finalist = Finalist::new(candidate.clone(), self.market.catalog, question);
+            let Some(finalist) = finalist else {
                 continue;
             };
             let simulated = self.judged(&finalist, &question.need)?;
-            let failed = simulated.iter().find(|one| one.verdict == Verdict::Fails);
-            let Some(failed) = failed else {
-                return Ok(Chosen {
-                    choice,
-                    finalist: Some(finalist),
-                    simulated,
-                    passed_over,
-                    why_not: None,
-                });
+            let failure = simulated.iter().find(|one| one.verdict == Verdict::Fails);
+            let Some(failure) = failure else {
+                carries = Some((finalist, simulated));
+                break;
             };
-            let why = failed.why.join("; ");
-            failed_volumes.push(same);
-            passed_over.push(Refused::new(Reason::Simulation { why }, 1, candidate));
+            let why = failure.why.join("; ");
+            failed.push((
+                volumes,
+                Refused::new(Reason::Simulation { why }, 1, candidate),
+            ));
         }
+        let (finalist, simulated) = carries.unzip();
         Ok(Chosen {
             choice,
-            finalist: None,
-            simulated: Vec::new(),
-            passed_over,
+            finalist,
+            simulated: simulated.unwrap_or_default(),
+            passed_over: failed.into_iter().map(|(_, refused)| refused).collect(),
             why_not: None,
         })
     }
@@ -279,9 +277,9 @@ impl<E> Simulations<'_, '_, '_, E> {
         if let Some(own) = &question.own {
             let found = self.market.search_on(own, question);
             let mut answer = self.choose(Choice::OnOwnMachine, question, &found.ranked)?;
-            // Only here is the reason that nothing fits told: elsewhere another machine is the answer.
+            // Only here is the reason that nothing fits reported: elsewhere another machine is the answer.
             if answer.finalist.is_none() {
-                answer.why_not = Some(why_not(&found));
+                answer.why_not = Some(why_not(&found, &answer.passed_over));
             }
             chosen.push(answer);
         }
@@ -289,8 +287,13 @@ impl<E> Simulations<'_, '_, '_, E> {
     }
 }
 
-/// Why nothing on a machine meets a need.
-fn why_not(found: &Found) -> String {
+/// Why nothing on a machine meets a need: the cheapest that failed in its simulation or is held back by the
+/// machine, and all that lacks something.
+fn why_not(found: &Found, passed_over: &[Refused]) -> String {
+    let failed = passed_over.first().and_then(|one| match &one.reason {
+        Reason::Simulation { why } => Some(format!("{}: its simulation: {why}", one.address)),
+        _ => None,
+    });
     let held = found
         .held
         .first()
@@ -303,7 +306,8 @@ fn why_not(found: &Found) -> String {
         .unpriced
         .iter()
         .map(|name| format!("{name}: no price"));
-    let all: Vec<String> = held.into_iter().chain(unpriced).chain(lacking).collect();
+    let refused = failed.into_iter().chain(held);
+    let all: Vec<String> = refused.chain(unpriced).chain(lacking).collect();
     all.join("; ")
 }
 
@@ -322,8 +326,14 @@ impl Chosen {
 }
 
 /// What would be cheaper under terms that the question excludes: with burst credits, with disks that
-/// are lost at a stop, on machines of a previous generation.
-fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused> {
+/// are lost at a stop, on machines of a previous generation. What is in `ranked` meets the question as
+/// it is.
+fn relaxed(
+    market: &Market<'_>,
+    question: &Question,
+    price: f64,
+    ranked: &[Candidate],
+) -> Vec<Refused> {
     let mut terms = Vec::new();
     if question.need.lasts.is_none() {
         let mut need = question.need;
@@ -353,21 +363,16 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
         terms.push((Reason::PreviousGeneration, older));
     }
     let cheaper = terms.into_iter().filter_map(|(reason, other)| {
-        let is_lost = reason == Reason::LostAtStop;
         // Half a cent less is the same price to the cent.
-        let found = market
-            .search_below(&other, price - 0.005)
-            .ranked
-            .into_iter();
-        // Without `durable`, the search gives durable volumes as well.
-        let mut cheaper = found.filter(|one| !is_lost || one.is_lost_at_stop);
+        let found = market.search_below(&other, price - 0.005).ranked;
+        let mut cheaper = found.into_iter().filter(|one| !ranked.contains(one));
         let cheapest = cheaper.next()?;
         Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
     });
     cheaper.collect()
 }
 
-/// What a tenth more of each part costs, by limits alone.
+/// What a tenth more of each part costs, by limits alone. `price` is that of the answer.
 fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
     let parts = question.need.parts().into_iter();
     let more = parts.map(|part| {

@@ -96,8 +96,11 @@ impl Candidate {
         self.per_month.unwrap_or(f64::INFINITY)
     }
 
-    /// The address of its volumes without the machine.
+    /// The address of its volumes without the machine; of a machine's own disks, with it.
     pub(crate) fn volumes_alone(&self) -> String {
+        if self.is_lost_at_stop {
+            return self.address();
+        }
         let alone = Offer {
             instance: None,
             ..self.offer.clone()

@@ -36,11 +36,12 @@ pub struct Nearest {
     pub currency: &'static str,
 }
 
-/// The need with one part, and the least capacity.
+/// The need with one part, and the least capacity. Burst credits count as they did.
 fn only(need: &Need, part: Wanted) -> Need {
     let bare = Need {
         block: need.block,
         read_percent: need.read_percent,
+        lasts: need.lasts,
         // No volume is smaller than this.
         ..Need::new(Bytes::GIB)
     };

@@ -110,15 +110,27 @@ impl<'c> Market<'c> {
             .collect();
         let most_vcpus = known.iter().filter_map(|host| host.vcpus).max();
         let most_memory = known.iter().filter_map(|host| host.memory).max();
-        let message = match (most_vcpus, most_memory) {
-            (Some(most), _) if wanted.vcpus > most => {
+        let mut archs: Vec<&str> = known
+            .iter()
+            .filter_map(|host| host.arch.as_deref())
+            .collect();
+        archs.sort_unstable();
+        archs.dedup();
+        let arch = wanted.arch.as_deref();
+        let unknown_arch = arch.filter(|arch| !archs.contains(arch));
+        let message = match (most_vcpus, most_memory, unknown_arch) {
+            (Some(most), ..) if wanted.vcpus > most => {
                 format!("no machine has {} vCPUs; {most} at most", wanted.vcpus)
             }
-            (_, Some(most)) if wanted.memory > most => {
+            (_, Some(most), _) if wanted.memory > most => {
                 format!("no machine has {} of memory; {most} at most", wanted.memory)
             }
-            (None, _) => {
+            (None, ..) => {
                 "no list has machines of this vendor: leave --vcpu and --memory out".to_owned()
+            }
+            (.., Some(arch)) => {
+                let known = archs.join(", ");
+                format!("no machine has the architecture {arch}; there are {known}")
             }
             _ => format!(
                 "no machine has {} vCPUs and {} of memory together, of the architecture and the \

@@ -8,6 +8,7 @@ use crate::finalist::Finalist;
 use crate::market::Market;
 use crate::need::{LARGE, Need};
 use crate::question::Question;
+use crate::search::by_price;
 
 /// A volume in use, and what it could become.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -83,7 +84,18 @@ pub fn promised(resolved: &Resolved, asked: Need) -> Need {
 pub fn migration(market: &Market<'_>, question: &Question, current: &Resolved) -> Migration {
     let address = current.address.to_string();
     let mut moves: Vec<(String, Move)> = Vec::new();
-    for candidate in market.search(question).ranked {
+    // Each number of volumes is searched alone, as one search keeps too few candidates for all types in
+    // all numbers.
+    let mut candidates = Vec::new();
+    for volumes in question.volumes.clone() {
+        let alone = Question {
+            volumes: volumes..=volumes,
+            ..question.clone()
+        };
+        candidates.extend(market.search(&alone).ranked);
+    }
+    candidates.sort_by(by_price);
+    for candidate in candidates {
         if moves.iter().any(|(kind, _)| *kind == candidate.kind) {
             continue;
         }

@@ -26,7 +26,7 @@ pub struct Need {
     pub block: Bytes,
     /// Share of reads in per cent; `None`: whichever direction is slower.
     pub read_percent: Option<u8>,
-    /// The 99th percentile of the latency of random operations stays below it.
+    /// The 99th percentile of the latency of random operations is at most this.
     pub p99: Option<Nanos>,
     /// How long full burst buckets have to last; `None`: for ever, so that they do not count.
     pub lasts: Option<Nanos>,
@@ -96,9 +96,14 @@ impl Margin {
     }
 
     /// Whether the need stays within the limit. The tolerance is for rounding: figures of tables are
-    /// decimal fractions.
+    /// decimal fractions. A latency is a whole number of nanoseconds.
     pub fn is_met(&self) -> bool {
-        self.used() <= 1.0 + 1e-9
+        let tolerance = if self.wanted == Wanted::P99 {
+            0.0
+        } else {
+            1e-9
+        };
+        self.used() <= 1.0 + tolerance
     }
 
     /// What falls short, in words: `536 IOPS at most`.
@@ -243,10 +248,10 @@ impl Need {
         margins
     }
 
-    /// The margins of one kind of rate over some loads, in units of which an operation has
-    /// `each`; of several loads, the
-    /// smallest grant of a limit counts. Without any limit on this kind of rate, the rate is taken for
-    /// undocumented, not for unlimited, so a device without figures never meets a need.
+    /// The margins of one kind of rate, in units of which an operation has `each`: 1 for a rate of
+    /// operations, its bytes for a throughput. Of several loads, the smallest grant of a limit counts.
+    /// Without any limit on this kind of rate, the rate is taken for undocumented, not for unlimited, so
+    /// a device without figures never meets a need.
     fn margins_of_rate(
         &self,
         spec: &DeviceSpec,
@@ -312,9 +317,11 @@ impl Need {
     /// Operations and bytes a second that the limits of a device allow for ever, of such loads;
     /// `None`: no limit is documented.
     pub(crate) fn most(&self, spec: &DeviceSpec) -> [Option<f64>; 2] {
+        // Any rate above zero has the margins of all limits.
         let any = Self {
             iops: 1.0,
             bytes_per_s: 1.0,
+            lasts: None,
             ..*self
         };
         let rates = any.rates(spec);
@@ -325,7 +332,8 @@ impl Need {
     }
 
     /// Operations and bytes a second that all volumes together are charged for the need, by the rules of
-    /// accounting of their type. Striping cuts large operations, so that more are counted.
+    /// accounting of their type: the more of its random load and its throughput, which come at different
+    /// times. Striping cuts large operations, so that more are counted.
     pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> Charge {
         let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
         let large = self.bytes_per_s / LARGE.as_f64();
@@ -333,13 +341,12 @@ impl Need {
             ops: 0.0,
             bytes: 0.0,
         };
-        for (block, each_second, in_order) in [(self.block, self.iops, false), (LARGE, large, true)]
-        {
+        for (block, iops, in_order) in [(self.block, self.iops, false), (LARGE, large, true)] {
             let part = if is_striped { block.min(stripe) } else { block }.as_f64();
             let charge = accounting.charge(part, in_order);
-            let parts = block.as_f64() / part * each_second;
-            most.ops = most.ops.max(charge.ops * parts);
-            most.bytes = most.bytes.max(charge.bytes * parts);
+            let parts_per_s = block.as_f64() / part * iops;
+            most.ops = most.ops.max(charge.ops * parts_per_s);
+            most.bytes = most.bytes.max(charge.bytes * parts_per_s);
         }
         most
     }
@@ -407,12 +414,16 @@ impl Need {
         let mut need = self;
         let mut given: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let (key, value) = match part.split_once('=') {
-                // Of `p99<=5ms`, the `<` is left at the key.
-                Some((key, value)) => (key.trim_end_matches(['<', ' ']), value.trim()),
+            let (key, value) = match part.split_once(['<', '=']) {
+                // Of `p99<=5ms`, the `=` is left at the value.
+                Some((key, value)) => (key.trim(), value.trim_start_matches(['=', ' '])),
                 None => bare(part).map_err(wrong)?,
             };
             let key = known_key(key).map_err(wrong)?;
+            // Of all others, at least the value is needed.
+            if part.contains('<') && key != "p99" {
+                return Err(wrong(format!("only p99 has an upper bound: {key}={value}")));
+            }
             need.set(key, value).map_err(wrong)?;
             if given.contains(&key) {
                 return Err(wrong(format!("{key} is given twice")));
@@ -424,26 +435,24 @@ impl Need {
 }
 
 /// A key of [`KEYS`], also by the name that the flag of `run` has for it.
-fn known_key(key: &str) -> Result<&'static str, String> {
-    let key = match key {
+fn known_key(written: &str) -> Result<&'static str, String> {
+    let lower = written.to_ascii_lowercase();
+    let key = match lower.as_str() {
         "bs" => "block",
         "mix" | "reads" => "read",
         "size" => "capacity",
         key => key,
     };
-    let found = KEYS.iter().find(|known| known.eq_ignore_ascii_case(key));
+    let found = KEYS.iter().find(|known| **known == key);
     found.copied().ok_or_else(|| {
         let hint = did_you_mean(key, KEYS, || format!("there are {}", KEYS.join(", ")));
-        format!("it has no `{key}`; {hint}")
+        format!("it has no `{written}`; {hint}")
     })
 }
 
 /// The key of a value without one, by its unit. A bare number is refused: `5000` would parse as bytes,
 /// where operations a second are meant.
 fn bare(part: &str) -> Result<(&'static str, &str), String> {
-    if let Some(limit) = part.strip_prefix("p99<") {
-        return Ok(("p99", limit.trim()));
-    }
     if part.ends_with(|last: char| last.is_ascii_digit()) && part.parse::<f64>().is_ok() {
         return Err(format!(
             "`{part}` lacks its unit, such as {part}iops or {part}GiB"
@@ -462,7 +471,7 @@ fn bare(part: &str) -> Result<(&'static str, &str), String> {
 const MOST_IOPS: f64 = 1e9;
 
 impl Need {
-    /// Sets a part of the need from its text.
+    /// Sets a part of the need, by its key of [`KEYS`], from its text.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let unreadable = |what: &str| format!("`{value}` is no {what}");
         match key {
@@ -474,7 +483,7 @@ impl Need {
             "iops" => {
                 let digits = value.replace('_', "");
                 let iops: Option<f64> = digits.trim().parse().ok();
-                let sound = iops.filter(|iops| (0.0..=MOST_IOPS).contains(iops));
+                let sound = iops.filter(|iops| iops.is_sign_positive() && *iops <= MOST_IOPS);
                 self.iops = sound.ok_or_else(|| unreadable("number of operations a second"))?;
             }
             "throughput" => {
@@ -491,11 +500,12 @@ impl Need {
                 self.block = sound.ok_or_else(|| unreadable(what))?;
             }
             "read" => {
-                let percent = value.strip_suffix('%').unwrap_or(value).parse().ok();
+                let percent = value.strip_suffix('%').unwrap_or(value).trim().parse().ok();
                 let sound = percent.filter(|percent| *percent <= 100);
                 self.read_percent =
                     Some(sound.ok_or_else(|| unreadable("share of reads such as 70"))?);
             }
+            // p99, the last of the keys.
             _ => {
                 if value.ends_with(|last: char| last.is_ascii_digit()) {
                     return Err(format!("`{value}` lacks its unit: p99={value}ms"));
@@ -565,6 +575,10 @@ mod tests {
             .parse()
             .expect("a need");
         assert_eq!(as_run, whole);
+        let loose: Need = "SIZE=2TiB, iops = 20000, 800MiB/s, BS=8k, read=70 %, P99 <= 5ms"
+            .parse()
+            .expect("a need");
+        assert_eq!(loose, whole);
     }
 
     #[test]
@@ -581,10 +595,27 @@ mod tests {
         refuse("1TiB,iopz=5", "did you mean iops");
         refuse("1TiB,iops=nan", "`nan` is no number");
         refuse("1TiB,read=101", "share of reads");
+        refuse("1TiB,iops=-0", "`-0` is no number");
+        // The story: this was a need of at least 50 operations a second.
+        refuse("1TiB,iops<=50", "only p99 has an upper bound: iops=50");
         refuse("1TiB,p99=0ms", "no latency");
         refuse("1TiB,block=100", "no size of an operation");
         refuse("0GiB", "`0GiB` is no size");
         refuse("", "`` is no size");
+    }
+
+    /// The story: with a tolerance of a billionth, the p99 of a device of two seconds met a need of one
+    /// nanosecond less, and the front of price and latency repeated the device up to its last point.
+    #[test]
+    fn a_latency_has_no_tolerance() {
+        let margin = |needs| Margin {
+            wanted: Wanted::P99,
+            limit: None,
+            has: Some(2e9),
+            needs,
+        };
+        assert!(margin(2e9).is_met());
+        assert!(!margin(2e9 - 1.0).is_met());
     }
 
     proptest::proptest! {

@@ -21,8 +21,6 @@ pub enum Reason {
     Undocumented,
     /// It meets the need only as long as burst credits last.
     Burst,
-    /// Several volumes would share the load.
-    Striping,
     /// Its disks are lost when the machine stops.
     LostAtStop,
     /// The machine is of a previous generation.
@@ -40,7 +38,8 @@ pub struct Refused {
     /// Why.
     #[serde(flatten)]
     pub reason: Reason,
-    /// How many: machines if the reason is theirs, else configurations.
+    /// How many: machines if the reason is theirs, else configurations, of which no more are counted
+    /// than one search keeps.
     pub count: usize,
     /// The cheapest of them.
     pub address: String,

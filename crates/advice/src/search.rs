@@ -6,6 +6,7 @@
 //! of price, and on each the volumes in the order of price, until no pair can be cheaper than those that
 //! are kept.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -231,7 +232,7 @@ impl Walk<'_> {
             return;
         };
         let ranked = &mut self.found.ranked;
-        let place = ranked.partition_point(|known| !is_before(&candidate, known));
+        let place = ranked.partition_point(|known| by_price(known, &candidate).is_le());
         ranked.insert(place, candidate);
         ranked.truncate(KEPT);
     }
@@ -301,14 +302,13 @@ fn push_new(names: &mut Vec<String>, name: &str) {
     }
 }
 
-/// Whether `a` ranks before `b`: it is cheaper, or costs the same and has fewer volumes, or has the same
-/// number and comes first by its address, so that the order is the same every time.
-fn is_before(a: &Candidate, b: &Candidate) -> bool {
+/// The order of candidates: the cheapest first, of the same price the fewest volumes, of the same number
+/// by their addresses, so that the order is the same every time.
+pub(crate) fn by_price(a: &Candidate, b: &Candidate) -> Ordering {
     // Prices are equal when they round to the same hundredth of a cent.
     let [price, other] = [a, b].map(|candidate| (candidate.price() * 1e4).round());
     price
         .total_cmp(&other)
         .then(a.volumes.cmp(&b.volumes))
         .then_with(|| a.address().cmp(&b.address()))
-        .is_lt()
 }

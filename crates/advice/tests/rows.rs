@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use blocklab_advice::{Choice, Market, Question, Seller, advise};
-use blocklab_catalog::{Catalog, Hosts};
+use blocklab_advice::{
+    Advice, Choice, Finalist, Market, Need, Question, Reason, Seller, Simulated, Start, Verdict,
+    Wanted, advise, migration, promised,
+};
+use blocklab_catalog::{Catalog, Hosts, resolve_text};
 use blocklab_units::{Bytes, Nanos};
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
@@ -145,4 +148,140 @@ fn credits_count_over_the_horizon() {
     assert_eq!(day.candidate.kind, "gp3");
     assert!(!day.courses.is_empty());
     assert!(day.courses.iter().all(|one| one.lasts_s.is_none()));
+}
+
+/// A simulation of a finalist that ended with this verdict.
+fn simulated(finalist: &Finalist, start: Start, verdict: Verdict) -> Simulated {
+    Simulated {
+        address: finalist.candidate.address(),
+        start,
+        verdict,
+        why: Vec::new(),
+        p99_ns: None,
+        simulated_ns: 0,
+        operations: 0,
+    }
+}
+
+/// The advice on disks of a machine with two processors, when the first `failing` simulations fail.
+fn advice_on_disks(failing: usize) -> Advice {
+    // The p99 is shorter than that of any volume.
+    let mut question = question("100GiB,8000iops,p99=200us", (2, 0));
+    question.durable = false;
+    question.own = Some("c6gd.large".to_owned());
+    let market = Market::new(&CATALOG, &question).expect("machines");
+    let mut tried = 0;
+    let mut judge = |finalist: &Finalist, _: &Need| {
+        tried += 1;
+        let verdict = if tried <= failing {
+            Verdict::Fails
+        } else {
+            Verdict::Carries
+        };
+        Ok::<_, ()>(vec![simulated(finalist, Start::Full, verdict)])
+    };
+    advise(&market, &question, &mut judge).expect("nothing fails")
+}
+
+/// The story: the disks of all machines were taken for the same volumes, so when those of two machines
+/// had failed in their simulation, those of no other machine were simulated: "nothing carries".
+#[test]
+fn the_disks_of_every_machine_are_simulated() {
+    let advice = advice_on_disks(3);
+    let best = &advice.chosen[0];
+    let finalist = best.finalist.as_ref().expect("the fourth machine");
+    assert!(finalist.candidate.is_lost_at_stop);
+    assert_eq!(best.passed_over.len(), 3);
+}
+
+/// The story: what was cheaper than the answer and had failed in its simulation was shown as refused for
+/// burst credits and for the generation of its machine as well.
+#[test]
+fn what_failed_in_its_simulation_is_refused_for_that_alone() {
+    let advice = advice_on_disks(1);
+    let failed = &advice.chosen[0].passed_over[0].address;
+    let others = advice.refused.iter().filter(|one| one.address == *failed);
+    let reasons: Vec<&Reason> = others.map(|one| &one.reason).collect();
+    assert!(
+        matches!(reasons[..], [Reason::Simulation { .. }]),
+        "{reasons:?}"
+    );
+}
+
+/// The story: the simulation of a neighbour in price, with full buckets alone as burst credits counted,
+/// was taken for that of the same volume in the answer without burst credits.
+#[test]
+fn an_answer_without_burst_credits_is_simulated_with_empty_buckets_as_well() {
+    // sc1 carries it by its credits, the next in price is st1, and st1 carries it for ever.
+    let mut question = question("6TiB,240MB/s", (0, 0));
+    question.machine = None;
+    question.volumes = 1..=1;
+    question.need.lasts = Some(Nanos::from_secs(600));
+    let market = Market::new(&CATALOG, &question).expect("sellers");
+    let mut judge = |finalist: &Finalist, need: &Need| {
+        let starts = finalist.starts(need).iter();
+        let each = starts.map(|start| simulated(finalist, *start, Verdict::Carries));
+        Ok::<_, ()>(each.collect())
+    };
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    let mut chosen = advice.chosen.iter();
+    let steady = chosen.find(|one| one.choice == Choice::WithoutBurst);
+    let steady = steady.expect("st1");
+    assert_eq!(steady.address().as_deref(), Some("st1:6TiB"));
+    let starts: Vec<Start> = steady.simulated.iter().map(|one| one.start).collect();
+    assert_eq!(starts, [Start::Empty, Start::Full]);
+}
+
+/// The story: 10,000 IOPS for ten minutes, which a t3.large gives by its burst credits, were named as too
+/// much by themselves where only the capacity was.
+#[test]
+fn what_burst_credits_carry_is_not_too_much_by_itself() {
+    let mut question = question("1000TiB,10000iops", (0, 0));
+    question.only = Some("t3.large".to_owned());
+    question.volumes = 1..=1;
+    question.horizon = Nanos::from_secs(600);
+    question.need.lasts = Some(question.horizon);
+    let market = Market::new(&CATALOG, &question).expect("the machine");
+    let mut judge = |_: &_, _: &_| Ok::<_, ()>(Vec::new());
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    let impossible = advice.impossible.expect("no volume is as large");
+    assert_eq!(impossible.alone, [Wanted::Capacity]);
+}
+
+/// The story: with up to eight volumes, those of a few types in every number were all that one search
+/// keeps, so the answer lacked st1, which it named for one volume.
+#[test]
+fn a_migration_names_each_type_for_any_number_of_volumes() {
+    let current = resolve_text("gp2:100GiB@m5.xlarge", &CATALOG).expect("a volume");
+    let mut question = question("100GiB", (0, 0));
+    question.need = promised(&current, question.need);
+    question.only = Some("m5.xlarge".to_owned());
+    question.volumes = 1..=8;
+    let market = Market::new(&CATALOG, &question).expect("the machine");
+    let moves = migration(&market, &question, &current).moves;
+    let mut addresses = moves.iter().map(|one| &one.address);
+    assert!(addresses.any(|one| one.contains("st1:")), "{moves:?}");
+}
+
+/// The story: `--arch ARM64` ended in "no machine has 0 vCPUs and 0 B of memory together".
+#[test]
+fn an_unknown_architecture_is_refused_with_those_that_there_are() {
+    let mut question = question("1TiB", (0, 0));
+    question.machine = Some(Hosts {
+        arch: Some("ARM64".to_owned()),
+        ..Hosts::default()
+    });
+    let refused = Market::new(&CATALOG, &question).map(|_| ());
+    let why = refused.expect_err("no such machine").to_string();
+    assert!(why.contains("architecture ARM64; there are arm64"), "{why}");
+}
+
+/// The story: why nothing on the own machine carries a need was told without the simulation that its disks
+/// had failed, so that other volumes seemed to be all there is.
+#[test]
+fn a_failed_simulation_is_a_reason_against_the_own_machine() {
+    let advice = advice_on_disks(usize::MAX);
+    let own = advice.chosen.last().expect("the own machine");
+    let why = own.why_not.as_deref().expect("a reason");
+    assert!(why.starts_with("local@c6gd.large: its simulation"), "{why}");
 }

@@ -195,14 +195,14 @@ impl Sweep {
             starts,
         };
         if sweep.cells.is_empty() {
-            Err(sweep.nothing())
+            Err(sweep.nothing_usable())
         } else {
             Ok(sweep)
         }
     }
 
     /// The error if no cell is left: all reasons, each with the number of its measurements.
-    fn nothing(&self) -> CannotCalibrate {
+    fn nothing_usable(&self) -> CannotCalibrate {
         let (mut all, mut reasons) = (0, Vec::new());
         for left_out in &self.left_out {
             all += left_out.measurements;
@@ -320,7 +320,7 @@ struct Pass {
     busy: bool,
 }
 
-/// Above this share of merged operations a cell is one of the block layer.
+/// Above this share of merged operations a cell shows the block layer and not the disk.
 const MERGED: f64 = 0.05;
 
 /// Slices on either side of a step.
@@ -422,7 +422,7 @@ fn load(job: &JobResult) -> Result<Load, String> {
         Some(Pattern::Random { .. }) => false,
         _ => return Err(format!("the pattern `{}`", job.pattern_name())),
     };
-    // The first that holds is told, so what makes the others meaningless comes first.
+    // The first that holds is reported, so what makes the others meaningless comes first.
     let refusals = [
         (
             job.engine.is(EngineKind::Null),

@@ -12,6 +12,7 @@ use super::draft::{DirectionFit, Draft, Provenance};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
 
+/// The candidate that was chosen, for both directions.
 pub(super) struct Choice {
     pub read: Option<DirectionFit>,
     pub write: Option<DirectionFit>,

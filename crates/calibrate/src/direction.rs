@@ -23,11 +23,12 @@ pub(super) struct Evidence<'a> {
     pub seeks_maximum: bool,
 }
 
+/// A candidate, and how well it explains the cells.
 #[derive(Debug, Clone)]
 pub(super) struct Judged {
     pub fit: DirectionFit,
     pub cost: f64,
-    /// What its rates are off by in half of the cells, as a share.
+    /// The median of what its rates are off by, as a share.
     pub typical: f64,
 }
 
@@ -102,9 +103,8 @@ impl<'a> Evidence<'a> {
         // With far more channels than operations in flight none waits, as without channels.
         let most = 4.0 * f64::from(deepest);
         let coarse = std::iter::successors(Some(1.0), |channels| Some(channels * STEP));
-        let best = self.cheapest(caps, coarse.take_while(|channels| *channels <= most))?;
+        let mut best = self.cheapest(caps, coarse.take_while(|channels| *channels <= most))?;
         let mut around = best.fit.channels?;
-        let mut best = best;
         // Each round looks around the best of the round before, four times as finely.
         for finer in [
             STEP.powf(0.25),
@@ -215,6 +215,7 @@ fn points_below(share: f64, cells: &[&Cell], caps: &Caps) -> Vec<Point> {
     .collect()
 }
 
+/// The caps of a candidate.
 struct Caps {
     iops: Option<Level>,
     bytes: Option<Level>,

@@ -87,6 +87,11 @@ pub fn calibrate(
 ) -> Result<Calibration, CannotCalibrate> {
     let sweep = Sweep::new(records, allow_modelled)?;
     let runs: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
+    for (index, run) in runs.iter().enumerate() {
+        if runs[..index].contains(run) {
+            return Err(CannotCalibrate::Repeated { run: run.clone() });
+        }
+    }
     let choice = choice::choose(&sweep)?;
     let disk = cells::disk(records[0]);
     let device = choice.device(&runs_text(&runs), disk);

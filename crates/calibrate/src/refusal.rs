@@ -6,6 +6,12 @@ pub enum CannotCalibrate {
     /// No run was given.
     #[error("no run was given; {MEASURE}")]
     NoRun,
+    /// A run was named twice.
+    #[error("run {run} is named twice: its passes would count twice; name each run once")]
+    Repeated {
+        /// The run.
+        run: String,
+    },
     /// The run broke off.
     #[error("run {run} failed ({why}): its figures are no base for a model; {MEASURE}")]
     Failed {

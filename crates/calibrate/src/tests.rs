@@ -308,6 +308,8 @@ fn what_cannot_be_fitted_is_refused_with_what_to_measure() {
         ..whole()
     };
     check(&[failed], &["run t3st failed (EIO on read)", STUDY]);
+    // `calibrate latest latest` counted each pass twice: "the disk's own passes differ by 0 %".
+    check(&[whole(), whole()], &["t3st is named twice"]);
     let simulated = Record {
         origin: Origin::Simulated,
         ..whole()

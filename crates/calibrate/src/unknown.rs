@@ -66,7 +66,7 @@ fn add_unmeasured(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
         } else if fit.random.sizes.count == 1 {
             let size = Bytes(fit.random.sizes.smallest);
             found.push(format!(
-                "what a KiB costs a random {name}: only {size} was below every cap at depth 1."
+                "what a KiB costs random {name}: only {size} was below every cap at depth 1."
             ));
         }
     }

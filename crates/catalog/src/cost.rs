@@ -213,7 +213,7 @@ impl Bill {
         }
     }
 
-    /// Adds what lies in the price's step.
+    /// Adds what lies in the price's step: of `each` of the volumes; `None`: it is a price by use.
     fn item(&mut self, price: &Price, each: Option<f64>, volumes: f64) {
         let quantity = each.map(|each| {
             let in_step = each.min(price.up_to.unwrap_or(f64::INFINITY)) - price.above;
@@ -243,7 +243,9 @@ impl Bill {
         }
         match catalog.hour_of(instance, System::Linux, region, offer.as_of) {
             Some(price) => {
-                self.hours(&price);
+                self.item(&price, Some(HOURS_PER_MONTH), 1.0);
+                self.assumptions
+                    .push(format!("a month has {HOURS_PER_MONTH} hours"));
                 self.prices.push(price);
             }
             None => {
@@ -260,12 +262,6 @@ impl Bill {
         let windows = catalog.hour_of(instance, System::Windows, region, offer.as_of);
         self.prices.extend(windows);
     }
-
-    fn hours(&mut self, price: &Price) {
-        self.item(price, Some(HOURS_PER_MONTH), 1.0);
-        self.assumptions
-            .push(format!("a month has {HOURS_PER_MONTH} hours"));
-    }
 }
 
 impl Catalog {
@@ -274,7 +270,8 @@ impl Catalog {
         let lists = self.lists().filter_map(|list| {
             let row = list.row(instance)?;
             let regions = list.regions.split('|').enumerate();
-            let sold = regions.filter(move |(place, _)| List::price(row, 0, *place).is_some());
+            let linux = System::Linux as usize;
+            let sold = regions.filter(move |(place, _)| List::price(row, linux, *place).is_some());
             Some(sold.map(|(_, region)| region.to_owned()))
         });
         // Several lists of a vendor may have one region.

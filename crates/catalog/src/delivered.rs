@@ -39,7 +39,7 @@ fn is_of(row: &Row<'_>, name: &str, rate: Rate) -> bool {
     row.text("limiter") == name && documented.is_none_or(|value| value == rate.value())
 }
 
-/// The factor of a row; the evidence names the documented rate too.
+/// The factor of a row. Sets `origin` to the measurement, which names the documented rate too.
 fn measured(row: &Row<'_>, documented: Rate, origin: &mut Origin) -> f64 {
     let (value, unit) = (count(documented.value()), documented.unit().text());
     let why = row.text("why");

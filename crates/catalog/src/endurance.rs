@@ -73,9 +73,9 @@ impl Written {
         } else if lower == "sequential" || lower == "random" {
             set(&mut self.is_sequential, lower == "sequential", part)
         } else if let Some((share, side)) = lower.split_once('%') {
-            let share: Option<u8> = share.parse().ok();
+            let share: Option<u8> = share.trim().parse().ok();
             let share = share.filter(|share| *share <= 100).ok_or_else(wrong)?;
-            match side {
+            match side.trim() {
                 "read" | "reads" => set(&mut self.read_percent, share, part),
                 "write" | "writes" => set(&mut self.read_percent, 100 - share, part),
                 _ => Err(wrong()),
@@ -332,6 +332,8 @@ mod tests {
             (1500.0, 4096, 40)
         );
         assert!(load.is_sequential);
+        let loose: Result<SteadyLoad, _> = "1500 IOPS, 4KiB, sequential, 60 % writes".parse();
+        assert_eq!(loose, Ok(load));
         let refuse = |text: &str, why: &str| {
             let told = text.parse::<SteadyLoad>().expect_err(text).to_string();
             assert!(

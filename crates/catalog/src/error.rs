@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use blocklab_workload::address::pointed;
 use blocklab_workload::{
-    Address,
+    Address, Offer,
     address::{AddressError, Part},
 };
 
@@ -24,6 +24,29 @@ impl Refusal {
             part,
             message: message.into(),
         }
+    }
+}
+
+/// The keys that make sense for anything that an address names.
+const GENERAL_KEYS: [&str; 5] = ["as-of", "region", "profile", "host", "volume"];
+
+/// Refuses the first setting of a volume in an address that names none: its size, or a key that is
+/// neither general nor among `others`. `message` gets the word for the setting.
+pub(crate) fn refuse_settings(
+    offer: &Offer,
+    others: &[&str],
+    message: impl Fn(&str) -> String,
+) -> Result<(), Refusal> {
+    if offer.size.is_some() || offer.size_name.is_some() {
+        return Err(Refusal::new(Part::Size, message("size")));
+    }
+    let mut keys = offer.keys();
+    match keys.find(|key| !GENERAL_KEYS.contains(key) && !others.contains(key)) {
+        Some(key) => {
+            let word = if key == "iops" { "IOPS" } else { key };
+            Err(Refusal::new(Part::Key(key), message(word)))
+        }
+        None => Ok(()),
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Host {
     pub memory: Option<Bytes>,
     /// `x86_64`, `arm64`; `None`: no list has it.
     pub arch: Option<String>,
-    /// US dollars an hour, Linux, on demand; `None`: no list has a price.
+    /// An hour in the money of its region, Linux, on demand; `None`: no list has a price.
     pub per_hour: Option<f64>,
     /// Whether it is of the current generation, as far as a list says.
     pub is_current: bool,
@@ -84,10 +84,8 @@ impl Catalog {
             previous: true,
             ..Hosts::default()
         };
-        let hosts = self.hosts(vendor, region, &all).into_iter();
-        hosts
-            .into_iter()
-            .find(|host| host.name.eq_ignore_ascii_case(name))
+        let mut hosts = self.hosts(vendor, region, &all).into_iter();
+        hosts.find(|host| host.name.eq_ignore_ascii_case(name))
     }
 
     /// EC2 instance types, each by its newest row. `prefix` is what a service writes before their names.
@@ -165,7 +163,7 @@ impl Catalog {
 }
 
 impl Hosts {
-    /// What no list tells of a machine is not enough of it.
+    /// Processors or memory that no list tells are not enough; an unknown architecture may be any.
     fn has(&self, host: &Host) -> bool {
         let has_vcpus = self.vcpus == 0 || host.vcpus.is_some_and(|vcpus| vcpus >= self.vcpus);
         let has_memory =

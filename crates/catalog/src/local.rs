@@ -7,7 +7,7 @@ use blocklab_workload::{Date, Offer, address::Part};
 use crate::Catalog;
 use crate::draft::Draft;
 use crate::embedded::LOCAL_PROFILES;
-use crate::error::Refusal;
+use crate::error::{Refusal, refuse_settings};
 use crate::figure::Figure;
 use crate::instance::{Instance, Store, family};
 use crate::remarks::Remark;
@@ -73,28 +73,11 @@ pub(crate) fn disks(
 
 /// Refuses settings that only volumes have.
 fn no_settings(offer: &Offer, instance: &Instance, store: &Store) -> Result<(), Refusal> {
-    let keys = [
-        (Part::Size, offer.size.is_some(), "size"),
-        (Part::Key("iops"), offer.iops.is_some(), "provisioned IOPS"),
-        (
-            Part::Key("throughput"),
-            offer.throughput.is_some(),
-            "provisioned throughput",
-        ),
-    ];
-    let shape = format!(
-        "{} has {} of {} GB",
-        instance.name,
-        plural(store.disks as usize, "disk"),
-        store.disk_gb
-    );
-    match keys.into_iter().find(|(_, given, _)| *given) {
-        Some((part, _, what)) => Err(Refusal::new(
-            part,
-            format!("local disks come with the instance and take no {what}: {shape}"),
-        )),
-        None => Ok(()),
-    }
+    let disks = plural(store.disks as usize, "disk");
+    let shape = format!("{} has {disks} of {} GB", instance.name, store.disk_gb);
+    refuse_settings(offer, &["credits", "instance-credits"], |what| {
+        format!("local disks come with the instance and take no {what}: {shape}")
+    })
 }
 
 /// Describes one of the disks: its limits and its service.

@@ -12,7 +12,7 @@ use blocklab_workload::{Offer, address::Part};
 use crate::Catalog;
 use crate::draft::{Draft, cap};
 use crate::embedded::Section;
-use crate::error::Refusal;
+use crate::error::{Refusal, refuse_settings};
 use crate::figure::Figure;
 use crate::remarks::Remark;
 use crate::table::Row;
@@ -315,14 +315,11 @@ impl<'t> Machine<'t> {
     /// # Errors
     /// When it has none, or not that many, or a key makes no sense for them.
     pub(crate) fn disks(&self, offer: &Offer) -> Result<Draft, Refusal> {
-        if offer.size.is_some()
-            || offer.size_name.is_some()
-            || offer.iops.is_some()
-            || offer.throughput.is_some()
-        {
-            let message = "local disks come with the machine and take no settings";
-            return Err(Refusal::new(Part::Whole, message));
-        }
+        // Whether it has credits is checked where they are set.
+        let others = ["credits", "instance-credits", "interface"];
+        refuse_settings(offer, &others, |what| {
+            format!("local disks come with the machine and take no {what}")
+        })?;
         let own: Option<u32> = self.row.get("disks");
         // Older machines count their own disk among what goes through the host's cache.
         let own_group = if self.granted("local").is_empty() {

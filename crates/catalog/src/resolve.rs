@@ -9,7 +9,7 @@ use blocklab_workload::{Address, Date, Offer, address::Part};
 use crate::cost::{Cost, purchase};
 use crate::delivered::deliver;
 use crate::draft::{Draft, cap};
-use crate::error::Refusal;
+use crate::error::{Refusal, refuse_settings};
 use crate::figure::Figure;
 use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::machine::Machine;
@@ -260,11 +260,11 @@ fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
 fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
     let types = catalog.volume_types();
     let instances = catalog.instance_types();
-    let message = if instances.iter().any(|known| known == name) {
-        format!(
-            "{name} is an instance type: local@{name} names its own disks, gp3:1TiB@{name} a volume \
-             on it"
-        )
+    let message = if let Some(instance) = catalog.instance(name, None) {
+        let disks = instance.store.map_or_else(String::new, |_| {
+            format!("local@{name} names its own disks, ")
+        });
+        format!("{name} is an instance type: {disks}gp3:1TiB@{name} names a volume on it")
     } else if name.contains('.')
         && let Some(near) = nearest(name, instances.iter().map(AsRef::as_ref))
     {
@@ -358,31 +358,32 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
     std::iter::once(size).chain(known).collect()
 }
 
-/// A cache of the host is one of a machine that has limits of it, and of types that may have one.
-fn check_cache(catalog: &Catalog, kind: &Kind, offer: &Offer) -> Result<(), Refusal> {
-    if offer.cache.as_deref().is_none_or(|cache| cache == "none") {
-        return match offer.hits {
-            Some(_) => Err(Refusal::new(
-                Part::Key("hits"),
-                "hits of which cache? cache=readonly",
-            )),
-            None => Ok(()),
-        };
-    }
-    let message =
-        if kind.is_uncached || catalog.vendor_of(&kind.name).machines == catalog.own_vendor() {
-            format!("{} has no cache of the host", kind.name)
-        } else if offer.instance.is_none() {
-            "the cache is the machine's: name it with @MACHINE".to_owned()
-        } else {
-            return Ok(());
-        };
-    Err(Refusal::new(Part::Key("cache"), message))
+/// A cache of the host, and a choice of interfaces, are those of machines of other vendors; the cache also
+/// of types that may have one.
+fn check_machine_keys(catalog: &Catalog, kind: &Kind, offer: &Offer) -> Result<(), Refusal> {
+    let is_own = catalog.vendor_of(&kind.name).machines == catalog.own_vendor();
+    let (key, lacking) = if offer.cache.as_deref().is_some_and(|cache| cache != "none") {
+        let is_lacking = is_own || kind.is_uncached;
+        ("cache", is_lacking.then_some("cache of the host"))
+    } else if offer.hits.is_some() {
+        let message = "hits of which cache? cache=readonly";
+        return Err(Refusal::new(Part::Key("hits"), message));
+    } else if offer.interface.is_some() {
+        ("interface", is_own.then_some("choice of interfaces"))
+    } else {
+        return Ok(());
+    };
+    let message = match (lacking, &offer.instance) {
+        (Some(what), _) => format!("{} has no {what}", kind.name),
+        (None, None) => format!("the {key} is the machine's: name it with @MACHINE"),
+        (None, Some(_)) => return Ok(()),
+    };
+    Err(Refusal::new(Part::Key(key), message))
 }
 
 /// Volumes, alone or attached to a machine.
 fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusal> {
-    check_cache(catalog, &kind, offer)?;
+    check_machine_keys(catalog, &kind, offer)?;
     let vendor = catalog.vendor_of(&kind.name);
     // `refused` of a type with limits only says that it cannot be attached to a machine of choice.
     if !kind.refused.is_empty() && kind.has_no_limits() {
@@ -593,28 +594,22 @@ fn machine_alone(
     billed(catalog, offer, region, draft)
 }
 
-/// What describes a volume says nothing of an instance.
+/// What describes a volume says nothing of an instance. A profile is one of its own disks.
 fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
-    let given = [
-        (Part::Count, offer.count.is_some(), "no count"),
-        (Part::Size, offer.size.is_some(), "no size"),
-        (Part::Key("iops"), offer.iops.is_some(), "no IOPS"),
-        (
-            Part::Key("throughput"),
-            offer.throughput.is_some(),
-            "no throughput",
-        ),
-    ];
-    match given.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((part, _, nothing)) => Err(Refusal::new(
-            part,
-            format!(
-                "{name} is an instance type and takes {nothing}: gp3:1TiB@{name} names a volume on it",
-                name = offer.volume
-            ),
-        )),
-        None => Ok(()),
+    let name = &offer.volume;
+    let volume = match name.split_once('/') {
+        Some((vendor, _)) => format!("{vendor}/TYPE"),
+        None => "gp3".to_owned(),
+    };
+    let message = |what: &str| {
+        format!(
+            "{name} is an instance type and takes no {what}: {volume}:1TiB@{name} names a volume on it"
+        )
+    };
+    if offer.count.is_some() {
+        return Err(Refusal::new(Part::Count, message("count")));
     }
+    refuse_settings(offer, &[], message)
 }
 
 /// A figure with a maximum above its base is a burst bucket, one without is a cap.

@@ -116,7 +116,7 @@ pub struct Burst {
     pub baseline: f64,
     /// The unit of both figures.
     pub unit: &'static str,
-    /// How long a full bucket lasts at the burst rate, in seconds.
+    /// How long what it holds at first lasts at the burst rate, in seconds.
     pub lasts_s: f64,
     /// How long an empty one takes to fill at rest, in seconds.
     pub refills_s: f64,
@@ -156,14 +156,13 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
     let mut address = Address::parse(text)?;
     let mut assumed = None;
     if let Address::Sold(offer) = &mut address {
-        if offer.instance.is_none() && catalog.instance(&offer.volume, None).is_some() {
-            return instance(catalog, offer);
-        }
-        if offer.instance.is_none()
-            && let Some(machine) = catalog.machine_called(&offer.volume)
-        {
+        let own = catalog
+            .instance(&offer.volume, None)
+            .map(|known| known.name);
+        let machine = own.or_else(|| catalog.machine_called(&offer.volume));
+        if let Some(machine) = machine.filter(|_| offer.instance.is_none()) {
             offer.volume = machine;
-            return instance(catalog, offer);
+            return instance(catalog, offer).map_err(|error| error.echoing(text));
         }
         assumed = assume_iops(catalog, offer);
     }

@@ -301,7 +301,8 @@ impl Priced {
             }
         }
         for price in &sheet.prices {
-            if sheet.costs.iter().any(|cost| cost.what == price.what) {
+            let mut costs = sheet.costs.iter();
+            if costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd) {
                 insert(&mut self.prices, price.clone());
                 insert(&mut self.regions, price.region.clone());
                 insert(&mut self.dates, price.date);
@@ -433,6 +434,15 @@ mod tests {
         assert_eq!(priced.money, "mixed");
         assert_eq!((priced.usd_per_month, priced.units.len()), (None, 0));
         assert!(priced.notes[1].starts_with("there is no total"));
+    }
+
+    /// The story: the steps of a price that begin above the bought operations were among those used.
+    #[test]
+    fn a_step_that_is_not_reached_is_no_price_that_was_used() {
+        let bought = find("io2:100GiB,iops=3000", Some("us-east-1"));
+        let used = price("io2", &[bought], None).prices;
+        let begins: Vec<f64> = used.iter().map(|price| price.above).collect();
+        assert_eq!(begins, [0.0, 0.0]);
     }
 
     /// The story: a volume that was priced with assumed IOPS had no price for a GB.

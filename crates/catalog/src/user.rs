@@ -33,7 +33,7 @@ use crate::Error;
 use crate::embedded::{SECTIONS, Section};
 use crate::figure::unit;
 use crate::price_list::lists;
-use crate::table::{Row, Table, cells};
+use crate::table::{Table, cells};
 
 /// A user's own figures, by section. Each text is a table as the embedded ones are; empty: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -148,11 +148,13 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     let text = format!("{head}\n{line}\n");
     let row = Table::new(&text).rows().next();
     let sound = row.is_some_and(|row| match section {
-        Section::Instances => row.get::<u32>("vcpu").is_some(),
-        Section::VolumePrices => amount(&row, "usd").is_some() && row.get::<Date>("date").is_some(),
+        Section::Instances | Section::Machines => row.get::<u32>("vcpu").is_some(),
+        Section::VolumePrices => amount(row.text("usd"))
+            .and(row.get::<Date>("date"))
+            .is_some(),
         Section::VolumeLimits => {
             let known = unit(row.text("unit")).is_some();
-            known && amount(&row, "value").is_some() && row.get::<Date>("from").is_some()
+            known && amount(row.text("value")).is_some() && row.get::<Date>("from").is_some()
         }
         // What they hold is checked when all of them are there.
         Section::VolumeTypes
@@ -161,10 +163,9 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
         | Section::Names
         | Section::Places => true,
         Section::VolumeSizes => row.get::<u64>("gib").is_some(),
-        Section::Machines => row.get::<u32>("vcpu").is_some(),
         Section::MachineLimits => ["iops", "throughput"]
             .iter()
-            .any(|figure| amount(&row, figure).is_some()),
+            .any(|figure| amount(row.text(figure)).is_some()),
         _ => row.get::<Date>("date").is_some(),
     });
     if sound {
@@ -174,10 +175,10 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     }
 }
 
-/// A price or a limit in a row. No number, an infinite or a negative one is none.
-fn amount(row: &Row<'_>, column: &str) -> Option<f64> {
-    row.get(column)
-        .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
+/// A price or a limit. No number, an infinite or a negative one is none.
+fn amount(text: &str) -> Option<f64> {
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|amount| amount.is_finite() && amount.is_sign_positive())
 }
 
 /// Checks a line of compressed prices; `first` is true for the first line of its section, which has
@@ -196,7 +197,7 @@ fn check_list(first: bool, line: &str) -> Result<(), String> {
     let named = cells.next().is_some_and(|name| name.contains(['.', '/']));
     let prices = cells
         .flat_map(|cell| cell.split('|'))
-        .all(|usd| usd.is_empty() || usd.parse::<f64>().is_ok_and(f64::is_finite));
+        .all(|usd| usd.is_empty() || amount(usd).is_some());
     if named && prices {
         Ok(())
     } else {
@@ -264,5 +265,8 @@ mod tests {
         let torn = sample().render();
         check(&torn.replace("0.188", "0.1x8"), 7, "cannot be read");
         check(&torn.replace("0.08,", "cheap,"), 10, "cannot be read");
+        // The story: a negative price of a machine was a negative amount a month.
+        check(&torn.replace("0.188", "-0.188"), 7, "cannot be read");
+        check(&torn.replace("0.08,", "-0,"), 10, "cannot be read");
     }
 }

@@ -256,6 +256,13 @@ fn what_cannot_be_used_is_reported_with_its_line() {
     );
     let bucket = "xv9,burst_bucket,8256000,I/O credits,2026-01-01,,,xv9-guide\n";
     check(bucket, "", types, "bursts and needs the limit burst_bucket");
+    // `catalog show xv9`, which assumes a size between the two, ended in a panic.
+    check(
+        "size_min,10,",
+        "size_min,40000,",
+        types,
+        "a size_min above its size_max",
+    );
     check("150,IOPS,", "150,IOPZ,", 17, "a number, a unit or a day");
     check("0.2,assumed", "0.2,guessed", 31, "`guessed` is no evidence");
     check("%% ebs-types", "%% ebs-kinds", 10, "an unknown section");

@@ -230,6 +230,39 @@ fn a_cache_of_the_host_has_limits_of_its_own() {
     );
 }
 
+/// The story: these were ignored, so that the user saw a device that was not the one asked for.
+#[test]
+fn a_setting_that_nothing_heeds_is_refused() {
+    refuse("local:P40@i3.large", "take no size");
+    refuse("local,performance=plus@i3.large", "take no performance");
+    refuse("local,cache=readonly,hits=80%@i3.large", "take no cache");
+    refuse("local,interface=nvme@i3.large", "take no interface");
+    refuse("local,engine=oracle@azure/L8s_v3", "take no engine");
+    refuse(
+        "gp3:1TiB,interface=nvme@m5.large",
+        "no choice of interfaces",
+    );
+    refuse("azure/P10,interface=nvme", "name it with @MACHINE");
+    refuse("m5.large:P40", "takes no size: gp3:1TiB@m5.large");
+    refuse("m5.large,hits=80%", "takes no hits");
+    refuse("m5.large,instance-credits=50%", "takes no instance-credits");
+    // This one named `gp3:1TiB@azure/…`, which is refused, and not the text that was typed.
+    let machine = "azure/D4s_v5:1TiB";
+    refuse(machine, "azure/TYPE:1TiB@azure/Standard_D4s_v5 names");
+    refuse(machine, "\nazure/D4s_v5:1TiB\n");
+    // This one named disks that the machine does not have.
+    refuse("m5.large@m5.large", "an instance type: gp3:1TiB@m5.large");
+}
+
+/// The story: any word before the name of a limit was a way to buy it, so `burst` made the burst of a
+/// small disk last for ever, and `on_demand` that of a large one cost nothing.
+#[test]
+fn only_what_is_sold_can_be_chosen() {
+    let known = "there are on-demand and plus";
+    refuse("azure/P10,performance=burst", known);
+    refuse("azure/P40,performance=on_demand", known);
+}
+
 #[test]
 fn google_counts_all_disks_of_a_type_once() {
     let caps = |text: &str| {

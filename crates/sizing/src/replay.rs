@@ -217,14 +217,14 @@ impl Replay {
         }
     }
 
-    /// The latency that this share of the operations does not exceed, to the width of a class of
-    /// the histogram.
+    /// The least latency that this share of the operations does not exceed, to the width of a bucket
+    /// of the histogram; 0 without operations.
     fn quantile(&self, share: f64) -> u64 {
-        let wanted = (self.operations as f64 * share) as u64;
+        let rank = ((self.operations as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;
         let found = self.latencies.iter().position(|count| {
             seen += count;
-            seen > wanted
+            seen >= rank
         });
         found.map_or(0, upper).min(self.latency_max.0)
     }
@@ -256,7 +256,37 @@ fn upper(bucket: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_device::{Accounting, Cap, Origin, Rate};
+    use blocklab_workload::Direction;
+
     use super::*;
+    use crate::demand::limited;
+
+    /// The story: of a hundred operations with a single slow one, the p99 was that of the slow one, where
+    /// all other views have the rank of the share, rounded up.
+    #[test]
+    fn a_percentile_is_the_latency_of_its_rank() {
+        let caps = vec![Cap {
+            bucket: Nanos::ZERO,
+            ..Cap::new("limit", Rate::Iops(10.0), Origin::Given)
+        }];
+        let spec = limited(caps, Accounting::Plain);
+        let mut replay = Replay::new(&spec, Nanos::from_secs(1)).expect("a sound device");
+        // The last one comes with the one before it, and waits for the limit.
+        for second in (0..99).chain([98]) {
+            replay.add(&Operation {
+                at: Nanos::from_secs(second),
+                took: None,
+                offset: 0,
+                len: 4096,
+                target: 0,
+                direction: Direction::Read,
+            });
+        }
+        let outcome = replay.end();
+        assert!(outcome.latency_max_ns > 90_000_000, "{outcome:?}");
+        assert!(outcome.latency_p99_ns < 1_000_000, "{outcome:?}");
+    }
 
     #[test]
     fn buckets_hold_what_they_say() {

@@ -20,21 +20,21 @@ use crate::uring::UringTarget;
 
 /// What an engine's target is made of.
 pub struct EngineSetup<'a> {
-    /// Which one.
+    /// By which operations are carried out.
     pub engine: Engine,
     /// The clock of the run.
     pub clock: Clock,
     /// Operations in flight at most.
     pub depth: u32,
-    /// Their memory.
+    /// The memory of the operations, one buffer for each in flight.
     pub buffers: &'a Buffers,
-    /// Opened; none of an engine that opens none.
+    /// The files of the targets, opened; empty for an engine that opens none.
     pub files: Vec<OpenFile>,
-    /// The same by name.
+    /// The paths of the targets, for engines that work on names.
     pub paths: Vec<&'a Path>,
-    /// Whether anything is to be written.
+    /// Whether anything is to be written, which a mapping has to allow.
     pub writes: bool,
-    /// What each operation requests of the kernel.
+    /// What operations request of the kernel, such as not to wait.
     pub flags: OperationFlags,
 }
 
@@ -112,14 +112,14 @@ fn requested(flags: OperationFlags) -> [libc::c_int; 4] {
     })
 }
 
-/// The flags of preadv2 and pwritev2.
+/// The RWF flags of preadv2 and those of pwritev2: the engine's `own`, and those of the direction.
 fn vectored(own: CallFlags, flags: OperationFlags) -> [libc::c_int; 2] {
     let own = bits(own);
     let [read, write, ..] = requested(flags);
     [own | read, own | write]
 }
 
-/// The RWF flags of a call.
+/// The RWF flags that the engine pvsync2 sets for every call.
 fn bits(flags: CallFlags) -> libc::c_int {
     /// From Linux 6.14 on.
     const RWF_DONTCACHE: libc::c_int = 0x80;

@@ -287,6 +287,9 @@ impl Target for LibaioTarget {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        /// A wait that a signal ends makes no room, so the number of refusals is not that of operations
+        /// in flight. A kernel that refuses this often fails the operation.
+        const MOST_REFUSALS: usize = 1_000;
         let mut refusals = 0;
         while !self.staged.is_empty() {
             // SAFETY: every pointer leads to a filled block whose buffer the slot protects.
@@ -307,7 +310,7 @@ impl Target for LibaioTarget {
             match error.raw_os_error() {
                 Some(libc::EINTR) => {}
                 // The request queue is full: what is in flight will make room.
-                Some(libc::EAGAIN) if self.in_flight > 0 && refusals < 1_000 => {
+                Some(libc::EAGAIN) if self.in_flight > 0 && refusals < MOST_REFUSALS => {
                     refusals += 1;
                     let mut done = Vec::new();
                     self.get_events(1, None, &mut done)?;

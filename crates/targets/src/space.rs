@@ -79,7 +79,7 @@ pub enum NameCall {
     DeleteDirectory,
 }
 
-/// Operations on names: each is one on the file that the order gives.
+/// Operations on names: each is a call with the path of its file, whatever its offset.
 pub struct NamesCall {
     call: NameCall,
     paths: Vec<CString>,
@@ -105,9 +105,10 @@ impl NamesCall {
 impl CarryOut for NamesCall {
     fn carry_out(&self, io: &Io) -> i32 {
         let index = io.file as usize;
-        let once = !matches!(self.call, NameCall::Create | NameCall::Stat);
-        // A pass has an operation for each block of a file, and one of them has done it.
-        if once && self.done.borrow()[index] {
+        // A second call of these fails, as the name is there or gone by the first. A pass has an operation
+        // for each block of a file, and the first of them has done it.
+        let is_once = !matches!(self.call, NameCall::Create | NameCall::Stat);
+        if is_once && self.done.borrow()[index] {
             return io.len as i32;
         }
         let path = &self.paths[index];

@@ -27,10 +27,11 @@ pub struct UringTarget {
     files: Vec<OpenFile>,
     buffers: BufferAddresses,
     fixed_files: bool,
+    /// Whether a thread of the kernel polls the submission queue (SQPOLL).
     polled: bool,
-    /// Whether the buffers were to be registered.
+    /// Whether the job asks for registered buffers.
     wants_fixed_buffers: bool,
-    /// Buffers a registered piece holds; 0: not registered.
+    /// How many buffers are in each of the registered pieces of memory; 0: none is registered.
     per_piece: usize,
     /// Operations in the queue that were not submitted to the kernel.
     staged: usize,

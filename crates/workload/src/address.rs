@@ -91,6 +91,12 @@ impl ByteRate {
 }
 
 impl Offer {
+    /// The keys that it names, in the order of [`KEYS`].
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> {
+        let named = KEYS.iter().filter(|key| (key.get)(self).is_some());
+        named.map(|key| key.name)
+    }
+
     /// The profile, if it is a name; one with a `/` or a `.` is the path of a device file.
     pub fn named_profile(&self) -> Option<&str> {
         let profile = self.profile.as_deref();

@@ -9,9 +9,9 @@ use std::ops::Range;
 use blocklab_syntax::toml_tree::{Complaint, Read, Value};
 use blocklab_units::nearest;
 
-/// A way to write a value: that of a type of its own, or another one of it.
+/// How a value is written in a device file. Several forms may be of one type, as of a number.
 pub(super) trait Form {
-    /// What is written so.
+    /// The type of the value.
     type Of;
     /// What the guide calls it; a table has its heading instead.
     const KIND: &'static str = "";
@@ -152,7 +152,7 @@ impl<'v> Fields<'v> {
         self.table.complaint(message)
     }
 
-    /// The value of a key, or what holds in its absence: nothing where it must be there.
+    /// The value of a key, or `absent` where it is not given. Without an `absent` it must be given.
     pub fn get<T: Form>(&self, name: &str, meaning: &str, absent: Option<T::Of>) -> Read<T::Of> {
         let given = self.entries.iter().find(|(key, ..)| *key == name);
         match (given, absent) {

@@ -234,7 +234,7 @@ fn put_volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, source
     put_rows(catalog, Section::VolumePrices, &rows.collect::<Vec<_>>(), 4);
 }
 
-/// Prices of a region on a day: by type, Linux and Windows.
+/// By region, day and source: of each type the cells for Linux, Windows and a surcharge.
 type PriceLists = BTreeMap<(String, String, String), BTreeMap<String, [String; 3]>>;
 
 /// Sets the hourly prices among those that the user's catalog has already. `source` is the key of the

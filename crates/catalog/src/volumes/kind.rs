@@ -321,6 +321,11 @@ impl Kind {
                 return Err(format!("{kind} needs the limit {name} in volume-limits"));
             }
         }
+        if limits.value("size_min") > limits.value("size_max") {
+            return Err(format!(
+                "{kind} has a size_min above its size_max in volume-limits"
+            ));
+        }
         if limits.get("burst_iops").is_some() && self.iops == IopsRule::BySize {
             for name in ["burst_bucket", "initial_credits"] {
                 if limits.get(name).is_none() {

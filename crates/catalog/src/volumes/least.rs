@@ -25,10 +25,9 @@ impl Kind {
     pub(crate) fn free_choices(&self, catalog: &Catalog) -> Vec<Option<&'static str>> {
         let limits = Limits::find(catalog, self.limits_of(), None, None).ok();
         let has_plus = limits.is_some_and(|limits| limits.first_size("plus_iops").is_some());
-        [Some(None), has_plus.then_some(Some("plus"))]
-            .into_iter()
-            .flatten()
-            .collect()
+        let mut choices = vec![None];
+        choices.extend(has_plus.then_some(Some("plus")));
+        choices
     }
 
     /// The smallest that `judge` finds sufficient. It gets a size in GiB, operations and throughput,

@@ -76,15 +76,17 @@ impl Terms<'_> {
 
     /// The limit that one may choose for this size.
     fn bought(&self, wanted: &str, limit: &str) -> Result<Figure, Refusal> {
-        let prefix = wanted.replace('-', "_");
-        let found = self.of_this_size(&format!("{prefix}_{limit}"), limit);
+        // Any other word could be the beginning of another limit, as in `burst_iops`.
+        let is_known = ["on-demand", "plus"].contains(&wanted);
+        let name = format!("{}_{limit}", wanted.replace('-', "_"));
+        let found = self.of_this_size(&name, limit).filter(|_| is_known);
         found.ok_or_else(|| {
             let kind = &self.kind.name;
             let tier = self
                 .tier
                 .as_ref()
                 .map_or("this size", |tier| tier.name.as_str());
-            let begins = self.limits.first_size(&format!("{prefix}_{limit}"));
+            let begins = self.limits.first_size(&name).filter(|_| is_known);
             let message = match begins {
                 Some(gib) => format!(
                     "{tier} of {kind} has no performance={wanted}: it begins with {gib} GiB"

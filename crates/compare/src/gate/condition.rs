@@ -152,7 +152,7 @@ impl FromStr for Bound {
             time.map_err(|error| wrong(error.to_string()))?.0 as f64
         } else {
             let number: Option<f64> = value.parse().ok();
-            let number = number.filter(|number| (0.0..=MOST_RATE).contains(number));
+            let number = number.filter(|rate| rate.is_sign_positive() && *rate <= MOST_RATE);
             number.ok_or_else(|| wrong(format!("`{value}` is not a number such as 5000")))?
         };
         Ok(Self {
@@ -317,6 +317,8 @@ mod tests {
             ("slower 5%", "slower:5%"),
             ("iops<many", "5000"),
             ("iops<-1", "5000"),
+            ("iops<-0", "5000"),
+            ("mbps<-0.0", "5000"),
             ("iops<inf", "5000"),
             ("iops<1e300", "5000"),
             ("iops<", "5000"),

@@ -29,6 +29,9 @@ struct OfLoads {
     fail_on: Vec<Condition>,
 }
 
+/// What is wrong with a file, or with a list in it, that has no condition.
+const NO_CONDITION: &str = "it has no condition, such as fail_on = [\"p99>5ms\"]";
+
 /// Reads a list of conditions, or a single one as a list of one.
 fn conditions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Condition>, D::Error> {
     struct Conditions;
@@ -49,6 +52,10 @@ fn conditions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Conditio
             let mut conditions = Vec::new();
             while let Some(Written(condition)) = list.next_element()? {
                 conditions.push(condition);
+            }
+            // A gate without a condition passes any run.
+            if conditions.is_empty() {
+                return Err(A::Error::custom(NO_CONDITION));
             }
             Ok(conditions)
         }
@@ -88,7 +95,7 @@ pub fn asked_in(text: &str) -> Result<Vec<Asked>, String> {
         }));
     }
     if asked.is_empty() {
-        return Err("it has no condition, such as fail_on = [\"p99>5ms\"]".to_owned());
+        return Err(NO_CONDITION.to_owned());
     }
     Ok(asked)
 }
@@ -124,6 +131,11 @@ mod tests {
             ("fail_on = \"fast\"", "fast"),
             ("fail_on = [\"fast\"]", "fast"),
             ("[[gate]]\ncase = \"a\"", "fail_on"),
+            // The story: beside another condition, the empty one passed without a word.
+            (
+                "fail_on = \"missed\"\n[[gate]]\ncase = \"a\"\nfail_on = []",
+                "it has no condition, such as",
+            ),
             ("failon = \"missed\"", "fail_on"),
         ] {
             let why = asked_in(text).expect_err(text);

@@ -291,7 +291,6 @@ fn reason(reason: &Reason) -> (String, &'static str) {
             "machine",
         ),
         Reason::Burst => ("burst credits that run out".to_owned(), "configuration"),
-        Reason::Striping => ("several volumes".to_owned(), "configuration"),
         Reason::LostAtStop => ("lost when the machine stops".to_owned(), "machine"),
         Reason::PreviousGeneration => ("previous generation".to_owned(), "configuration"),
         Reason::Simulation { why } => (format!("its simulation: {why}"), "configuration"),
