@@ -93,9 +93,6 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
         Some([sequential, ..]) => [sequential; 3],
         None => options.bs,
     };
-    if spec.gives_no_block() {
-        return Err(spec.mistake("bs", "a block has at least 1 byte"));
-    }
     let mut mixes = fixed.map(|size| SizeMix::fixed(Bytes(size)));
     let ranges = options.bsrange.unwrap_or_default();
     let ranges = mixes.iter_mut().zip(ranges);

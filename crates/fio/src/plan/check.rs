@@ -75,6 +75,10 @@ impl PlanBuilder<'_> {
             return Err(spec.mistake("io_size", wrong));
         }
         check_memory(spec)?;
+        let align = options.replay_align;
+        if spec.value("replay_align").is_some() && !align.is_power_of_two() {
+            return Err(spec.mistake("replay_align", format!("{align} is no power of two")));
+        }
         if options.cgroup.is_some() && self.context.control_groups.is_none() {
             let text = "no block I/O controller of control groups of version 1 is mounted: the \
                         job runs outside of any, as with fio 3.33";
