@@ -113,12 +113,19 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     }
     if let Some(text) = &options.bssplit {
         let splits: Vec<&str> = text.split(',').collect();
-        for (index, mix) in mixes.iter_mut().enumerate() {
+        let rw = read_write(spec)?;
+        let directions = mixes.iter_mut().zip([rw.reads, rw.writes, rw.trims]);
+        for (index, (mix, occurs)) in directions.enumerate() {
             // The last part is that of all directions that have none of their own.
             let part = splits.get(index).or(splits.last());
             if let Some(part) = part.filter(|part| !part.is_empty()) {
                 *mix = split(part, options.scale(), options.bs_unaligned)
                     .map_err(|why| spec.mistake("bssplit", why))?;
+            } else if occurs && mix.smallest() < mix.largest() {
+                // `size_draw` is one for all directions, and only the ends of a range are listed.
+                let wrong = "beside the bssplit of another direction no sizes of a range are \
+                             drawn; bssplit can list them, as in 4k:8k:12k:16k";
+                return Err(spec.mistake("bsrange", wrong));
             }
         }
     }
@@ -583,5 +590,22 @@ mod tests {
             every_block_once: true,
         };
         check("rw=randread\npercentage_random=100,0", once, None);
+    }
+
+    /// A direction that has a range beside the `bssplit` of another one moved blocks of the two ends of
+    /// its range alone; fio 3.33 draws all sizes between them.
+    #[test]
+    fn a_range_beside_the_split_of_another_direction_is_refused() {
+        let with = |rw: &str, split: &str| {
+            let text =
+                format!("[a]\nsize=1m\nioengine=null\nbsrange=4k-16k\nrw={rw}\nbssplit={split}\n");
+            planned(&text)
+                .map(|_| ())
+                .map_err(|wrong| wrong.to_string())
+        };
+        let wrong = with("randrw", "8k/50:32k/50,").unwrap_err();
+        assert!(wrong.contains("bsrange: beside the bssplit"), "{wrong}");
+        assert_eq!(with("randread", "8k/50:32k/50,"), Ok(()));
+        assert_eq!(with("randrw", "8k/50:32k/50"), Ok(()));
     }
 }
