@@ -20,6 +20,9 @@ use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
 use blocklab_syntax::number::processor_list;
 
+/// The most operations in flight of a job: the largest submission ring of io_uring.
+pub(super) const MOST_DEPTH: u32 = 32_768;
+
 /// The load of clone `number`.
 pub(super) fn load(
     spec: &Spec,
@@ -36,7 +39,7 @@ pub(super) fn load(
     let pass = Pass::new(spec, rw, working_set, &outline);
     let (again, drop_cache_every) = (pass.restarts_after(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
-    let depth = options.iodepth.clamp(1, 32768);
+    let depth = options.iodepth.clamp(1, MOST_DEPTH);
     let (target_order, target_turn) = order(spec)?;
     let [takes_submission, ..] = options.taken_latencies();
     let think = engine::pause(options).or_else(|| ending::think(options));
