@@ -305,7 +305,9 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
 /// `numa_cpu_nodes` holds over `cpus_allowed` and `cpumask`, of which only one is left.
 fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<u32>, Mistake> {
     let mut allowed = Vec::new();
+    let mut option = "cpus_allowed";
     if let Some(mask) = spec.options.cpumask {
+        option = "cpumask";
         if mask == 0 {
             return Err(spec.mistake("cpumask", "it names no processor; 3 names the first two"));
         }
@@ -313,12 +315,12 @@ fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec
         allowed.extend((0..63u32).filter(|bit| mask >> bit & 1 == 1));
     }
     if let Some(list) = &spec.options.cpus_allowed {
-        allowed = list_of(list).map_err(|why| spec.mistake("cpus_allowed", why))?;
-        let largest = context.processors.saturating_sub(1);
-        if let Some(beyond) = allowed.iter().find(|number| **number > largest) {
-            let wrong = format!("CPU {beyond} too large (max={largest})");
-            return Err(spec.mistake("cpus_allowed", wrong));
-        }
+        allowed = list_of(list).map_err(|why| spec.mistake(option, why))?;
+    }
+    let largest = context.processors.saturating_sub(1);
+    if let Some(beyond) = allowed.iter().find(|number| **number > largest) {
+        let wrong = format!("CPU {beyond} too large (max={largest})");
+        return Err(spec.mistake(option, wrong));
     }
     let nodes = spec.options.numa_cpu_nodes.as_deref();
     if let Some(list) = nodes.filter(|list| *list != "all") {
@@ -600,6 +602,14 @@ mod tests {
             }
         }
         assert_eq!(job("cpus_allowed=3:1,").unwrap().pin, [3]);
+        // A mask of processors that are not there passed, and the job ran on any.
+        for beyond in ["cpus_allowed=8", "cpumask=256", "cpumask=511"] {
+            let wrong = job(beyond).unwrap_err().to_string();
+            assert!(
+                wrong.contains("CPU 8 too large (max=7)"),
+                "{beyond}: {wrong}"
+            );
+        }
     }
 
     /// Of `cpus_allowed` and `cpumask` the first always held, wherever it stood, and no `disable_clat`
