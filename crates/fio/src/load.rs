@@ -400,6 +400,9 @@ fn content(spec: &Spec) -> Content {
     let options = &spec.options;
     let compress_percent = options.buffer_compress_percentage.min(100) as u8;
     let dedupe_percent = options.dedupe_percentage.min(100) as u8;
+    // As fio documents, verification implies `refill_buffers`; a pattern needs no data below it.
+    let verifies_random_data =
+        verify::method(options).is_some() && options.verify_pattern.is_none();
     if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
         // `dedupe_mode=repeat`: earlier writes come again, not blocks of a fixed set.
         Content::Repeating {
@@ -413,7 +416,7 @@ fn content(spec: &Spec) -> Content {
         }
     } else if options.zero_buffers {
         Content::Zero
-    } else if options.refill_buffers {
+    } else if options.refill_buffers || verifies_random_data {
         Content::Fresh
     } else if options.scramble_buffers {
         Content::Random
@@ -560,6 +563,9 @@ mod tests {
         check("zero_buffers\nbuffer_compress_percentage=50", shaped, None);
         check("zero_buffers\ndedupe_percentage=50", repeating, None);
         check("zero_buffers\nrefill_buffers", Content::Zero, None);
+        // All blocks held the same behind their headers, which lay over what is changed in each.
+        check("verify=crc32c", Content::Fresh, None);
+        check("verify=0", Content::Random, None);
         let pattern = "buffer_pattern=0x41\nbuffer_compress_percentage=50";
         check(pattern, shaped, Some(&[0x41]));
         check(
