@@ -7,7 +7,7 @@ use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 use super::number::{Scale, amount};
 use super::options::Options;
 use super::spec::Spec;
-use super::value::{Sizes, in_order, numbers};
+use super::value::{Sizes, bytes, in_order, numbers};
 use blocklab_syntax::Mistake;
 
 /// The kinds of operations that `rw` requests.
@@ -453,7 +453,7 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
             ("", _) => None,
             (size, None) => Some(zone_percent(size, zone)?),
             (size, Some((space, scale))) => {
-                Some(amount(size, scale)? as f64 * 100.0 / space.max(1) as f64)
+                Some(bytes(size, scale)? as f64 * 100.0 / space.max(1) as f64)
             }
         });
     }
@@ -480,6 +480,12 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
     let spaces: f64 = zones.iter().map(|zone| zone.space_percent).sum();
     if space.is_none() && (spaces - 100.0).abs() > 0.01 {
         return Err(format!("sizes add up to {spaces} per cent, not to 100"));
+    }
+    if let Some((space, _)) = space.filter(|_| spaces > 100.01) {
+        return Err(format!("zones of more than the {space} bytes worked on"));
+    }
+    if (zones.iter()).any(|zone| zone.access_percent > 0.0 && zone.space_percent <= 0.0) {
+        return Err("a zone without space cannot have a share of the accesses".to_owned());
     }
     if spaces < 99.99 {
         // What no zone covers is never hit.
@@ -557,6 +563,11 @@ mod tests {
         refused("zoned:50/nan:50/50", "zone `50/nan` is not");
         refused("zoned:-50/50:150/50", "zone `-50/50` is not");
         refused("zoned:60/50:50/50", "add up to 110");
+        // Their shares add up, and the error was that they do not.
+        refused("zoned:50/0:50/100", "zone without space");
+        refused("zoned_abs:50/0:50/8k", "zone without space");
+        refused("zoned_abs:50/2m:50/8k", "more than the 1048576 bytes");
+        refused("zoned_abs:50/-4k:50/8k", "`-4k` is below 0");
     }
 
     /// The test of disks that TiDB's manual gives has `percentage_random=100,0`: reads at random and

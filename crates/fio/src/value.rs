@@ -300,7 +300,8 @@ fn unquoted(text: &str) -> String {
     inner.unwrap_or(text).to_owned()
 }
 
-fn bytes(text: &str, scale: Scale) -> Result<u64, String> {
+/// A number of bytes, which is not below 0.
+pub(super) fn bytes(text: &str, scale: Scale) -> Result<u64, String> {
     u64::try_from(amount(text, scale)?).map_err(|_| format!("`{text}` is below 0"))
 }
 
