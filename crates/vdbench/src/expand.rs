@@ -50,12 +50,20 @@ fn override_times(options: &mut RunOptions, command: &Command) {
 fn check_times(rd: &mut Rd) -> Result<(), Mistake> {
     let (elapsed, warmup) = (rd.options.elapsed.unwrap_or_default(), rd.options.warmup);
     if rd.options.interval == 0 {
-        rd.options.interval = (elapsed / 2).clamp(1, 60);
+        // The longest of at most a minute that both times are multiples of.
+        let mut shorter = (1..=(elapsed / 2).clamp(1, 60)).rev();
+        rd.options.interval = shorter
+            .find(|interval| elapsed % interval == 0 && warmup % interval == 0)
+            .unwrap_or(1);
     }
     let interval = rd.options.interval;
-    let message = format_args!(
-        "elapsed={elapsed} is not twice interval={interval}; a shorter interval would work"
-    );
+    let instead = if interval > 1 {
+        "a shorter interval"
+    } else {
+        "a longer elapsed"
+    };
+    let message =
+        format_args!("elapsed={elapsed} is not twice interval={interval}; {instead} would work");
     rd.check(elapsed / interval >= 2, message)?;
     for (name, time) in [("elapsed", elapsed), ("warmup", warmup)] {
         let message = format_args!("{name}={time} is no multiple of interval={interval}");
