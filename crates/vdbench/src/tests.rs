@@ -492,3 +492,15 @@ fn a_concatenation_that_is_not_random_is_refused() {
         .unwrap();
     assert_eq!((&*pool.pool, pool.depth), ("sd1", 3));
 }
+
+/// With `hitarea=0` no operation was a hit, whatever `rhpct` asked for, without a word.
+#[test]
+fn hits_need_an_area() {
+    let text = "sd=sd1,lun=a,hitarea=0\nwd=wd1,sd=sd1,rhpct=50\nrd=rd1,wd=wd1,iorate=5\n";
+    let inputs = Inputs {
+        sizes: vec![1 << 30],
+        ..Inputs::default()
+    };
+    let wrong = prepare(&parsed(text, "").unwrap(), &inputs).unwrap_err();
+    assert!(wrong.to_string().contains("hit area of 0 bytes"), "{wrong}");
+}
