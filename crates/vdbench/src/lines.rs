@@ -139,8 +139,9 @@ impl<'a> Lines<'a> {
         let Some(unknown) = left.find(|word| !word[1..].starts_with("host")) else {
             return Ok(text);
         };
-        let word = unknown.split([',', ' ', ')']).next().unwrap_or("");
-        let name = &word[1..];
+        let name = unknown[1..].split(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = name.take(1).collect::<String>();
+        let word = &unknown[..1 + name.len()];
         let message =
             format!("the command line does not define it; {name}=VALUE after the file would");
         Err(Mistake::new(word, message).at(place))
