@@ -18,7 +18,6 @@ fn inputs() -> Inputs {
     let map = |text: &str| text.parse::<Mapping>().expect("a mapping");
     Inputs {
         mappings: vec![map(r"E:\=/data/"), map("#1=/dev/nvme1n1")],
-        clock_seed: 4711,
         size: None,
         sources: vec![("source.bin".to_owned(), Arc::from(*b"data"))],
         sizes: vec![("there.dat".to_owned(), blocklab_units::Bytes(40 << 30))],
@@ -31,6 +30,7 @@ fn load(line: &str) -> Result<(Profile, Prepared, Vec<String>), String> {
     let Requested::Load(profile) = requested else {
         return Err(format!("{requested:?}"));
     };
+    let profile = profile.with_clock_seed(4711);
     let prepared = prepare(&profile, &inputs()).map_err(|mistake| mistake.to_string())?;
     let notes = notes.iter().chain(&prepared.notes);
     let subjects = notes.map(|note| note.subject.clone()).collect();

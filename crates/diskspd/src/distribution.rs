@@ -34,8 +34,8 @@ pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
     Ok(distribution)
 }
 
-/// Checks that the shares of the operations and of the target add up to 100 at most, and that each
-/// range in bytes holds a block.
+/// Checks that the shares of the operations and of the target add up to 100 at most, that each
+/// range in bytes holds a block, and that none but the last of these is the rest.
 ///
 /// # Errors
 /// [`Mistake`] about `-rd`, from wherever the distribution comes.
@@ -45,6 +45,7 @@ pub fn check(distribution: &Distribution, block: u64) -> Result<(), Mistake> {
     let io = shares.fold(0, u32::saturating_add);
     let widths = distribution.ranges.iter().map(|range| range.width);
     let width: u64 = widths.clone().fold(0, u64::saturating_add);
+    let mut widths_before_rest = widths.clone().rev().skip(usize::from(absolute));
     let mut small = widths.filter(|width| absolute && *width > 0 && *width < block);
     let wrong = if io > 100 {
         format!("the shares of the operations add up to {io} %: at most 100")
@@ -55,6 +56,9 @@ pub fn check(distribution: &Distribution, block: u64) -> Result<(), Mistake> {
     } else if !absolute && width == 100 && io < 100 {
         let left = 100 - io;
         format!("{left} % of the operations have no place left to go")
+    } else if widths_before_rest.any(|width| width == 0) {
+        "a width of 0 is the rest of the target, which only the last range in bytes can be"
+            .to_owned()
     } else if let Some(width) = small.next() {
         format!("a stretch of {width} bytes holds no block of {block}")
     } else {
@@ -177,6 +181,14 @@ mod tests {
         let found = percents(&rest, Some(4 * gib));
         assert_eq!(found, [(80.0, 25.0), (20.0, 75.0)]);
         assert!(zones(&parse("abs90/10G", 4096).unwrap(), None).is_err());
+        // Ranges behind the rest got nothing, and the profile showed per cent of it as bytes.
+        for absolute in [true, false] {
+            let mut early = rest.clone();
+            early.absolute = absolute;
+            early.ranges.reverse();
+            assert!(check(&early, 4096).is_err(), "{absolute}");
+        }
+        assert_eq!(check(&rest, 4096), Ok(()));
     }
 
     #[test]

@@ -22,8 +22,6 @@ use blocklab_syntax::Mistake;
 pub struct Inputs {
     /// Paths that replace those of Windows.
     pub mappings: Vec<Mapping>,
-    /// The seed where it is to come from the clock.
-    pub clock_seed: u32,
     /// The size of files that are made, in place of that of `-c`.
     pub size: Option<Bytes>,
     /// What the files hold that `-Z` takes its bytes from, by their names.
@@ -138,7 +136,7 @@ impl Planner<'_> {
             threads,
             pairs,
         });
-        let seed = span.seed.unwrap_or(self.inputs.clock_seed).into();
+        let seed = span.seed.unwrap_or(0).into();
         Ok(Case::new(name, seed, jobs))
     }
 

@@ -19,6 +19,17 @@ pub struct Profile {
     pub ignored: Vec<(&'static str, &'static str)>,
 }
 
+impl Profile {
+    /// The same profile, where time spans that take their seed from the clock have this one.
+    #[must_use]
+    pub fn with_clock_seed(mut self, seed: u32) -> Self {
+        for span in &mut self.timespans {
+            span.seed.get_or_insert(seed);
+        }
+        self
+    }
+}
+
 /// How the result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {

@@ -235,3 +235,14 @@ fn a_time_span_that_was_not_reached_is_reported() {
     );
     assert!(text.contains("No results are displayed"), "{text}");
 }
+
+/// With `-z` the seed is that of the clock, and the result stated 0, which repeats another run.
+#[test]
+fn a_seed_of_the_clock_is_stated() {
+    let profile = profile("-z -r x").with_clock_seed(4711);
+    let text = profile_text(&profile, "", Layout::default());
+    assert!(text.contains("random seed: 4711\n"), "{text}");
+    assert!(profile_xml(&profile).contains("<RandSeed>4711<"));
+    let plan = prepare(&profile, &Inputs::default()).expect("a plan").plan;
+    assert_eq!(plan.cases[0].workload.seed, 4711);
+}

@@ -171,14 +171,23 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
         let missing = format!("it lacks a limit, as in `{word}:2%`");
         return Err(spec.mistake("steadystate", missing));
     };
-    let limit = match limit.split_once('%') {
-        Some((percent, _)) => percent.parse().map(Limit::Percent).ok(),
+    let percent = limit.split_once('%').map(|(percent, _)| percent);
+    let number = match percent {
+        // As with fio, `k` is 1024 here whatever `kb_base` is.
         None if variable == SteadyVariable::Bandwidth => amount(limit, Scale::default())
             .ok()
-            .map(|bytes_per_s| Limit::Absolute(bytes_per_s as f64)),
-        None => limit.parse().map(Limit::Absolute).ok(),
+            .map(|bytes_per_s| bytes_per_s as f64),
+        _ => percent.unwrap_or(limit).parse::<f64>().ok(),
     };
-    let limit = limit.ok_or_else(|| spec.mistake("steadystate", "the limit is no number"))?;
+    // Below a negative limit or `nan` nothing ever is, and all is below `inf`.
+    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+    let number =
+        number.ok_or_else(|| spec.mistake("steadystate", "the limit is no number from 0 on"))?;
+    let limit = if percent.is_some() {
+        Limit::Percent(number)
+    } else {
+        Limit::Absolute(number)
+    };
     if duration == Nanos::ZERO {
         // Over no time nothing is judged.
         return Ok(None);

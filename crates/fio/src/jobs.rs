@@ -3,7 +3,7 @@
 
 use super::engine;
 use super::files;
-use super::options::{Options, find, hint, is_of_engines};
+use super::options::{Kind, Options, find, hint, is_of_engines};
 use super::priority;
 use super::source::{Section, Setting, unset_words};
 use super::spec::{Given, Spec};
@@ -164,6 +164,10 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         Mistake::here(at, format!("failed parsing {key}={text}: {why}"))
     };
     let text = behind_blanks(option, text).map_err(unreadable)?;
+    if option.value.kind == Kind::Name && text.is_empty() && at.file.is_none() {
+        // A name may be left out in a job file alone: on the command line, what follows is the name.
+        return Err(unreadable(format!("option {key} requires an argument")));
+    }
     let mut read = Value::read(option, value.as_ref().map(|_| text), scale).map_err(unreadable)?;
     if let Value::Names(names) = &mut read
         && option.name == "filename"

@@ -20,6 +20,9 @@ use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
 use blocklab_syntax::number::processor_list;
 
+/// The most operations in flight of a job: the largest submission ring of io_uring.
+pub(super) const MOST_DEPTH: u32 = 32_768;
+
 /// The load of clone `number`.
 pub(super) fn load(
     spec: &Spec,
@@ -36,7 +39,7 @@ pub(super) fn load(
     let pass = Pass::new(spec, rw, working_set, &outline);
     let (again, drop_cache_every) = (pass.restarts_after(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
-    let depth = options.iodepth.clamp(1, 32768);
+    let depth = options.iodepth.clamp(1, MOST_DEPTH);
     let (target_order, target_turn) = order(spec)?;
     let [takes_submission, ..] = options.taken_latencies();
     let think = engine::pause(options).or_else(|| ending::think(options));
@@ -302,7 +305,9 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
 /// `numa_cpu_nodes` holds over `cpus_allowed` and `cpumask`, of which only one is left.
 fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<u32>, Mistake> {
     let mut allowed = Vec::new();
+    let mut option = "cpus_allowed";
     if let Some(mask) = spec.options.cpumask {
+        option = "cpumask";
         if mask == 0 {
             return Err(spec.mistake("cpumask", "it names no processor; 3 names the first two"));
         }
@@ -310,12 +315,12 @@ fn processors(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec
         allowed.extend((0..63u32).filter(|bit| mask >> bit & 1 == 1));
     }
     if let Some(list) = &spec.options.cpus_allowed {
-        allowed = list_of(list).map_err(|why| spec.mistake("cpus_allowed", why))?;
-        let largest = context.processors.saturating_sub(1);
-        if let Some(beyond) = allowed.iter().find(|number| **number > largest) {
-            let wrong = format!("CPU {beyond} too large (max={largest})");
-            return Err(spec.mistake("cpus_allowed", wrong));
-        }
+        allowed = list_of(list).map_err(|why| spec.mistake(option, why))?;
+    }
+    let largest = context.processors.saturating_sub(1);
+    if let Some(beyond) = allowed.iter().find(|number| **number > largest) {
+        let wrong = format!("CPU {beyond} too large (max={largest})");
+        return Err(spec.mistake(option, wrong));
     }
     let nodes = spec.options.numa_cpu_nodes.as_deref();
     if let Some(list) = nodes.filter(|list| *list != "all") {
@@ -395,6 +400,9 @@ fn content(spec: &Spec) -> Content {
     let options = &spec.options;
     let compress_percent = options.buffer_compress_percentage.min(100) as u8;
     let dedupe_percent = options.dedupe_percentage.min(100) as u8;
+    // As fio documents, verification implies `refill_buffers`; a pattern needs no data below it.
+    let verifies_random_data =
+        verify::method(options).is_some() && options.verify_pattern.is_none();
     if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
         // `dedupe_mode=repeat`: earlier writes come again, not blocks of a fixed set.
         Content::Repeating {
@@ -408,7 +416,7 @@ fn content(spec: &Spec) -> Content {
         }
     } else if options.zero_buffers {
         Content::Zero
-    } else if options.refill_buffers {
+    } else if options.refill_buffers || verifies_random_data {
         Content::Fresh
     } else if options.scramble_buffers {
         Content::Random
@@ -555,6 +563,9 @@ mod tests {
         check("zero_buffers\nbuffer_compress_percentage=50", shaped, None);
         check("zero_buffers\ndedupe_percentage=50", repeating, None);
         check("zero_buffers\nrefill_buffers", Content::Zero, None);
+        // All blocks held the same behind their headers, which lay over what is changed in each.
+        check("verify=crc32c", Content::Fresh, None);
+        check("verify=0", Content::Random, None);
         let pattern = "buffer_pattern=0x41\nbuffer_compress_percentage=50";
         check(pattern, shaped, Some(&[0x41]));
         check(
@@ -597,6 +608,14 @@ mod tests {
             }
         }
         assert_eq!(job("cpus_allowed=3:1,").unwrap().pin, [3]);
+        // A mask of processors that are not there passed, and the job ran on any.
+        for beyond in ["cpus_allowed=8", "cpumask=256", "cpumask=511"] {
+            let wrong = job(beyond).unwrap_err().to_string();
+            assert!(
+                wrong.contains("CPU 8 too large (max=7)"),
+                "{beyond}: {wrong}"
+            );
+        }
     }
 
     /// Of `cpus_allowed` and `cpumask` the first always held, wherever it stood, and no `disable_clat`

@@ -28,6 +28,10 @@ pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
     let text = text.trim();
     match read_prefix(text) {
         Some("" | "-") => Err(no_number(text)),
+        // fio reads `10%` as -11, which is out of range, or no limit, or all blocks.
+        Some(_) if text.ends_with('%') => Err(format!(
+            "`{text}` is no number: no share in per cent is taken here"
+        )),
         Some(prefix) => with_arithmetic(prefix, scale),
         None => with_arithmetic(text, scale),
     }
@@ -362,6 +366,7 @@ mod tests {
             ("(1/0)", "no number"),
             ("9e", "no unit `e`"),
             ("0x", "no number"),
+            ("10%", "no share in per cent"),
         ] {
             let error = amount(text, Scale::default()).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");

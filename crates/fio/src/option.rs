@@ -19,14 +19,14 @@ pub enum Kind {
     Size,
     /// Bytes, or per cent of the file.
     Share,
-    /// Up to three of them: of reads, writes and trims.
-    Sizes,
-    /// Up to three ranges of bytes.
-    Ranges,
+    /// Bytes of reads, writes and trims: up to three numbers, none below this one.
+    Sizes(u64),
+    /// Up to three ranges of bytes, no end of which is below this number.
+    Ranges(u64),
     /// Numbers with `:` between them.
     Floats,
-    /// Numbers from 0 to 100 with `:` between them.
-    Percents,
+    /// Numbers from 0 to this one with `:` between them.
+    FloatsTo(u32),
     /// A time; bare numbers are seconds.
     Seconds,
     /// A time; bare numbers are microseconds.

@@ -84,7 +84,7 @@ mod tests {
         for option in options() {
             let text = match option.value.kind {
                 Kind::Word(words) => words.split(' ').next().expect("a word").to_owned(),
-                Kind::Ranges => "4k-8k".to_owned(),
+                Kind::Ranges(_) => "4k-8k".to_owned(),
                 Kind::Int(low, _) => low.max(1).to_string(),
                 _ => "1".to_owned(),
             };

@@ -7,7 +7,7 @@ use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
 use super::number::{Scale, amount};
 use super::options::Options;
 use super::spec::Spec;
-use super::value::{Sizes, in_order, numbers};
+use super::value::{Sizes, bytes, in_order, numbers};
 use blocklab_syntax::Mistake;
 
 /// The kinds of operations that `rw` requests.
@@ -93,9 +93,6 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
         Some([sequential, ..]) => [sequential; 3],
         None => options.bs,
     };
-    if spec.gives_no_block() {
-        return Err(spec.mistake("bs", "a block has at least 1 byte"));
-    }
     let mut mixes = fixed.map(|size| SizeMix::fixed(Bytes(size)));
     let ranges = options.bsrange.unwrap_or_default();
     let ranges = mixes.iter_mut().zip(ranges);
@@ -116,12 +113,19 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     }
     if let Some(text) = &options.bssplit {
         let splits: Vec<&str> = text.split(',').collect();
-        for (index, mix) in mixes.iter_mut().enumerate() {
+        let rw = read_write(spec)?;
+        let directions = mixes.iter_mut().zip([rw.reads, rw.writes, rw.trims]);
+        for (index, (mix, occurs)) in directions.enumerate() {
             // The last part is that of all directions that have none of their own.
             let part = splits.get(index).or(splits.last());
             if let Some(part) = part.filter(|part| !part.is_empty()) {
                 *mix = split(part, options.scale(), options.bs_unaligned)
                     .map_err(|why| spec.mistake("bssplit", why))?;
+            } else if occurs && mix.smallest() < mix.largest() {
+                // `size_draw` is one for all directions, and only the ends of a range are listed.
+                let wrong = "beside the bssplit of another direction no sizes of a range are \
+                             drawn; bssplit can list them, as in 4k:8k:12k:16k";
+                return Err(spec.mistake("bsrange", wrong));
             }
         }
     }
@@ -449,7 +453,7 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
             ("", _) => None,
             (size, None) => Some(zone_percent(size, zone)?),
             (size, Some((space, scale))) => {
-                Some(amount(size, scale)? as f64 * 100.0 / space.max(1) as f64)
+                Some(bytes(size, scale)? as f64 * 100.0 / space.max(1) as f64)
             }
         });
     }
@@ -476,6 +480,12 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
     let spaces: f64 = zones.iter().map(|zone| zone.space_percent).sum();
     if space.is_none() && (spaces - 100.0).abs() > 0.01 {
         return Err(format!("sizes add up to {spaces} per cent, not to 100"));
+    }
+    if let Some((space, _)) = space.filter(|_| spaces > 100.01) {
+        return Err(format!("zones of more than the {space} bytes worked on"));
+    }
+    if (zones.iter()).any(|zone| zone.access_percent > 0.0 && zone.space_percent <= 0.0) {
+        return Err("a zone without space cannot have a share of the accesses".to_owned());
     }
     if spaces < 99.99 {
         // What no zone covers is never hit.
@@ -553,6 +563,11 @@ mod tests {
         refused("zoned:50/nan:50/50", "zone `50/nan` is not");
         refused("zoned:-50/50:150/50", "zone `-50/50` is not");
         refused("zoned:60/50:50/50", "add up to 110");
+        // Their shares add up, and the error was that they do not.
+        refused("zoned:50/0:50/100", "zone without space");
+        refused("zoned_abs:50/0:50/8k", "zone without space");
+        refused("zoned_abs:50/2m:50/8k", "more than the 1048576 bytes");
+        refused("zoned_abs:50/-4k:50/8k", "`-4k` is below 0");
     }
 
     /// The test of disks that TiDB's manual gives has `percentage_random=100,0`: reads at random and
@@ -586,5 +601,22 @@ mod tests {
             every_block_once: true,
         };
         check("rw=randread\npercentage_random=100,0", once, None);
+    }
+
+    /// A direction that has a range beside the `bssplit` of another one moved blocks of the two ends of
+    /// its range alone; fio 3.33 draws all sizes between them.
+    #[test]
+    fn a_range_beside_the_split_of_another_direction_is_refused() {
+        let with = |rw: &str, split: &str| {
+            let text =
+                format!("[a]\nsize=1m\nioengine=null\nbsrange=4k-16k\nrw={rw}\nbssplit={split}\n");
+            planned(&text)
+                .map(|_| ())
+                .map_err(|wrong| wrong.to_string())
+        };
+        let wrong = with("randrw", "8k/50:32k/50,").unwrap_err();
+        assert!(wrong.contains("bsrange: beside the bssplit"), "{wrong}");
+        assert_eq!(with("randread", "8k/50:32k/50,"), Ok(()));
+        assert_eq!(with("randrw", "8k/50:32k/50"), Ok(()));
     }
 }

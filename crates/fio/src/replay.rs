@@ -86,14 +86,10 @@ pub(super) fn stand_in(writer: &Job) -> Trace {
 /// What `replay_*` changes in the operations.
 fn changes(spec: &Spec) -> Result<TraceChanges, Mistake> {
     let options = &spec.options;
-    let align = options.replay_align;
-    if align > 0 && !align.is_power_of_two() {
-        return Err(spec.mistake("replay_align", format!("{align} is no power of two")));
-    }
     Ok(TraceChanges {
         skip: skipped(spec)?,
         scale: options.replay_scale.max(1),
-        align,
+        align: options.replay_align,
         speed_percent: options.replay_time_scale.max(1).into(),
         to_one_target: false,
     })

@@ -66,11 +66,6 @@ impl Spec {
         given.any(|given| given.option.value.since == Since::Later)
     }
 
-    /// Whether `bs` was given, and as 0 for all directions.
-    pub(super) fn gives_no_block(&self) -> bool {
-        self.value("bs") == Some(&Value::Sizes([0; 3]))
-    }
-
     pub(super) fn mistake(&self, option: &str, message: impl Display) -> Mistake {
         debug_assert!(find(option).is_some(), "{option} is no option");
         let given = self.given.get(option);

@@ -343,6 +343,9 @@ fn mistakes_say_where_and_what_would_work() {
         ),
         // fio refuses it, too; here it held within 0.01 %, which hardly any device is.
         ("[a]\nsize=1m\nss=iops\n", "as in `iops:2%`"),
+        // Nothing is ever as steady as these.
+        ("[a]\nsize=1m\nss=iops:nan%\n", "no number from 0 on"),
+        ("[a]\nsize=1m\nss=bw:-5\n", "no number from 0 on"),
         ("[a]\n", "you need to specify size="),
     ] {
         refused(text, words);

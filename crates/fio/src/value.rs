@@ -158,17 +158,24 @@ impl Value {
             Kind::Int(low, high) => between(low, high),
             Kind::Size => Ok(Self::Number(bytes(text, scale)? as i64)),
             Kind::Share => share(text, scale).map(Self::Share),
-            Kind::Sizes => in_order(&numbers(text), |part| bytes(part, scale)).map(Self::Sizes),
-            Kind::Ranges if option.name == "bsrange" && is_single(text) => {
+            Kind::Sizes(least) => {
+                in_order(&numbers(text), |part| bytes_from(part, scale, least)).map(Self::Sizes)
+            }
+            Kind::Ranges(_) if option.name == "bsrange" && is_single(text) => {
                 Err(format!("`{text}` is no range such as 4k-16k"))
             }
-            Kind::Ranges => by_direction(text, |part| range(part, scale)).map(Self::Ranges),
+            Kind::Ranges(least) => {
+                by_direction(text, |part| range(part, scale, least)).map(Self::Ranges)
+            }
             Kind::Floats => floats(text).map(Self::Floats),
-            Kind::Percents => match floats(text)? {
-                list if list.iter().all(|share| (0.0..=100.0).contains(share)) => {
+            Kind::FloatsTo(most) => match floats(text)? {
+                list if list
+                    .iter()
+                    .all(|share| (0.0..=f64::from(most)).contains(share)) =>
+                {
                     Ok(Self::Floats(list))
                 }
-                _ => Err(format!("`{text}` is out of range: 0 to 100")),
+                _ => Err(format!("`{text}` is out of range: 0 to {most}")),
             },
             Kind::Seconds => time_of_job(text, Clock::Seconds).map(Self::Time),
             Kind::Micros => time_of_job(text, Clock::Micros).map(Self::Time),
@@ -252,8 +259,8 @@ pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
         Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => dropped_from(text),
         Kind::Seconds | Kind::Micros => dropped_from_time(text),
         Kind::Text if option.name == "startdelay" => text.split(RANGE).find_map(dropped_from_time),
-        Kind::Sizes => numbers(text).into_iter().find_map(dropped_from),
-        Kind::Ranges => text
+        Kind::Sizes(_) => numbers(text).into_iter().find_map(dropped_from),
+        Kind::Ranges(_) => text
             .split(',')
             .find_map(|part| match part.split_once(RANGE) {
                 Some((low, high)) => dropped_from(low).or_else(|| dropped_from(high)),
@@ -293,8 +300,16 @@ fn unquoted(text: &str) -> String {
     inner.unwrap_or(text).to_owned()
 }
 
-fn bytes(text: &str, scale: Scale) -> Result<u64, String> {
+/// A number of bytes, which is not below 0.
+pub(super) fn bytes(text: &str, scale: Scale) -> Result<u64, String> {
     u64::try_from(amount(text, scale)?).map_err(|_| format!("`{text}` is below 0"))
+}
+
+fn bytes_from(text: &str, scale: Scale, least: u64) -> Result<u64, String> {
+    match bytes(text, scale)? {
+        bytes if bytes < least => Err(format!("{bytes} is out of range: at least {least}")),
+        bytes => Ok(bytes),
+    }
 }
 
 fn share(text: &str, scale: Scale) -> Result<Share, String> {
@@ -319,9 +334,10 @@ fn is_single(text: &str) -> bool {
     parts.any(|part| !part.contains(RANGE))
 }
 
-fn range(text: &str, scale: Scale) -> Result<(u64, u64), String> {
+fn range(text: &str, scale: Scale, least: u64) -> Result<(u64, u64), String> {
     let (low, high) = text.split_once(RANGE).unwrap_or((text, text));
-    let (low, high) = (bytes(low, scale)?, bytes(high, scale)?);
+    let low = bytes_from(low, scale, least)?;
+    let high = bytes_from(high, scale, least)?;
     Ok((low.min(high), low.max(high)))
 }
 
@@ -519,5 +535,67 @@ mod tests {
         let prepared = planned(&format!("[a]\nsize=64k\nioengine=libaio\n{settings}")).unwrap();
         let job = &prepared.plan.cases[0].workload.jobs[0];
         assert_eq!((job.depth, &*job.targets[0]), (4, "f"));
+    }
+
+    /// fio 3.33 refuses these or makes nonsense of them. Here headers of one byte overlapped, logs
+    /// were compressed in chunks of a byte, `ba=0` had no effect and `10%` was 10, as with fio, said the
+    /// note.
+    #[test]
+    fn what_is_out_of_the_range_of_an_option_is_refused() {
+        #[track_caller]
+        fn check(setting: &str, words: &str) {
+            let text = format!("[a]\nioengine=null\nsize=64k\n{setting}\n");
+            let mistake = planned(&text).map(|_| ()).unwrap_err().to_string();
+            assert!(mistake.contains(words), "{setting}: {mistake}");
+        }
+        check("verify_interval=79", "at least 80");
+        check("verify_offset=39", "at least 40");
+        check("log_compression=1023", "1024 to 536870912");
+        check("log_compression=513m", "1024 to 536870912");
+        check("zone_reset_threshold=1.1", "0 to 1");
+        check("zone_reset_frequency=-1", "0 to 1");
+        check("replay_align=0", "no power of two");
+        check("replay_align=3", "no power of two");
+        for setting in [
+            "bs=0",
+            "bs=4k,0",
+            "ba=0",
+            "ba=4k,0",
+            "filesize=0",
+            "filesize=0-4k",
+        ] {
+            check(setting, "0 is out of range: at least 1");
+        }
+        for setting in [
+            "iodepth=10%",
+            "significant_figures=10%",
+            "bs=10%",
+            "rwmixread=10%",
+        ] {
+            check(setting, "no share in per cent");
+        }
+        check("uid=4294967295", "0 to 4294967294");
+        planned("[a]\nioengine=null\nsize=64k\nbsrange=0-8k\nrate=0\n").expect("as with fio");
+    }
+
+    /// `--write_bw_log=`, as a script writes it whose variable is empty, left a log called after the
+    /// job. In a job file the name may be left out, as with fio.
+    #[test]
+    fn a_name_on_the_command_line_is_given() {
+        let arguments = ["--name=a", "--write_bw_log="].map(str::to_owned);
+        let command = crate::parse_command(&arguments).unwrap();
+        let [crate::Input::Job(section)] = &command.inputs[..] else {
+            panic!("a job: {command:?}");
+        };
+        let wrong = crate::resolve(std::slice::from_ref(section), &[]).unwrap_err();
+        assert!(
+            wrong
+                .to_string()
+                .contains("write_bw_log requires an argument"),
+            "{wrong}"
+        );
+        for name in ["write_bw_log", "write_bw_log="] {
+            planned(&format!("[a]\nioengine=null\nsize=64k\n{name}\n")).expect(name);
+        }
     }
 }

@@ -87,6 +87,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         })?;
         return Ok(status::DONE);
     }
+    let profile = profile.with_clock_seed((chance()? & 0xffff_ffff) as u32);
     measure(&profile, notes, &own, store)
 }
 
@@ -119,7 +120,6 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
     let guard = place::guard(&own.destroy, store);
     let inputs = Inputs {
         mappings: own.mappings.clone(),
-        clock_seed: (chance()? & 0xffff_ffff) as u32,
         size: own.size,
         sources: sources(profile, own)?,
         sizes: sizes(profile, own, &guard),

@@ -50,12 +50,20 @@ fn override_times(options: &mut RunOptions, command: &Command) {
 fn check_times(rd: &mut Rd) -> Result<(), Mistake> {
     let (elapsed, warmup) = (rd.options.elapsed.unwrap_or_default(), rd.options.warmup);
     if rd.options.interval == 0 {
-        rd.options.interval = (elapsed / 2).clamp(1, 60);
+        // The longest of at most a minute that both times are multiples of.
+        let mut shorter = (1..=(elapsed / 2).clamp(1, 60)).rev();
+        rd.options.interval = shorter
+            .find(|interval| elapsed % interval == 0 && warmup % interval == 0)
+            .unwrap_or(1);
     }
     let interval = rd.options.interval;
-    let message = format_args!(
-        "elapsed={elapsed} is not twice interval={interval}; a shorter interval would work"
-    );
+    let instead = if interval > 1 {
+        "a shorter interval"
+    } else {
+        "a longer elapsed"
+    };
+    let message =
+        format_args!("elapsed={elapsed} is not twice interval={interval}; {instead} would work");
     rd.check(elapsed / interval >= 2, message)?;
     for (name, time) in [("elapsed", elapsed), ("warmup", warmup)] {
         let message = format_args!("{name}={time} is no multiple of interval={interval}");
@@ -331,13 +339,21 @@ fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
             "wd={name} has both skew= and iorate=; one of them would work"
         )));
     }
-    let sharing = uses.iter().filter(|one| one.wd.iorate == 0.0);
-    let skews: Vec<f64> = sharing.map(|one| one.wd.skew).collect();
-    let requested: f64 = skews.iter().sum();
-    let is_open = skews.contains(&0.0);
-    let is_whole = (is_open && requested < 99.9999) || (requested - 100.0).abs() < 1e-4;
+    let wds = uses.iter().map(|one| &one.wd);
+    let sharing: Vec<&Wd> = wds.filter(|wd| wd.iorate == 0.0).collect();
+    let requested: f64 = sharing.iter().map(|wd| wd.skew).sum();
+    if let Some(wd) = sharing.iter().find(|wd| wd.skew == 0.0) {
+        let name = &wd.name;
+        let message = format_args!(
+            "the skews of its workloads add up to {requested:.2} and leave nothing for wd={name}"
+        );
+        return rd.check(requested < 99.9999, message);
+    }
     let message = format_args!("the skews of its workloads add up to {requested:.2}, not to 100");
-    rd.check(skews.is_empty() || is_whole, message)
+    rd.check(
+        sharing.is_empty() || (requested - 100.0).abs() < 1e-4,
+        message,
+    )
 }
 
 /// With a rate or a priority of its own in one workload, each has a priority, those with a rate

@@ -55,8 +55,8 @@ impl ParameterFile {
             let mistake = |words: &str| Mistake::new(format!("rd={}", run.name), words);
             if run.rate.is_relative() {
                 return Err(mistake(
-                    "iorate=curve takes its rates from a run before, which hosts learn of too late: the \
-                     rates as a list would work, iorate=(1000,2000)",
+                    "iorate=curve and iorate=n% take rates from a run before, which hosts learn of too \
+                     late: the rates as a list would work, iorate=(1000,2000)",
                 ));
             }
             let most = run.options.maxdata;

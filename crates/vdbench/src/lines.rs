@@ -119,7 +119,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Replaces `$NAME` and `!NAME` by the values of the command line. What is left after a `=`
+    /// Replaces `$NAME` and `!NAME` by the values of the command line. What is left behind a `=`
     /// must be `$host`, which is replaced when the hosts have been read.
     fn replace_variables(&mut self, text: &str, place: &Place) -> Result<String, Mistake> {
         let mut text = text.to_owned();
@@ -132,20 +132,19 @@ impl<'a> Lines<'a> {
                 }
             }
         }
-        let has_host = text.contains("$host") || text.contains("!host");
-        let unknown = ["=$", "=!"].into_iter().find_map(|mark| text.find(mark));
-        match unknown {
-            Some(at) if !has_host => {
-                let word = text[at + 1..].split([',', ' ', ')']).next().unwrap_or("");
-                let name = word.get(1..).unwrap_or("");
-                let message = format!(
-                    "the command line does not define it; {name}=VALUE after the \
-                     file would"
-                );
-                Err(Mistake::new(word, message).at(place))
-            }
-            _ => Ok(text),
-        }
+        let marks = text.match_indices(['$', '!']);
+        let mut left = marks
+            .filter(|(at, _)| text[..*at].ends_with('='))
+            .map(|(at, _)| &text[at..]);
+        let Some(unknown) = left.find(|word| !word[1..].starts_with("host")) else {
+            return Ok(text);
+        };
+        let name = unknown[1..].split(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = name.take(1).collect::<String>();
+        let word = &unknown[..1 + name.len()];
+        let message =
+            format!("the command line does not define it; {name}=VALUE after the file would");
+        Err(Mistake::new(word, message).at(place))
     }
 
     fn check_all_used(&self) -> Result<(), Mistake> {

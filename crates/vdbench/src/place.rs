@@ -33,6 +33,10 @@ pub(super) fn place(
     let mut hits = None;
     if wd.rhpct > 0.0 || wd.whpct > 0.0 {
         let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
+        sd.check(
+            area > 0,
+            "a hit area of 0 bytes holds no block; a larger hitarea= would",
+        )?;
         let message = format_args!(
             "a hit area of {area} bytes leaves no room for misses; a smaller hitarea= would"
         );

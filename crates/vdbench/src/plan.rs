@@ -78,6 +78,15 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
         runs.push(planned);
         cases.push(case);
     }
+    if let Some(first) = file.runs.first()
+        && first.rate.is_relative()
+    {
+        let subject = format!("iorate=n% of rd={}", first.name);
+        planner.note(
+            subject,
+            "no run comes before: it does one operation a second",
+        );
+    }
     for run in &file.runs {
         let (planned, case) = planner.case(run, &cases)?;
         runs.push(planned);

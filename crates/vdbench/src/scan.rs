@@ -84,7 +84,7 @@ pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Scanned, Mista
     let mut lines = lines.iter();
     while let Some(line) = lines.next() {
         let mut joined = Joined::default();
-        joined.add(&line.text, &line.place);
+        joined.add(&line.text, &line.place)?;
         if let Some(extra) = extra
             && begins_run(&line.text)
         {
@@ -97,12 +97,12 @@ pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Scanned, Mista
                     .add_to(&mut scanned.notes);
             } else {
                 joined.pieces.push((',', false));
-                joined.add(extra, &line.place);
+                joined.add(extra, &line.place)?;
             }
         }
         while joined.is_continued() {
             let Some(next) = lines.next() else { break };
-            joined.add(&next.text, &next.place);
+            joined.add(&next.text, &next.place)?;
         }
         joined.split(&mut scanned.parameters)?;
     }
@@ -123,9 +123,15 @@ struct Joined {
 }
 
 impl Joined {
-    fn add(&mut self, text: &str, place: &Place) {
+    fn add(&mut self, text: &str, place: &Place) -> Result<(), Mistake> {
         self.places.push((self.pieces.len(), place.clone()));
-        self.pieces.extend(unquote(text));
+        let Some(mut pieces) = unquote(text) else {
+            // Else the commas behind it, and with them the next parameters, belong to the value.
+            let word = &text[text.rfind('"').unwrap_or(0)..];
+            return Err(Mistake::new(word, "the quotation mark is not closed").at(place));
+        };
+        self.pieces.append(&mut pieces);
+        Ok(())
     }
 
     /// Whether it ends in a comma, so that the next line continues it.
@@ -206,8 +212,9 @@ impl Joined {
     }
 }
 
-/// The characters, each with whether it was in quotes, up to the first blank that is not.
-fn unquote(text: &str) -> Vec<Piece> {
+/// The characters, each with whether it was in quotes, up to the first blank that is not; `None`
+/// where the last quotation mark is not closed.
+fn unquote(text: &str) -> Option<Vec<Piece>> {
     let mut pieces = Vec::with_capacity(text.len());
     let mut quoted = false;
     for letter in text.chars() {
@@ -217,5 +224,5 @@ fn unquote(text: &str) -> Vec<Piece> {
             _ => pieces.push((letter, quoted)),
         }
     }
-    pieces
+    (!quoted).then_some(pieces)
 }

@@ -16,6 +16,8 @@ const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one comman
 const MOST_BUCKETS: usize = 64;
 /// The largest edge of a bucket in microseconds: eleven days, longer than any operation lasts.
 const LARGEST_EDGE: u64 = 1_000_000_000_000;
+/// More operations a second than any storage does.
+const LARGEST_RATE: f64 = 1e9;
 
 /// General parameters.
 impl Argument<'_> {
@@ -370,7 +372,8 @@ impl Argument<'_> {
     pub(super) fn own_rate(&self) -> Result<f64, Mistake> {
         match self.values(Kind::Rate)? {
             Values::Numbers(rates) if rates.len() == 1 => {
-                self.check(rates[0] > 0.0 && rates[0] < 1e9, "a rate is above 0")?;
+                let is_rate = rates[0] > 0.0 && rates[0] < LARGEST_RATE;
+                self.check(is_rate, "a rate is above 0 and below 1000000000")?;
                 Ok(rates[0])
             }
             Values::Numbers(_) => {
@@ -432,11 +435,13 @@ impl Argument<'_> {
             Values::Numbers(numbers) => {
                 match numbers
                     .iter()
-                    .find(|rate| **rate == 0.0 || rate.abs() >= 1e9)
+                    .find(|rate| **rate == 0.0 || rate.abs() >= LARGEST_RATE)
                 {
                     None => Ok(RequestedRate::Rates(numbers)),
                     Some(rate) => {
-                        let message = format_args!("a rate of {rate}; it is above 0, or max");
+                        let message = format_args!(
+                            "a rate of {rate}; it is above 0 and below 1000000000, or max"
+                        );
                         Err(self.error(message))
                     }
                 }

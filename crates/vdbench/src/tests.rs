@@ -281,6 +281,24 @@ fn what_is_approximated_is_noted() {
     assert!(prepared.notes.iter().all(|note| note.level == approximated));
 }
 
+/// The first run of all with `iorate=50%` did one operation a second, without a word.
+#[test]
+fn a_share_of_no_run_is_noted() {
+    let subjects = |rates: &str| {
+        let text = format!("sd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate={rates}\n");
+        let inputs = Inputs {
+            sizes: vec![1 << 30],
+            ..Inputs::default()
+        };
+        let prepared = prepare(&parsed(&text, "").unwrap(), &inputs).unwrap();
+        let notes = prepared.notes.into_iter();
+        notes.map(|note| note.subject).collect::<Vec<_>>()
+    };
+    assert_eq!(subjects("50%"), ["iorate=n% of rd=rd1"]);
+    assert!(subjects("(100,50%)").is_empty());
+    assert!(subjects("curve").is_empty());
+}
+
 /// The story: with distribution=variable, a workload with a rate of its own got its share of the
 /// run's rates, which is none, and did nothing.
 #[test]
@@ -473,4 +491,16 @@ fn a_concatenation_that_is_not_random_is_refused() {
         .clone()
         .unwrap();
     assert_eq!((&*pool.pool, pool.depth), ("sd1", 3));
+}
+
+/// With `hitarea=0` no operation was a hit, whatever `rhpct` asked for, without a word.
+#[test]
+fn hits_need_an_area() {
+    let text = "sd=sd1,lun=a,hitarea=0\nwd=wd1,sd=sd1,rhpct=50\nrd=rd1,wd=wd1,iorate=5\n";
+    let inputs = Inputs {
+        sizes: vec![1 << 30],
+        ..Inputs::default()
+    };
+    let wrong = prepare(&parsed(text, "").unwrap(), &inputs).unwrap_err();
+    assert!(wrong.to_string().contains("hit area of 0 bytes"), "{wrong}");
 }

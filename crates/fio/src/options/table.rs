@@ -10,13 +10,15 @@ use blocklab_units::Nanos;
 
 use super::find;
 use crate::option::Kind::{
-    Bool, Flag, Floats, Int, Micros, Name, Names, Percents, Ranges as OfRanges, Seconds,
+    Bool, Flag, Floats, FloatsTo, Int, Micros, Name, Names, Ranges as OfRanges, Seconds,
     Share as OfShare, Size, Sizes as OfSizes, Text, Word as OneOf,
 };
 use crate::option::{Opt, Since, Taken};
 use crate::value::{OptionType, Ranges, Share, Sizes, Value, Word};
 
 const MAX: i64 = i64::MAX;
+/// To the kernel, the number after it means that the user or the group stays.
+const LARGEST_ID: i64 = u32::MAX as i64 - 1;
 
 macro_rules! options {
     ($($chapter:literal {
@@ -103,7 +105,7 @@ options! {
         "file_service_type", Text, "roundrobin", Mostly, "In which order the files take turns.", "zipf, pareto and normal prefer the same file as fio, or without a centre the first one, by other shares", file_service_type: String;
         "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has no size and names nothing that exists is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
         "io_size" "io_limit", OfShare, "-", Mostly, "Bytes that the job moves.", "as in a later fio, a job that goes straight through its files writes all of them before it verifies; up to 3.41, fio with `verify` writes the files once", io_size: Option<Share>;
-        "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
+        "filesize", OfRanges(1), "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files that are only written have more length than there is room, and what was not written of it is cut off after the run; a job that reads and writes goes once through the files that fill the file system, where fio's fails at their end; without `size` a job that only writes at random is a mistake, for fio one that fails", fill_device: bool;
         "file_append", Bool, "0", Exact, "Begin at the end of the file.", "", file_append: bool;
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
@@ -128,9 +130,9 @@ options! {
     }
     "Pattern" {
         "rw" "readwrite", Text, "read", Mostly, "The kinds of operation, and `:N` or `:BYTES` for runs and strides.", "trims of regular files punch holes, which fio fails on; a sequential job with a gap begins again at the file's start until all bytes are moved", rw: String;
-        "bs" "blocksize", OfSizes, "4096", Mostly, "Block sizes of reads, writes and trims.", "where reads and writes have different sizes, a random job with a map leaves other pieces out than fio, and hits others twice", bs: Sizes;
-        "ba" "blockalign", OfSizes, "-", Exact, "What random offsets are multiples of.", "", ba: Sizes;
-        "bsrange" "blocksize_range", OfRanges, "-", Documented, "A range of block sizes.", "fio draws by another generator, so single sizes are not compared", bsrange: Option<Ranges>;
+        "bs" "blocksize", OfSizes(1), "4096", Mostly, "Block sizes of reads, writes and trims.", "where reads and writes have different sizes, a random job with a map leaves other pieces out than fio, and hits others twice", bs: Sizes;
+        "ba" "blockalign", OfSizes(1), "-", Exact, "What random offsets are multiples of.", "", ba: Sizes;
+        "bsrange" "blocksize_range", OfRanges(0), "-", Documented, "A range of block sizes.", "fio draws by another generator, so single sizes are not compared", bsrange: Option<Ranges>;
         "bssplit", Text, "-", Documented, "Block sizes with their shares.", "fio draws by another generator, so single sizes are not compared", bssplit: Option<String>;
         "bs_unaligned" "blocksize_unaligned", Flag, "-", Documented, "Take sizes of `bsrange` and `bssplit` that are no multiples of the smallest.", "fio draws by another generator, so single sizes are not compared", bs_unaligned: bool;
         "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` mixes the two", bs_is_seq_rand: bool;
@@ -161,8 +163,8 @@ options! {
         "ignore_zone_limits", Bool, "0", Ignored, "Overstep what the device allows.", "it belongs to zonemode=zbd, which is refused";
         "write_zone_remainder", Bool, "0", Ignored, "Fill the rest of a zone with a shorter write.", "it belongs to zonemode=zbd, which is refused";
         "recover_zbd_write_error", Bool, "0", Ignored, "Go on after a write that failed within a zone.", "it belongs to zonemode=zbd, which is refused";
-        "zone_reset_threshold", Floats, "-", Ignored, "When zones are reset.", "it belongs to zonemode=zbd, which is refused";
-        "zone_reset_frequency", Floats, "-", Ignored, "How often zones are reset.", "it belongs to zonemode=zbd, which is refused";
+        "zone_reset_threshold", FloatsTo(1), "-", Ignored, "When zones are reset.", "it belongs to zonemode=zbd, which is refused";
+        "zone_reset_frequency", FloatsTo(1), "-", Ignored, "How often zones are reset.", "it belongs to zonemode=zbd, which is refused";
     }
     "Engine" {
         "ioengine", Text, "psync", Mostly, "The interface to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
@@ -232,10 +234,10 @@ options! {
         later "ramp_size", Size, "0", Mostly, "Load before the measured time, by what is moved; with `group_reporting` by all jobs of the group.", "what is moved in it is not part of `size`", ramp_size: u64;
         "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
         "loops", Int(0, MAX), "1", Mostly, "Passes of the job.", "jobs that verify what they read are repeated, too", loops: u64;
-        "rate", OfSizes, "-", Exact, "Most bytes a second.", "", rate: Sizes;
-        "rate_min" "ratemin", OfSizes, "-", Mostly, "End where it is slower than that.", "judged where an operation completes; under `thinktime` fio judges when the pause is over", rate_min: Sizes;
-        "rate_iops", OfSizes, "-", Exact, "Most operations a second.", "", rate_iops: Sizes;
-        "rate_iops_min", OfSizes, "-", Mostly, "End where it is slower than that.", "see `rate_min`", rate_iops_min: Sizes;
+        "rate", OfSizes(0), "-", Exact, "Most bytes a second.", "", rate: Sizes;
+        "rate_min" "ratemin", OfSizes(0), "-", Mostly, "End where it is slower than that.", "judged where an operation completes; under `thinktime` fio judges when the pause is over", rate_min: Sizes;
+        "rate_iops", OfSizes(0), "-", Exact, "Most operations a second.", "", rate_iops: Sizes;
+        "rate_iops_min", OfSizes(0), "-", Mostly, "End where it is slower than that.", "see `rate_min`", rate_iops_min: Sizes;
         "rate_process", OneOf("linear poisson"), "linear", Documented, "How operations under a rate arrive.", "the moments are drawn by another generator, so they are not compared", rate_process: Word;
         "rate_cycle" "ratecycle", Int(0, MAX), "1000", Mostly, "Over what time rates are held, in ms.", "see `rate_min`", rate_cycle: u32;
         "rate_ignore_thinktime", Bool, "0", Documented, "Do not make up for pauses.", "how many operations that leaves is the clock's and is not compared", rate_ignore_thinktime: bool;
@@ -248,7 +250,7 @@ options! {
         "max_latency", Micros, "0", Mostly, "An operation that takes longer ends the job.", "the operation that was too slow is not counted among those that were moved; by fio it is", max_latency: Nanos;
         "latency_target", Micros, "-", Mostly, "Find the depth that keeps this latency.", "the last window, which alone is reported without `latency_run`, begins at once: what is in flight then counts in it, and a window that misses the target is not followed by another", latency_target: Nanos;
         "latency_window", Micros, "-", Documented, "For how long it must be kept.", "the depth that is found is the machine's and is not compared", latency_window: Nanos;
-        "latency_percentile", Percents, "100", Documented, "Which share must keep it.", "the depth that is found is the machine's and is not compared", latency_percentile: Vec<f64>;
+        "latency_percentile", FloatsTo(100), "100", Documented, "Which share must keep it.", "the depth that is found is the machine's and is not compared", latency_percentile: Vec<f64>;
         "latency_run", Bool, "0", Documented, "Go on when it is found.", "the depth that is found is the machine's and is not compared", latency_run: bool;
         "steadystate" "ss", Text, "-", Nearly, "End when the figures are steady.", "a slope is judged over 3 s at least: a line through two points always fits", steadystate: Option<String>;
         "steadystate_duration" "ss_dur", Seconds, "0", Exact, "Over what time.", "", steadystate_duration: Nanos;
@@ -275,8 +277,8 @@ options! {
         "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: Option<String>;
         "do_verify", Bool, "1", Exact, "Whether to read it back.", "", do_verify: bool;
         "verify_only", Flag, "-", Mostly, "Only read it back.", "the writes that it stands for are counted without latencies", verify_only: bool;
-        "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;
-        "verify_offset", Size, "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
+        "verify_interval", Int(80, MAX), "-", Exact, "Bytes under one header.", "", verify_interval: u64;
+        "verify_offset", Int(40, MAX), "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
         "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;
         later "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after this many bytes, and `%o` is the offset of that place.", "fio 3.33 does not know it, so no case compares it", verify_pattern_interval: u64;
         later "verify_write_sequence", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its number.", "fio 3.33 does not know it, so no case compares it", verify_write_sequence: bool;
@@ -318,7 +320,7 @@ options! {
         "log_offset", Bool, "0", Exact, "Log the offset of each operation.", "", log_offset: bool;
         later "log_issue_time", Bool, "0", Documented, "With `log_offset`, one more column: when the operation was issued, in ns since the log began; 0 in logs of other than submission and completion latency.", "fio 3.33 has no such column, so no case compares it; compressed logs are without it", log_issue_time: bool;
         "log_prio", Bool, "0", Exact, "Log the whole priority.", "", log_prio: bool;
-        "log_compression", Size, "0", Nearly, "Compress logs in chunks of this size while the job runs.", "they are compressed when the job has ended, where `log_store_compressed` leaves them so", log_compression: u64;
+        "log_compression", Int(1024, 536870912), "-", Nearly, "Compress logs in chunks of this size while the job runs.", "they are compressed when the job has ended, where `log_store_compressed` leaves them so", log_compression: u64;
         "log_compression_cpus", Text, "-", Ignored, "Processors that compress logs.", "the job's own time is over when they are";
         "log_store_compressed", Bool, "0", Nearly, "Leave the logs compressed, for `--inflate-log`.", "histograms are left as text: in those of fio stand addresses in place of counts", log_store_compressed: bool;
         "log_unix_epoch", Bool, "0", Exact, "Log times since 1970.", "", log_unix_epoch: bool;
@@ -332,7 +334,7 @@ options! {
         "replay_no_stall", Bool, "0", Exact, "Replay without waiting for the moments of the trace.", "", replay_no_stall: bool;
         "replay_redirect", Text, "-", Exact, "Replay all on this file or device.", "", replay_redirect: Option<String>;
         "replay_scale", Int(0, MAX), "1", Exact, "Divide offsets by it.", "", replay_scale: u64;
-        "replay_align", Size, "0", Exact, "Round offsets down to multiples of it.", "", replay_align: u64;
+        "replay_align", Size, "-", Exact, "Round offsets down to multiples of it.", "", replay_align: u64;
         "replay_time_scale", Int(1, MAX), "100", Exact, "Replay at this share of the speed, in per cent.", "", replay_time_scale: u32;
         "replay_skip", Text, "-", Nearly, "Leave out read, write, trim or sync.", "in every trace; fio 3.33 itself does so in those of blktrace only", replay_skip: String;
         "merge_blktrace_file", Text, "-", Refused, "Merge traces into this file.", "traces of blktrace are replayed, but not merged: one job for each, at the same time, replays several";
@@ -361,14 +363,14 @@ options! {
         "cgroup", Text, "-", Documented, "Run in this control group of version 1, below the block I/O controller.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup: Option<String>;
         "cgroup_nodelete", Bool, "0", Documented, "Keep that group.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup_nodelete: bool;
         "cgroup_weight", Int(100, 1000), "-", Documented, "Weight of that group, where the kernel has `blkio.weight`.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup_weight: Option<u32>;
-        "uid", Int(0, MAX), "-", Documented, "Run as this user, where that is permitted.", "what that user may open depends on the machine, so it is not compared", uid: Option<u32>;
-        "gid", Int(0, MAX), "-", Documented, "Run as this group, where that is permitted.", "what that group may open depends on the machine, so it is not compared", gid: Option<u32>;
+        "uid", Int(0, LARGEST_ID), "-", Documented, "Run as this user, where that is permitted.", "what that user may open depends on the machine, so it is not compared", uid: Option<u32>;
+        "gid", Int(0, LARGEST_ID), "-", Documented, "Run as this group, where that is permitted.", "what that group may open depends on the machine, so it is not compared", gid: Option<u32>;
     }
     "Report" {
         "clat_percentiles", Bool, "1", Exact, "Percentiles of completion latency.", "", clat_percentiles: bool;
         "lat_percentiles", Bool, "0", Exact, "Percentiles of total latency.", "", lat_percentiles: bool;
         "slat_percentiles", Bool, "0", Exact, "Percentiles of submission latency.", "", slat_percentiles: bool;
-        "percentile_list", Percents, "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", Exact, "Which ones; a 0 ends the list.", "", percentile_list: Vec<f64>;
+        "percentile_list", FloatsTo(100), "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", Exact, "Which ones; a 0 ends the list.", "", percentile_list: Vec<f64>;
         "block_error_percentiles", Bool, "0", Ignored, "Errors of trims by block.", "errors are counted by kind";
         "significant_figures", Int(1, 10), "4", Documented, "Digits of the normal output.", "figures of the normal output are those of the run, so they are not compared", significant_figures: u32;
         "unified_rw_reporting", OneOf("none mixed both 0 1 2"), "none", Exact, "Directions as one.", "", unified_rw_reporting: Word;

@@ -2,15 +2,17 @@
 
 use blocklab_record::NoteLevel;
 use blocklab_units::Nanos;
+use blocklab_workload::BlockSizes;
 
 use super::PlanBuilder;
 use crate::engine::is_diskless;
-use crate::options::Support;
-use crate::pattern;
+use crate::load::MOST_DEPTH;
+use crate::options::{Options, Support};
+use crate::pattern::{self, ReadWrite};
 use crate::priority;
 use crate::source::unset_words;
 use crate::spec::{Given, Spec};
-use crate::value::{Share, Sizes};
+use crate::value::{Share, Sizes, Value};
 use crate::verify;
 use blocklab_syntax::Mistake;
 
@@ -75,15 +77,9 @@ impl PlanBuilder<'_> {
             return Err(spec.mistake("io_size", wrong));
         }
         check_memory(spec)?;
-        if options.cgroup.is_some() && self.context.control_groups.is_none() {
-            let text = "no block I/O controller of control groups of version 1 is mounted: the \
-                        job runs outside of any, as with fio 3.33";
-            self.note(NoteLevel::Ignored, "cgroup", text);
-        }
-        if priority::has_hint(options) {
-            let text =
-                "the hint after class and level is not passed to the kernel, as with fio 3.33";
-            self.note(NoteLevel::Ignored, "cmdprio_bssplit", text);
+        let align = options.replay_align;
+        if spec.value("replay_align").is_some() && !align.is_power_of_two() {
+            return Err(spec.mistake("replay_align", format!("{align} is no power of two")));
         }
         let stores = options.direct || options.fsync > 0 || options.fdatasync > 0;
         let sizes = pattern::block_sizes(spec)?;
@@ -102,8 +98,45 @@ impl PlanBuilder<'_> {
             );
             return Err(spec.mistake("size", wrong));
         }
-        let shifts = pattern::shifts_blocks(options, &sizes);
         let rw = pattern::read_write(spec)?;
+        self.note_single_cases(spec, &sizes, rw);
+        self.remark_unusual(options, &sizes, rw);
+        Ok(())
+    }
+
+    /// Notes where an option differs from fio in a single case.
+    fn note_single_cases(&mut self, spec: &Spec, sizes: &BlockSizes, rw: ReadWrite) {
+        let options = &spec.options;
+        if options.cgroup.is_some() && self.context.control_groups.is_none() {
+            let text = "no block I/O controller of control groups of version 1 is mounted: the \
+                        job runs outside of any, as with fio 3.33";
+            self.note(NoteLevel::Ignored, "cgroup", text);
+        }
+        if priority::has_hint(options) {
+            let text =
+                "the hint after class and level is not passed to the kernel, as with fio 3.33";
+            self.note(NoteLevel::Ignored, "cmdprio_bssplit", text);
+        }
+        if options.iodepth > MOST_DEPTH {
+            let text = format!("at most {MOST_DEPTH} operations are in flight");
+            self.note(NoteLevel::Approximated, "iodepth", &text);
+        }
+        if rw.trims && rw.writes && sizes.trim != sizes.write {
+            let text = "each block is trimmed with the size of its write; the sizes of trims are \
+                        not used";
+            self.note(NoteLevel::Approximated, "rw", text);
+        }
+        let fills_alike = options.zero_buffers || options.buffer_pattern.is_some();
+        let scrambles = spec.value("scramble_buffers") == Some(&Value::Number(1));
+        if rw.writes && scrambles && fills_alike && !options.refill_buffers {
+            let text = "no byte of zero_buffers or of a buffer_pattern is changed";
+            self.note(NoteLevel::Ignored, "scramble_buffers", text);
+        }
+    }
+
+    /// Remarks on unusual settings that fio prints, too.
+    fn remark_unusual(&mut self, options: &Options, sizes: &BlockSizes, rw: ReadWrite) {
+        let shifts = pattern::shifts_blocks(options, sizes);
         let has_no_map = shifts && rw.random || options.norandommap;
         if has_no_map && !options.norandommap {
             let words = "Any use of blockalign= turns off randommap";
@@ -122,7 +155,6 @@ impl PlanBuilder<'_> {
             let words = "time_based requires a runtime/timeout setting";
             self.prepared.remarks.push(words.to_owned());
         }
-        Ok(())
     }
 }
 
@@ -169,4 +201,33 @@ fn check_min_rates(spec: &Spec) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// A queue deeper than the largest ring was cut, trims of their own size had that of the writes,
+    /// and zeros stayed zeros in spite of `scramble_buffers=1`, all without a word.
+    #[test]
+    fn single_cases_that_differ_are_noted() {
+        #[track_caller]
+        fn check(options: &str, noted: Option<&str>) {
+            let text = format!("[a]\nioengine=null\nsize=64k\n{options}\n");
+            let notes = planned(&text).expect(options).notes;
+            let subject = notes.first().map(|note| &*note.subject);
+            assert_eq!(subject, noted, "{options}");
+        }
+        check("iodepth=32768", None);
+        check("iodepth=32769", Some("iodepth"));
+        check("rw=trimwrite\nbs=4k,16k", None);
+        check("rw=trimwrite\nbs=4k,16k,4k", Some("rw"));
+        let zeros = "rw=write\nzero_buffers";
+        check(zeros, None);
+        check(
+            &format!("{zeros}\nscramble_buffers=1"),
+            Some("scramble_buffers"),
+        );
+        check("rw=write\nscramble_buffers=1", None);
+    }
 }

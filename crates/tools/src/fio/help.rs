@@ -117,11 +117,11 @@ fn kind(kind: Kind) -> (&'static str, Option<String>) {
                 Some(format!("min={low}, max={high}")),
             )
         }
-        Kind::Size | Kind::Share | Kind::Sizes => {
+        Kind::Size | Kind::Share | Kind::Sizes(_) => {
             ("string with possible k/m/g postfix (opt=4k)", None)
         }
-        Kind::Ranges => ("one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])", None),
-        Kind::Floats | Kind::Percents => (
+        Kind::Ranges(_) => ("one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])", None),
+        Kind::Floats | Kind::FloatsTo(_) => (
             "list of floating point values separated by ':' (opt=5.9:7.8)",
             None,
         ),
