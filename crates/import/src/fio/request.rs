@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::{Found, Job};
-use crate::scan::size;
+use blocklab_fio::Scale;
 use blocklab_workload::Pattern;
 
 /// Options of a job by their names.
@@ -134,9 +134,18 @@ fn requested_rate(options: &Options, name: &str, can: [bool; 3], threads: u32) -
     for (index, _) in can.iter().enumerate().filter(|(_, can)| **can) {
         let number = numbers.get(index).or(numbers.last())?;
         // 0 and an empty part are no limit.
-        sum += size(number).filter(|rate| *rate > 0)? as f64;
+        sum += amount(options, number).filter(|rate| *rate > 0)? as f64;
     }
     (sum > 0.0).then_some(sum * f64::from(threads))
+}
+
+/// A number as fio reads it: `kb_base` says whether `k` is 1024 or 1000.
+fn amount(options: &Options, text: &str) -> Option<u64> {
+    let mut scale = Scale::default();
+    if options.get("kb_base").is_some_and(|base| base == "1000") {
+        scale.kilo = 1000;
+    }
+    blocklab_fio::amount(text, scale).ok()?.try_into().ok()
 }
 
 fn is_on(options: &Options, name: &str) -> bool {
@@ -151,7 +160,9 @@ fn block(options: &Options) -> u64 {
         return 0;
     }
     match options.get("bs").or(options.get("blocksize")) {
-        Some(text) => size(text).unwrap_or(0),
+        // Sizes of their own for reads, writes and trims.
+        Some(text) if text.contains([',', '-']) => 0,
+        Some(text) => amount(options, text).unwrap_or(0),
         None => 4096,
     }
 }
