@@ -128,6 +128,20 @@ fn windows_of_a_log_have_their_lengths() {
     assert_eq!(way(&record, 0, Direction::Read).service.max_ns, 900_000);
 }
 
+/// The story: with `log_unix_epoch`, seconds were counted from 1970, and a job of 100 operations a second
+/// had 185 of them in its first second and 15 in its last one.
+#[test]
+fn seconds_since_1970_are_counted_from_the_first_operation() {
+    let ends_ms = (0..300).map(|operation| 1_795_909_309_155_u64 + operation * 10);
+    let text: String = ends_ms
+        .map(|ms| format!("{ms}, 5000, 0, 4096, 0\n"))
+        .collect();
+    let record = logs(&[("x_clat.1.log", &text)]);
+    let series = &record.measurements[0].series;
+    let seconds: Vec<_> = series.iter().map(|slice| slice.read.ios).collect();
+    assert_eq!(seconds, [100, 100, 100]);
+}
+
 #[test]
 fn logs_of_several_jobs_are_one_run() {
     let paths = [

@@ -23,6 +23,9 @@ pub(super) struct Rows {
     pub last_ms: f64,
 }
 
+/// No run lasts so long: a larger time counts from 1970 (`log_unix_epoch`).
+const YEAR_2001_MS: f64 = 978_307_200_000.0;
+
 /// The mean of a window (`log_avg_msec`).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
@@ -53,7 +56,7 @@ pub(super) struct DirectionRows {
     pub max: f64,
     /// A value of each bucket of our histograms, and how many are in it.
     pub counts: BTreeMap<usize, (f64, u64)>,
-    /// By second, from the beginning of the log's clock.
+    /// By second after [`Rows::clock_start_ms`].
     pub seconds: BTreeMap<u64, SecondSums>,
     /// Of bandwidths in KiB/s: how long the operations took by them, in seconds.
     pub seconds_by_rate: f64,
@@ -126,6 +129,7 @@ impl Rows {
             is_repeated,
         });
         self.last_ms = self.last_ms.max(line.ms);
+        let clock_start_ms = self.clock_start_ms();
         let direction = &mut self.directions[line.direction];
         if is_window {
             direction.windows.push(Window {
@@ -134,14 +138,23 @@ impl Rows {
             });
             direction.max = direction.max.max(line.largest.unwrap_or(0.0));
         } else {
-            direction.add_operation(line);
+            direction.add_operation(line, clock_start_ms);
         }
         Ok(())
+    }
+
+    /// Where the clock of the log begins: at 0, or at the first line if its times count from 1970.
+    pub fn clock_start_ms(&self) -> f64 {
+        if self.first_ms > YEAR_2001_MS {
+            self.first_ms
+        } else {
+            0.0
+        }
     }
 }
 
 impl DirectionRows {
-    fn add_operation(&mut self, line: &Line) {
+    fn add_operation(&mut self, line: &Line, clock_start_ms: f64) {
         let (is_first, bytes) = (self.ios == 0, line.block as f64);
         self.block = if is_first {
             Some(line.block)
@@ -163,7 +176,8 @@ impl DirectionRows {
         }
         let bucket = Histogram::index(line.value.min(1e18) as u64);
         self.counts.entry(bucket).or_insert((line.value, 0)).1 += 1;
-        let second = self.seconds.entry((line.ms / 1e3) as u64).or_default();
+        let second = ((line.ms - clock_start_ms) / 1e3) as u64;
+        let second = self.seconds.entry(second).or_default();
         second.ios += 1.0;
         second.bytes += bytes;
         second.values += line.value;
