@@ -139,7 +139,19 @@ fn seconds_since_1970_are_counted_from_the_first_operation() {
     let record = logs(&[("x_clat.1.log", &text)]);
     let series = &record.measurements[0].series;
     let seconds: Vec<_> = series.iter().map(|slice| slice.read.ios).collect();
-    assert_eq!(seconds, [100, 100, 100]);
+    // The first operation is at the beginning of the first second, and another one at its end.
+    assert_eq!(seconds, [101, 100, 99]);
+}
+
+/// The story: a last operation at a whole second was in no interval, and the intervals lacked it.
+#[test]
+fn an_operation_at_the_end_of_the_run_is_in_its_last_interval() {
+    let text =
+        "500, 9, 0, 4096, 0\n1000, 9, 0, 4096, 0\n1500, 9, 0, 4096, 0\n2000, 9, 0, 4096, 0\n";
+    let record = logs(&[("x_clat.1.log", text)]);
+    let series = &record.measurements[0].series;
+    let seconds: Vec<_> = series.iter().map(|slice| slice.read.ios).collect();
+    assert_eq!(seconds, [2, 2]);
 }
 
 #[test]

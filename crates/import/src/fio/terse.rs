@@ -148,14 +148,10 @@ fn job(fields: &[&str], layout: &Layout) -> Result<Job, String> {
         Some(fields) => figures(fields)?,
         None => Figures::default(),
     };
-    let ios = read.ios + write.ios + trim.ios;
-    let bytes = read.bytes + write.bytes + trim.bytes;
-    let each = (ios > 0).then(|| bytes as f64 / ios as f64 / 512.0);
     Ok(Job {
         name: fields[head - 3].to_owned(),
         engine: "fio".to_owned(),
-        // The text rounds to KiB and operations a second.
-        block: each.map_or(0, |sectors| sectors.round() as u64 * 512),
+        block: mean_block(&[&read, &write, &trim], longest),
         seconds: longest.max(1e-3),
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
         read,
@@ -163,6 +159,27 @@ fn job(fields: &[&str], layout: &Layout) -> Result<Job, String> {
         trim,
         ..Job::default()
     })
+}
+
+/// The mean size of an operation; 0 without operations. fio cuts off the fractions of KiB and IOPS, so the
+/// nearest multiple of 512 is taken, or one of 1000 (`kb_base=1000`) if only that one can be the size.
+fn mean_block(directions: &[&Figures], seconds: f64) -> u64 {
+    let moved = directions.iter().filter(|figures| figures.ios > 0);
+    let count = moved.clone().count() as f64;
+    let ios: f64 = moved.clone().map(|figures| figures.ios as f64).sum();
+    let bytes: f64 = moved.map(|figures| figures.bytes as f64).sum();
+    if ios <= 0.0 {
+        return 0;
+    }
+    let least = bytes / (ios + count * seconds);
+    let most = (bytes + count * 1024.0) / ios;
+    let largest_multiple = |unit: f64| (most / unit).floor() * unit;
+    let decimal = largest_multiple(1000.0);
+    if largest_multiple(512.0) < least && decimal >= least {
+        decimal as u64
+    } else {
+        (bytes / ios / 512.0).round() as u64 * 512
+    }
 }
 
 /// The figures of a direction from its part of the fields.

@@ -1,7 +1,10 @@
 //! fio's terse lines and what comes out of them.
 
-use crate::Tool;
-use crate::tests::{near, read, reads};
+use blocklab_units::Bytes;
+use blocklab_workload::BlockSizes;
+
+use crate::tests::{near, read, reads, source};
+use crate::{Tool, import};
 
 /// One terse line of version 3 without counts of disks: KiB, KiB/s, IOPS, ms.
 pub(crate) fn terse(name: &str, kib: u32, iops: u32, ms: u32) -> String {
@@ -36,4 +39,29 @@ fn terse_lines_are_never_added_up_unless_they_are_of_one_run() {
     let parallel = text.replace('\n', &disks);
     let record = read(Tool::Fio, &parallel);
     assert_eq!(record.measurements[0].jobs.len(), 2);
+}
+
+/// The story: blocks of 4,000 bytes (`bs=4k kb_base=1000`) were 4,096.
+#[test]
+fn a_size_of_thousands_stays_one() {
+    for (kib, iops, bytes) in [(7816, 1000, 4000), (8196, 1023, 4096)] {
+        let record = read(Tool::Fio, &terse("a", kib, iops, 2001));
+        let sizes = &record.measurements[0].jobs[0].block_sizes;
+        assert_eq!(*sizes, Some(BlockSizes::fixed(Bytes(bytes))));
+    }
+}
+
+/// The story: operations of reads and writes were added up in 64 bits before they were checked, and the
+/// command panicked.
+#[test]
+fn rates_that_cannot_be_are_refused() {
+    let text = terse("a", 0, 1000, 1000);
+    let fields: Vec<&str> = text.trim().split(';').collect();
+    let reads = fields[5..46].join(";").replacen("1000", "1e30", 1);
+    let text = format!("{};{reads};{reads};0;0;0\n", fields[..5].join(";"));
+    let error = import(Tool::Fio, &[source("it", &text)]).expect_err("no such rate");
+    assert!(
+        error.to_string().contains("operations cannot be"),
+        "{error}"
+    );
 }

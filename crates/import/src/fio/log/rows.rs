@@ -176,7 +176,8 @@ impl DirectionRows {
         }
         let bucket = Histogram::index(line.value.min(1e18) as u64);
         self.counts.entry(bucket).or_insert((line.value, 0)).1 += 1;
-        let second = ((line.ms - clock_start_ms) / 1e3) as u64;
+        // The end of a second is its own, so that an operation at the end of the run is in its last.
+        let second = ((line.ms - clock_start_ms - 1.0).max(0.0) / 1e3) as u64;
         let second = self.seconds.entry(second).or_default();
         second.ios += 1.0;
         second.bytes += bytes;
