@@ -78,6 +78,16 @@ fn a_count_of_errors_that_cannot_be_is_refused() {
     );
 }
 
+/// The story: counts in the buckets of json+ that no run has overflowed when the report added them up, and
+/// the command panicked.
+#[test]
+fn counts_of_buckets_that_cannot_be_are_refused() {
+    let bins = "\"bins\": {\"10\": 1e19, \"20\": 1e19}, \"percentile\"";
+    let text = document(&[entry("", &SIDE.replace("\"percentile\"", bins))]);
+    let error = import(Tool::Fio, &[source("it", &text)]).expect_err("no such count");
+    assert!(error.to_string().contains("in a histogram"), "{error}");
+}
+
 /// The story: a job under `gtod_reduce` measures no latency, and fio prints zeros of it. They were
 /// exported as a latency of 0 ns, and a finding took them for time between operations.
 #[test]
