@@ -168,9 +168,9 @@ impl Block {
                 _ => self.figures(direction, found)?,
             };
         }
-        let is_one = options.is_some();
+        let is_one_job = options.is_some();
         let options = options.cloned().unwrap_or_default();
-        let mut job = if is_one {
+        let mut job = if is_one_job {
             requested(job, &options, self.threads, found)
         } else {
             job
