@@ -2,7 +2,7 @@
 
 use blocklab_record::Statistic;
 use blocklab_units::Bytes;
-use blocklab_workload::{BlockSizes, Direction, Mix};
+use blocklab_workload::{BlockSizes, Direction, Mix, Pattern};
 
 use crate::tests::{near, read, source};
 use crate::{Tool, import};
@@ -185,6 +185,21 @@ fn units_are_those_of_kb_base() {
     let sizes = entry(r#""rw": "randread", "bs": "4k,8k""#, SIDE);
     let record = read(Tool::Fio, &document(&[sizes]));
     assert_eq!(record.measurements[0].jobs[0].block_sizes, None);
+}
+
+/// The story: a job of `percentage_random=30` was shown as random, and one of `thinktime=0` as one that
+/// pauses between its operations.
+#[test]
+fn a_share_of_random_operations_and_no_pause_are_read() {
+    let job = |options: &str| {
+        let text = document(&[entry(options, SIDE)]);
+        read(Tool::Fio, &text).measurements[0].jobs[0].clone()
+    };
+    let mixed = job(r#""rw": "randread", "percentage_random": "30", "thinktime": "0""#);
+    assert_eq!(mixed.pattern, Some(Pattern::PercentRandom(30)));
+    assert!(!mixed.think);
+    let shares = job(r#""rw": "randread", "percentage_random": "30,50""#);
+    assert_eq!(shares.pattern, None);
 }
 
 /// The story: `unified_rw_reporting`, results without `total_ios`, and flushes came out as "nothing

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Found, Job};
+use crate::record::{Found, Job, random_percent};
 use blocklab_fio::Scale;
 use blocklab_workload::Pattern;
 
@@ -68,11 +68,7 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
     }
     Job {
         engine: engine.to_owned(),
-        pattern: Some(if rw.starts_with("rand") {
-            Pattern::RANDOM
-        } else {
-            Pattern::Sequential
-        }),
+        pattern: pattern(options, rw),
         block: block(options),
         read_percent: match can {
             [true, true, _] => read_percent(options),
@@ -93,9 +89,20 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         write_through: is_on(options, "sync"),
         requested_iops: requested_rate(options, "rate_iops", can, threads),
         requested_bytes_per_s: requested_rate(options, "rate", can, threads),
-        think: options.contains_key("thinktime"),
+        think: is_on(options, "thinktime"),
         ..printed
     }
+}
+
+/// The order of the offsets; `None` where reads, writes and trims have shares of their own.
+fn pattern(options: &Options, rw: &str) -> Option<Pattern> {
+    if !rw.starts_with("rand") {
+        return Some(Pattern::Sequential);
+    }
+    let Some(percent) = options.get("percentage_random") else {
+        return Some(Pattern::RANDOM);
+    };
+    percent.trim().parse().ok().map(random_percent)
 }
 
 /// Share of reads of a job that mixes both. Of two options that contradict each other fio takes the
