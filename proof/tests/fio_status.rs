@@ -101,7 +101,11 @@ fn a_bandwidth_log_that_cannot_be_made_is_reported_before_files_are() {
     fs::create_dir(lab.path().join("agg-read_bw.log")).expect("a directory");
     let job = "fio --no-save --bandwidth-log --name=a --filename=f --size=64k --unlink=1";
     let ran = lab.blocklab(job.split(' '));
-    assert!(ran.err.contains("agg-read_bw.log: it is a directory"), "{}", ran.err);
+    assert!(
+        ran.err.contains("agg-read_bw.log: it is a directory"),
+        "{}",
+        ran.err
+    );
     assert!(!lab.path().join("f").exists());
 }
 
