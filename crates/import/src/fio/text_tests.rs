@@ -49,6 +49,17 @@ a: (groupid=0, jobs=1): err= 0: pid=7491: Wed Mar  3 19:50:22 2016
      issued    : total=r=10240/w=0/d=0, short=r=0/w=0/d=0
 ";
 
+/// The story: bandwidths in bits (`unit_base=1`) were taken for bytes, and a run that moved 2.0 MB/s moved
+/// 17 MB/s.
+#[test]
+fn bandwidths_in_bits_are_eighths_of_bytes() {
+    let text = TEXT_3
+        .replace("BW=39.1MiB/s (41.0MB/s)", "BW=312Mibit/s (328Mbit/s)")
+        .replace("BW=9.77MiB/s (10.2MB/s)", "BW=78.2Mibit/s (81.9Mbit/s)");
+    let record = read(Tool::Fio, &text);
+    near(record.measurements[0].jobs[0].bytes_per_s(), 51.2e6);
+}
+
 #[test]
 fn the_normal_text_of_fio() {
     let record = read(Tool::Fio, TEXT_3);

@@ -383,7 +383,8 @@ impl Times {
     }
 }
 
-/// `364KiB`, `12.3MB`, `1024B`, `4096`: the unit without an `i` is `base` (1000 in version 3).
+/// `364KiB`, `12.3MB`, `1024B`, `4096`, `3486kbit` (`unit_base=1`): the unit without an `i` is `base`
+/// (1000 in version 3).
 pub(super) fn bytes(text: &str, base: f64) -> Option<f64> {
     let text = text.trim().trim_end_matches("/s");
     let unit = text
@@ -394,8 +395,12 @@ pub(super) fn bytes(text: &str, base: f64) -> Option<f64> {
         None | Some('B' | 'b') => 0,
         Some(letter) => power(letter)?,
     };
-    let base = if unit.contains('i') { 1024.0 } else { base };
-    Some(number(amount)? * base.powi(power as i32))
+    let (prefix, bits_per_unit) = match unit.strip_suffix("bit") {
+        Some(prefix) => (prefix, 1.0),
+        None => (unit, 8.0),
+    };
+    let base = if prefix.contains('i') { 1024.0 } else { base };
+    Some(number(amount)? * base.powi(power as i32) * bits_per_unit / 8.0)
 }
 
 /// A decimal number such as `15.2k`, `1993.5k`, `2125.2K` or `102`.
