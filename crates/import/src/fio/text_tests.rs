@@ -60,6 +60,28 @@ fn bandwidths_in_bits_are_eighths_of_bytes() {
     near(record.measurements[0].jobs[0].bytes_per_s(), 51.2e6);
 }
 
+/// The story: the results of a job called `g: (g=0) x` were taken for requests. Nothing was imported, nothing
+/// was reported, and the exit code was 0.
+#[test]
+fn a_job_may_be_called_as_a_request_begins() {
+    let text = TEXT_3.replace("\ng: (", "\ng: (g=0) x: (");
+    let text = text.replacen("g: (g=0)", "g: (g=0) x: (g=0)", 1);
+    let job = &read(Tool::Fio, &text).measurements[0].jobs[0];
+    assert_eq!((&*job.name, job.depth), ("g: (g=0) x", 16));
+}
+
+/// The story: a text of `unified_rw_reporting=both` was refused, because its line of all directions together
+/// says 0 IOPS.
+#[test]
+fn directions_count_where_they_are_printed_both_ways() {
+    let mixed = "  mixed: IOPS=0, BW=0 (0)(0B/10001msec)\n  cpu ";
+    let text = TEXT_3.replace("  cpu ", mixed);
+    near(
+        read(Tool::Fio, &text).measurements[0].jobs[0].iops(),
+        12_510.7,
+    );
+}
+
 #[test]
 fn the_normal_text_of_fio() {
     let record = read(Tool::Fio, TEXT_3);

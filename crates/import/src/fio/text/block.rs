@@ -155,7 +155,15 @@ impl Block {
             ..Job::default()
         };
         let mut mixed = Figures::default();
+        let is_split = self
+            .directions
+            .iter()
+            .any(|direction| ![MIXED, FLUSHES].contains(&direction.name));
         for direction in &self.directions {
+            // With `unified_rw_reporting=both`, fio 3.33 prints zeros for all directions together.
+            if is_split && direction.name == MIXED {
+                continue;
+            }
             let place = match direction.name {
                 "read" => &mut job.read,
                 "write" => &mut job.write,
@@ -180,7 +188,7 @@ impl Block {
         if options.get("rw").is_some_and(|rw| rw.contains("rw")) {
             job.read_percent = None;
         }
-        if mixed.ios > 0 && job.read.ios + job.write.ios + job.trim.ios == 0 {
+        if mixed.ios > 0 {
             job.divide(mixed, found);
         }
         Ok(job)
