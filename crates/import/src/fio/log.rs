@@ -202,9 +202,11 @@ fn add_notes(jobs: &[JobLogs<'_>], found: &mut Found) {
     }
 }
 
-/// When the run began, in ms of the clock of the logs. With `log_unix_epoch` they count from 1970: then
-/// the run began a window before its first line, and `found` gets that moment.
+/// When the run began, in ms of the clock of the logs. With another clock than that of the jobs, it began a
+/// window before its first line; if that clock counts from 1970, `found` gets the moment.
 fn begin_ms(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
+    // No machine is up for so long: a larger time counts from 1970.
+    const YEAR_2001_MS: f64 = 978_307_200_000.0;
     let filled = jobs.iter().flat_map(JobLogs::filled).map(|log| &log.rows);
     let first = filled.min_by(|a, b| a.first_ms.total_cmp(&b.first_ms));
     let Some(rows) = first.filter(|rows| rows.clock_start_ms() > 0.0) else {
@@ -214,9 +216,15 @@ fn begin_ms(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
         .directions
         .iter()
         .map(|direction| usual_gap(&direction.windows));
-    let begin = rows.first_ms - gaps.fold(0.0, f64::max);
-    let moment = jiff::Timestamp::from_millisecond(begin as i64);
-    found.started_at = moment.map(|moment| moment.to_string()).unwrap_or_default();
+    let gap = gaps.fold(0.0, f64::max);
+    let begin = rows.first_ms - gap;
+    if rows.first_ms > YEAR_2001_MS {
+        let moment = jiff::Timestamp::from_millisecond(begin as i64);
+        found.started_at = moment.map(|moment| moment.to_string()).unwrap_or_default();
+    } else if rows.averaged == Some(true) && (gap == 0.0 || begin < gap) {
+        // By the job's own clock: its windows last for hours.
+        return 0.0;
+    }
     begin
 }
 

@@ -143,6 +143,30 @@ fn seconds_since_1970_are_counted_from_the_first_operation() {
     assert_eq!(seconds, [101, 100, 99]);
 }
 
+/// The story: with `log_alternate_epoch=1` and the clock that counts from the start of the machine, a run of two
+/// seconds lasted as long as the machine was up, at 0.01 operations a second.
+#[test]
+fn a_run_by_another_clock_begins_with_its_first_line() {
+    let shifted = |text: &str, ms: u64| -> String {
+        let lines = text.lines().map(|line| {
+            let (end_ms, rest) = line.split_once(',').expect("fields");
+            format!("{},{rest}\n", ms + end_ms.parse::<u64>().expect("ms"))
+        });
+        lines.collect()
+    };
+    let record = logs(&[("x_clat.1.log", &shifted(LAT, 74_500_000))]);
+    let case = &record.measurements[0];
+    assert_eq!((case.elapsed_ns, case.series.len()), (1_999_000_000, 2));
+    assert_eq!(record.started_at, "");
+    let (iops, bandwidth) = (shifted(IOPS, 74_500_000), shifted(BANDWIDTH, 74_500_000));
+    let windows = [("x_iops.1.log", &*iops), ("x_bw.1.log", &*bandwidth)];
+    assert_eq!(logs(&windows).measurements[0].elapsed_ns, 1_000_000_000);
+    // Windows of an hour by the clock of the job.
+    let hours = "3600000, 1000, 0, 0, 0\n7200000, 1000, 0, 0, 0\n";
+    let record = logs(&[("x_iops.1.log", hours), ("x_bw.1.log", hours)]);
+    assert_eq!(record.measurements[0].elapsed_ns, 7_200_000_000_000);
+}
+
 /// The story: a last operation at a whole second was in no interval, and the intervals lacked it.
 #[test]
 fn an_operation_at_the_end_of_the_run_is_in_its_last_interval() {

@@ -23,8 +23,9 @@ pub(super) struct Rows {
     pub last_ms: f64,
 }
 
-/// No run lasts so long: a larger time counts from 1970 (`log_unix_epoch`).
-const YEAR_2001_MS: f64 = 978_307_200_000.0;
+/// No first operation takes longer: a later first line is by another clock than that of the job
+/// (`log_unix_epoch`, `log_alternate_epoch`).
+const LATEST_START_MS: f64 = 600_000.0;
 
 /// The mean of a window (`log_avg_msec`).
 #[derive(Debug, Clone, Copy)]
@@ -143,9 +144,9 @@ impl Rows {
         Ok(())
     }
 
-    /// Where the clock of the log begins: at 0, or at the first line if its times count from 1970.
+    /// Where the clock of the log begins: at 0, or at the first line if it is another clock than the job's.
     pub fn clock_start_ms(&self) -> f64 {
-        if self.first_ms > YEAR_2001_MS {
+        if self.first_ms > LATEST_START_MS {
             self.first_ms
         } else {
             0.0
