@@ -93,6 +93,22 @@ fn what_all_jobs_moved_stands_in_a_file_for_each_direction() {
     assert!(speeds("write").iter().all(|speed| *speed == 0));
 }
 
+/// The story: the files of `--bandwidth-log` were opened after those of the jobs were laid out. Where one
+/// could not be made, a file with `unlink=1` stayed.
+#[test]
+fn a_bandwidth_log_that_cannot_be_made_is_reported_before_files_are() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path().join("agg-read_bw.log")).expect("a directory");
+    let job = "fio --no-save --bandwidth-log --name=a --filename=f --size=64k --unlink=1";
+    let ran = lab.blocklab(job.split(' '));
+    assert!(
+        ran.err.contains("agg-read_bw.log: it is a directory"),
+        "{}",
+        ran.err
+    );
+    assert!(!lab.path().join("f").exists());
+}
+
 /// Results so far once told nothing of the disks.
 #[test]
 fn results_so_far_tell_of_the_disks() {

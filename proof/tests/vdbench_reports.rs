@@ -1,7 +1,7 @@
 //! The files that a parameter file of Vdbench leaves, line by line, against those of 5.04.07:
 //! figures are of the run, all else is literal.
 
-use blocklab_proof::Lab;
+use blocklab_proof::{Lab, good};
 
 const FILE: &str = "sd=sd1,lun=sim:local@i3.xlarge\nsd=sd2,lun=sim:local@i3.xlarge\n\
                     wd=wd1,sd=sd1,rdpct=100,skew=75\nwd=wd2,sd=sd2,rdpct=0\n\
@@ -81,6 +81,17 @@ fn a_summary_begins_as_that_of_the_original() {
         end.ends_with(" Vdbench execution completed successfully"),
         "{end}"
     );
+}
+
+/// The story: parameters from a pipe were read once for the runs and again for their copy, which was empty.
+#[test]
+fn parameters_from_a_pipe_are_copied() {
+    let lab = Lab::new();
+    let sd = "sd=sd1,lun=sim:gp3:10GiB";
+    let rd = "rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1";
+    lab.write("parm", format!("{sd}\nwd=wd1,sd=sd1\n{rd}\n"));
+    good(lab.shell("cat parm | blocklab vdbench --no-save --quiet -f /dev/stdin -o out"));
+    assert!(lab.read("out/parmfile.html").contains(rd));
 }
 
 /// The head of the columns stood before each run, and the title was missing.

@@ -56,6 +56,7 @@ pub use files::{Layout, Planned};
 pub use flaws::Flawed;
 pub use jobs::{Resolved, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, WindowValue, mean_speed, per_second, speed};
+pub use number::{Scale, amount};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{
     ClientResult, Idleness, Moment, Style, capped, eta_line, eta_rates, header, json,

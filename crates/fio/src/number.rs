@@ -5,7 +5,7 @@ use blocklab_units::{Nanos, with_defaults};
 with_defaults! {
     /// What a `k` is.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(super) struct Scale {
+    pub struct Scale {
         /// The factor of `k`, 1024 or 1000; `kib` has the other one.
         pub kilo: u64 = 1024,
     }
@@ -24,7 +24,10 @@ pub(super) const LONGEST: Nanos = Nanos::from_secs(100 * 365 * 24 * 3600);
 
 /// A number with an optional unit of amount: `4k`, `0x10`, `(2*4k)`. Only what [`read_prefix`] gives
 /// counts.
-pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
+///
+/// # Errors
+/// No such number, or one beyond 64 bits.
+pub fn amount(text: &str, scale: Scale) -> Result<i64, String> {
     let text = text.trim();
     match read_prefix(text) {
         Some("" | "-") => Err(no_number(text)),

@@ -94,8 +94,8 @@ fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
         let cut = "no row of figures behind this head: it is cut off";
         return Err(not_a_result_at(first + 1, cut));
     }
-    let kde = found.tool.starts_with("KDiskMark");
-    found.note(if kde {
+    let is_kdiskmark = found.tool.starts_with("KDiskMark");
+    found.note(if is_kdiskmark {
         "each row is the mean or the best of its passes: no spread is known; what KDiskMark \
              calls MB/s is 1024000 bytes/s, so its operations are counted instead"
     } else {
@@ -113,7 +113,7 @@ fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
     });
     let seconds = foot.seconds.unwrap_or(SECONDS);
     for (row, reads) in &rows {
-        let case = row.case(*reads, seconds, kde);
+        let case = row.case(*reads, seconds, is_kdiskmark);
         if found.cases.iter().any(|known| known.name == case.name) {
             let twice = format!("the report begun here has two rows of {}", case.name);
             return Err(not_a_result_at(first + 1, twice));
@@ -182,7 +182,7 @@ impl Foot {
             rest.clone_into(&mut found.command);
             let bytes = rest.split(['(', '[']).next().and_then(size);
             found.targets = vec![("the measured drive".to_owned(), bytes.unwrap_or(0))];
-            // `1 GiB (x5) [C: 96% (894/932GiB)]`
+            // `1 GiB (x5) [C: 96% (894/932GiB)]`: `96%` and `(894` are how full the drive was.
             let parts = rest.split([' ', '/']).filter(|part| !part.contains('%'));
             let own = parts.filter(|part| !part.starts_with('(') || part.ends_with(')'));
             self.drive = own.map(str::to_owned).collect();
@@ -266,9 +266,9 @@ fn before(figures: &str, unit: &str, open: char) -> Option<f64> {
 }
 
 impl Row {
-    /// The case of a row with this share of reads in per cent, measured for about this time. `kde`: the
+    /// The case of a row with this share of reads in per cent, measured for about this time. `is_kdiskmark`: the
     /// report is KDiskMark's, whose MB/s are not 10^6 bytes.
-    fn case(&self, reads: u8, seconds: f64, kde: bool) -> Case {
+    fn case(&self, reads: u8, seconds: f64, is_kdiskmark: bool) -> Case {
         let word = if self.random { "random" } else { "sequential" };
         let direction = match reads {
             100 => "read",
@@ -282,7 +282,7 @@ impl Row {
             "{word}-{size}-q{}t{}-{direction}",
             self.queues, self.threads
         );
-        let per_second = match self.iops.filter(|_| kde) {
+        let per_second = match self.iops.filter(|_| is_kdiskmark) {
             Some(iops) => iops * self.block as f64,
             None => self.mb_per_s * 1e6,
         };
@@ -302,7 +302,7 @@ impl Row {
         });
         let job = Job {
             name: name.clone(),
-            engine: if kde { "fio" } else { "diskspd" }.to_owned(),
+            engine: if is_kdiskmark { "fio" } else { "diskspd" }.to_owned(),
             pattern: Some(if self.random {
                 Pattern::RANDOM
             } else {
@@ -313,7 +313,7 @@ impl Row {
             threads: self.threads,
             depth: self.queues,
             // KDiskMark has a setting for it, which its report does not show.
-            direct: (!kde).then_some(true),
+            direct: (!is_kdiskmark).then_some(true),
             seconds,
             read,
             write,

@@ -45,6 +45,14 @@ impl Shape {
         }
     }
 
+    /// The operations of all buckets; 0 where it has none.
+    pub fn counted(&self) -> f64 {
+        match self {
+            Self::Counts(list) => list.iter().map(|(_, count)| *count as f64).sum(),
+            Self::Unknown | Self::Percentiles(_) => 0.0,
+        }
+    }
+
     pub fn is_known(&self) -> bool {
         match self {
             Self::Unknown => false,

@@ -86,16 +86,17 @@ fn name_single_job_cases(cases: &mut [Case]) {
     }
 }
 
-/// Old versions print whole operations a second, and times are whole milliseconds.
+/// Refuses a rate that is not the amount divided by the time; `what` holds the names of the three. The
+/// tolerance is for old versions, which print whole operations a second, and for times in whole ms.
 fn check_agreement(what: [&str; 3], rate: f64, amount: f64, seconds: f64) -> Result<(), String> {
     let worked_out = amount / seconds;
     let tolerance = worked_out * (0.01 + 1.5e-3 / seconds) + 1.0;
     if (rate - worked_out).abs() <= tolerance {
         Ok(())
     } else {
-        let [figure, of, time] = what;
+        let [rate_name, amount_name, time_name] = what;
         Err(format!(
-            "`{figure}` says {rate}, and `{of}` by `{time}` {worked_out:.1}: the result \
+            "`{rate_name}` says {rate}, and `{amount_name}` by `{time_name}` {worked_out:.1}: the result \
                  contradicts itself"
         ))
     }

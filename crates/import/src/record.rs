@@ -193,6 +193,10 @@ fn check_job(job: &Job) -> Result<(), String> {
         if figures.ios.max(figures.bytes >> 20) > MOST_OPERATIONS {
             return Err(format!("{} operations cannot be", figures.ios));
         }
+        let counted = figures.shape.counted();
+        if counted > MOST_OPERATIONS as f64 {
+            return Err(format!("{counted} operations in a histogram cannot be"));
+        }
         let times = [figures.mean, figures.stddev, figures.min, figures.max];
         for ns in times.into_iter().flatten() {
             if !(0.0..=1e18).contains(&ns) {

@@ -150,12 +150,12 @@ fn in_lines(source: &Source) -> Result<Stored, Mistake> {
         runs: Vec::new(),
         damaged: Vec::new(),
     };
-    let mut is_one = false;
+    let mut has_line = false;
     for (number, text) in source.text.lines().enumerate() {
         let Some(start) = text.find(BEGINNING) else {
             continue;
         };
-        is_one = true;
+        has_line = true;
         let (message, is_newer) = match line(text[start..].trim_end()) {
             Ok(record) => {
                 found.runs.extend(record);
@@ -170,7 +170,7 @@ fn in_lines(source: &Source) -> Result<Stored, Mistake> {
         }
         found.damaged.push(mistake);
     }
-    match (found.runs.is_empty(), found.damaged.first(), is_one) {
+    match (found.runs.is_empty(), found.damaged.first(), has_line) {
         (false, _, _) => Ok(found),
         (true, Some(first), _) => Err(first.clone()),
         (true, None, true) => Err(not_a_result(

@@ -448,7 +448,7 @@ fn by_name(cases: &[Case]) -> Vec<(String, Vec<usize>)> {
 
 /// Gives the cases their histograms, where as many runs of a name have one as the flat file has.
 fn add_histograms(starts: &[Start], found: &mut Found) {
-    let mut more = false;
+    let mut has_warm_up = false;
     for (name, places) in by_name(&found.cases) {
         let Some(own) = matched(starts, &name, places.len()) else {
             continue;
@@ -457,13 +457,14 @@ fn add_histograms(starts: &[Start], found: &mut Found) {
             for job in &mut found.cases[place].jobs {
                 let shapes = start.counts.clone().map(Shape::Counts);
                 [job.read.shape, job.write.shape] = shapes;
-                let counted: u64 = start.counts.iter().flatten().map(|count| count.1).sum();
-                let moved = job.read.ios + job.write.ios;
-                more |= counted as f64 > moved as f64 * 1.005 + 2.0;
+                let counted = job.read.shape.counted() + job.write.shape.counted();
+                let moved = job.read.ios as f64 + job.write.ios as f64;
+                // The flat file rounds its rates.
+                has_warm_up |= counted > moved * 1.005 + 2.0;
             }
         }
     }
-    if more {
+    if has_warm_up {
         found.note("histogram.html counts the warm-up too, and so do the percentiles");
     }
     if knows_shapes(found) {

@@ -7,7 +7,7 @@
 //! No step stops the ones behind it: a run that cannot be stored has been printed by then, and a
 //! result that cannot be printed is stored all the same.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Result, bail};
 use blocklab_compare::gate::{Asked, Gate};
@@ -64,7 +64,7 @@ impl Wanted {
     pub fn try_out(&self, store: &Store) -> Result<()> {
         keeping::try_out(store, !self.is_kept)?;
         if let (Some(page), Some(junit)) = (&self.page, &self.junit)
-            && page == junit
+            && is_same_file(page, junit)
         {
             bail!("--html and --junit name one file: {}", page.display());
         }
@@ -218,6 +218,15 @@ fn print(
     terminal::print_styled(text)
 }
 
+/// Whether two paths name one file, or will once it is written: `x.html` and `./x.html`.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(|path| {
+        let there = path.canonicalize();
+        there.or_else(|_| path::absolute(path)).ok()
+    });
+    one == other
+}
+
 /// The lines after the result: the file of the page, and the command that shows the result again.
 fn closing(page: Option<&Path>, again: Option<&str>) -> String {
     let page = page.map(|page| format!("Report  {}\n", page.display()));
@@ -306,5 +315,26 @@ impl Conclusion for Run<'_> {
 
     fn judged(&self) -> Vec<&Record> {
         vec![self.record]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: `--html ./x --junit x` wrote the page, then the JUnit file over it, and named `./x` as the
+    /// report.
+    #[test]
+    fn two_results_never_share_a_file() {
+        let page = Path::new("no-such-report.html");
+        for other in ["no-such-report.html", "./no-such-report.html"] {
+            assert!(is_same_file(page, Path::new(other)), "{other}");
+        }
+        assert!(is_same_file(Path::new("-"), Path::new("-")));
+        assert!(!is_same_file(page, Path::new("src/no-such-report.html")));
+        assert!(is_same_file(
+            Path::new("src/../Cargo.toml"),
+            Path::new("Cargo.toml")
+        ));
     }
 }

@@ -278,6 +278,8 @@ fn measure(
     let requested = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&requested))?;
     let signal = ending_signal()?;
+    // Before files are laid out: an error here must leave none of them behind.
+    let aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let out = RefCell::new(output::Out::open(general)?);
     print_beginning(&mut out.borrow_mut(), prepared, own, debugging.opening)?;
     let guard = place::guard(&own.destroy, store);
@@ -300,7 +302,7 @@ fn measure(
     watcher.replan = Some(replan);
     watcher.requested = requested;
     watcher.trigger = Trigger::new(general, interrupted);
-    watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
+    watcher.aggregate = aggregate;
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, interrupted, store, None, &mut watcher);
     watcher.finished();

@@ -28,7 +28,7 @@ impl std::error::Error for UnwantedValue {}
 
 /// Takes out the options that `take` accepts, and returns the other arguments for the tool. `take` gets
 /// the name of an option and a function that gives its value: the text after `=`, or else the next
-/// argument, which is used up only if the function is called.
+/// argument, which is used up only if the function is called. Another option is no value.
 ///
 /// # Errors
 /// Those of `take`; [`UnwantedValue`] if it accepts an option with `=` and does not call the function.
@@ -37,7 +37,7 @@ pub fn split<E: From<UnwantedValue>>(
     mut take: impl FnMut(&str, &mut dyn FnMut() -> Option<String>) -> Result<bool, E>,
 ) -> Result<Vec<String>, E> {
     let mut rest = Vec::new();
-    let mut arguments = arguments.iter();
+    let mut arguments = arguments.iter().peekable();
     while let Some(argument) = arguments.next() {
         let Some(option) = argument.strip_prefix("--") else {
             rest.push(argument.clone());
@@ -49,7 +49,7 @@ pub fn split<E: From<UnwantedValue>>(
         };
         let is_own = take(name, &mut || match given.take() {
             Some(value) => Some(value.to_owned()),
-            None => arguments.next().cloned(),
+            None => arguments.next_if(|next| !next.starts_with('-')).cloned(),
         })?;
         if !is_own {
             rest.push(argument.clone());
@@ -85,5 +85,22 @@ mod tests {
             let why = split(&[word]).expect_err(word).to_string();
             assert!(why.contains("--flag: it takes no value"), "{why}");
         }
+    }
+
+    /// The story: `--destroy-data --name=a` took `--name=a` for the name of a device, and the command
+    /// reported that no job was defined.
+    #[test]
+    fn another_option_is_no_value() {
+        let words = ["--device", "--name=a"].map(str::to_owned);
+        let mut device = Some(String::new());
+        let rest = split(&words, |name, value| -> anyhow::Result<bool> {
+            let is_own = name == "device";
+            if is_own {
+                device = value();
+            }
+            Ok(is_own)
+        });
+        assert_eq!(rest.expect("no mistake"), ["--name=a"]);
+        assert_eq!(device, None);
     }
 }

@@ -12,6 +12,8 @@ mod reporter;
 pub(crate) mod share;
 mod times;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -64,14 +66,22 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     // `-t` runs a built-in test. It is read under a name in place of a file, so that everything after
     // treats it like one.
     let quick = std::env::temp_dir().join("quick_vdbench_test");
+    let texts = RefCell::new(BTreeMap::new());
     if command.quick_test {
         command.files = vec![QUICK.to_owned()];
+        let text = quick_test(&quick.to_string_lossy());
+        texts.borrow_mut().insert(PathBuf::from(QUICK), text);
     }
+    // Each file is read once, because a pipe such as `-f /dev/stdin` is empty the second time, and
+    // `parmfile.html` and the hosts get its text, too.
     let read = |path: &Path| -> io::Result<String> {
-        if command.quick_test && path == Path::new(QUICK) {
-            return Ok(quick_test(&quick.to_string_lossy()));
+        if let Some(text) = texts.borrow().get(path) {
+            return Ok(text.clone());
         }
-        read_input(path, LARGEST_SCRIPT).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        let bytes = read_input(path, LARGEST_SCRIPT)?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        texts.borrow_mut().insert(path.to_owned(), text.clone());
+        Ok(text)
     };
     let mut file = dialect::parse(&command, &read, &machine::is_here)?;
     leave_out_earlier_runs(&mut file, &command)?;

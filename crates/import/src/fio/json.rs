@@ -120,13 +120,16 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             Some(Ok(document)) => document,
             Some(Err(error)) => {
                 let message = format!("{error}; is it fio's --output-format=json, and whole?");
-                return Err(not_a_result_at(lines(text, start) + error.line(), message));
+                return Err(not_a_result_at(
+                    lines_before(text, start) + error.line(),
+                    message,
+                ));
             }
             None => break,
         };
         let printed = document
             .printed()
-            .map_err(|message| not_a_result_at(lines(text, start) + 1, message))?;
+            .map_err(|message| not_a_result_at(lines_before(text, start) + 1, message))?;
         runs.add(printed);
         at = start + documents.byte_offset();
     }
@@ -164,8 +167,8 @@ fn begins(part: &str) -> Option<usize> {
     is_object.then_some(part.len() - object.len())
 }
 
-/// Counted for a mistake only: a text can hold thousands of documents.
-fn lines(text: &str, end: usize) -> usize {
+/// The lines before a place. Counted for a mistake only: a text can hold thousands of documents.
+fn lines_before(text: &str, end: usize) -> usize {
     text[..end].matches('\n').count()
 }
 

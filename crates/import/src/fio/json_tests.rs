@@ -1,7 +1,8 @@
 //! fio's JSON, shortened, and what comes out of it.
 
 use blocklab_record::Statistic;
-use blocklab_workload::{Direction, Mix};
+use blocklab_units::Bytes;
+use blocklab_workload::{BlockSizes, Direction, Mix, Pattern};
 
 use crate::tests::{near, read, source};
 use crate::{Tool, import};
@@ -77,6 +78,16 @@ fn a_count_of_errors_that_cannot_be_is_refused() {
     );
 }
 
+/// The story: counts in the buckets of json+ that no run has overflowed when the report added them up, and
+/// the command panicked.
+#[test]
+fn counts_of_buckets_that_cannot_be_are_refused() {
+    let bins = "\"bins\": {\"10\": 1e19, \"20\": 1e19}, \"percentile\"";
+    let text = document(&[entry("", &SIDE.replace("\"percentile\"", bins))]);
+    let error = import(Tool::Fio, &[source("it", &text)]).expect_err("no such count");
+    assert!(error.to_string().contains("in a histogram"), "{error}");
+}
+
 /// The story: a job under `gtod_reduce` measures no latency, and fio prints zeros of it. They were
 /// exported as a latency of 0 ns, and a finding took them for time between operations.
 #[test]
@@ -150,6 +161,45 @@ fn what_was_requested_is_read_as_fio_reads_it() {
     let merged = entry(r#""rw": "read", "verify": "md5""#, &sides);
     let record = read(Tool::Fio, &document(&[merged]));
     assert_eq!(record.measurements[0].jobs[0].threads, 0);
+}
+
+/// The story: a job of `kb_base=1000` with `rate=4m` moved its 4.0 MB/s, and a finding said that of
+/// the requested 4.2 MB/s only 4.0 were delivered; its blocks of 4,000 bytes were 4,096, as those of
+/// `bs=4KiB` were, which fio takes for 4,000 bytes by default.
+#[test]
+fn units_are_those_of_kb_base() {
+    for (base, size, bytes, rate) in [
+        ("1000", "4k", 4_000, 4e6),
+        ("1000", "4KiB", 4_096, 4e6),
+        ("1024", "4k", 4_096, 4_194_304.0),
+        ("1024", "4KiB", 4_000, 4_194_304.0),
+    ] {
+        let options = format!(
+            "\"rw\": \"randread\", \"kb_base\": \"{base}\", \"bs\": \"{size}\", \"rate\": \"4m\""
+        );
+        let record = read(Tool::Fio, &document(&[entry(&options, SIDE)]));
+        let job = &record.measurements[0].jobs[0];
+        assert_eq!(job.block_sizes, Some(BlockSizes::fixed(Bytes(bytes))));
+        assert_eq!(job.requested_bytes_per_s, Some(rate));
+    }
+    let sizes = entry(r#""rw": "randread", "bs": "4k,8k""#, SIDE);
+    let record = read(Tool::Fio, &document(&[sizes]));
+    assert_eq!(record.measurements[0].jobs[0].block_sizes, None);
+}
+
+/// The story: a job of `percentage_random=30` was shown as random, and one of `thinktime=0` as one that
+/// pauses between its operations.
+#[test]
+fn a_share_of_random_operations_and_no_pause_are_read() {
+    let job = |options: &str| {
+        let text = document(&[entry(options, SIDE)]);
+        read(Tool::Fio, &text).measurements[0].jobs[0].clone()
+    };
+    let mixed = job(r#""rw": "randread", "percentage_random": "30", "thinktime": "0""#);
+    assert_eq!(mixed.pattern, Some(Pattern::PercentRandom(30)));
+    assert!(!mixed.think);
+    let shares = job(r#""rw": "randread", "percentage_random": "30,50""#);
+    assert_eq!(shares.pattern, None);
 }
 
 /// The story: `unified_rw_reporting`, results without `total_ios`, and flushes came out as "nothing

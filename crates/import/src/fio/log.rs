@@ -202,23 +202,29 @@ fn add_notes(jobs: &[JobLogs<'_>], found: &mut Found) {
     }
 }
 
-/// When the run began, in ms of the clock of the logs. With `log_unix_epoch` they count from 1970: then
-/// the run began a window before its first line, and `found` gets that moment.
+/// When the run began, in ms of the clock of the logs. With another clock than that of the jobs, it began a
+/// window before its first line; if that clock counts from 1970, `found` gets the moment.
 fn begin_ms(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
-    // No run lasts so long: a larger time counts from 1970.
+    // No machine is up for so long: a larger time counts from 1970.
     const YEAR_2001_MS: f64 = 978_307_200_000.0;
     let filled = jobs.iter().flat_map(JobLogs::filled).map(|log| &log.rows);
     let first = filled.min_by(|a, b| a.first_ms.total_cmp(&b.first_ms));
-    let Some(rows) = first.filter(|rows| rows.first_ms > YEAR_2001_MS) else {
+    let Some(rows) = first.filter(|rows| rows.clock_start_ms() > 0.0) else {
         return 0.0;
     };
     let gaps = rows
         .directions
         .iter()
         .map(|direction| usual_gap(&direction.windows));
-    let begin = rows.first_ms - gaps.fold(0.0, f64::max);
-    let moment = jiff::Timestamp::from_millisecond(begin as i64);
-    found.started_at = moment.map(|moment| moment.to_string()).unwrap_or_default();
+    let gap = gaps.fold(0.0, f64::max);
+    let begin = rows.first_ms - gap;
+    if rows.first_ms > YEAR_2001_MS {
+        let moment = jiff::Timestamp::from_millisecond(begin as i64);
+        found.started_at = moment.map(|moment| moment.to_string()).unwrap_or_default();
+    } else if rows.averaged == Some(true) && (gap == 0.0 || begin < gap) {
+        // By the job's own clock: its windows last for hours.
+        return 0.0;
+    }
     begin
 }
 
@@ -344,6 +350,7 @@ impl JobLogs<'_> {
                 }
             }
         }
+        let start_ms = latency.unwrap_or(*first).rows.clock_start_ms() - begin_ms;
         let moved = counts.iter().filter(|direction| direction.ios > 0);
         let sizes: BTreeSet<_> = moved.map(|direction| direction.block).collect();
         if let (1, Some(Some(size))) = (sizes.len(), sizes.first()) {
@@ -356,7 +363,7 @@ impl JobLogs<'_> {
             series.add_operations(
                 at,
                 timed.unwrap_or(&counts[at]),
-                begin_ms,
+                start_ms / 1e3,
                 timed.map(|_| unit),
             );
             figures(&counts[at], timed, unit)

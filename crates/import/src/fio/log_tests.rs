@@ -128,6 +128,56 @@ fn windows_of_a_log_have_their_lengths() {
     assert_eq!(way(&record, 0, Direction::Read).service.max_ns, 900_000);
 }
 
+/// The story: with `log_unix_epoch`, seconds were counted from 1970, and a job of 100 operations a second
+/// had 185 of them in its first second and 15 in its last one.
+#[test]
+fn seconds_since_1970_are_counted_from_the_first_operation() {
+    let ends_ms = (0..300).map(|operation| 1_795_909_309_155_u64 + operation * 10);
+    let text: String = ends_ms
+        .map(|ms| format!("{ms}, 5000, 0, 4096, 0\n"))
+        .collect();
+    let record = logs(&[("x_clat.1.log", &text)]);
+    let series = &record.measurements[0].series;
+    let seconds: Vec<_> = series.iter().map(|slice| slice.read.ios).collect();
+    // The first operation is at the beginning of the first second, and another one at its end.
+    assert_eq!(seconds, [101, 100, 99]);
+}
+
+/// The story: with `log_alternate_epoch=1` and the clock that counts from the start of the machine, a run of two
+/// seconds lasted as long as the machine was up, at 0.01 operations a second.
+#[test]
+fn a_run_by_another_clock_begins_with_its_first_line() {
+    let shifted = |text: &str, ms: u64| -> String {
+        let lines = text.lines().map(|line| {
+            let (end_ms, rest) = line.split_once(',').expect("fields");
+            format!("{},{rest}\n", ms + end_ms.parse::<u64>().expect("ms"))
+        });
+        lines.collect()
+    };
+    let record = logs(&[("x_clat.1.log", &shifted(LAT, 74_500_000))]);
+    let case = &record.measurements[0];
+    assert_eq!((case.elapsed_ns, case.series.len()), (1_999_000_000, 2));
+    assert_eq!(record.started_at, "");
+    let (iops, bandwidth) = (shifted(IOPS, 74_500_000), shifted(BANDWIDTH, 74_500_000));
+    let windows = [("x_iops.1.log", &*iops), ("x_bw.1.log", &*bandwidth)];
+    assert_eq!(logs(&windows).measurements[0].elapsed_ns, 1_000_000_000);
+    // Windows of an hour by the clock of the job.
+    let hours = "3600000, 1000, 0, 0, 0\n7200000, 1000, 0, 0, 0\n";
+    let record = logs(&[("x_iops.1.log", hours), ("x_bw.1.log", hours)]);
+    assert_eq!(record.measurements[0].elapsed_ns, 7_200_000_000_000);
+}
+
+/// The story: a last operation at a whole second was in no interval, and the intervals lacked it.
+#[test]
+fn an_operation_at_the_end_of_the_run_is_in_its_last_interval() {
+    let text =
+        "500, 9, 0, 4096, 0\n1000, 9, 0, 4096, 0\n1500, 9, 0, 4096, 0\n2000, 9, 0, 4096, 0\n";
+    let record = logs(&[("x_clat.1.log", text)]);
+    let series = &record.measurements[0].series;
+    let seconds: Vec<_> = series.iter().map(|slice| slice.read.ios).collect();
+    assert_eq!(seconds, [2, 2]);
+}
+
 #[test]
 fn logs_of_several_jobs_are_one_run() {
     let paths = [

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Found, Job};
-use crate::scan::size;
+use crate::record::{Found, Job, random_percent};
+use blocklab_fio::Scale;
 use blocklab_workload::Pattern;
 
 /// Options of a job by their names.
@@ -68,11 +68,7 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
     }
     Job {
         engine: engine.to_owned(),
-        pattern: Some(if rw.starts_with("rand") {
-            Pattern::RANDOM
-        } else {
-            Pattern::Sequential
-        }),
+        pattern: pattern(options, rw),
         block: block(options),
         read_percent: match can {
             [true, true, _] => read_percent(options),
@@ -93,9 +89,20 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         write_through: is_on(options, "sync"),
         requested_iops: requested_rate(options, "rate_iops", can, threads),
         requested_bytes_per_s: requested_rate(options, "rate", can, threads),
-        think: options.contains_key("thinktime"),
+        think: is_on(options, "thinktime"),
         ..printed
     }
+}
+
+/// The order of the offsets; `None` where reads, writes and trims have shares of their own.
+fn pattern(options: &Options, rw: &str) -> Option<Pattern> {
+    if !rw.starts_with("rand") {
+        return Some(Pattern::Sequential);
+    }
+    let Some(percent) = options.get("percentage_random") else {
+        return Some(Pattern::RANDOM);
+    };
+    percent.trim().parse().ok().map(random_percent)
 }
 
 /// Share of reads of a job that mixes both. Of two options that contradict each other fio takes the
@@ -134,9 +141,18 @@ fn requested_rate(options: &Options, name: &str, can: [bool; 3], threads: u32) -
     for (index, _) in can.iter().enumerate().filter(|(_, can)| **can) {
         let number = numbers.get(index).or(numbers.last())?;
         // 0 and an empty part are no limit.
-        sum += size(number).filter(|rate| *rate > 0)? as f64;
+        sum += amount(options, number).filter(|rate| *rate > 0)? as f64;
     }
     (sum > 0.0).then_some(sum * f64::from(threads))
+}
+
+/// A number as fio reads it: `kb_base` says whether `k` is 1024 or 1000.
+fn amount(options: &Options, text: &str) -> Option<u64> {
+    let mut scale = Scale::default();
+    if options.get("kb_base").is_some_and(|base| base == "1000") {
+        scale.kilo = 1000;
+    }
+    blocklab_fio::amount(text, scale).ok()?.try_into().ok()
 }
 
 fn is_on(options: &Options, name: &str) -> bool {
@@ -151,7 +167,9 @@ fn block(options: &Options) -> u64 {
         return 0;
     }
     match options.get("bs").or(options.get("blocksize")) {
-        Some(text) => size(text).unwrap_or(0),
+        // Sizes of their own for reads, writes and trims.
+        Some(text) if text.contains([',', '-']) => 0,
+        Some(text) => amount(options, text).unwrap_or(0),
         None => 4096,
     }
 }

@@ -40,6 +40,7 @@ struct Layout {
     head: usize,
     /// Fields of a direction.
     width: usize,
+    /// How many; with 1, it is that of all operations together.
     directions: usize,
 }
 
@@ -55,6 +56,17 @@ impl Layout {
             directions: if version == 3 { 2 } else { 3 },
         })
     }
+
+    /// The layout of these fields: under `unified_rw_reporting`, one direction stands for all. Only a
+    /// direction has percentiles, which contain `=`.
+    fn for_fields(self, fields: &[&str]) -> Self {
+        let second = fields.get(self.head + self.width + PERCENTILES.start);
+        let is_unified = second.is_some_and(|field| !field.contains('='));
+        Self {
+            directions: if is_unified { 1 } else { self.directions },
+            ..self
+        }
+    }
 }
 
 /// The runs in a text of terse lines. Lines with the same disks belong to one run, as each line of
@@ -68,6 +80,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             continue;
         };
         let fields: Vec<&str> = line.split(';').map(str::trim).collect();
+        let layout = layout.for_fields(&fields);
         let Layout { version, head, .. } = layout;
         let before_others = head + layout.directions * layout.width;
         if fields.len() < before_others {
@@ -82,7 +95,6 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             2 => "fio".to_owned(),
             _ => fields[1].replacen("fio-", "fio ", 1),
         };
-        let job = job(&fields, &layout).map_err(|message| not_a_result_at(index + 1, message))?;
         let these = counts_of_disks(&fields[before_others..]);
         if (these.is_none() || these != disks)
             && let Some(found) = open.take()
@@ -91,6 +103,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
         }
         disks = these;
         let found = open.get_or_insert_with(|| new_run(tool));
+        let job =
+            job(&fields, &layout, found).map_err(|message| not_a_result_at(index + 1, message))?;
         found.add_job(format!("group-{}", fields[head - 2]), job);
     }
     if let Some(found) = open {
@@ -135,7 +149,7 @@ fn counts_of_disks(others: &[&str]) -> Option<String> {
     is_telling.then(|| disks.join(";"))
 }
 
-fn job(fields: &[&str], layout: &Layout) -> Result<Job, String> {
+fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, String> {
     let head = layout.head;
     let directions = fields[head..].chunks(layout.width).take(layout.directions);
     let directions: Vec<&[&str]> = directions.collect();
@@ -143,26 +157,46 @@ fn job(fields: &[&str], layout: &Layout) -> Result<Job, String> {
         .iter()
         .filter_map(|fields| number(fields[RUNTIME_MS]));
     let longest = runtimes.map(|ms| ms / 1e3).fold(0.0, f64::max);
-    let (read, write) = (figures(directions[0])?, figures(directions[1])?);
-    let trim = match directions.get(2) {
-        Some(fields) => figures(fields)?,
-        None => Figures::default(),
-    };
-    let ios = read.ios + write.ios + trim.ios;
-    let bytes = read.bytes + write.bytes + trim.bytes;
-    let each = (ios > 0).then(|| bytes as f64 / ios as f64 / 512.0);
-    Ok(Job {
+    let directions: Vec<Figures> = directions
+        .into_iter()
+        .map(figures)
+        .collect::<Result<_, _>>()?;
+    let mut job = Job {
         name: fields[head - 3].to_owned(),
         engine: "fio".to_owned(),
-        // The text rounds to KiB and operations a second.
-        block: each.map_or(0, |sectors| sectors.round() as u64 * 512),
+        block: mean_block(&directions, longest),
         seconds: longest.max(1e-3),
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
-        read,
-        write,
-        trim,
         ..Job::default()
-    })
+    };
+    let mut directions = directions.into_iter();
+    if layout.directions == 1 {
+        job.divide(directions.next().unwrap_or_default(), found);
+    } else {
+        job.read = directions.next().unwrap_or_default();
+        job.write = directions.next().unwrap_or_default();
+        job.trim = directions.next().unwrap_or_default();
+    }
+    Ok(job)
+}
+
+/// The mean size of an operation; 0 without operations. fio cuts off the fractions of KiB and IOPS, so of all
+/// sizes that it can be the roundest is taken: a multiple of a high power of 2, or of 1000 (`kb_base=1000`).
+fn mean_block(directions: &[Figures], seconds: f64) -> u64 {
+    let moved = directions.iter().filter(|figures| figures.ios > 0);
+    let count = moved.clone().count() as f64;
+    let ios: f64 = moved.clone().map(|figures| figures.ios as f64).sum();
+    let bytes: f64 = moved.map(|figures| figures.bytes as f64).sum();
+    if ios <= 0.0 {
+        return 0;
+    }
+    let least = bytes / (ios + count * seconds);
+    let most = (bytes + count * 1024.0) / ios;
+    let powers_of_two = (9..=30).rev().map(|power| f64::from(1_u32 << power));
+    let units = powers_of_two.chain([1000.0]);
+    let mut sizes = units.map(|unit| (most / unit).floor() * unit);
+    let sectors = (bytes / ios / 512.0).round();
+    sizes.find(|size| *size >= least).unwrap_or(sectors * 512.0) as u64
 }
 
 /// The figures of a direction from its part of the fields.
@@ -184,10 +218,12 @@ fn figures(fields: &[&str]) -> Result<Figures, String> {
             list.push((percent / 100.0, us * 1e3));
         }
     }
+    // Zeros of all, as `gtod_reduce` leaves them, are no latency.
+    let is_timed = ios > 0 && value(fields[COMPLETION + 2])? > 0.0;
     let mut moments = [None; 4];
     for (moment, field) in moments.iter_mut().zip(&fields[COMPLETION..]) {
         let us = value(field)?;
-        *moment = (ios > 0).then_some(us * 1e3);
+        *moment = is_timed.then_some(us * 1e3);
     }
     let [min, max, mean, stddev] = moments;
     Ok(Figures {

@@ -1,7 +1,11 @@
 //! fio's terse lines and what comes out of them.
 
-use crate::Tool;
-use crate::tests::{near, read, reads};
+use blocklab_record::Statistic;
+use blocklab_units::Bytes;
+use blocklab_workload::{BlockSizes, Direction};
+
+use crate::tests::{near, read, reads, source};
+use crate::{Tool, import};
 
 /// One terse line of version 3 without counts of disks: KiB, KiB/s, IOPS, ms.
 pub(crate) fn terse(name: &str, kib: u32, iops: u32, ms: u32) -> String {
@@ -36,4 +40,56 @@ fn terse_lines_are_never_added_up_unless_they_are_of_one_run() {
     let parallel = text.replace('\n', &disks);
     let record = read(Tool::Fio, &parallel);
     assert_eq!(record.measurements[0].jobs.len(), 2);
+}
+
+/// The story: a line of `unified_rw_reporting=1`, which has one direction, was refused as cut off, and so was
+/// an output that has it next to JSON.
+#[test]
+fn one_direction_for_all_is_divided() {
+    let line = terse("a", 40_000, 1000, 10_000);
+    let fields: Vec<&str> = line.trim().split(';').collect();
+    let others = "0;".repeat(33);
+    let unified = format!("{};{others}0\n", fields[..46].join(";"));
+    let job = &read(Tool::Fio, &unified).measurements[0].jobs[0];
+    let [reads, writes] = [Direction::Read, Direction::Write].map(|way| job.directions[&way].ios);
+    assert_eq!((reads, writes), (5000, 5000));
+}
+
+/// The story: without any sample (`gtod_reduce`), the mean latency was 0 ns.
+#[test]
+fn zeros_of_no_sample_are_no_latency() {
+    let line = terse("a", 40_000, 1000, 10_000).replace("10;900;100.0;5.0", "0;0;0.0;0.0");
+    let service =
+        &read(Tool::Fio, &line).measurements[0].jobs[0].directions[&Direction::Read].service;
+    assert!(service.unknown.has(Statistic::Mean) && service.unknown.has(Statistic::Max));
+}
+
+/// The story: blocks of 4,000 bytes (`bs=4k kb_base=1000`) were 4,096, and blocks of 1 MiB at 50.9 operations
+/// a second, which are 50 in the line, were 1,068,032 bytes.
+#[test]
+fn sizes_are_round() {
+    for (kib, iops, bytes) in [
+        (7816, 1000, 4000),
+        (8196, 1023, 4096),
+        (104_296, 50, 1 << 20),
+    ] {
+        let record = read(Tool::Fio, &terse("a", kib, iops, 2001));
+        let sizes = &record.measurements[0].jobs[0].block_sizes;
+        assert_eq!(*sizes, Some(BlockSizes::fixed(Bytes(bytes))));
+    }
+}
+
+/// The story: operations of reads and writes were added up in 64 bits before they were checked, and the
+/// command panicked.
+#[test]
+fn rates_that_cannot_be_are_refused() {
+    let text = terse("a", 0, 1000, 1000);
+    let fields: Vec<&str> = text.trim().split(';').collect();
+    let reads = fields[5..46].join(";").replacen("1000", "1e30", 1);
+    let text = format!("{};{reads};{reads};0;0;0\n", fields[..5].join(";"));
+    let error = import(Tool::Fio, &[source("it", &text)]).expect_err("no such rate");
+    assert!(
+        error.to_string().contains("operations cannot be"),
+        "{error}"
+    );
 }

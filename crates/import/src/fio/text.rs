@@ -60,7 +60,15 @@ struct Request {
 
 impl Reader {
     fn read_line(&mut self, line: &str, at: usize) -> Result<(), Mistake> {
-        if let Some(request) = request(line) {
+        // First, because the name of a job may look like a request.
+        if let Some(mut block) = head(line) {
+            if self.is_over && !self.blocks.is_empty() {
+                self.end_result()?;
+            }
+            self.is_over = false;
+            block.line = at;
+            self.blocks.push(block);
+        } else if let Some(request) = request(line) {
             if !self.blocks.is_empty() {
                 self.end_result()?;
             }
@@ -72,13 +80,6 @@ impl Reader {
             self.requests.push(request);
         } else if is_version(line) {
             self.tool = Some(line.replacen("fio-", "fio ", 1));
-        } else if let Some(mut block) = head(line) {
-            if self.is_over && !self.blocks.is_empty() {
-                self.end_result()?;
-            }
-            self.is_over = false;
-            block.line = at;
-            self.blocks.push(block);
         } else if line.starts_with("Run status group") {
             self.is_over = true;
         } else if let Some(block) = self.blocks.last_mut().filter(|_| !self.is_over) {
@@ -160,7 +161,7 @@ fn is_version(line: &str) -> bool {
 
 /// `j: (g=0): rw=read, bs=(R) 4096B-4096B, (W) …, (T) …, ioengine=psync, iodepth=1`.
 fn request(line: &str) -> Option<Request> {
-    let (name, rest) = line.split_once(REQUEST)?;
+    let (name, rest) = line.rsplit_once(REQUEST)?;
     let (group, rest) = rest.split_once("): ")?;
     let (sizes, more) = match rest.split_once(", bs=") {
         Some((rw, rest)) => {

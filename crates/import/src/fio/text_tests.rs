@@ -49,6 +49,39 @@ a: (groupid=0, jobs=1): err= 0: pid=7491: Wed Mar  3 19:50:22 2016
      issued    : total=r=10240/w=0/d=0, short=r=0/w=0/d=0
 ";
 
+/// The story: bandwidths in bits (`unit_base=1`) were taken for bytes, and a run that moved 2.0 MB/s moved
+/// 17 MB/s.
+#[test]
+fn bandwidths_in_bits_are_eighths_of_bytes() {
+    let text = TEXT_3
+        .replace("BW=39.1MiB/s (41.0MB/s)", "BW=312Mibit/s (328Mbit/s)")
+        .replace("BW=9.77MiB/s (10.2MB/s)", "BW=78.2Mibit/s (81.9Mbit/s)");
+    let record = read(Tool::Fio, &text);
+    near(record.measurements[0].jobs[0].bytes_per_s(), 51.2e6);
+}
+
+/// The story: the results of a job called `g: (g=0) x` were taken for requests. Nothing was imported, nothing
+/// was reported, and the exit code was 0.
+#[test]
+fn a_job_may_be_called_as_a_request_begins() {
+    let text = TEXT_3.replace("\ng: (", "\ng: (g=0) x: (");
+    let text = text.replacen("g: (g=0)", "g: (g=0) x: (g=0)", 1);
+    let job = &read(Tool::Fio, &text).measurements[0].jobs[0];
+    assert_eq!((&*job.name, job.depth), ("g: (g=0) x", 16));
+}
+
+/// The story: a text of `unified_rw_reporting=both` was refused, because its line of all directions together
+/// says 0 IOPS.
+#[test]
+fn directions_count_where_they_are_printed_both_ways() {
+    let mixed = "  mixed: IOPS=0, BW=0 (0)(0B/10001msec)\n  cpu ";
+    let text = TEXT_3.replace("  cpu ", mixed);
+    near(
+        read(Tool::Fio, &text).measurements[0].jobs[0].iops(),
+        12_510.7,
+    );
+}
+
 #[test]
 fn the_normal_text_of_fio() {
     let record = read(Tool::Fio, TEXT_3);

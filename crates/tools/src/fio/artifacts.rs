@@ -1,7 +1,7 @@
 //! Files that jobs write besides their results: logs, traces and state files; messages about
 //! miscompares; and the logs of `--bandwidth-log` and `--inflate-log`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use blocklab_fio::{
     CloneFacts, Epoch, Flawed, LogKind, LogRule, Logged, Packer, Prepared, Sample, State,
     Unreadable, inflate, mean_speed, per_second, speed,
 };
+use blocklab_host::{LARGEST_REPORT, read_input};
 use blocklab_record::Interval;
 use blocklab_trace::iolog::{self, Traced};
 use blocklab_units::Nanos;
@@ -327,7 +328,8 @@ const FOREIGN: u8 = 253;
 
 /// `--inflate-log`: prints the text of a compressed log, and returns the exit code.
 pub fn print_inflated(path: &str) -> Result<u8> {
-    let log = fs::read(path).with_context(|| format!("--inflate-log: cannot read {path}"))?;
+    let log = read_input(Path::new(path), LARGEST_REPORT)
+        .with_context(|| format!("--inflate-log: cannot read {path}"))?;
     let mut out = BufWriter::new(terminal::Data);
     let read = inflate(&log, &mut out);
     let read = match out.flush() {

@@ -401,7 +401,8 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
             .into_iter()
             .partition(|file| targets.contains(&file.path));
         missing = others;
-        let mib = its.iter().map(|file| file.length.0).sum::<u64>() >> 20;
+        let lengths = its.iter().map(|file| u128::from(file.length.0));
+        let mib = lengths.sum::<u128>() >> 20;
         let name = &clone.name;
         lines.extend(match its.len() {
             0 => None,
@@ -634,6 +635,19 @@ fn remove_groups(groups: &[ControlGroup]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: lengths were added up in 64 bits, and four files of 4 EiB were announced as 0 MiB.
+    #[test]
+    fn lengths_of_any_files_are_added_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = folder.path().join("job.fio");
+        let directory = folder.path().display();
+        let text = format!("[a]\ndirectory={directory}\nnrfiles=4\nfilesize=4096p\nrw=read\n");
+        fs::write(&job, text).expect("written");
+        let prepared = crate::fio::prepared(&job.display().to_string()).expect("a sound job");
+        let expected = "a: Laying out IO files (4 files / total 17592186044416MiB)\n";
+        assert_eq!(plans(&prepared), [expected]);
+    }
 
     /// A file larger than the free space was laid out until the disk was full.
     #[test]

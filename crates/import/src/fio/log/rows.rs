@@ -23,6 +23,10 @@ pub(super) struct Rows {
     pub last_ms: f64,
 }
 
+/// No first operation takes longer: a later first line is by another clock than that of the job
+/// (`log_unix_epoch`, `log_alternate_epoch`).
+const LATEST_START_MS: f64 = 600_000.0;
+
 /// The mean of a window (`log_avg_msec`).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
@@ -53,7 +57,7 @@ pub(super) struct DirectionRows {
     pub max: f64,
     /// A value of each bucket of our histograms, and how many are in it.
     pub counts: BTreeMap<usize, (f64, u64)>,
-    /// By second, from the beginning of the log's clock.
+    /// By second after [`Rows::clock_start_ms`].
     pub seconds: BTreeMap<u64, SecondSums>,
     /// Of bandwidths in KiB/s: how long the operations took by them, in seconds.
     pub seconds_by_rate: f64,
@@ -126,6 +130,7 @@ impl Rows {
             is_repeated,
         });
         self.last_ms = self.last_ms.max(line.ms);
+        let clock_start_ms = self.clock_start_ms();
         let direction = &mut self.directions[line.direction];
         if is_window {
             direction.windows.push(Window {
@@ -134,14 +139,23 @@ impl Rows {
             });
             direction.max = direction.max.max(line.largest.unwrap_or(0.0));
         } else {
-            direction.add_operation(line);
+            direction.add_operation(line, clock_start_ms);
         }
         Ok(())
+    }
+
+    /// Where the clock of the log begins: at 0, or at the first line if it is another clock than the job's.
+    pub fn clock_start_ms(&self) -> f64 {
+        if self.first_ms > LATEST_START_MS {
+            self.first_ms
+        } else {
+            0.0
+        }
     }
 }
 
 impl DirectionRows {
-    fn add_operation(&mut self, line: &Line) {
+    fn add_operation(&mut self, line: &Line, clock_start_ms: f64) {
         let (is_first, bytes) = (self.ios == 0, line.block as f64);
         self.block = if is_first {
             Some(line.block)
@@ -163,7 +177,9 @@ impl DirectionRows {
         }
         let bucket = Histogram::index(line.value.min(1e18) as u64);
         self.counts.entry(bucket).or_insert((line.value, 0)).1 += 1;
-        let second = self.seconds.entry((line.ms / 1e3) as u64).or_default();
+        // The end of a second is its own, so that an operation at the end of the run is in its last.
+        let second = ((line.ms - clock_start_ms - 1.0).max(0.0) / 1e3) as u64;
+        let second = self.seconds.entry(second).or_default();
         second.ios += 1.0;
         second.bytes += bytes;
         second.values += line.value;

@@ -49,18 +49,18 @@ impl Series {
         Some(&mut self.0[second][direction])
     }
 
-    /// Adds the operations of a direction. `unit_ns`: how many ns the unit of their values is, if the
-    /// values are latencies.
+    /// Adds the operations of a direction. `start`: when their log's clock began, in seconds of the run.
+    /// `unit_ns`: how many ns the unit of their values is, if the values are latencies.
     pub fn add_operations(
         &mut self,
         direction: usize,
         rows: &DirectionRows,
-        begin_ms: f64,
+        start: f64,
         unit_ns: Option<f64>,
     ) {
         for (second, logged) in &rows.seconds {
-            let second = (*second as f64 - begin_ms / 1e3).max(0.0);
-            let Some(sums) = self.sums(second as usize, direction) else {
+            let second = (*second as f64 + start) as usize;
+            let Some(sums) = self.sums(second, direction) else {
                 return;
             };
             sums.ios += logged.ios;

@@ -155,7 +155,15 @@ impl Block {
             ..Job::default()
         };
         let mut mixed = Figures::default();
+        let is_split = self
+            .directions
+            .iter()
+            .any(|direction| ![MIXED, FLUSHES].contains(&direction.name));
         for direction in &self.directions {
+            // With `unified_rw_reporting=both`, fio 3.33 prints zeros for all directions together.
+            if is_split && direction.name == MIXED {
+                continue;
+            }
             let place = match direction.name {
                 "read" => &mut job.read,
                 "write" => &mut job.write,
@@ -168,9 +176,9 @@ impl Block {
                 _ => self.figures(direction, found)?,
             };
         }
-        let is_one = options.is_some();
+        let is_one_job = options.is_some();
         let options = options.cloned().unwrap_or_default();
-        let mut job = if is_one {
+        let mut job = if is_one_job {
             requested(job, &options, self.threads, found)
         } else {
             job
@@ -180,7 +188,7 @@ impl Block {
         if options.get("rw").is_some_and(|rw| rw.contains("rw")) {
             job.read_percent = None;
         }
-        if mixed.ios > 0 && job.read.ios + job.write.ios + job.trim.ios == 0 {
+        if mixed.ios > 0 {
             job.divide(mixed, found);
         }
         Ok(job)
@@ -383,7 +391,8 @@ impl Times {
     }
 }
 
-/// `364KiB`, `12.3MB`, `1024B`, `4096`: the unit without an `i` is `base` (1000 in version 3).
+/// `364KiB`, `12.3MB`, `1024B`, `4096`, `3486kbit` (`unit_base=1`): the unit without an `i` is `base`
+/// (1000 in version 3).
 pub(super) fn bytes(text: &str, base: f64) -> Option<f64> {
     let text = text.trim().trim_end_matches("/s");
     let unit = text
@@ -394,8 +403,12 @@ pub(super) fn bytes(text: &str, base: f64) -> Option<f64> {
         None | Some('B' | 'b') => 0,
         Some(letter) => power(letter)?,
     };
-    let base = if unit.contains('i') { 1024.0 } else { base };
-    Some(number(amount)? * base.powi(power as i32))
+    let (prefix, bits_per_unit) = match unit.strip_suffix("bit") {
+        Some(prefix) => (prefix, 1.0),
+        None => (unit, 8.0),
+    };
+    let base = if prefix.contains('i') { 1024.0 } else { base };
+    Some(number(amount)? * base.powi(power as i32) * bits_per_unit / 8.0)
 }
 
 /// A decimal number such as `15.2k`, `1993.5k`, `2125.2K` or `102`.
