@@ -1,6 +1,6 @@
 //! The gate on a figure of a run without a comparison: `p99>5ms`, `iops<5000`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{Latency, Measurement, Record, Statistic};
 use blocklab_stats::{Histogram, Interval, confidence, log_variance, passes_for};
@@ -31,7 +31,26 @@ pub(super) fn beyond(run: usize, record: &Record, bound: Bound, loads: &Loads) -
                 .map(|(case, passes)| verdict(run, case, bound.figure.name(), &passes, bound)),
         );
     }
+    // What was not measured must not let a run through.
+    judged.extend(without_completion(record, loads).map(|case| {
+        let why = "it completed no operation, so it has no such figure".to_owned();
+        Judged::new(run, case, Answer::Undecided, why)
+    }));
     judged
+}
+
+/// The cases that were run in passes that count, and completed no operation in any of them.
+fn without_completion<'a>(
+    record: &'a Record,
+    loads: &Loads,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let passes = record.measurements.iter().filter(|one| one.pass > 0);
+    let mut cases: BTreeSet<&str> = passes.map(|pass| &*pass.case).collect();
+    cases.retain(|case| loads.has_case(case));
+    for load in loads_of(record) {
+        cases.remove(load.case);
+    }
+    cases.into_iter()
 }
 
 /// The rate of each case in each pass, where anything moved in the directions that are asked for.
@@ -229,6 +248,21 @@ mod tests {
         let all = beyond(0, &broken, bound, &Loads::default());
         assert_eq!(all[0].answer, Answer::Undecided, "{all:#?}");
         assert_eq!(all[1].answer, Answer::Pass, "{all:#?}");
+    }
+
+    /// The story: of two cases one began no operation, as its first was due after its runtime. A
+    /// bound on the rate passed by the other one alone, also with `--strict`.
+    #[test]
+    fn a_case_without_an_operation_decides_nothing() {
+        let mut run = record(&[Sketch::named("a"), Sketch::named("b")]);
+        let of_b = run.measurements.iter_mut().filter(|pass| pass.case == "b");
+        for pass in of_b {
+            pass.jobs[0].directions.clear();
+        }
+        for bound in ["iops<1", "max>1h"] {
+            let found = judged(&run, bound);
+            assert_eq!((&*found.subject, found.answer), ("b", Answer::Undecided));
+        }
     }
 
     #[test]
