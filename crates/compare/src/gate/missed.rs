@@ -1,11 +1,15 @@
 //! The gate on documented limits that a run did not reach.
 
 use blocklab_stats::passes_for;
-use blocklab_units::stated;
+use blocklab_units::significant;
 
 use super::{Answer, Judged};
 use crate::compare::LEVEL_PERCENT;
 use crate::expect::{Compared, LimitCheck, NEAR, State};
+
+/// Significant figures of a rate: enough to tell one that missed a limit of any size from what was
+/// needed.
+const FIGURES: i32 = 4;
 
 /// Whether documented limits were reached to within 2.5 %.
 ///
@@ -35,14 +39,15 @@ fn judge(run: usize, check: &LimitCheck) -> Judged {
         // A pause says nothing of the limit: another run may reach it.
         State::Interrupted | State::Undecided | State::NotTested => Answer::Undecided,
     };
+    let shown = |rate| significant(rate, FIGURES);
     let range = match ends {
-        Some((low, high)) => format!("({} to {})", stated(low.round()), stated(high.round())),
+        Some((low, high)) => format!("({} to {})", shown(low), shown(high)),
         None => "in one pass".to_owned(),
     };
     let delivered = check.delivered.unwrap_or_default();
     let case = check.case.as_deref().unwrap_or_default();
-    let delivered = format!("{} {}", stated(delivered.round()), check.unit);
-    let needed = stated(bound.round());
+    let delivered = format!("{} {}", shown(delivered), check.unit);
+    let needed = shown(bound);
     let why = format!("{case} delivered {delivered} {range}; {needed} are needed");
     let subject = match &check.target {
         Some(target) => format!("{} of {target}", check.limit),
@@ -114,6 +119,26 @@ mod tests {
             let found = missed(0, &compared(state, delivered, half));
             assert_eq!(found[0].answer, expected, "{state:?}: {found:#?}");
         }
+    }
+
+    /// The story: rates were rounded to whole units, and a volume of 1.4 MiB/s failed with "delivered 1
+    /// MiB/s (1 to 1); 1 are needed".
+    #[test]
+    fn a_rate_below_its_limit_does_not_look_like_it() {
+        let mut small = compared(State::Missed, 1.1, Some(0.001));
+        small.limits[0].value = 1.4;
+        let why = missed(0, &small).remove(0).why;
+        assert_eq!(
+            why,
+            "small delivered 1.1 IOPS (1.099 to 1.101); 1.365 are needed"
+        );
+        let why = missed(0, &compared(State::Missed, 5000.4, Some(100.0)))
+            .remove(0)
+            .why;
+        assert_eq!(
+            why,
+            "small delivered 5,000 IOPS (4,900 to 5,100); 5,850 are needed"
+        );
     }
 
     /// Three passes with ± 1,000 have a variance of 402² / 5000²: a fourth brings the interval
