@@ -11,7 +11,7 @@ use blocklab_workload::Direction;
 use super::slices;
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
-use crate::statement::{Slot, fixed, in_unit, number, percent, speed, time, word};
+use crate::statement::{Slot, fixed, in_unit, listed, number, percent, speed, time, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -305,20 +305,25 @@ fn whose_of(record: &Record, alike: &[UsedLimit<'_>]) -> String {
         }
         (_, _, many) if many == all => format!(" of each of {many} targets"),
         _ => {
-            let names: Vec<_> = concerned
+            let names: Vec<String> = concerned
                 .iter()
                 .filter_map(|place| record.targets.get(*place as usize))
                 .map(|target| short(&target.path))
                 .collect();
-            format!(" of {}", names.join(" and "))
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            format!(" of {}", listed(&names, "and"))
         }
     }
 }
 
-/// The volume of a modelled target, without its clock and its instance: `gp3:1TiB`.
-fn short(path: &str) -> &str {
-    let address = path.split_once(':').map_or(path, |(_, address)| address);
-    address.split('@').next().unwrap_or(address)
+/// The volume of a modelled target, without its clock and its instance: `gp3:1TiB`; in a fleet with its
+/// host before it, `h1:gp3:1TiB`.
+fn short(path: &str) -> String {
+    let mut clocks = ["sim:", "emu:"].iter();
+    let (host, address) = clocks
+        .find_map(|clock| path.split_once(clock))
+        .unwrap_or(("", path));
+    format!("{host}{}", address.split('@').next().unwrap_or(address))
 }
 
 /// A limit in words.
