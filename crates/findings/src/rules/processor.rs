@@ -43,7 +43,9 @@ pub(super) fn cpu_limit(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "cpu-limit", Some(advice), |case| {
         // With the null target there is nothing else to measure. The model paces inside this process:
         // it polls for the moment at which an operation is due, and a thread that polls is always busy.
-        if case.is_null() || cases.is_emulated() || !is_limited(cases, case) {
+        // So it is on a target that answers nothing.
+        let is_expected = case.is_null() || cases.is_emulated() || case.ios() == 0;
+        if is_expected || !is_limited(cases, case) {
             return None;
         }
         let (busiest, cost) = (case.busiest_thread_percent(), case.row.cpu_ns_per_io);
@@ -213,6 +215,18 @@ mod tests {
         let mut emulated = with(|m| m.cpu.busiest_thread_percent = 100);
         emulated.origin = blocklab_record::Origin::Emulated;
         silent(&emulated, "cpu-limit");
+    }
+
+    /// The story: a thread polled a device that never answered, and "the processor was the limit, not the
+    /// target", with the time of the whole run for "an operation".
+    #[test]
+    fn a_thread_that_polls_for_nothing_is_no_limit() {
+        let hung = with(|m| {
+            m.cpu.busiest_thread_percent = 100;
+            m.jobs[0].directions.clear();
+            m.jobs[0].accounting.completed = 0;
+        });
+        silent(&hung, "cpu-limit");
     }
 
     #[test]
