@@ -102,10 +102,10 @@ fn own_cost(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<f64> {
 /// Share of its threads' time that the tool itself takes, in per cent; `None` where its cost was
 /// not measured.
 pub(super) fn own_share_percent(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<f64> {
-    Some(own_cost(cases, case)? * per_thread(case) / 1e9 * 100.0)
+    Some(own_cost(cases, case)? * iops_per_thread(case) / 1e9 * 100.0)
 }
 
-fn per_thread(case: &CaseView<'_>) -> f64 {
+fn iops_per_thread(case: &CaseView<'_>) -> f64 {
     case.iops() / case.threads().max(1) as f64
 }
 
@@ -125,7 +125,7 @@ pub(super) fn overhead(cases: &Cases<'_>) -> Vec<Finding> {
             )
             .confidence(Confidence::Medium)
             .with("own cost per operation", own, "ns")
-            .with("operations per thread", per_thread(case), "IOPS")
+            .with("operations per thread", iops_per_thread(case), "IOPS")
             .with("share of the time", percent, "%")
         })
     })
