@@ -128,6 +128,7 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
+/// Every target lies in memory, whatever the access.
 pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
     if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
         return Vec::new();
