@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blocklab_workload::{Address, Target};
 use serde_json::{Map, Value};
 
-use crate::{Record, Requested, TargetFacts, TargetKind};
+use crate::{Fleet, Record, Requested, TargetFacts, TargetKind};
 
 /// Mount options whose values reveal no place and no person. Only the name of any other option
 /// stays.
@@ -64,12 +64,7 @@ impl Record {
         for host in jobs.filter_map(|job| job.host.as_mut()) {
             *host = names.stand_in(host, "host");
         }
-        let texts = fleet
-            .hosts
-            .iter_mut()
-            .filter_map(|host| host.failure.as_mut());
-        let lost = fleet.lost.iter_mut().map(|host| &mut host.why);
-        for text in texts.chain(lost).chain(self.failure.as_mut()) {
+        for text in fleet.failures_mut().chain(self.failure.as_mut()) {
             *text = names.replaced_in_words(text);
         }
         for target in &mut self.targets {
@@ -120,9 +115,19 @@ impl Record {
             .notes
             .iter_mut()
             .flat_map(|note| [&mut note.subject, &mut note.text]);
-        for text in texts.chain(self.failure.as_mut()) {
+        let fleet = self.fleet.iter_mut().flat_map(|fleet| fleet.failures_mut());
+        for text in texts.chain(fleet).chain(self.failure.as_mut()) {
             *text = names.replaced_in_words(text);
         }
+    }
+}
+
+impl Fleet {
+    /// Why hosts did not end as planned, in words.
+    fn failures_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let failed = self.hosts.iter_mut();
+        let lost = self.lost.iter_mut().map(|host| &mut host.why);
+        failed.filter_map(|host| host.failure.as_mut()).chain(lost)
     }
 }
 
@@ -397,6 +402,33 @@ mod tests {
         let failure = "job job1 ended early in case1, acmes did not";
         assert_eq!(bare.failure.as_deref(), Some(failure));
         assert_eq!(bare.requested.native, "");
+    }
+
+    /// The story: the failure of a merged run lost the name of its job, and those of its hosts kept it.
+    #[test]
+    fn the_failures_of_hosts_name_no_load() {
+        let mut record = sample();
+        record.measurements[0].jobs[0].name = "acme".to_owned();
+        let failure = "job acme ended early".to_owned();
+        record.fleet = Some(Box::new(Fleet {
+            hosts: vec![crate::FleetHost {
+                name: "db7".to_owned(),
+                run: "a run".to_owned(),
+                status: crate::Status::Failed,
+                failure: Some(failure.clone()),
+                environment: crate::Environment::default(),
+                clock: None,
+            }],
+            lost: vec![crate::LostHost {
+                name: "db8".to_owned(),
+                why: failure,
+            }],
+            ..Fleet::default()
+        }));
+        let text = record.anonymous(false, |_| false).to_json();
+        for private in ["acme", "db7", "db8"] {
+            assert!(!text.contains(private), "{private} is in {text}");
+        }
     }
 
     #[test]
