@@ -254,27 +254,26 @@ impl Names {
     }
 
     /// A text of this program in which every name, also one of several words, is replaced where it is no
-    /// part of a longer word.
+    /// part of a longer word. It is read once: a stand-in may be the name of something else.
     fn replaced_in_words(&self, text: &str) -> String {
-        let mut known: Vec<_> = self.known.iter().collect();
+        let known = self.known.iter().filter(|(name, _)| !name.is_empty());
+        let mut known: Vec<_> = known.collect();
         known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         let joins =
             |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
-        let mut text = text.to_owned();
-        for (name, stand_in) in known {
-            let mut out = String::with_capacity(text.len());
-            let mut rest = &*text;
-            while let Some(at) = rest.find(name) {
-                let (before, from) = rest.split_at(at);
-                let after = &from[name.len()..];
-                out.push_str(before);
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(sign) = rest.chars().next() {
+            let found = known.iter().find_map(|(name, stand_in)| {
+                let after = rest.strip_prefix(name.as_str())?;
                 let is_part = joins(out.chars().next_back()) || joins(after.chars().next());
-                out.push_str(if is_part { name } else { stand_in });
-                rest = after;
-            }
-            text = out + rest;
+                (!is_part).then_some((stand_in.as_str(), after))
+            });
+            let (next, after) = found.unwrap_or_else(|| rest.split_at(sign.len_utf8()));
+            out.push_str(next);
+            rest = after;
         }
-        text
+        out
     }
 
     /// The names that have a slash and so are no words of a sentence, the longest first: one may begin as
@@ -402,6 +401,21 @@ mod tests {
         let failure = "job job1 ended early in case1, acmes did not";
         assert_eq!(bare.failure.as_deref(), Some(failure));
         assert_eq!(bare.requested.native, "");
+    }
+
+    /// The story: of the cases `case2` and `case1`, in this order, the second failed. Its record had
+    /// the failure of `case1`: `case1` became `case2` and that became `case1`.
+    #[test]
+    fn a_stand_in_is_not_replaced_again() {
+        let mut names = Names::default();
+        for name in ["case2", "case1", "a b"] {
+            names.stand_in(name, "case");
+        }
+        let text = "case1 failed, case2 and a b did not; case11 and äcase1 are others";
+        assert_eq!(
+            names.replaced_in_words(text),
+            "case2 failed, case1 and case3 did not; case11 and äcase1 are others"
+        );
     }
 
     /// The story: the failure of a merged run lost the name of its job, and those of its hosts kept it.
