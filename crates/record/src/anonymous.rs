@@ -14,6 +14,12 @@ const HARMLESS_OPTIONS: [&str; 14] = [
     "stripe", "sunit", "swidth", "vers", "wsize",
 ];
 
+/// Fields that may hold the name of a target as their only word. In others such a word is one of our
+/// own: a file may be called `read` or `complete`.
+const WORDS: [&str; 7] = [
+    "address", "failure", "last", "subject", "targets", "text", "why",
+];
+
 /// What takes the place of a path.
 const PATH: &str = "(path)";
 
@@ -40,7 +46,7 @@ impl Record {
             strip(target, &mut names);
         }
         let mut whole = serde_json::from_str(&bare.to_json()).expect("a record is JSON");
-        names.replace_in(&mut whole);
+        names.replace_in(&mut whole, false);
         serde_json::from_str(&whole.to_string()).expect("only texts have changed")
     }
 }
@@ -209,10 +215,21 @@ impl Names {
         stand_in
     }
 
-    fn replace_in(&self, value: &mut Value) {
+    /// Replaces names in a value. `is_words`: it is that of one of the [`WORDS`].
+    fn replace_in(&self, value: &mut Value, is_words: bool) {
         match value {
-            Value::String(text) => *text = self.replaced(text),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.replace_in(value)),
+            Value::String(text) => {
+                // A path, or several words, are no word of our own.
+                let has_names = text.contains(|c: char| c.is_whitespace() || c == '/');
+                if is_words || has_names {
+                    *text = self.replaced(text);
+                }
+            }
+            Value::Array(values) => {
+                for value in values {
+                    self.replace_in(value, is_words);
+                }
+            }
             Value::Object(fields) => self.replace_in_fields(fields),
             _ => {}
         }
@@ -230,7 +247,7 @@ impl Names {
                         None => self.replaced(text),
                     };
                 }
-                value => self.replace_in(value),
+                value => self.replace_in(value, WORDS.contains(&&**name)),
             }
         }
     }
@@ -445,6 +462,30 @@ mod tests {
         }
     }
 
+    /// The story: the record of a run on a file called `complete` could not be made anonymous: its status
+    /// became `target1`, and the program stopped with a panic.
+    #[test]
+    fn a_target_may_have_the_name_of_a_word_of_ours() {
+        for name in ["complete", "read", "direct", "file"] {
+            let mut record = sample();
+            let whole = record.anonymous(true, |_| false);
+            record.targets[0].path = name.to_owned();
+            record.targets[0].kind = TargetKind::File;
+            record.targets[0].address = Some(name.to_owned());
+            let level = NoteLevel::Assumed;
+            record.notes = vec![Note::new(level, name, format!("{name} was not empty"))];
+            let bare = record.anonymous(true, |_| false);
+            let target = &bare.targets[0];
+            assert_eq!(
+                (&*target.path, target.address.as_deref()),
+                ("target1", Some("target1"))
+            );
+            let note = Note::new(level, "target1", "target1 was not empty");
+            assert_eq!(bare.notes, [note]);
+            assert_eq!(bare.measurements, whole.measurements);
+        }
+    }
+
     #[test]
     fn what_names_nobody_stays() {
         let mut record = sample();
@@ -471,7 +512,7 @@ mod tests {
         };
         let guide = "EC2 user guide, ebs-volume-types.md";
         let mut value = limits([guide, "/home/bob/limits.ods"]);
-        Names::default().replace_in(&mut value);
+        Names::default().replace_in(&mut value, false);
         assert_eq!(value, limits([guide, PATH]));
     }
 }
