@@ -57,7 +57,11 @@ fn judge(run: usize, check: &LimitCheck) -> Judged {
 }
 
 /// How many passes would bring the interval clear of the bound. A limit has no scatter of its own.
+/// `None` where passes do not decide: after a pause the interval may be clear already.
 fn passes_to_decide(check: &LimitCheck, bound: f64) -> Option<u32> {
+    if check.state == State::Interrupted {
+        return None;
+    }
     let away = (check.delivered? / bound).ln().abs();
     passes_for([check.scatter?, 0.0], away, LEVEL_PERCENT / 100.0)
 }
@@ -139,6 +143,14 @@ mod tests {
             why,
             "small delivered 5,000 IOPS (4,900 to 5,100); 5,850 are needed"
         );
+    }
+
+    /// The story: a run of three passes with a pause in each was told that "about 2 passes would decide".
+    #[test]
+    fn more_passes_do_not_decide_what_a_pause_left_open() {
+        let found = missed(0, &compared(State::Interrupted, 5000.0, Some(100.0)));
+        assert_eq!(found[0].answer, Answer::Undecided);
+        assert_eq!(found[0].passes_to_decide, None);
     }
 
     /// Three passes with ± 1,000 have a variance of 402² / 5000²: a fourth brings the interval
