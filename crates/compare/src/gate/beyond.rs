@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{Latency, Measurement, Record, Statistic};
-use blocklab_stats::{Histogram, Interval, confidence, log_variance, passes_for};
+use blocklab_stats::{Histogram, Interval, Summary, confidence, passes_for};
 
 use super::{Answer, Bound, Figure, Judged, Loads};
 use crate::compare::{
@@ -160,26 +160,37 @@ fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) 
         figure.shown(low.max(0.0)),
         figure.shown(high)
     );
-    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, value, bound))
+    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, bound))
 }
 
 /// Widens the interval of a percentile by the error of its histogram bucket, which all passes
 /// share.
 fn widened(interval: Interval, figure: Figure) -> Interval {
-    let error = match figure {
-        Figure::Percentile(_) => Histogram::ERROR_BOUND,
-        _ => 0.0,
-    };
+    let error = bucket_error(figure);
     Interval {
         low: interval.low * (1.0 - error),
         high: interval.high * (1.0 + error),
     }
 }
 
-/// How many passes would bring the interval clear of the bound. A bound has no scatter of its own.
-fn passes_to_decide(passes: &[f64], value: f64, bound: Bound) -> Option<u32> {
-    let away = (value / bound.value).ln().abs();
-    passes_for([log_variance(passes)?, 0.0], away, LEVEL_PERCENT / 100.0)
+/// The largest relative error of a figure by its histogram bucket.
+const fn bucket_error(figure: Figure) -> f64 {
+    match figure {
+        Figure::Percentile(_) => Histogram::ERROR_BOUND,
+        _ => 0.0,
+    }
+}
+
+/// How many passes would bring the widened interval clear of the bound. A bound has no scatter of its
+/// own. `None`: not known, more than 1,000, or the figure is nearer to the bound than its error.
+fn passes_to_decide(passes: &[f64], bound: Bound) -> Option<u32> {
+    let summary = Summary::new(passes)?;
+    let error = bucket_error(bound.figure);
+    let clear_below = bound.value / (1.0 + error) - summary.mean;
+    let clear_above = summary.mean - bound.value / (1.0 - error);
+    let half = clear_below.max(clear_above);
+    // The interval is Student's, so `half` and the variance are those of the values themselves.
+    passes_for([summary.stddev.powi(2), 0.0], half, LEVEL_PERCENT / 100.0)
 }
 
 #[cfg(test)]
@@ -217,9 +228,22 @@ mod tests {
             let found = judged(&steady(), bound);
             assert_eq!(found.answer, expected, "{bound}: {}", found.why);
         }
+        // 3.182 · 10 / √4 is below the 20 that lie between.
         let open = judged(&steady(), "iops<9980");
-        let passes = open.passes_to_decide.expect("a number of passes");
-        assert!((4..=8).contains(&passes), "{passes}");
+        assert_eq!(open.passes_to_decide, Some(4));
+    }
+
+    /// The story: the passes to decide were computed from logarithms, and the interval is not: of a run
+    /// of three passes "about 2 passes would decide".
+    #[test]
+    fn an_open_bound_takes_more_passes_than_there_are() {
+        let scattered = record(&[Sketch {
+            iops: vec![5995.0, 3000.0, 3000.0],
+            ..Sketch::default()
+        }]);
+        let open = judged(&scattered, "iops<100");
+        assert_eq!(open.answer, Answer::Undecided, "{}", open.why);
+        assert!(open.passes_to_decide > Some(3), "{open:?}");
     }
 
     /// The story: of two passes by another program one did not report its longest latency, and that of
