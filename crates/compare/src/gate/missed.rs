@@ -62,7 +62,8 @@ fn passes_to_decide(check: &LimitCheck, bound: f64) -> Option<u32> {
     if check.state == State::Interrupted {
         return None;
     }
-    let away = (check.delivered? / bound).ln().abs();
+    // The interval is Student's of the rates, so both are shares of the delivered rate.
+    let away = (bound / check.delivered? - 1.0).abs();
     passes_for([check.scatter?, 0.0], away, LEVEL_PERCENT / 100.0)
 }
 
@@ -151,6 +152,13 @@ mod tests {
         let found = missed(0, &compared(State::Interrupted, 5000.0, Some(100.0)));
         assert_eq!(found[0].answer, Answer::Undecided);
         assert_eq!(found[0].passes_to_decide, None);
+    }
+
+    /// The story: of three passes with 9,000 ± 3,200 where 5,850 are needed, "about 3 passes would decide".
+    #[test]
+    fn an_open_limit_takes_more_passes_than_there_are() {
+        let found = missed(0, &compared(State::Undecided, 9000.0, Some(3200.0)));
+        assert_eq!(found[0].passes_to_decide, Some(4));
     }
 
     /// Three passes with ± 1,000 have a variance of 402² / 5000²: a fourth brings the interval
