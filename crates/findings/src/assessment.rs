@@ -36,7 +36,7 @@ impl Estimate {
 /// One direction of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowDirection {
-    /// Whether the operations read, wrote or trimmed.
+    /// Whether the operations read, wrote, trimmed or flushed.
     pub direction: Direction,
     /// Operations per second.
     pub iops: Estimate,

@@ -1,6 +1,7 @@
 //! How much of the time a case kept its own rate.
 
 use blocklab_record::{Interval, IntervalDirection, Record};
+use blocklab_stats::median;
 use blocklab_workload::Direction;
 
 use crate::rules::uncut;
@@ -18,14 +19,13 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
         .iter()
         .filter(|measurement| measurement.case == case && measurement.pass > 0);
     let slices = measured.flat_map(|measurement| uncut(&measurement.series));
-    let mut rates: Vec<f64> = slices
+    let rates: Vec<f64> = slices
         .filter_map(|slice| Some(operations(slice, direction)? as f64 / slice.length_ns as f64))
         .collect();
     if rates.len() < FEWEST {
         return None;
     }
-    rates.sort_by(f64::total_cmp);
-    let median = f64::midpoint(rates[(rates.len() - 1) / 2], rates[rates.len() / 2]);
+    let median = median(&rates);
     let near = rates
         .iter()
         .filter(|rate| (**rate - median).abs() <= median * NEAR_PERCENT / 100.0);

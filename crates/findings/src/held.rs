@@ -202,8 +202,7 @@ pub(crate) fn mean_served(case: &CaseView<'_>) -> f64 {
 
 /// The mean time that a modelled target took for an operation, in ns; `None`: no target is modelled.
 pub(crate) fn target_latency_ns(case: &CaseView<'_>) -> Option<f64> {
-    let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
-    let targets = models.flat_map(|model| &model.targets);
+    let targets = modelled(case).flat_map(|(_, model)| &model.targets);
     let (ios, ns) = targets.fold((0, 0), |(ios, ns), target| {
         (ios + target.ios, ns + target.in_device_ns)
     });
@@ -218,22 +217,27 @@ fn in_device_ns(model: &ModelUse) -> u64 {
     model.targets.iter().map(|target| target.in_device_ns).sum()
 }
 
-fn mean_over_time(case: &CaseView<'_>, sum: impl Fn(&ModelUse) -> u64) -> f64 {
-    let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
-    let elapsed: u64 = modelled(case).map(|pass| pass.elapsed_ns).sum();
-    models.map(sum).sum::<u64>() as f64 / elapsed.max(1) as f64
+/// Operations that spend these nanoseconds, of all passes, in a state: how many are in it on average.
+fn mean_over_time(case: &CaseView<'_>, spent_ns: impl Fn(&ModelUse) -> u64) -> f64 {
+    let (mut spent, mut elapsed) = (0, 0);
+    for (pass, model) in modelled(case) {
+        spent += spent_ns(model);
+        elapsed += pass.elapsed_ns;
+    }
+    spent as f64 / elapsed.max(1) as f64
 }
 
-fn modelled<'a, 'c>(case: &'c CaseView<'a>) -> impl Iterator<Item = &'a Measurement> + 'c {
-    case.passes
-        .iter()
-        .copied()
-        .filter(|pass| pass.model.is_some())
+/// The passes whose targets are modelled, each with what the model counted.
+fn modelled<'a, 'c>(
+    case: &'c CaseView<'a>,
+) -> impl Iterator<Item = (&'a Measurement, &'a ModelUse)> + 'c {
+    let passes = case.passes.iter();
+    passes.filter_map(|pass| Some((*pass, pass.model.as_deref()?)))
 }
 
 /// Every limit that counted operations of a case; empty where no target is modelled.
 pub(crate) fn used_limits<'a>(record: &'a Record, case: &CaseView<'a>) -> Vec<UsedLimit<'a>> {
-    let Some(first) = case.passes.iter().find_map(|pass| pass.model.as_deref()) else {
+    let Some((_, first)) = modelled(case).next() else {
         return Vec::new();
     };
     let all = first.limits.iter();
@@ -241,8 +245,8 @@ pub(crate) fn used_limits<'a>(record: &'a Record, case: &CaseView<'a>) -> Vec<Us
         .collect()
 }
 
-/// Sums up over all passes how a limit was used. `None` if the target does not list the limit, if
-/// the limit is no rate, or if a pass ran without a device model.
+/// Sums up over all passes with a device model how a limit was used. `None` if the target does not list
+/// the limit, or if the limit is no rate.
 fn used_limit<'a>(
     record: &'a Record,
     case: &CaseView<'a>,
@@ -257,8 +261,7 @@ fn used_limit<'a>(
     let (mut queued, mut held) = (0.0, 0.0);
     let mut busiest: Option<f64> = None;
     let mut emptied = Vec::new();
-    for pass in modelled(case) {
-        let model = pass.model.as_deref()?;
+    for (pass, model) in modelled(case) {
         if let Some(counted) = model
             .limits
             .iter()
@@ -284,10 +287,10 @@ fn used_limit<'a>(
         held += at_limits;
         elapsed += pass.elapsed_ns as f64 / 1e9;
     }
-    // The model counts the ramp too: its units are brought to the rate of the measured time. Of the
-    // operations that came to it, syncs are some.
-    let measured = case.row.iops_with_syncs() / (ios / elapsed);
-    let per_second = measured / elapsed / unit;
+    // The model counts the ramp and the syncs, too. What it counted is scaled to the rate of the measured
+    // time, syncs included.
+    let measured_over_all = case.row.iops_with_syncs() / (ios / elapsed);
+    let per_second = measured_over_all / elapsed / unit;
     let (rate, in_device) = if is_queue {
         ((in_device - queued - held) / elapsed / 1e9, in_device)
     } else {

@@ -218,7 +218,7 @@ fn worst(hits: &[Hit]) -> Option<usize> {
 
 /// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of `total` cases. Two long names
 /// would leave no room on the line for what is said of them.
-fn opening(names: &[&str], total: usize) -> String {
+pub(crate) fn opening(names: &[&str], total: usize) -> String {
     let length: usize = names.iter().map(|name| name.chars().count()).sum();
     match names.len() {
         0 | 1 => format!("{}:", listed(names, "and")),

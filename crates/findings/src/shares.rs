@@ -60,8 +60,8 @@ fn by_devices<'a>(
     target: usize,
 ) -> Option<Share> {
     let mut names: Vec<&str> = Vec::new();
-    for target in &record.targets {
-        let name = &*target.devices.first()?.name;
+    for each in &record.targets {
+        let name = &*each.devices.first()?.name;
         if names.contains(&name) {
             return None;
         }

@@ -114,6 +114,7 @@ fn by_hand(rows: &[Row]) -> Vec<CaseFamily<'_>> {
             })
             .filter(|values| *values > 1)
             .collect();
+        // One number varies, and no two points have the same.
         points.len() >= CURVE && varied == [points.len()]
     });
     families

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blocklab_record::{DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetKind};
+use blocklab_record::{
+    DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetFacts, TargetKind,
+};
 use blocklab_workload::{Address, Direction, EngineKind, Job, Target};
 
 use crate::{Row, rows};
@@ -64,13 +66,9 @@ impl Cases<'_> {
         if self.is_simulated() { simulated } else { real }
     }
 
-    /// Whether the targets lie on a file system that keeps everything in memory.
+    /// Whether a target lies on a file system that keeps everything in memory.
     pub fn in_memory(&self) -> bool {
-        self.record
-            .targets
-            .iter()
-            .filter_map(|t| t.file_system.as_ref())
-            .any(|system| ["tmpfs", "ramfs"].contains(&&*system.kind))
+        self.record.targets.iter().any(lies_in_memory)
     }
 
     /// Whether jobs that do not fill the same slots keep shares of the load of a case: one that is ahead
@@ -130,6 +128,12 @@ impl Cases<'_> {
             .map(|disk| disk_bytes(disk, direction));
         (!pass.disks.is_empty()).then(|| bytes.sum())
     }
+}
+
+/// Whether a target lies on a file system that keeps everything in memory.
+pub(crate) fn lies_in_memory(target: &TargetFacts) -> bool {
+    let mut systems = target.file_system.iter();
+    systems.any(|system| ["tmpfs", "ramfs"].contains(&&*system.kind))
 }
 
 /// What a disk moved: of reads, else of writes.

@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 use blocklab_workload::{Address, Target};
 use serde_json::{Map, Value};
 
-use crate::{Record, Requested, TargetFacts, TargetKind};
+use crate::{Fleet, Record, Requested, TargetFacts, TargetKind};
 
 /// Mount options whose values reveal no place and no person. Only the name of any other option
 /// stays.
 const HARMLESS_OPTIONS: [&str; 14] = [
     "commit", "data", "discard", "errors", "logbsize", "logbufs", "proto", "rsize", "size",
     "stripe", "sunit", "swidth", "vers", "wsize",
+];
+
+/// Fields that may hold the name of a target as their only word. In others such a word is one of our
+/// own: a file may be called `read` or `complete`.
+const WORDS: [&str; 7] = [
+    "address", "failure", "last", "subject", "targets", "text", "why",
 ];
 
 /// What takes the place of a path.
@@ -40,7 +46,7 @@ impl Record {
             strip(target, &mut names);
         }
         let mut whole = serde_json::from_str(&bare.to_json()).expect("a record is JSON");
-        names.replace_in(&mut whole);
+        names.replace_in(&mut whole, false);
         serde_json::from_str(&whole.to_string()).expect("only texts have changed")
     }
 }
@@ -64,12 +70,7 @@ impl Record {
         for host in jobs.filter_map(|job| job.host.as_mut()) {
             *host = names.stand_in(host, "host");
         }
-        let texts = fleet
-            .hosts
-            .iter_mut()
-            .filter_map(|host| host.failure.as_mut());
-        let lost = fleet.lost.iter_mut().map(|host| &mut host.why);
-        for text in texts.chain(lost).chain(self.failure.as_mut()) {
+        for text in fleet.failures_mut().chain(self.failure.as_mut()) {
             *text = names.replaced_in_words(text);
         }
         for target in &mut self.targets {
@@ -120,9 +121,19 @@ impl Record {
             .notes
             .iter_mut()
             .flat_map(|note| [&mut note.subject, &mut note.text]);
-        for text in texts.chain(self.failure.as_mut()) {
+        let fleet = self.fleet.iter_mut().flat_map(|fleet| fleet.failures_mut());
+        for text in texts.chain(fleet).chain(self.failure.as_mut()) {
             *text = names.replaced_in_words(text);
         }
+    }
+}
+
+impl Fleet {
+    /// Why hosts did not end as planned, in words.
+    fn failures_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let failed = self.hosts.iter_mut();
+        let lost = self.lost.iter_mut().map(|host| &mut host.why);
+        failed.filter_map(|host| host.failure.as_mut()).chain(lost)
     }
 }
 
@@ -204,10 +215,21 @@ impl Names {
         stand_in
     }
 
-    fn replace_in(&self, value: &mut Value) {
+    /// Replaces names in a value. `is_words`: it is that of one of the [`WORDS`].
+    fn replace_in(&self, value: &mut Value, is_words: bool) {
         match value {
-            Value::String(text) => *text = self.replaced(text),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.replace_in(value)),
+            Value::String(text) => {
+                // A path, or several words, are no word of our own.
+                let has_names = text.contains(|c: char| c.is_whitespace() || c == '/');
+                if is_words || has_names {
+                    *text = self.replaced(text);
+                }
+            }
+            Value::Array(values) => {
+                for value in values {
+                    self.replace_in(value, is_words);
+                }
+            }
             Value::Object(fields) => self.replace_in_fields(fields),
             _ => {}
         }
@@ -225,7 +247,7 @@ impl Names {
                         None => self.replaced(text),
                     };
                 }
-                value => self.replace_in(value),
+                value => self.replace_in(value, WORDS.contains(&&**name)),
             }
         }
     }
@@ -249,27 +271,26 @@ impl Names {
     }
 
     /// A text of this program in which every name, also one of several words, is replaced where it is no
-    /// part of a longer word.
+    /// part of a longer word. It is read once: a stand-in may be the name of something else.
     fn replaced_in_words(&self, text: &str) -> String {
-        let mut known: Vec<_> = self.known.iter().collect();
+        let known = self.known.iter().filter(|(name, _)| !name.is_empty());
+        let mut known: Vec<_> = known.collect();
         known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         let joins =
             |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
-        let mut text = text.to_owned();
-        for (name, stand_in) in known {
-            let mut out = String::with_capacity(text.len());
-            let mut rest = &*text;
-            while let Some(at) = rest.find(name) {
-                let (before, from) = rest.split_at(at);
-                let after = &from[name.len()..];
-                out.push_str(before);
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(sign) = rest.chars().next() {
+            let found = known.iter().find_map(|(name, stand_in)| {
+                let after = rest.strip_prefix(name.as_str())?;
                 let is_part = joins(out.chars().next_back()) || joins(after.chars().next());
-                out.push_str(if is_part { name } else { stand_in });
-                rest = after;
-            }
-            text = out + rest;
+                (!is_part).then_some((stand_in.as_str(), after))
+            });
+            let (next, after) = found.unwrap_or_else(|| rest.split_at(sign.len_utf8()));
+            out.push_str(next);
+            rest = after;
         }
-        text
+        out
     }
 
     /// The names that have a slash and so are no words of a sentence, the longest first: one may begin as
@@ -399,6 +420,72 @@ mod tests {
         assert_eq!(bare.requested.native, "");
     }
 
+    /// The story: of the cases `case2` and `case1`, in this order, the second failed. Its record had
+    /// the failure of `case1`: `case1` became `case2` and that became `case1`.
+    #[test]
+    fn a_stand_in_is_not_replaced_again() {
+        let mut names = Names::default();
+        for name in ["case2", "case1", "a b"] {
+            names.stand_in(name, "case");
+        }
+        let text = "case1 failed, case2 and a b did not; case11 and äcase1 are others";
+        assert_eq!(
+            names.replaced_in_words(text),
+            "case2 failed, case1 and case3 did not; case11 and äcase1 are others"
+        );
+    }
+
+    /// The story: the failure of a merged run lost the name of its job, and those of its hosts kept it.
+    #[test]
+    fn the_failures_of_hosts_name_no_load() {
+        let mut record = sample();
+        record.measurements[0].jobs[0].name = "acme".to_owned();
+        let failure = "job acme ended early".to_owned();
+        record.fleet = Some(Box::new(Fleet {
+            hosts: vec![crate::FleetHost {
+                name: "db7".to_owned(),
+                run: "a run".to_owned(),
+                status: crate::Status::Failed,
+                failure: Some(failure.clone()),
+                environment: crate::Environment::default(),
+                clock: None,
+            }],
+            lost: vec![crate::LostHost {
+                name: "db8".to_owned(),
+                why: failure,
+            }],
+            ..Fleet::default()
+        }));
+        let text = record.anonymous(false, |_| false).to_json();
+        for private in ["acme", "db7", "db8"] {
+            assert!(!text.contains(private), "{private} is in {text}");
+        }
+    }
+
+    /// The story: the record of a run on a file called `complete` could not be made anonymous: its status
+    /// became `target1`, and the program stopped with a panic.
+    #[test]
+    fn a_target_may_have_the_name_of_a_word_of_ours() {
+        for name in ["complete", "read", "direct", "file"] {
+            let mut record = sample();
+            let whole = record.anonymous(true, |_| false);
+            record.targets[0].path = name.to_owned();
+            record.targets[0].kind = TargetKind::File;
+            record.targets[0].address = Some(name.to_owned());
+            let level = NoteLevel::Assumed;
+            record.notes = vec![Note::new(level, name, format!("{name} was not empty"))];
+            let bare = record.anonymous(true, |_| false);
+            let target = &bare.targets[0];
+            assert_eq!(
+                (&*target.path, target.address.as_deref()),
+                ("target1", Some("target1"))
+            );
+            let note = Note::new(level, "target1", "target1 was not empty");
+            assert_eq!(bare.notes, [note]);
+            assert_eq!(bare.measurements, whole.measurements);
+        }
+    }
+
     #[test]
     fn what_names_nobody_stays() {
         let mut record = sample();
@@ -425,7 +512,7 @@ mod tests {
         };
         let guide = "EC2 user guide, ebs-volume-types.md";
         let mut value = limits([guide, "/home/bob/limits.ods"]);
-        Names::default().replace_in(&mut value);
+        Names::default().replace_in(&mut value, false);
         assert_eq!(value, limits([guide, PATH]));
     }
 }

@@ -1,7 +1,7 @@
 //! In: the scatter of two samples, and the precision that their ratio should have. Out: the number
 //! of passes that reaches it: the inverse of `ratio`, for the plan of a comparison.
 
-use crate::ratio::logs;
+use crate::ratio::{logs, rounded_down};
 use crate::student::critical;
 
 /// More passes than this are not practical, so no answer goes beyond them.
@@ -13,6 +13,9 @@ const MOST: u32 = 1000;
 /// `scatter` holds the variance of the logarithms of each side ([`log_variance`]). It is itself an
 /// estimate, and from few passes a rough one, so the answer is a plan and not a promise. `None`:
 /// more than 1,000, or `half` is not above 0.
+///
+/// With the variance of the values of one side, and 0 for the other, it answers the same for Student's
+/// interval of a mean ([`crate::confidence`]), with `half` in the unit of the values.
 pub fn passes_for(scatter: [f64; 2], half: f64, level: f64) -> Option<u32> {
     if half.is_nan() || half <= 0.0 || half_width(scatter, MOST, level) > half {
         return None;
@@ -43,7 +46,7 @@ fn half_width([a, b]: [f64; 2], passes: u32, level: f64) -> f64 {
         return 0.0;
     }
     let freedom = f64::from(passes - 1) * sum.powi(2) / (a.powi(2) + b.powi(2));
-    critical(level, freedom.max(1.0) as u32) * (sum / f64::from(passes)).sqrt()
+    critical(level, rounded_down(freedom)) * (sum / f64::from(passes)).sqrt()
 }
 
 #[cfg(test)]
@@ -74,6 +77,16 @@ mod tests {
         assert_eq!(passes_for(scatter, 0.0, 0.95), None);
         assert_eq!(passes_for(scatter, f64::NAN, 0.95), None);
         assert_eq!(passes_for([0.0; 2], 0.01, 0.95), Some(2));
+    }
+
+    /// The story: of four passes against a fixed bound, for which t is 3.182, one in fourteen scatters was
+    /// given that of three, 4.303.
+    #[test]
+    fn a_bound_leaves_the_freedom_of_the_passes() {
+        for variance in (1..40).map(|thousandths| f64::from(thousandths) * 0.001) {
+            let t = half_width([variance, 0.0], 4, 0.95) / (variance / 4.0).sqrt();
+            assert!((t - 3.182).abs() < 1e-3, "{t} for {variance}");
+        }
     }
 
     /// With the number of passes that was planned, and the same scatter, the interval is as narrow

@@ -1,7 +1,7 @@
 //! Which documented limits a run reached, and how the others could be tested.
 
 use blocklab_device::{Binding, Limit, LimitKind, LimitUnit, Load, Phase, grants, predict};
-use blocklab_stats::{confidence, log_variance};
+use blocklab_stats::{Summary, confidence};
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ pub struct LimitCheck {
     pub delivered_ci95_low: Option<f64>,
     /// Upper end of it.
     pub delivered_ci95_high: Option<f64>,
-    /// Variance of the logarithms of the rates of that case's passes.
+    /// Variance of the rates of that case's passes, by the square of their mean; `None` with one pass.
     #[serde(skip)]
     pub scatter: Option<f64>,
     /// Set for a limit that was not tested.
@@ -155,7 +155,9 @@ fn check_limit(run: &ExplainedRun<'_>, limit: &Limit) -> LimitCheck {
         delivered: which.map(|share| share.value * limit.value),
         delivered_ci95_low: in_shares.map(|[low, _]| low * limit.value),
         delivered_ci95_high: in_shares.map(|[_, high]| high * limit.value),
-        scatter: log_variance(&passes),
+        scatter: Summary::new(&passes)
+            .filter(|summary| summary.count >= 2)
+            .map(|summary| summary.cv().powi(2)),
         how_to_test: (state == State::NotTested).then(|| how_to_test(run, limit)),
     }
 }

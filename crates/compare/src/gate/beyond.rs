@@ -1,9 +1,9 @@
 //! The gate on a figure of a run without a comparison: `p99>5ms`, `iops<5000`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{Latency, Measurement, Record, Statistic};
-use blocklab_stats::{Histogram, Interval, confidence, log_variance, passes_for};
+use blocklab_stats::{Histogram, Interval, Summary, confidence, passes_for};
 
 use super::{Answer, Bound, Figure, Judged, Loads};
 use crate::compare::{
@@ -31,7 +31,26 @@ pub(super) fn beyond(run: usize, record: &Record, bound: Bound, loads: &Loads) -
                 .map(|(case, passes)| verdict(run, case, bound.figure.name(), &passes, bound)),
         );
     }
+    // What was not measured must not let a run through.
+    judged.extend(without_completion(record, loads).map(|case| {
+        let why = "it completed no operation, so it has no such figure".to_owned();
+        Judged::new(run, case, Answer::Undecided, why)
+    }));
     judged
+}
+
+/// The cases that were run in passes that count, and completed no operation in any of them.
+fn without_completion<'a>(
+    record: &'a Record,
+    loads: &Loads,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let passes = record.measurements.iter().filter(|one| one.pass > 0);
+    let mut cases: BTreeSet<&str> = passes.map(|pass| &*pass.case).collect();
+    cases.retain(|case| loads.has_case(case));
+    for load in loads_of(record) {
+        cases.remove(load.case);
+    }
+    cases.into_iter()
 }
 
 /// The rate of each case in each pass, where anything moved in the directions that are asked for.
@@ -141,26 +160,37 @@ fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) 
         figure.shown(low.max(0.0)),
         figure.shown(high)
     );
-    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, value, bound))
+    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, bound))
 }
 
 /// Widens the interval of a percentile by the error of its histogram bucket, which all passes
 /// share.
 fn widened(interval: Interval, figure: Figure) -> Interval {
-    let error = match figure {
-        Figure::Percentile(_) => Histogram::ERROR_BOUND,
-        _ => 0.0,
-    };
+    let error = bucket_error(figure);
     Interval {
         low: interval.low * (1.0 - error),
         high: interval.high * (1.0 + error),
     }
 }
 
-/// How many passes would bring the interval clear of the bound. A bound has no scatter of its own.
-fn passes_to_decide(passes: &[f64], value: f64, bound: Bound) -> Option<u32> {
-    let away = (value / bound.value).ln().abs();
-    passes_for([log_variance(passes)?, 0.0], away, LEVEL_PERCENT / 100.0)
+/// The largest relative error of a figure by its histogram bucket.
+const fn bucket_error(figure: Figure) -> f64 {
+    match figure {
+        Figure::Percentile(_) => Histogram::ERROR_BOUND,
+        _ => 0.0,
+    }
+}
+
+/// How many passes would bring the widened interval clear of the bound. A bound has no scatter of its
+/// own. `None`: not known, more than 1,000, or the figure is nearer to the bound than its error.
+fn passes_to_decide(passes: &[f64], bound: Bound) -> Option<u32> {
+    let summary = Summary::new(passes)?;
+    let error = bucket_error(bound.figure);
+    let clear_below = bound.value / (1.0 + error) - summary.mean;
+    let clear_above = summary.mean - bound.value / (1.0 - error);
+    let half = clear_below.max(clear_above);
+    // The interval is Student's, so `half` and the variance are those of the values themselves.
+    passes_for([summary.stddev.powi(2), 0.0], half, LEVEL_PERCENT / 100.0)
 }
 
 #[cfg(test)]
@@ -198,9 +228,22 @@ mod tests {
             let found = judged(&steady(), bound);
             assert_eq!(found.answer, expected, "{bound}: {}", found.why);
         }
+        // 3.182 · 10 / √4 is below the 20 that lie between.
         let open = judged(&steady(), "iops<9980");
-        let passes = open.passes_to_decide.expect("a number of passes");
-        assert!((4..=8).contains(&passes), "{passes}");
+        assert_eq!(open.passes_to_decide, Some(4));
+    }
+
+    /// The story: the passes to decide were computed from logarithms, and the interval is not: of a run
+    /// of three passes "about 2 passes would decide".
+    #[test]
+    fn an_open_bound_takes_more_passes_than_there_are() {
+        let scattered = record(&[Sketch {
+            iops: vec![5995.0, 3000.0, 3000.0],
+            ..Sketch::default()
+        }]);
+        let open = judged(&scattered, "iops<100");
+        assert_eq!(open.answer, Answer::Undecided, "{}", open.why);
+        assert!(open.passes_to_decide > Some(3), "{open:?}");
     }
 
     /// The story: of two passes by another program one did not report its longest latency, and that of
@@ -229,6 +272,21 @@ mod tests {
         let all = beyond(0, &broken, bound, &Loads::default());
         assert_eq!(all[0].answer, Answer::Undecided, "{all:#?}");
         assert_eq!(all[1].answer, Answer::Pass, "{all:#?}");
+    }
+
+    /// The story: of two cases one began no operation, as its first was due after its runtime. A
+    /// bound on the rate passed by the other one alone, also with `--strict`.
+    #[test]
+    fn a_case_without_an_operation_decides_nothing() {
+        let mut run = record(&[Sketch::named("a"), Sketch::named("b")]);
+        let of_b = run.measurements.iter_mut().filter(|pass| pass.case == "b");
+        for pass in of_b {
+            pass.jobs[0].directions.clear();
+        }
+        for bound in ["iops<1", "max>1h"] {
+            let found = judged(&run, bound);
+            assert_eq!((&*found.subject, found.answer), ("b", Answer::Undecided));
+        }
     }
 
     #[test]

@@ -124,10 +124,7 @@ impl FromStr for Bound {
         let (name, rest) = (text[..at].trim(), &text[at + 1..]);
         // `slower>5%` is an obvious slip of `slower:5%`.
         if name == "slower" {
-            return Err(NoCondition::slower(
-                text,
-                rest.trim_start_matches('=').trim(),
-            ));
+            return Err(NoCondition::slower(text, rest));
         }
         let figure = Figure::named(name).ok_or_else(|| {
             let percentiles: Vec<&str> = PERCENTILES.iter().map(|known| known.title).collect();
@@ -138,12 +135,6 @@ impl FromStr for Bound {
         })?;
         // A measured figure hardly ever equals its bound, so `>=` is read as `>` and `<=` as `<`.
         let value = rest.strip_prefix('=').unwrap_or(rest).trim();
-        // Such a bound would fail a run for a low latency. The user wrote the state that is wanted.
-        if figure.is_latency() && text[at..].starts_with('<') {
-            return Err(wrong(format!(
-                "it says what must not be, and would fail if the latency is low: {name}>{value}"
-            )));
-        }
         let number = if figure.is_latency() {
             if value.ends_with(|last: char| last.is_ascii_digit()) {
                 return Err(wrong(format!("`{value}` lacks its unit: {name}>{value}ms")));
@@ -153,8 +144,18 @@ impl FromStr for Bound {
         } else {
             let number: Option<f64> = value.parse().ok();
             let number = number.filter(|rate| rate.is_sign_positive() && *rate <= MOST_RATE);
-            number.ok_or_else(|| wrong(format!("`{value}` is not a number such as 5000")))?
+            number.ok_or_else(|| {
+                wrong(format!(
+                    "`{value}` is not a number from 0 to {MOST_RATE:e}, such as 5000"
+                ))
+            })?
         };
+        // Such a bound would fail a run for a low latency. The user wrote the state that is wanted.
+        if figure.is_latency() && text[at..].starts_with('<') {
+            return Err(wrong(format!(
+                "it says what must not be, and would fail if the latency is low: {name}>{value}"
+            )));
+        }
         Ok(Self {
             figure,
             is_above: text[at..].starts_with('>'),
@@ -198,16 +199,19 @@ impl NoCondition {
         }
     }
 
-    /// `slower` with another sign than the colon before the loss.
-    fn slower(text: &str, loss: &str) -> Self {
+    /// `slower` with other signs than a colon before the loss; `rest` are these and the loss.
+    fn slower(text: &str, rest: &str) -> Self {
+        let loss = match rest.trim_start_matches([' ', '=', ':']).trim_end() {
+            "" => "5%",
+            loss => loss,
+        };
         Self::new(text, format!("a loss is written as slower:{loss}"))
     }
 
     /// A text that is no condition at all, with examples of some.
     fn unknown(text: &str) -> Self {
-        if let Some(loss) = text.strip_prefix("slower") {
-            let loss = loss.trim_start_matches([' ', '=']);
-            return Self::slower(text, if loss.is_empty() { "5%" } else { loss });
+        if let Some(rest) = text.strip_prefix("slower") {
+            return Self::slower(text, rest);
         }
         let why = "p99>5ms, iops<5000, mbps<200, slower:5%, missed and warning are some";
         Self::new(text, why.to_owned())
@@ -315,12 +319,16 @@ mod tests {
             ("slower>5%", "slower:5%"),
             ("slower=5%", "slower:5%"),
             ("slower 5%", "slower:5%"),
+            // These three were advised to write `slower::5%`, `slower:` and `p99>5`, which are refused too.
+            ("slower : 5%", "as slower:5%"),
+            ("slower>", "as slower:5%"),
+            ("p99<5", "p99>5ms"),
             ("iops<many", "5000"),
             ("iops<-1", "5000"),
             ("iops<-0", "5000"),
             ("mbps<-0.0", "5000"),
             ("iops<inf", "5000"),
-            ("iops<1e300", "5000"),
+            ("iops<1e300", "from 0 to 1e12"),
             ("iops<", "5000"),
         ] {
             let error = text.parse::<Condition>().expect_err(text);

@@ -1,11 +1,15 @@
 //! The gate on documented limits that a run did not reach.
 
 use blocklab_stats::passes_for;
-use blocklab_units::stated;
+use blocklab_units::significant;
 
 use super::{Answer, Judged};
 use crate::compare::LEVEL_PERCENT;
 use crate::expect::{Compared, LimitCheck, NEAR, State};
+
+/// Significant figures of a rate: enough to tell one that missed a limit of any size from what was
+/// needed.
+const FIGURES: i32 = 4;
 
 /// Whether documented limits were reached to within 2.5 %.
 ///
@@ -35,14 +39,15 @@ fn judge(run: usize, check: &LimitCheck) -> Judged {
         // A pause says nothing of the limit: another run may reach it.
         State::Interrupted | State::Undecided | State::NotTested => Answer::Undecided,
     };
+    let shown = |rate| significant(rate, FIGURES);
     let range = match ends {
-        Some((low, high)) => format!("({} to {})", stated(low.round()), stated(high.round())),
+        Some((low, high)) => format!("({} to {})", shown(low), shown(high)),
         None => "in one pass".to_owned(),
     };
     let delivered = check.delivered.unwrap_or_default();
     let case = check.case.as_deref().unwrap_or_default();
-    let delivered = format!("{} {}", stated(delivered.round()), check.unit);
-    let needed = stated(bound.round());
+    let delivered = format!("{} {}", shown(delivered), check.unit);
+    let needed = shown(bound);
     let why = format!("{case} delivered {delivered} {range}; {needed} are needed");
     let subject = match &check.target {
         Some(target) => format!("{} of {target}", check.limit),
@@ -52,8 +57,13 @@ fn judge(run: usize, check: &LimitCheck) -> Judged {
 }
 
 /// How many passes would bring the interval clear of the bound. A limit has no scatter of its own.
+/// `None` where passes do not decide: after a pause the interval may be clear already.
 fn passes_to_decide(check: &LimitCheck, bound: f64) -> Option<u32> {
-    let away = (check.delivered? / bound).ln().abs();
+    if check.state == State::Interrupted {
+        return None;
+    }
+    // The interval is Student's of the rates, so both are shares of the delivered rate.
+    let away = (bound / check.delivered? - 1.0).abs();
     passes_for([check.scatter?, 0.0], away, LEVEL_PERCENT / 100.0)
 }
 
@@ -114,6 +124,41 @@ mod tests {
             let found = missed(0, &compared(state, delivered, half));
             assert_eq!(found[0].answer, expected, "{state:?}: {found:#?}");
         }
+    }
+
+    /// The story: rates were rounded to whole units, and a volume of 1.4 MiB/s failed with "delivered 1
+    /// MiB/s (1 to 1); 1 are needed".
+    #[test]
+    fn a_rate_below_its_limit_does_not_look_like_it() {
+        let mut small = compared(State::Missed, 1.1, Some(0.001));
+        small.limits[0].value = 1.4;
+        let why = missed(0, &small).remove(0).why;
+        assert_eq!(
+            why,
+            "small delivered 1.1 IOPS (1.099 to 1.101); 1.365 are needed"
+        );
+        let why = missed(0, &compared(State::Missed, 5000.4, Some(100.0)))
+            .remove(0)
+            .why;
+        assert_eq!(
+            why,
+            "small delivered 5,000 IOPS (4,900 to 5,100); 5,850 are needed"
+        );
+    }
+
+    /// The story: a run of three passes with a pause in each was told that "about 2 passes would decide".
+    #[test]
+    fn more_passes_do_not_decide_what_a_pause_left_open() {
+        let found = missed(0, &compared(State::Interrupted, 5000.0, Some(100.0)));
+        assert_eq!(found[0].answer, Answer::Undecided);
+        assert_eq!(found[0].passes_to_decide, None);
+    }
+
+    /// The story: of three passes with 9,000 ± 3,200 where 5,850 are needed, "about 3 passes would decide".
+    #[test]
+    fn an_open_limit_takes_more_passes_than_there_are() {
+        let found = missed(0, &compared(State::Undecided, 9000.0, Some(3200.0)));
+        assert_eq!(found[0].passes_to_decide, Some(4));
     }
 
     /// Three passes with ± 1,000 have a variance of 402² / 5000²: a fourth brings the interval

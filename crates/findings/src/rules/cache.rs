@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::hit::{Hit, of_run, per_case, warning};
 use crate::statement::{delay, percent as share_of, word};
-use crate::view::{CaseView, Cases, disk_bytes};
+use crate::view::{CaseView, Cases, disk_bytes, lies_in_memory};
 use crate::{Confidence, Finding};
 use blocklab_workload::{Access, Direction, EngineKind};
 
@@ -128,12 +128,17 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
+/// A target lies in memory, whatever the access.
 pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
     if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
         return Vec::new();
     }
     let advice = "Choose a target on the disk that you mean.";
-    let text = "The target lies on a file system in memory: no disk took part";
+    let text = if cases.record.targets.iter().all(lies_in_memory) {
+        "The target lies on a file system in memory: no disk took part"
+    } else {
+        "A target lies on a file system in memory: no disk took part in its operations"
+    };
     vec![of_run("memory-target", Some(advice), warning(text, []))]
 }
 
@@ -169,8 +174,10 @@ pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "The file system offers no O_DIRECT here: choose another target, or read these \
                   figures as those of the page cache.";
     per_case(cases, "not-direct", Some(advice), |case| {
-        let jobs = case
-            .jobs()
+        // Every pass has the same jobs.
+        let jobs = case.passes[0]
+            .jobs
+            .iter()
             .filter(|job| {
                 let through_memory = [EngineKind::Mmap, EngineKind::Null]
                     .iter()
@@ -410,8 +417,24 @@ mod tests {
         silent(&record, "memory-target");
         let system = record.targets[0].file_system.as_mut().unwrap();
         system.kind = "tmpfs".to_owned();
-        the(&record, "memory-target");
+        let statement = the(&record, "memory-target").statement;
+        assert!(statement.ends_with("no disk took part."), "{statement}");
         silent(&record, "page-cache");
+    }
+
+    /// The story: of a run on two targets, one of which lay on a disk, "no disk took part".
+    #[test]
+    fn one_target_in_memory_leaves_the_disk_of_the_other() {
+        let mut record = buffered("read", 0);
+        let on_disk = record.targets[0].clone();
+        let system = record.targets[0].file_system.as_mut().unwrap();
+        system.kind = "tmpfs".to_owned();
+        record.targets.push(on_disk);
+        let statement = the(&record, "memory-target").statement;
+        assert!(
+            statement.ends_with("took part in its operations."),
+            "{statement}"
+        );
     }
 
     /// The story: a file of a FUSE server was read with O_DIRECT from the server's page cache, and the
@@ -438,12 +461,16 @@ mod tests {
         }
     }
 
+    /// One job of three passes was counted as "jobs through the page cache 3".
     #[test]
     fn direct_access_that_was_not_to_be_had() {
         let mut record = buffered("read", 100);
         silent(&record, "not-direct");
-        record.measurements[0].jobs[0].access = Some(Access::DirectIfPossible);
-        the(&record, "not-direct");
+        for measurement in &mut record.measurements {
+            measurement.jobs[0].access = Some(Access::DirectIfPossible);
+        }
+        assert!(record.measurements.len() > 1);
+        assert_eq!(the(&record, "not-direct").evidence[0].value, 1.0);
         record.targets[0].kind = TargetKind::CharDevice;
         silent(&record, "not-direct");
     }

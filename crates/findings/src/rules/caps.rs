@@ -66,10 +66,11 @@ pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Runs of neighbouring sizes with the same figure: the longest of each family.
+/// Runs of neighbouring sizes with the same figure: the longest of each family, if it has at least
+/// `fewest` cases.
 fn plateaus<'a>(
     cases: &'a Cases<'a>,
-    least: usize,
+    fewest: usize,
     what: impl Fn(&CaseView<'a>) -> f64,
 ) -> Vec<Vec<&'a CaseView<'a>>> {
     let explained = explained(cases);
@@ -85,7 +86,7 @@ fn plateaus<'a>(
             let lengths = (0..values.len()).map(|start| (start, run(&values[start..])));
             let (start, length) =
                 lengths.max_by_key(|(start, length)| (*length, usize::MAX - start))?;
-            (length >= least).then(|| family[start..start + length].to_vec())
+            (length >= fewest).then(|| family[start..start + length].to_vec())
         })
         .collect()
 }

@@ -15,7 +15,7 @@ const LAYERED: [&str; 3] = ["overlay", "aufs", "fuse-overlayfs"];
 /// Less than this share of the time changes no figure that is shown.
 const THROTTLED_PERCENT: f64 = 1.0;
 
-/// Another engine carried the operations than the requested one.
+/// io_uring was requested, and another engine carried the operations.
 pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
     let Some(plan) = &cases.record.requested.plan else {
         return Vec::new();

@@ -98,8 +98,9 @@ fn failed_share(case: &CaseView<'_>) -> f64 {
     failed as f64 / case.ios().max(1) as f64
 }
 
-/// Slots are empty while our own thread works, while a flush waits for all others, while a job that is
-/// ahead of its share waits for the others, and where the load itself issues fewer operations.
+/// Slots are empty while our own thread works (if that explains half of what is missing, the rest is
+/// taken for it, too), while a flush waits for all others, while a job that is ahead of its share waits
+/// for the others, and where the load itself issues fewer operations.
 fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     let waits =
         case.does(Direction::Sync) || cases.keeps_shares(case) || cases.holds_operations_back(case);

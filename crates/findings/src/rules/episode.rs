@@ -319,13 +319,9 @@ fn to_an_end(
     slices: &[&Interval],
     latencies: &[Option<f64>],
 ) -> Option<((usize, usize), f64)> {
-    let has_rate = |pace| {
-        !matches!(
-            pace,
-            PaceKind::Closed | PaceKind::Recorded | PaceKind::Dependent
-        )
-    };
-    if !pass.jobs.iter().all(|job| has_rate(job.pace)) {
+    use PaceKind::{Closed, Dependent, Recorded};
+    let mut jobs = pass.jobs.iter();
+    if jobs.any(|job| matches!(job.pace, Closed | Recorded | Dependent)) {
         return None;
     }
     let known: Vec<f64> = latencies.iter().copied().collect::<Option<_>>()?;
@@ -487,7 +483,7 @@ fn runs(all: &[bool]) -> Vec<(usize, usize)> {
     runs
 }
 
-/// Mean of the operations of a slice.
+/// Mean latency of the operations of a slice, in ns; `None` without any, or if it is not known.
 fn latency(slice: &Interval) -> Option<f64> {
     let sum: f64 = moving(slice)
         .iter()

@@ -8,7 +8,7 @@ use blocklab_stats::{Histogram, median};
 use blocklab_workload::Direction;
 
 use crate::fleet::{alone, host_rows};
-use crate::hit::{critical, info, of_run, per_case, warning};
+use crate::hit::{critical, info, of_run, opening, per_case, warning};
 use crate::rows::summed;
 use crate::statement::{delay, listed, percent as share_of, word};
 use crate::view::Cases;
@@ -120,7 +120,8 @@ const LIMITS: [&str; 9] = [
 fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
     let own = alone(record, host)?;
     let rows = summed(&own);
-    let findings = super::judge(&Cases::new(&own, &rows));
+    let cases = Cases::new(&own, &rows);
+    let findings = super::judge(&cases);
     let found = LIMITS.iter().find_map(|rule| {
         findings.iter().find(|finding| {
             let subject = &finding.subject;
@@ -129,9 +130,10 @@ fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
     });
     found.map(|finding| {
         let statement = finding.statement.trim_end_matches('.');
-        // The sentence around it names the case already.
-        let of_case = statement.strip_prefix(&format!("{case}: "));
-        of_case.unwrap_or(statement).to_owned()
+        // The sentence around it names its cases already.
+        let names: Vec<&str> = finding.subject.iter().map(String::as_str).collect();
+        let of_cases = statement.strip_prefix(&opening(&names, cases.list.len()));
+        of_cases.unwrap_or(statement).trim_start().to_owned()
     })
 }
 
@@ -350,6 +352,27 @@ mod tests {
             "{}",
             found.statement
         );
+    }
+
+    /// The story: of a limit in several cases, the sentence named them twice: "one and two: c delivers
+    /// 60 % …; its own limit: one and two: …".
+    #[test]
+    fn the_limit_of_a_straggler_does_not_name_the_cases_again() {
+        let mut hosts = alike();
+        hosts[2] = host("c", 6_000.0, 1e6);
+        for host in &mut hosts {
+            let mut second = host.measurements.clone();
+            for measurement in &mut second {
+                measurement.case = "second".to_owned();
+            }
+            host.measurements.extend(second);
+        }
+        for measurement in &mut hosts[2].measurements {
+            measurement.throttled_ns = Some(measurement.elapsed_ns);
+        }
+        let statement = the(&fleet(&hosts), "straggler").statement;
+        let limit = "its own limit: the container's processor quota";
+        assert!(statement.contains(limit), "{statement}");
     }
 
     /// Hosts with parts of their own deliver what their parts ask for.

@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use blocklab_device::{Covers, LimitKind, LimitName};
-use blocklab_record::{Measurement, ModelUse, Record};
+use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::{Nanos, count, plural};
 use blocklab_workload::Direction;
 
 use super::slices;
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
-use crate::statement::{Slot, fixed, in_unit, number, percent, speed, time, word};
+use crate::statement::{Slot, fixed, in_unit, listed, number, percent, speed, time, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -305,20 +305,25 @@ fn whose_of(record: &Record, alike: &[UsedLimit<'_>]) -> String {
         }
         (_, _, many) if many == all => format!(" of each of {many} targets"),
         _ => {
-            let names: Vec<_> = concerned
+            let names: Vec<String> = concerned
                 .iter()
                 .filter_map(|place| record.targets.get(*place as usize))
                 .map(|target| short(&target.path))
                 .collect();
-            format!(" of {}", names.join(" and "))
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            format!(" of {}", listed(&names, "and"))
         }
     }
 }
 
-/// The volume of a modelled target, without its clock and its instance: `gp3:1TiB`.
-fn short(path: &str) -> &str {
-    let address = path.split_once(':').map_or(path, |(_, address)| address);
-    address.split('@').next().unwrap_or(address)
+/// The volume of a modelled target, without its clock and its instance: `gp3:1TiB`; in a fleet with its
+/// host before it, `h1:gp3:1TiB`.
+fn short(path: &str) -> String {
+    let mut clocks = ["sim:", "emu:"].iter();
+    let (host, address) = clocks
+        .find_map(|clock| path.split_once(clock))
+        .unwrap_or(("", path));
+    format!("{host}{}", address.split('@').next().unwrap_or(address))
 }
 
 /// A limit in words.
@@ -350,8 +355,8 @@ const NEARLY_ALL: f64 = 1.0 - SOON;
 fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Measurement, Nanos)> {
     let first = *limit.emptied.first()?;
     let pass = case.passes.iter().find(|pass| {
-        let limits = pass.model.iter().flat_map(|model| &model.limits);
-        let mut moments = limits.flat_map(|used| &used.emptied_at_ns);
+        let uses = pass.model.iter().flat_map(|model| uses(model, limit));
+        let mut moments = uses.flat_map(|used| &used.emptied_at_ns);
         moments.any(|at| *at == first.0)
     })?;
     let mut shares = limit
@@ -378,13 +383,15 @@ fn is_held(pass: &Measurement, limit: &UsedLimit<'_>) -> bool {
     model.is_some_and(|model| waited_share(model, limit) >= HELD)
 }
 
+/// What a limit counted in a pass.
+fn uses<'m>(model: &'m ModelUse, limit: &UsedLimit<'_>) -> impl Iterator<Item = &'m LimitUse> {
+    let all = model.limits.iter();
+    all.filter(|used| used.limit == limit.limit.name && used.targets == limit.targets)
+}
+
 /// Share of the time in the device for which the operations of its targets waited for a limit.
 fn waited_share(model: &ModelUse, limit: &UsedLimit<'_>) -> f64 {
-    let waited = model
-        .limits
-        .iter()
-        .filter(|used| used.limit == limit.limit.name && used.targets == limit.targets)
-        .map(|limit| limit.waited_ns);
+    let waited = uses(model, limit).map(|used| used.waited_ns);
     let targets = model.targets.iter();
     let concerned = targets.filter(|target| limit.targets.contains(&target.target));
     let in_device: u64 = concerned.map(|concerned| concerned.in_device_ns).sum();

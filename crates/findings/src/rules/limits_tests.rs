@@ -403,6 +403,35 @@ fn machines_of_one_type_each_bind_their_own_targets() {
     assert_eq!(whose_of(&record, &alike), " of each of 2 groups of targets");
 }
 
+/// The story: the volumes of two hosts of a fleet were "sim:gp3:1TiB and sim:gp3:1TiB": what stood before
+/// the first colon, the host, was taken for the clock.
+#[test]
+fn volumes_of_a_fleet_are_named_with_their_hosts() {
+    let mut record = simulated(&[gp3(0.9, 0.0)], &[reads("a", 6000.0, 4, 64)]);
+    let target = record.targets[0].clone();
+    record.targets = ["h1", "h2", "h3", "h4"]
+        .map(|host| blocklab_record::TargetFacts {
+            path: format!("{host}:sim:gp3:1TiB@m5.4xlarge"),
+            ..target.clone()
+        })
+        .to_vec();
+    let limit = volume_iops(6000.0);
+    let targets: [[u32; 1]; 3] = [[0], [1], [3]];
+    let alike = targets.each_ref().map(|targets| UsedLimit {
+        limit: &limit,
+        targets,
+        rate: 6000.0,
+        busiest: None,
+        waited: 0.9,
+        level: Level::Steady,
+        emptied: Vec::new(),
+    });
+    assert_eq!(
+        whose_of(&record, &alike),
+        " of h1:gp3:1TiB, h2:gp3:1TiB and h4:gp3:1TiB"
+    );
+}
+
 /// The story: a load with a rate was advised to go deeper, where the volume gave no more.
 #[test]
 fn a_missed_rate_names_its_limit_and_a_met_one_none() {

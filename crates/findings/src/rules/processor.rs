@@ -43,7 +43,9 @@ pub(super) fn cpu_limit(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "cpu-limit", Some(advice), |case| {
         // With the null target there is nothing else to measure. The model paces inside this process:
         // it polls for the moment at which an operation is due, and a thread that polls is always busy.
-        if case.is_null() || cases.is_emulated() || !is_limited(cases, case) {
+        // So it is on a target that answers nothing.
+        let is_expected = case.is_null() || cases.is_emulated() || case.ios() == 0;
+        if is_expected || !is_limited(cases, case) {
             return None;
         }
         let (busiest, cost) = (case.busiest_thread_percent(), case.row.cpu_ns_per_io);
@@ -100,10 +102,10 @@ fn own_cost(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<f64> {
 /// Share of its threads' time that the tool itself takes, in per cent; `None` where its cost was
 /// not measured.
 pub(super) fn own_share_percent(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<f64> {
-    Some(own_cost(cases, case)? * per_thread(case) / 1e9 * 100.0)
+    Some(own_cost(cases, case)? * iops_per_thread(case) / 1e9 * 100.0)
 }
 
-fn per_thread(case: &CaseView<'_>) -> f64 {
+fn iops_per_thread(case: &CaseView<'_>) -> f64 {
     case.iops() / case.threads().max(1) as f64
 }
 
@@ -123,7 +125,7 @@ pub(super) fn overhead(cases: &Cases<'_>) -> Vec<Finding> {
             )
             .confidence(Confidence::Medium)
             .with("own cost per operation", own, "ns")
-            .with("operations per thread", per_thread(case), "IOPS")
+            .with("operations per thread", iops_per_thread(case), "IOPS")
             .with("share of the time", percent, "%")
         })
     })
@@ -213,6 +215,18 @@ mod tests {
         let mut emulated = with(|m| m.cpu.busiest_thread_percent = 100);
         emulated.origin = blocklab_record::Origin::Emulated;
         silent(&emulated, "cpu-limit");
+    }
+
+    /// The story: a thread polled a device that never answered, and "the processor was the limit, not the
+    /// target", with the time of the whole run for "an operation".
+    #[test]
+    fn a_thread_that_polls_for_nothing_is_no_limit() {
+        let hung = with(|m| {
+            m.cpu.busiest_thread_percent = 100;
+            m.jobs[0].directions.clear();
+            m.jobs[0].accounting.completed = 0;
+        });
+        silent(&hung, "cpu-limit");
     }
 
     #[test]

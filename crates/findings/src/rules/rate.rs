@@ -40,7 +40,7 @@ pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
     .concat()
 }
 
-/// `: gp3: volume IOPS held it back, 3,000 IOPS (documented)`
+/// `: held back by gp3: volume IOPS, 3,000 IOPS (documented)`
 fn because(held: &[UsedLimit<'_>]) -> String {
     let mut limits: Vec<String> = Vec::new();
     for used in held {

@@ -68,11 +68,9 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<String>> {
         key.push(job.block_size_name());
     }
     // Flushes among the writes are a load of their own.
-    key.extend(
-        job.directions
-            .contains_key(&Direction::Sync)
-            .then(|| "with flushes".to_owned()),
-    );
+    if job.directions.contains_key(&Direction::Sync) {
+        key.push("with flushes".to_owned());
+    }
     let others = case.row.settings.iter().filter(|(name, _)| match axis {
         Axis::InFlight => !name.contains("depth") && !name.contains("threads"),
         Axis::Size => !name.contains("size") && !name.contains("block"),

@@ -23,12 +23,11 @@ pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
 pub(crate) fn uncut(series: &[Interval]) -> Vec<&Interval> {
     let measured: Vec<&Interval> = series.iter().filter(|slice| !slice.ramp).collect();
     let lengths: Vec<u64> = measured.iter().map(|slice| slice.length_ns).collect();
-    let is_whole = |place: &usize| {
+    let whole = (0..measured.len()).filter(|place| {
         let (before, after) = (place.saturating_sub(1), lengths.len().min(place + 2));
         let longest = lengths[before..after].iter().max();
         longest.is_some_and(|longest| lengths[*place] >= longest / 2)
-    };
-    let whole = (0..measured.len()).filter(is_whole);
+    });
     whole.map(|place| measured[place]).collect()
 }
 

@@ -1,9 +1,9 @@
 //! What was established, when nothing speaks against it.
 
 use blocklab_record::Status;
-use blocklab_stats::Summary;
 
 use super::length::{directions_that_matter, percentile};
+use super::sibling::level;
 use crate::hit::{Hit, of_run};
 use crate::statement::word;
 use crate::view::{CaseView, Cases};
@@ -43,10 +43,7 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
     let (fewest, most) = (passes.clone().min(), passes.max());
     let widest = list
         .iter()
-        .filter_map(|case| {
-            let summary = Summary::new(&case.pass_iops)?;
-            Some((summary.max - summary.min) / summary.mean * 100.0)
-        })
+        .map(|case| level(&case.pass_iops).1)
         .fold(0.0, f64::max);
     let passes = match (fewest, most) {
         // Flushes are not counted as operations of a rate.

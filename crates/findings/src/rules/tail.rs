@@ -84,12 +84,15 @@ pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
 /// caches, none of which waits for a limiter or a processor.
 fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let one_size = case.only_job().is_some_and(|job| {
-        let sizes = job.block_sizes.as_ref().zip(job.mix);
-        let mixes = sizes.iter().flat_map(|(sizes, mix)| {
-            mix.shares()
-                .filter_map(|(direction, _)| sizes.for_direction(direction))
-        });
-        sizes.is_some() && { mixes }.all(|sizes| sizes.smallest() == sizes.largest())
+        job.block_sizes
+            .as_ref()
+            .zip(job.mix)
+            .is_some_and(|(sizes, mix)| {
+                let mut own = mix
+                    .shares()
+                    .filter_map(|(direction, _)| sizes.for_direction(direction));
+                own.all(|size| size.smallest() == size.largest())
+            })
     });
     let served = case.passes[0].observed.is_some();
     one_size

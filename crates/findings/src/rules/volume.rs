@@ -4,7 +4,7 @@ use blocklab_record::Exceeded;
 
 use crate::Finding;
 use crate::hit::{info, per_case};
-use crate::statement::{fixed, percent};
+use crate::statement::{fixed, listed, percent};
 use crate::view::{CaseView, Cases};
 
 /// Share of the measured time from which a limit counts as the one that binds.
@@ -27,17 +27,19 @@ const LIMITS: [Statistic; 4] = [
     ),
 ];
 
-/// The limit that was exceeded for most of the measured time. The volume counts the
-/// requests, so this is no inference.
+/// The limit that was exceeded for most of the measured time, or all that were exceeded for as much of
+/// it. The volume counts the requests, so this is no inference.
 pub(super) fn volume_statistics(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "More load only adds latency. A limit of the volume can be raised by itself; one \
                   of the instance needs a larger instance.";
     per_case(cases, "volume-statistics", Some(advice), |case| {
         let shares = LIMITS.map(|(name, exceeded_us)| (name, share(case, exceeded_us)));
-        let (name, most) = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let most = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+        let longest = shares.iter().filter(|(_, share)| *share == most);
+        let names: Vec<&str> = longest.map(|(name, _)| *name).collect();
         let hit = info(
             "{} are the limit: by the volume's own statistics, more was requested in {} of the time",
-            [fixed(name), percent(most * 100.0)],
+            [fixed(listed(&names, "and")), percent(most * 100.0)],
         );
         (most >= MOST).then(|| {
             shares.into_iter().fold(hit, |hit, (name, share)| {
@@ -86,6 +88,23 @@ mod tests {
         );
         assert!(finding.statement.contains("90 %"), "{}", finding.statement);
         assert_eq!(finding.confidence, Confidence::High);
+    }
+
+    /// The story: a volume that exceeded its own limit and that of its instance all the time was said to
+    /// be at the limit of the instance alone, as the last one that was looked at.
+    #[test]
+    fn limits_that_were_exceeded_all_the_time_are_all_named() {
+        let mut record = record(&[Sketch::default()]);
+        for measurement in &mut record.measurements {
+            measurement.disks[0].exceeded = Some(Exceeded {
+                volume_iops_us: measurement.elapsed_ns / 1000,
+                instance_iops_us: measurement.elapsed_ns / 1000,
+                ..Exceeded::default()
+            });
+        }
+        let statement = the(&record, "volume-statistics").statement;
+        let both = "the volume's IOPS and the instance's IOPS for its volumes are the limit";
+        assert!(statement.contains(both), "{statement}");
     }
 
     #[test]
