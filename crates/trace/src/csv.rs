@@ -588,6 +588,20 @@ mod tests {
         assert_eq!(csv.targets(), ["a", "b"]);
     }
 
+    /// The story: `completed` and then `time` took the times of `time` for completions.
+    #[test]
+    fn of_two_times_the_last_one_counts() {
+        for (columns, issued) in [
+            ("completed=2:us,time=1:us", 100_000),
+            ("time=1:us,completed=2:us", 140_000),
+        ] {
+            let columns = format!("{columns},op=3,offset=4,length=5,latency=6:us");
+            let columns = Columns::parse(&columns).expect("a sound description");
+            let got = all(&mut Csv::new("100,150,R,0,512,10\n".as_bytes(), columns));
+            check(got[0], issued, Some(10_000), Read, (0, 512));
+        }
+    }
+
     /// The story: all operations of a second are read before the first is given, and an error had the line
     /// that was read last.
     #[test]
