@@ -344,7 +344,11 @@ pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> 
 /// that neither moves data nor flushes. The order of the kinds matters: a discard may have other
 /// letters, too, and the first `F` is a flush only if nothing is written.
 pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
-    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEBU".contains(letter)) {
+    // Of the commands of a zone, an append (`ZA`) alone moves data. Writing zeros is `WZ`.
+    if let Some(zone) = rwbs.strip_prefix(b"Z") {
+        return zone.starts_with(b"A").then_some(Direction::Write);
+    }
+    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEBUZ".contains(letter)) {
         return None;
     }
     const KINDS: [(u8, Direction); 5] = [
