@@ -254,6 +254,13 @@ impl<'r> Resolver<'r> {
             .iter()
             .map(|entry| (entry.key.name.to_owned(), self.setting(entry.value())))
             .collect();
+        for (axis, _) in &case.head.settings {
+            if let Some(entry) = chosen.iter().find(|entry| entry.key.name == axis) {
+                let wrong = format!("`{axis}` is swept, and `settings` has it, too");
+                return Err(Complaint::new(entry.place.clone(), wrong)
+                    .hint("a sweep fills in its settings: remove it from `settings`"));
+            }
+        }
         let name = swept_name(&case.head.name, &swept);
         self.claim(&name, case, chosen)?;
         let jobs = self.jobs(case, chosen, &name).map_err(|complaint| {
