@@ -63,7 +63,8 @@ impl DeviceUse {
             Some(known) => {
                 known.units += counted.units;
                 known.by_volume.push(counted.units);
-                known.waited_ns += counted.waited_ns;
+                // Each of them stops at the largest number, as in `MeterUse`.
+                known.waited_ns = known.waited_ns.saturating_add(counted.waited_ns);
                 // Equal volumes under one load run empty together, so the moments of one are enough.
                 if known.emptied.is_empty() {
                     known.emptied = emptied.to_vec();

@@ -128,10 +128,11 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
         (true, _) => {}
         // Nothing was written yet, so a new file and one made here take any size.
         (false, len) if len == 0 || marked(&file).is_some() && is_hole(&file, len) => {
-            file.set_len(size.0).map_err(system)?;
-            // A file system without extended attributes: the file cannot be used a second time.
+            // Marked first: a server that is killed in between leaves a file that the next one takes.
             let text = size.0.to_string();
+            // A file system without extended attributes: the file cannot be used a second time.
             let _ = fsetxattr(&file, MARK, text.as_bytes(), XattrFlags::empty());
+            file.set_len(size.0).map_err(system)?;
         }
         (false, len) if len == size.0 && marked(&file) == Some(size) => {}
         (false, _) => {
@@ -150,7 +151,7 @@ fn is_hole(file: &File, len: u64) -> bool {
     file_extent(file, 0, len) == Extent::hole(len)
 }
 
-/// The size of the volume whose file this is; `None`: it has no mark of ours.
+/// The size in the mark of a volume's file; `None`: it has none.
 fn marked(file: &File) -> Option<Bytes> {
     let mut text = [0u8; 24];
     let len = fgetxattr(file, MARK, &mut text).ok()?;

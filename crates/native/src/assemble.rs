@@ -43,7 +43,7 @@ pub(super) fn assemble<'a>(
     check_complete(&job, &used)?;
     settle_end(&mut job, &used)?;
     job.check().map_err(|invalid| {
-        let culprit = find(&used, invalid.field);
+        let culprit = culprit(&used, invalid.field);
         let place = culprit.map_or(place.clone(), |entry| entry.value().span());
         Complaint::new(place, invalid.message)
     })?;
@@ -140,6 +140,18 @@ fn settle_end(job: &mut Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
         return Err(Complaint::new(entry.value().span(), wrong).hint("example: runtime = \"1h\""));
     }
     Ok(())
+}
+
+/// The entry that breaks a rule about a field of the job, which a small table or several keys can set.
+fn culprit<'u, 'a>(used: &'u [Entry<'a>], field: &str) -> Option<&'u Entry<'a>> {
+    let keys: &[&str] = match field {
+        "verify_interval" | "verify_backlog" => &["verify"],
+        "window_range" => &["window"],
+        "priority" => &["nice", "io_priority"],
+        "sample_every" => &["sample_bandwidth", "sample_iops"],
+        _ => &[field],
+    };
+    keys.iter().find_map(|key| find(used, key))
 }
 
 /// The entry of this key, or of this group of keys.

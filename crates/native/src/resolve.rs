@@ -254,6 +254,13 @@ impl<'r> Resolver<'r> {
             .iter()
             .map(|entry| (entry.key.name.to_owned(), self.setting(entry.value())))
             .collect();
+        for (axis, _) in &case.head.settings {
+            if let Some(entry) = chosen.iter().find(|entry| entry.key.name == axis) {
+                let wrong = format!("`{axis}` is swept, and `settings` has it, too");
+                return Err(Complaint::new(entry.place.clone(), wrong)
+                    .hint("a sweep fills in its settings: remove it from `settings`"));
+            }
+        }
         let name = swept_name(&case.head.name, &swept);
         self.claim(&name, case, chosen)?;
         let jobs = self.jobs(case, chosen, &name).map_err(|complaint| {
@@ -445,17 +452,14 @@ fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     paced
 }
 
-/// The name of a case of a sweep: `rand4k` and depth 4 make `rand4k-depth4`. A value that does not
-/// begin with a digit has a dash before it: `rand4k-engine-psync`.
+/// The name of a case of a sweep: `rand4k` and depth 4 make `rand4k-depth4`. A word that does not
+/// begin with a digit has a dash before it, as has a negative number: `rand4k-engine-psync`.
 pub fn swept_name(name: &str, swept: &[(String, String)]) -> String {
     let mut full = name.to_owned();
     for (axis, value) in swept {
         let word = slug(value);
-        let dash = if word.starts_with(|c: char| c.is_ascii_digit()) {
-            ""
-        } else {
-            "-"
-        };
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit()) && !value.starts_with('-');
+        let dash = if is_number { "" } else { "-" };
         full.push_str(&format!("-{axis}{dash}{word}"));
     }
     full
@@ -485,6 +489,8 @@ mod tests {
     fn names_tell_the_settings() {
         check(&[], "rand4k");
         check(&[("depth", "4")], "rand4k-depth4");
+        // It was `nice5`, as that of 5, and a sweep of both was refused.
+        check(&[("nice", "-5")], "rand4k-nice-5");
         check(
             &[("block_size", "4KiB"), ("engine", "io_uring")],
             "rand4k-block_size4KiB-engine-io_uring",

@@ -11,7 +11,7 @@ use std::io::BufRead;
 use blocklab_units::{Nanos, SECTOR};
 use blocklab_workload::Direction;
 
-use crate::csv::{Words, direction};
+use crate::csv::{Words, direction, letters};
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
 use crate::operation::{Names, Raw};
@@ -128,8 +128,8 @@ fn biosnoop(
     };
     let at = time(at, SECOND, "TIME")?;
     let took = time(latency, MILLISECOND, "LAT")?;
-    // A command such as those of smartctl, which is on no blocks.
-    if *kind == b"N" {
+    // A command such as those of smartctl, or one that resets a zone, which is on no blocks.
+    if kind.starts_with(b"N") || kind.starts_with(b"Z") && letters(kind).is_none() {
         return Ok(None);
     }
     let disk = std::str::from_utf8(disk).map_err(|_| "the disk is no text".to_owned())?;

@@ -8,6 +8,7 @@
 //! The descriptions of public trace collections are in [`PRESETS`]; a user describes any other table.
 
 use std::io::BufRead;
+use std::ops::Range;
 
 use blocklab_units::{Nanos, agreeing, plural};
 use blocklab_workload::Direction;
@@ -65,12 +66,14 @@ struct Spread {
     held: Vec<Raw>,
     /// How many of them were given out.
     given: usize,
-    /// The first operation of the next second.
+    /// The part of their second over which they are spread, in ns.
+    part: Range<u64>,
+    /// The operation behind them: of the next second, or one for which there was no room.
     next: Option<Raw>,
 }
 
-/// Most operations that are spread together; it limits memory. If a second has more, each group of
-/// this size is spread over the whole second.
+/// Most operations that are spread together; it limits memory. If a second has more, these are spread
+/// over the first half of what is left of it.
 const MAX_PER_SECOND: usize = 1 << 20;
 
 impl<R: BufRead> Csv<R> {
@@ -245,20 +248,30 @@ impl<R: BufRead> Csv<R> {
                 return Ok(None);
             };
             self.spread.held.push(first);
-            while self.spread.held.len() < MAX_PER_SECOND {
+            self.spread.next = loop {
                 match self.raw()? {
-                    Some(raw) if raw.at == first.at => self.spread.held.push(raw),
-                    other => {
-                        self.spread.next = other;
-                        break;
+                    Some(raw) if raw.at == first.at && self.spread.held.len() < MAX_PER_SECOND => {
+                        self.spread.held.push(raw);
                     }
+                    other => break other,
                 }
-            }
+            };
+            // A part that did not reach the end of its second was followed by more of the same second.
+            let begin = self.spread.part.end % SECOND;
+            let goes_on = self.spread.next.is_some_and(|next| next.at == first.at);
+            let end = if goes_on {
+                u64::midpoint(begin, SECOND)
+            } else {
+                SECOND
+            };
+            self.spread.part = begin..end;
         }
-        let Spread { held, given, .. } = &mut self.spread;
+        let Spread {
+            held, given, part, ..
+        } = &mut self.spread;
         let mut raw = held[*given];
-        let shift = SECOND * *given as u64 / held.len() as u64;
-        raw.at = raw.at.saturating_add(Nanos(shift));
+        let shift = (part.end - part.start) * *given as u64 / held.len() as u64;
+        raw.at = raw.at.saturating_add(Nanos(part.start + shift));
         *given += 1;
         Ok(Some(raw))
     }
@@ -331,7 +344,11 @@ pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> 
 /// that neither moves data nor flushes. The order of the kinds matters: a discard may have other
 /// letters, too, and the first `F` is a flush only if nothing is written.
 pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
-    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEBU".contains(letter)) {
+    // Of the commands of a zone, an append (`ZA`) alone moves data. Writing zeros is `WZ`.
+    if let Some(zone) = rwbs.strip_prefix(b"Z") {
+        return zone.starts_with(b"A").then_some(Direction::Write);
+    }
+    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEBUZ".contains(letter)) {
         return None;
     }
     const KINDS: [(u8, Direction); 5] = [
@@ -575,6 +592,20 @@ mod tests {
         assert_eq!(csv.targets(), ["a", "b"]);
     }
 
+    /// The story: `completed` and then `time` took the times of `time` for completions.
+    #[test]
+    fn of_two_times_the_last_one_counts() {
+        for (columns, issued) in [
+            ("completed=2:us,time=1:us", 100_000),
+            ("time=1:us,completed=2:us", 140_000),
+        ] {
+            let columns = format!("{columns},op=3,offset=4,length=5,latency=6:us");
+            let columns = Columns::parse(&columns).expect("a sound description");
+            let got = all(&mut Csv::new("100,150,R,0,512,10\n".as_bytes(), columns));
+            check(got[0], issued, Some(10_000), Read, (0, 512));
+        }
+    }
+
     /// The story: all operations of a second are read before the first is given, and an error had the line
     /// that was read last.
     #[test]
@@ -583,6 +614,20 @@ mod tests {
         let text = "1538400000,0,8,0,77\n1538400000,0,0,0,77\n1538400001,0,8,0,77\n";
         let error = fault(&mut Csv::new(text.as_bytes(), columns));
         assert!(error.starts_with("line 2: 0 bytes"), "{error}");
+    }
+
+    /// The story: of a second with more operations than are held in memory, those beyond were spread from
+    /// its beginning on again, and the table was refused as out of order.
+    #[test]
+    fn a_second_of_any_number_of_operations_stays_in_order() {
+        let columns = Preset::find("tencent").expect("known").columns();
+        let second = "1538400000,0,8,0,77\n".repeat(MAX_PER_SECOND + 2);
+        let text = format!("{second}1538400001,0,8,0,77\n");
+        let got = all(&mut Csv::new(text.as_bytes(), columns));
+        assert!(got.is_sorted_by_key(|operation| operation.at));
+        let last = got[got.len() - 3..].iter();
+        let moments: Vec<u64> = last.map(|op| op.at.0 - 1_538_400_000 * SECOND).collect();
+        assert_eq!(moments, [SECOND / 2, SECOND / 4 * 3, SECOND]);
     }
 
     /// The story: a table that PowerShell or a spreadsheet wrote was refused: it begins with a byte order

@@ -17,7 +17,7 @@ use blocklab_workload::Direction;
 use crate::csv::letters;
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw};
+use crate::operation::{LONGEST_TRANSFER, Names, Raw};
 use crate::paired::{Paired, Request, remark_on_lost};
 use crate::{Clock, Operation, Source, TraceError};
 
@@ -83,7 +83,8 @@ impl Line<'_> {
     fn request(&self) -> Option<Request> {
         if self.bytes > 0 {
             Some(Request::Data(self.sector))
-        } else if !self.rwbs.contains(&b'F') {
+        } else if !self.rwbs.contains(&b'F') || self.rwbs.starts_with(b"Z") {
+            // The `F` behind a `Z` finishes a zone.
             None
         } else if self.rwbs.contains(&b'W') {
             Some(Request::EmptyWrite)
@@ -165,6 +166,12 @@ fn pair(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<(), S
         Event::Arrives => {}
     }
     let direction = match request {
+        // Older kernels have no letter but `N` for zone appends and for writes of zeros, and the same for
+        // commands that are passed through, which have no sectors. Only zeros can be longer than a
+        // transfer: those are left out.
+        Request::Data(_) if line.rwbs.starts_with(b"N") || line.rwbs.starts_with(b"WZ") => {
+            (line.bytes <= LONGEST_TRANSFER).then_some(Direction::Write)
+        }
         Request::Data(_) => letters(line.rwbs),
         Request::Flush | Request::EmptyWrite => Some(Direction::Sync),
     };
@@ -427,6 +434,22 @@ CPU:1 [LOST 12 EVENTS]
             short(text, KernelText::Events),
             [(2_000_000_000, None, Direction::Write, 32_768, 16_384)]
         );
+    }
+
+    /// The story: a log of appends to zones was a trace without a write. The newest kernels have letters
+    /// for the commands of a zone, and the `F` that finishes one is no flush.
+    #[test]
+    fn an_append_to_a_zone_is_a_write_and_its_other_commands_are_none() {
+        let text = "\
+ db 12 [001] 1.000000: block:block_rq_issue: 8,0 NS 4096 () 64 + 8 [db]
+ db 12 [001] 2.000000: block:block_rq_issue: 8,0 ZAS 4096 () 64 + 8 [db]
+ db 12 [001] 3.000000: block:block_rq_issue: 8,0 ZFS 0 () 64 + 0 [db]
+ db 12 [001] 4.000000: block:block_rq_issue: 8,0 NS 0 () 64 + 4194304 [db]
+";
+        let found = short(text, KernelText::Events);
+        let found: Vec<_> = found.iter().map(|op| (op.0, op.2)).collect();
+        let write = |second: u64| (second * SECOND, Direction::Write);
+        assert_eq!(found, [write(1), write(2)]);
     }
 
     /// The story: flushes were paired at sector 0. The end of a write there was taken for that of an open

@@ -90,13 +90,14 @@ pub enum TraceError {
     NoText,
     /// Operations are further out of order than can be sorted in memory.
     #[error(
-        "operation {number} was issued {late} before one that came {window} or more operations \
-         earlier: sort the file by its time first, such as with `sort -t, -k1,1n`"
+        "operation {number} was issued {late} before one that is in its place already: only {window} \
+         operations are sorted in memory; sort the file by its time first (a table with commas whose \
+         first column is the time: `sort -t, -k1,1n`)"
     )]
     Unsorted {
         /// The operation, counted from 1.
         number: u64,
-        /// How much earlier it was issued.
+        /// How much earlier it was issued than the last one that was given out in order.
         late: Nanos,
         /// Operations that are sorted in memory.
         window: usize,

@@ -131,7 +131,7 @@ impl Names {
 }
 
 /// Most bytes of one read or write, because a replay has a buffer for each operation in flight.
-const LONGEST_TRANSFER: u64 = 1 << 30;
+pub(crate) const LONGEST_TRANSFER: u64 = 1 << 30;
 /// Most bytes of one trim, because a length has 32 bits; a longer one is split.
 const LONGEST_TRIM: u64 = 3 << 30;
 /// No file or device has a larger offset.

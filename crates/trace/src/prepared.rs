@@ -146,7 +146,7 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
         let last = size
             .checked_sub(len)
             .ok_or_else(|| format!("an operation of {} is larger than the target", Bytes(len)))?;
-        if place == ReplayPlace::Compact && moved_to > last {
+        if place == ReplayPlace::Compact && moved_to >= size {
             return Err(format!(
                 "the trace uses more than {} extents of 1 MiB, and the target has {}: take a larger \
                  one, or --wrap",
@@ -291,6 +291,23 @@ mod tests {
         let trace = [flush, on(5 << 20, 4096), flush, on(9 << 20, 4096), flush];
         let expected = [(0, 0), (0, 4096), (0, 0), (1 << 20, 4096), (0, 0)];
         assert_eq!(check(&trace, options, limits, &expected).folded, 2);
+    }
+
+    /// The story: an operation that goes on beyond the last extent of the target was refused, with more
+    /// extents than the trace uses as the reason; --wrap and --scale move it back.
+    #[test]
+    fn an_operation_beyond_the_last_extent_is_moved_back() {
+        let options = ReplayOptions {
+            place: ReplayPlace::Compact,
+            ..ReplayOptions::default()
+        };
+        let limits = TargetLimits {
+            size: Some(2 << 20),
+            block: 512,
+        };
+        let trace = [on(0, 4096), on((7 << 20) - 4096, 8192)];
+        let expected = [(0, 4096), ((2 << 20) - 8192, 8192)];
+        check(&trace, options, limits, &expected);
     }
 
     #[test]

@@ -22,7 +22,7 @@ const fn version(field: u16) -> u16 {
 }
 
 /// The version of vscsiStats whose records a file begins with; `None`: it has none. There is no magic
-/// number, so the first two records must both look right.
+/// number, so the first two records must both look right, unless the file ends before the second.
 pub(crate) fn detect(bytes: &[u8]) -> Option<u16> {
     // Version, offset of the command in a record, and size of a record.
     for (wanted, command_at, size) in [(1, 12, 32), (2, 0, 40)] {
@@ -32,7 +32,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Option<u16> {
             let found = u16::from_le_bytes([fields[2], fields[3]]);
             Some(version(found) == wanted && (1..=0xff).contains(&command))
         };
-        if is_record(0) == Some(true) && is_record(size) == Some(true) {
+        if is_record(0) == Some(true) && is_record(size) != Some(false) {
             return Some(wanted);
         }
     }
@@ -214,6 +214,8 @@ mod tests {
         );
         let second = [record(0x8a, 512), record(0x8a, 512)].concat();
         assert_eq!(detect(&second), Some(2));
+        // A file with one record was refused as neither a text nor a trace.
+        assert_eq!(detect(&second[..40]), Some(2));
         let got = all(&mut Vscsi::new(second.as_slice(), 2));
         assert_eq!((got[0].took, got[0].offset), (Some(Nanos(77_000)), 1536));
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Answer {
     /// The format of this object.
     pub control_format: u32,
-    /// Why nothing was done, and what would work.
+    /// Why nothing was done, and what would work; or on which volume it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Since the start of the run.

@@ -121,7 +121,8 @@ enum FaultVerb {
 #[derive(Debug, Default, Args)]
 struct Selection {
     /// Only this one of several volumes
-    #[arg(long, value_name = "NAME")]
+    // Names such as `-x` are allowed, and the text that is kept has a blank before them.
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     volume: Option<String>,
 }
 
@@ -245,7 +246,7 @@ fn words(line: &str) -> Result<Vec<String>, BadCommand> {
     Ok(found)
 }
 
-/// A word as [`words`] reads it, and a shell too.
+/// A word as [`words`] reads it; so does a shell, unless the word has `$`, `;` or the like.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| !letter.is_whitespace() && letter != '"' && letter != '\'';
     if !word.is_empty() && word.chars().all(is_plain) {

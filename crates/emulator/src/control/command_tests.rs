@@ -100,6 +100,8 @@ fn what_is_kept_of_a_command_can_be_given_again() {
             "fault latency +2ms --for 1min --volume b",
         ),
         ("power-cut --torn", "fault power-cut --torn"),
+        // The server took the name for an option, and refused it.
+        ("status --volume=-x", "status --volume -x"),
     ] {
         let command: Command = line.parse().expect("sound");
         assert_eq!(command.text, text);

@@ -206,6 +206,8 @@ impl Controller {
         };
         let number = events.len() as u64 + 1;
         let mut answer = Answer::default();
+        // The outcome of what is kept as an event even where it failed on one of the volumes.
+        let mut done = Ok(());
         match &command.order {
             Order::Status => {}
             Order::Set(pairs) => self.set(&selected, pairs, settings)?,
@@ -235,13 +237,16 @@ impl Controller {
                 answer.flipped = self.flip(&mut event, *count, range, number)?;
             }
             order @ (Order::Detach | Order::PowerCut(_) | Order::Stop) => {
-                let lost = self.take_away(&mut event, order, number)?;
+                self.check_attached(&selected)?;
+                done = self.take_away(&mut event, order, number);
+                let lost = event.effects.iter().map(|effect| effect.hits).sum();
                 answer.lost_pages = matches!(order, Order::PowerCut(_)).then_some(lost);
             }
         }
         if command.action.is_some() {
             events.push(event);
         }
+        done?;
         answer.volumes = selected
             .iter()
             .map(|index| self.state(*index, events))
@@ -276,9 +281,11 @@ impl Controller {
         command.wrapping_add(index as u64)
     }
 
+    /// The volumes as the subject of a sentence in the singular: `a`, or `each of a, b`.
     fn names_of(&self, selected: &[usize]) -> String {
         let names = selected.iter().map(|index| self.volume(*index).name());
-        names.collect::<Vec<_>>().join(", ")
+        let each = if selected.len() > 1 { "each of " } else { "" };
+        format!("{each}{}", names.collect::<Vec<_>>().join(", "))
     }
 
     /// Changes the settings of the selected volumes.
@@ -404,13 +411,20 @@ impl Controller {
         Ok(())
     }
 
-    /// Detaches the volumes of an event, as the order says. Returns how many pages that has lost.
-    fn take_away(&self, event: &mut Event, order: &Order, number: u64) -> Result<u64, String> {
-        let mut effects = event.effects.iter();
-        if !effects.any(|effect| self.volume(effect.volume).is_attached()) {
-            return Err("it is gone already; `fault attach` brings it back".to_owned());
+    /// Refuses to take away volumes that are all gone already.
+    fn check_attached(&self, selected: &[usize]) -> Result<(), String> {
+        let mut selected = selected.iter();
+        if selected.any(|index| self.volume(*index).is_attached()) {
+            Ok(())
+        } else {
+            Err("it is gone already; `fault attach` brings it back".to_owned())
         }
-        let mut sum = 0;
+    }
+
+    /// Detaches the volumes of an event, as the order says, and counts the pages that each has lost.
+    /// All are detached, also where the backing of one fails; the error names the first one.
+    fn take_away(&self, event: &mut Event, order: &Order, number: u64) -> Result<(), String> {
+        let mut done = Ok(());
         for effect in &mut event.effects {
             let volume = self.volume(effect.volume);
             let lost = match order {
@@ -424,11 +438,15 @@ impl Controller {
                     Ok(0)
                 }
             };
-            effect.hits =
-                lost.map_err(|_| format!("the backing of {} cannot be written to", volume.name()))?;
-            sum += effect.hits;
+            match lost {
+                Ok(pages) => effect.hits = pages,
+                Err(_) => {
+                    let why = format!("the backing of {} cannot be written to", volume.name());
+                    done = done.and(Err(why));
+                }
+            }
         }
-        Ok(sum)
+        done
     }
 
     /// Attaches the selected volumes that are gone, and ends the events that took them away.

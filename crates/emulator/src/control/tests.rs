@@ -178,6 +178,38 @@ fn a_stopped_instance_empties_its_own_disks_and_keeps_volumes() {
     assert_eq!([first_byte(&volumes[0]), first_byte(&volumes[1])], [7, 0]);
 }
 
+/// `fault stop` ended at the first disk that could not be emptied: the volumes before it were detached,
+/// those after it were not, and the Record knew nothing of it.
+#[test]
+fn a_backing_that_fails_keeps_no_volume_attached_and_is_kept_as_an_event() {
+    let disk = tempfile::NamedTempFile::new().expect("a file");
+    let only_read = std::fs::File::open(disk.path()).expect("there");
+    let memory = MemoryLimit::new(Bytes(1 << 20));
+    let volumes = [Backing::File(Arc::new(only_read)), Backing::Memory(memory)].map(|backing| {
+        Volume::new(VolumeSetup {
+            backing,
+            ..VolumeSetup::in_memory(Bytes(1 << 20))
+        })
+    });
+    let controlled = volumes.each_ref().map(|volume| Controlled {
+        volume: Arc::clone(volume),
+        is_local: true,
+    });
+    let began = volumes[0].clock().now();
+    let modify = Box::new(|_, _: &Settings| Err("not sold".to_owned()));
+    let controller = Controller::new(controlled.into(), 1, began, modify);
+    refused(
+        &controller,
+        "fault stop",
+        "the backing of v cannot be written to",
+    );
+    assert!(volumes.iter().all(|volume| !volume.is_attached()));
+    for index in 0..2 {
+        let events = controller.events_of(index);
+        assert_eq!(events[0].action, ControlAction::Stop);
+    }
+}
+
 #[test]
 fn errors_are_counted_where_they_hit() {
     let (controller, volumes) = controller(false);

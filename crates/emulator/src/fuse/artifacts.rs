@@ -179,9 +179,8 @@ impl Artifacts {
 impl Drop for Artifacts {
     fn drop(&mut self) {
         self.undo_by_force();
-        let left = self.made.devices.iter().any(BlockDevice::is_there);
         // What cannot be written down or removed is found by its mount.
-        let _ = if left {
+        let _ = if is_left(&self.made, &self.name) {
             self.write()
         } else {
             fs::remove_file(&self.note)
@@ -286,10 +285,16 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     for socket in &made.sockets {
         remove_socket(socket);
     }
-    if !made.devices.iter().any(BlockDevice::is_there) {
+    if !is_left(&made, &source) {
         // Another process that cleans may have removed it.
         let _ = fs::remove_file(path);
     }
+}
+
+/// Whether something needs its note still: a mount that another one lies over, say, is found by the
+/// note's name alone.
+fn is_left(made: &Made, source: &str) -> bool {
+    made.devices.iter().any(BlockDevice::is_there) || !mount::ours(source).is_empty()
 }
 
 /// Undoes all that may be undone, the last thing first. Returns what still uses the rest.

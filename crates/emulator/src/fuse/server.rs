@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use super::artifacts::Artifacts;
 use super::block_device::{self, BlockDevice, BlockError};
@@ -34,6 +35,11 @@ pub struct FuseServer {
     devices: Vec<PathBuf>,
     threads: Vec<JoinHandle<()>>,
 }
+
+/// How often to look whether the threads have ended after their mount: for 2 s in all.
+const END_LOOKS: usize = 1000;
+/// The time between two of these looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// More than these would only wait for the kernel's one list of requests.
 const MOST_THREADS: usize = 4;
@@ -130,11 +136,15 @@ impl FuseServer {
         self.folder.opened()
     }
 
-    /// When the mount is gone, waits until all requests in flight are settled.
+    /// When the mount is gone, waits until all requests in flight are settled. Where only root can
+    /// end the connection to the kernel, it lasts as long as a program has a file open: it is not
+    /// waited for, and ends with this process.
     pub fn join(self) {
-        for thread in self.threads {
-            // A thread that panicked has printed that.
-            let _ = thread.join();
+        for _ in 0..END_LOOKS {
+            if self.threads.iter().all(JoinHandle::is_finished) {
+                return;
+            }
+            std::thread::sleep(LOOK_INTERVAL);
         }
     }
 }

@@ -362,7 +362,9 @@ pub(super) fn init(out: &mut Vec<u8>, minor: u32, readahead: u32, flags: u32) {
     out.extend_from_slice(&both.concat());
     let granularity = 1;
     put(out, &[MOST_DATA as u32, granularity]);
-    let pages = (MOST_DATA / 4096) as u16;
+    // SAFETY: only a number is asked for.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let pages = (MOST_DATA / page) as u16;
     out.extend_from_slice(&[pages.to_ne_bytes(), [0; 2]].concat());
     // Further flags, stacking, and what is reserved.
     out.extend_from_slice(&[0; 32]);

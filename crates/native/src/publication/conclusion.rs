@@ -37,6 +37,13 @@ fn read_check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     if min.is_none() && max.is_none() {
         return Err(missing(entry, "`min`, `max` or both", "min = 1.5"));
     }
+    let min = min.map(Value::number).transpose()?;
+    let max = max.map(Value::number).transpose()?;
+    if let (Some(min), Some(max)) = (min, max)
+        && min > max
+    {
+        return Err(entry.complaint("`min` is above `max`, and nothing lies between them"));
+    }
     let all = Pick {
         over: over.map(|over| known.system(over)).transpose()?,
         than: than.map(|than| known.case(than)).transpose()?,
@@ -58,8 +65,8 @@ fn read_check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
     Ok(Check {
         name: text_or_empty(name)?,
         cells,
-        min: min.map(Value::number).transpose()?,
-        max: max.map(Value::number).transpose()?,
+        min,
+        max,
     })
 }
 

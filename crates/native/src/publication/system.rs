@@ -110,12 +110,13 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
     }
     let figure: Figure = figure.parse().map_err(|_| figure_hint(figure))?;
     let case = match figure.scope() {
-        Scope::System => None,
+        Scope::System if case.is_empty() => None,
         Scope::Sweep if known.families.iter().any(|family| family.name == case) => {
             Some(case.to_owned())
         }
         Scope::Case if known.cases().any(|(_, name)| name == case) => Some(case.to_owned()),
-        Scope::Sweep => return Err(format!("no case of this name before its sweep: `{case}`")),
+        Scope::System => return Err(format!("a figure of a system is of no case: `{case}`")),
+        Scope::Sweep => return Err(format!("no sweep is called `{case}`")),
         Scope::Case => return Err(format!("no case is called `{case}`")),
     };
     let value = value.parse().ok().filter(|number: &f64| number.is_finite());

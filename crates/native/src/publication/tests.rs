@@ -142,6 +142,16 @@ fn mistakes_have_a_place_and_a_way_out() {
     refused("min = 150 }", "mean = 150 }", &["unknown key `mean`"]);
     refused(", min = 150 }", " }", &["`min`, `max` or both"]);
     refused(
+        "min = 150 }",
+        "min = 150, max = 15 }",
+        &["`min` is above `max`"],
+    );
+    refused(
+        "b,,usd_per_hour",
+        "b,read,usd_per_hour",
+        &["line 4", "of no case: `read`"],
+    );
+    refused(
         "rate_percent = [50, 120]",
         "rate_percent = [0]",
         &["above 0"],

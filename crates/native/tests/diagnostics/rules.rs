@@ -99,6 +99,22 @@ depth = 0
     );
 }
 
+/// The error was at the name of the case.
+#[test]
+fn a_broken_rule_about_a_field_of_a_table() {
+    check(
+        r#"[[case]]
+name = "a"
+window = { bytes = "1MiB", range = "1" }
+"#,
+        r#"study.toml:3:10: a window must hold the largest block, and its bytes must be above 0
+  |
+3 | window = { bytes = "1MiB", range = "1" }
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+"#,
+    );
+}
+
 #[test]
 fn a_steady_state_without_a_longest_wait() {
     check(

@@ -40,6 +40,25 @@ sqpoll=[true,false]
     );
 }
 
+/// Each case had the setting twice, with two values, and a table took it for both.
+#[test]
+fn a_setting_by_hand_of_what_is_swept() {
+    check(
+        r#"[[case]]
+name = "a"
+settings = [["depth", "1"]]
+[matrix]
+depth = [1, 2]
+"#,
+        r#"study.toml:5:1: `depth` is swept, and `settings` has it, too
+  |
+5 | depth = [1, 2]
+  | ^^^^^
+  = a sweep fills in its settings: remove it from `settings`
+"#,
+    );
+}
+
 #[test]
 fn a_combination_that_cannot_work() {
     check(

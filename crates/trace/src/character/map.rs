@@ -47,7 +47,7 @@ impl SlotCounts {
         bands: [0; MOST_BANDS],
     };
 
-    /// Adds the counts of another map.
+    /// Adds the counts of another slot.
     fn join(&mut self, other: &Self) {
         for (sum, count) in self.classes.iter_mut().zip(other.classes) {
             *sum += count;

@@ -85,7 +85,7 @@ pub struct Character {
     pub profile: Vec<Slot>,
     /// Sizes and offsets over time.
     pub map: TimeMap,
-    /// The devices with their number of operations.
+    /// The devices that have operations, with the number of them.
     pub devices: Vec<Device>,
     /// What the reader has left out or assumed.
     pub remarks: Vec<String>,
@@ -247,7 +247,12 @@ impl Characterizer {
         // A flush has no offset, by which it could be sequential or aligned.
         let placed = operations - self.counts[Direction::Sync as usize].operations;
         let percent = |part: u64, of: u64| (of > 0).then(|| 100.0 * part as f64 / of as f64);
-        let devices = targets.iter().zip(&self.by_device);
+        // A name without an operation is in the trace for another reason: an iolog may add a file that
+        // it does not use.
+        let devices = targets
+            .iter()
+            .zip(&self.by_device)
+            .filter(|(_, operations)| **operations > 0);
         Character {
             operations,
             bytes,
@@ -321,6 +326,18 @@ mod tests {
         let nothing = character(Vec::new());
         assert_eq!((nothing.operations, nothing.iops_mean), (0, None));
         assert_eq!((nothing.sizes, nothing.rewritten_percent), (None, None));
+    }
+
+    /// A file that an iolog adds and does not use was a device with 0 operations, but only if it came
+    /// before one that is used.
+    #[test]
+    fn a_device_without_operations_is_none() {
+        let mut all = Characterizer::new(false);
+        all.add(&Operation { target: 1, ..at(0) });
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let devices = all.end(&names, Vec::new()).devices;
+        let devices: Vec<_> = devices.iter().map(|device| &*device.name).collect();
+        assert_eq!(devices, ["b"]);
     }
 
     #[test]

@@ -138,10 +138,9 @@ impl Columns {
             None => (value, None),
         };
         match key {
-            "time" => self.time = (column(name)?, time_unit(unit)?),
-            "completed" => {
+            "time" | "completed" => {
                 self.time = (column(name)?, time_unit(unit)?);
-                self.is_completion = true;
+                self.is_completion = key == "completed";
             }
             "latency" => self.took = Some((column(name)?, time_unit(unit)?)),
             "offset" => self.offset = (column(name)?, size_unit(unit)?),

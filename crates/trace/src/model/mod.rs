@@ -32,6 +32,8 @@ const LONGEST_S: u64 = 400 * 86_400;
 /// If random or sequential operations have at most this share of the operations of both, they are added
 /// to the others instead of getting a job of their own.
 const MIN_SHARE: f64 = 0.1;
+/// Most bytes of an operation in a study. A longer trim is several of them.
+const LONGEST: u32 = 1 << 30;
 /// Most operations of a burst, because each needs a buffer.
 const MAX_BURST: f64 = 1024.0;
 
@@ -218,8 +220,15 @@ impl Parts {
         let is_sequential = self.streams.add(operation);
         let part = &mut self.parts[phase][usize::from(is_burst)][usize::from(is_sequential)];
         let sizes = &mut part.sizes[operation.direction as usize];
-        *sizes.entry(operation.len).or_default() += 1;
-        if operation.direction == Direction::Trim || operation.len == 0 {
+        for (len, count) in [
+            (LONGEST, operation.len / LONGEST),
+            (operation.len % LONGEST, 1),
+        ] {
+            if len > 0 && count > 0 {
+                *sizes.entry(len).or_default() += u64::from(count);
+            }
+        }
+        if operation.direction == Direction::Trim {
             return;
         }
         if is_sequential {
@@ -379,6 +388,10 @@ fn left_out(character: &Character, lone_syncs: bool) -> Vec<String> {
              for all"
         ));
     }
+    let sizes = character.directions.iter().filter_map(|mix| mix.sizes);
+    if sizes.map(|sizes| sizes.max_bytes).max() > Some(LONGEST.into()) {
+        left.push("trims of more than 1 GiB: each is several".to_owned());
+    }
     if character.in_flight.is_some() {
         left.push("think times: operations do not wait for earlier ones".to_owned());
     }
@@ -398,6 +411,23 @@ fn left_out(character: &Character, lone_syncs: bool) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::testing::{Listed, at};
+
+    /// The story: the model of a trace with a trim of 2 GiB could not be played, because a block of a study
+    /// has at most 1 GiB.
+    #[test]
+    fn a_trim_that_is_too_long_is_several() {
+        let trim = Operation {
+            direction: Direction::Trim,
+            len: 5 << 29,
+            ..at(0)
+        };
+        let survey = Survey::take(&mut Listed::new(vec![trim])).expect("a list");
+        let model = survey.model(&mut Listed::new(vec![trim])).expect("a list");
+        let [_, _, trims] = &model.jobs[0].sizes;
+        assert_eq!(trims[..], [(1 << 29, 33_333), (1 << 30, 66_667)]);
+        assert_eq!(model.jobs[0].rates, [0.0, 0.0, 3.0]);
+        assert!(model.left_out.iter().any(|left| left.contains("1 GiB")));
+    }
 
     /// The story: a burst of 3,000 operations became one of 1,024, and the model of a trace of bursts had a
     /// third of its operations.

@@ -237,7 +237,11 @@ fn rates(rates: [f64; 3]) -> String {
 /// The sizes of a job.
 fn sizes(job: &ModelJob) -> String {
     let lists = job.sizes.each_ref();
-    by_direction(lists.map(|sizes| (!sizes.is_empty()).then(|| size_list(sizes))))
+    let [read, write, trim] = lists.map(|sizes| (!sizes.is_empty()).then(|| size_list(sizes)));
+    // A table must have reads and writes: beside trims, the one that the job lacks is as the other.
+    let moving = read.clone().or_else(|| write.clone());
+    let moving = moving.filter(|_| trim.is_some());
+    by_direction([read.or_else(|| moving.clone()), write.or(moving), trim])
 }
 
 /// A value if there is a single direction, else a table; `None`: the job lacks the direction.
@@ -343,6 +347,36 @@ mod tests {
             rates([0.001, 3.9e-7, 0.0]),
             "{ read = 0.001000, write = 0.000000390000 }"
         );
+    }
+
+    /// The story: the model of reads and trims could not be run, as its sizes lacked those of writes.
+    #[test]
+    fn sizes_of_trims_come_with_those_of_reads_and_writes() {
+        let check = |directions: [u64; 3], expected: &str| {
+            let job = ModelJob {
+                name: "1-random".to_owned(),
+                from_s: 0,
+                length_s: 1,
+                is_sequential: false,
+                burst: None,
+                rates: [1.0; 3],
+                sizes: directions.map(|size| {
+                    if size > 0 {
+                        vec![(size, 1)]
+                    } else {
+                        Vec::new()
+                    }
+                }),
+                bytes: 0,
+                area: blocklab_workload::Extent { offset: 0, len: 0 },
+            };
+            assert_eq!(sizes(&job), expected);
+        };
+        check([512, 0, 0], "512");
+        check([0, 0, 512], "512");
+        check([512, 1024, 0], "{ read = 512, write = 1024 }");
+        check([512, 0, 1024], "{ read = 512, write = 512, trim = 1024 }");
+        check([0, 512, 1024], "{ read = 512, write = 512, trim = 1024 }");
     }
 
     #[test]

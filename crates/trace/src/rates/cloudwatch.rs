@@ -145,10 +145,11 @@ fn smallest_gap(mut moments: Vec<u64>) -> Option<u64> {
     gaps.min()
 }
 
-/// The metric that a label contains: users may have added to it.
+/// The metric of which the name is a word of a label: users may have added others, and a metric such as
+/// `ReadIOPSLocalStorage` is another one.
 fn metric(label: &str) -> Option<Known> {
-    let mut metrics = METRICS.into_iter();
-    metrics.find(|known| label.contains(known.name))
+    let mut words = label.split(|letter: char| !letter.is_alphanumeric() && letter != '%');
+    words.find_map(|word| METRICS.into_iter().find(|known| known.name == word))
 }
 
 /// Reads the output of `get-metric-data`: for each metric an array of times and one of values.
@@ -287,6 +288,9 @@ mod tests {
         assert_eq!(found.interval_ns, 300 * SECOND);
         assert_eq!(found.intervals[0].write_iops, Some(250.0));
         assert!(found.remarks[0].contains("CPUUtilization"), "{found:?}");
+        // The rates of an instance's own disk were taken for those of its volume.
+        let local = rds.replace("WriteIOPS", "WriteIOPSLocalStorage");
+        assert!(table(&[&local]).is_err(), "no metric that is known");
     }
 
     /// The story: of the same metric of two volumes, the last one was shown as that of the volume.

@@ -91,7 +91,8 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     let device = chosen(&devices, wanted.device)?;
     rows.retain(|row| row.device == device);
     let mut remarks = Vec::new();
-    if is_iostat && rows.len() > 1 {
+    // With -z, a device without operations has no row in the first report.
+    if is_iostat && rows.len() > 1 && rows[0].report == 0 {
         rows.remove(0);
         remarks.push(
             "the first report is left out: without -y, iostat shows the mean since the boot in it"
@@ -405,6 +406,21 @@ mod tests {
             refused.contains("line 8: `8x.00` in the column wkB/s"),
             "{refused}"
         );
+    }
+
+    /// The story: with -z a device without operations has no row, so the first row of sdb was not of the
+    /// first report, and was left out all the same.
+    #[test]
+    fn a_device_that_comes_later_keeps_its_first_report() {
+        let row = "sdb              3.00      4.00     0.00   0.00    0.10     8.00    0.00      0.00   0.00";
+        let wanted = WantedRates {
+            device: Some("sdb"),
+            every_ns: None,
+        };
+        let found = table(&format!("{IOSTAT}{row}\n"), wanted).expect("a sound table");
+        let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
+        assert_eq!(rates, [1.0, 3.0].map(Some));
+        assert_eq!(found.remarks, [""; 0]);
     }
 
     /// The story: before sysstat 12, a table has six columns, as the row of avg-cpu between two tables, and
