@@ -426,6 +426,43 @@ fn a_job_that_only_reads_back_can_be_stopped_while_it_draws() {
     assert_eq!(recorder.assumed_bytes.get(), drawn);
 }
 
+/// A write whose error was to be ignored counted as written: it was read back, and a place that had never
+/// been written was a miscompare.
+#[test]
+fn a_write_whose_failure_is_ignored_is_not_read_back() {
+    let (mut worker, ..) = employ(&Job {
+        mix: Mix::WRITE,
+        verify: Some(Verify::new(Checksum::Crc32c)),
+        ignored_errors: vec![(Direction::Write, errno::EIO)],
+        stop: Stop {
+            bytes: Some(Bytes(3 * 4096)),
+            ..Stop::default()
+        },
+        ..job()
+    });
+    worker.begin(Nanos::ZERO);
+    let mut moved = Vec::new();
+    loop {
+        match worker.next(Nanos::ZERO) {
+            Action::Issue(io) => {
+                let result = if moved.is_empty() { -errno::EIO } else { 4096 };
+                moved.push((io.direction, io.offset));
+                worker.handed_over(Nanos::ZERO);
+                let slot = io.slot;
+                worker.complete(Completion { slot, result }, Nanos::ZERO);
+            }
+            Action::Done => break,
+            Action::Wait(_) | Action::Spin(_) => {}
+        }
+    }
+    let (written, read) = moved.split_at(3);
+    let succeeded: Vec<_> = written[1..]
+        .iter()
+        .map(|(_, offset)| (Direction::Read, *offset))
+        .collect();
+    assert_eq!(read, succeeded);
+}
+
 #[test]
 fn the_same_seed_issues_at_the_same_moments() {
     let pace = Pace::OpenPoisson(Rate::Iops(5000.0));
