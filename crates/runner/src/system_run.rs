@@ -172,7 +172,7 @@ impl<'a> SystemRun<'a> {
     /// Makes one measurement, unless it was made before an interruption.
     ///
     /// # Errors
-    /// When the measurement of the first step cannot begin. A later one that cannot ends the run, and the
+    /// When the first measurement of the run cannot begin. A later one that cannot ends the run, and the
     /// Record tells why.
     pub(crate) fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         if step < self.done {
@@ -215,9 +215,9 @@ impl<'a> SystemRun<'a> {
         });
         self.goes_on = match self.measure(&case, step, pass, observer) {
             Ok(go_on) => go_on,
-            // At the first step the request is invalid; later the target has changed, and what was
-            // measured is kept.
-            Err(error) if step == 0 => return Err(error.into()),
+            // At the first measurement the request is invalid; later the target has changed, and what was
+            // measured is kept. It need not be the first step, since that can be left out.
+            Err(error) if self.record.measurements.is_empty() => return Err(error.into()),
             Err(error) => {
                 self.record.failure = Some(error.to_string());
                 false
