@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use blocklab_record::Depths;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    Checksum, Completion, Flush, Job, Mix, Pace, Rate, Stop, Verify, When, errno,
+    Checksum, Completion, Flush, Job, Mix, Pace, Rate, SizedRamp, Stop, Verify, When, errno,
 };
 
 use super::*;
@@ -441,6 +441,27 @@ fn a_job_that_only_reads_back_can_be_stopped_while_it_draws() {
     assert!(matches!(worker.next(ms(10)), Action::Issue(io) if io.direction == Direction::Read));
     assert_eq!(worker.stopped(), Stopped::Runtime);
     assert_eq!(recorder.assumed_bytes.get(), drawn);
+}
+
+/// The operations of a job can end it before the bytes of its ramp are moved. There was no time to read back
+/// then, and no result told that nothing had been verified.
+#[test]
+fn what_a_job_wrote_in_a_ramp_by_bytes_is_read_back() {
+    let (mut worker, recorder, _) = employ(&Job {
+        mix: Mix::WRITE,
+        verify: Some(Verify::new(Checksum::Crc32c)),
+        sized_ramp: Some(SizedRamp {
+            bytes: Bytes(1 << 20),
+            group: None,
+        }),
+        stop: Stop {
+            ios: Some(2),
+            ..Stop::default()
+        },
+        ..job()
+    });
+    play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!(recorder.issued.get(), 2 + 2, "writes and reads");
 }
 
 /// A write whose error was to be ignored counted as written: it was read back, and a place that had never
