@@ -35,7 +35,7 @@ pub(super) enum Order {
 }
 
 /// What a thread reports before the gate: notes on settings that it could not keep, or why it fails.
-pub(super) type Ready = Result<Option<Note>, Error>;
+pub(super) type Ready = Result<Vec<Note>, Error>;
 
 /// Reports that a member of a thread has ended, how, and why if the counters do not show that.
 pub(super) struct Ended {
@@ -96,7 +96,7 @@ impl ThreadSpec {
             Ok(state) => state,
             Err(error) if self.fails_alone => {
                 // To the others this thread is ready: an error here would abort them.
-                let _ = ready.send(Ok(Some(self.cannot_begin(&error))));
+                let _ = ready.send(Ok(vec![self.cannot_begin(&error)]));
                 self.report_ends(ends, members, Stopped::Error, None);
                 return;
             }
@@ -105,7 +105,8 @@ impl ThreadSpec {
                 return;
             }
         };
-        let _ = ready.send(Ok(state.note.take().or(refused)));
+        let notes = state.note.take().into_iter().chain(refused).collect();
+        let _ = ready.send(Ok(notes));
         // While threads wait at the gate, the channel of those that have yet to report must be able to close.
         drop(ready);
         let prompt = self.is_awaited.then(Prompt::ask);
