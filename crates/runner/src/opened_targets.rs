@@ -94,10 +94,15 @@ impl OpenedTargets {
         files.map(|target| target.file.clone()).collect()
     }
 
-    /// Facts of all targets, in the order in which the plan names them.
-    pub(crate) fn facts(&self) -> Vec<TargetFacts> {
-        let targets = self.order.iter().filter_map(|text| self.targets.get(text));
-        targets.map(|target| target.facts.clone()).collect()
+    /// Facts of all targets, in the order in which the plan names them. `typed`: those that the user named.
+    pub(crate) fn facts(&self, typed: &[String]) -> Vec<TargetFacts> {
+        let targets = self.order.iter().filter_map(|text| {
+            Some(TargetFacts {
+                address: typed.contains(text).then(|| text.clone()),
+                ..self.targets.get(text)?.facts.clone()
+            })
+        });
+        targets.collect()
     }
 
     /// Whether the figures are measured, emulated or simulated. Simulated targets are in virtual
@@ -643,6 +648,29 @@ mod tests {
         };
         job.region.spread = Spread::Increment(Bytes(u64::MAX));
         assert_eq!(extent(&job), Bytes(u64::MAX));
+    }
+
+    /// The story: a job named its own target, and the user another one for the jobs that name none, or one
+    /// target twice. The addresses went to the targets by their places, so a gp2 volume was shown as gp3,
+    /// and a repetition of the run left it out.
+    #[test]
+    fn only_what_the_user_named_has_his_address() {
+        let order = ["own", "a", "b"].map(str::to_owned);
+        let targets = order.iter().map(|text| {
+            let file = TargetFile::file(text.into(), 0, false);
+            (
+                text.clone(),
+                OpenedTarget::new(file, TargetFacts::default()),
+            )
+        });
+        let opened = OpenedTargets {
+            targets: targets.collect(),
+            order: order.to_vec(),
+            notes: Vec::new(),
+        };
+        let facts = opened.facts(&["a", "a", "b"].map(str::to_owned));
+        let addresses: Vec<_> = facts.iter().map(|facts| facts.address.as_deref()).collect();
+        assert_eq!(addresses, [None, Some("a"), Some("b")]);
     }
 
     /// The error for a scratch file of 1 MiB on a file system of this size.

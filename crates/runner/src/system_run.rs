@@ -469,10 +469,6 @@ impl<'a> SystemRun<'a> {
 
 /// A record without measurements. `typed` are the names of its targets as the user wrote them.
 fn empty_record(opened: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
-    let mut targets = opened.facts();
-    for (facts, typed) in targets.iter_mut().zip(typed) {
-        facts.address = Some(typed.clone());
-    }
     let (now, origin) = (now_text(), opened.origin());
     Ok(Record {
         format: FORMAT,
@@ -485,7 +481,7 @@ fn empty_record(opened: &OpenedTargets, typed: &[String], clock: Clock) -> Resul
         failure: None,
         requested: Requested::default(),
         environment: environment(),
-        targets,
+        targets: opened.facts(typed),
         // In virtual time there is no overhead.
         overhead: match origin {
             Origin::Simulated => None,
