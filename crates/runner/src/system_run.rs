@@ -226,7 +226,7 @@ impl<'a> SystemRun<'a> {
         // After each measurement, because the observer stores the Record as it is at any moment.
         self.record.finished_at = now_text();
         observer.event(Event::Ended(&self.record));
-        if step + 1 == self.steps.len() {
+        if self.goes_on && step + 1 == self.steps.len() {
             self.add_passes();
         }
         Ok(())
