@@ -119,13 +119,15 @@ impl<'a> SystemRun<'a> {
         let clock = Clock::start();
         // The moment on which the hosts of a fleet agree once all have laid out their files, else that of
         // the request. In virtual time no host waits for another.
-        let start_at = observer
-            .start_in()
-            .map(|ahead| Timestamp::now() + Duration::from(ahead))
+        let ahead = observer.start_in();
+        // Read once: a start that is 0 s ahead must not be over a moment later.
+        let (now, clock_now) = (Timestamp::now(), clock.now());
+        let start_at = ahead
+            .map(|ahead| now + Duration::from(ahead))
             .or(request.start_at)
             .filter(|_| opened_targets.origin() != Origin::Simulated);
         let starts = match start_at {
-            Some(moment) => schedule::starts(&plan, moment, Timestamp::now(), clock.now())?,
+            Some(moment) => schedule::starts(&plan, moment, now, clock_now)?,
             None => Vec::new(),
         };
         let mut record = Record {
