@@ -203,7 +203,7 @@ impl ThreadSpec {
     fn failed(&self, error: &io::Error, at: Nanos) {
         self.recorder.fail(Failure {
             errno: error.raw_os_error().unwrap_or(libc::EIO),
-            direction: if self.job.mix.write > 0 {
+            direction: if self.job.goes(Direction::Write) {
                 Direction::Write
             } else {
                 Direction::Read
@@ -229,7 +229,7 @@ impl ThreadSpec {
             })?;
         let mut content = ContentMaker::for_job(job, self.seed, self.thread);
         // The buffers are filled before the start; the loop only changes a few bytes of each.
-        if job.mix.write > 0 {
+        if job.goes(Direction::Write) {
             for slot in &slots {
                 content.prepare(buffers.bytes_mut(slot, job.sizes.write.largest().0 as usize));
             }
