@@ -28,7 +28,7 @@ pub(super) fn take(job: &Job) -> Result<(), Error> {
     Ok(())
 }
 
-/// The error of a job whose threads cannot do a `deed`, such as `use the user id 7`.
+/// The error of a job whose threads cannot do a `deed`, such as `run as user 7`.
 fn refused(job: &Job, deed: String, cause: io::Error) -> Error {
     Error::Credentials {
         job: job.name.clone(),

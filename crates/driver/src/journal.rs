@@ -89,32 +89,36 @@ impl Journals {
     /// Opens the journals of all jobs that keep one: writes the map of each storage as it is, and
     /// empties its journal.
     pub(crate) fn begin(jobs: &[Job], keys: &RunKeys) -> Result<Self, Error> {
-        let mut journals = BTreeMap::new();
+        let mut journals = Self::default();
         for job in jobs {
             let Some((how, keys)) = journal_of(job).zip(keys.of_job(job)) else {
                 continue;
             };
-            if journals.contains_key(&how.path) {
+            if journals.0.contains_key(&how.path) {
                 continue;
             }
-            let journal = OpenJournal::begin(how, &keys)
-                .map_err(|cause| Error::Journal(map_path(&how.path), cause))?;
-            journals.insert(how.path.clone(), Arc::new(journal));
+            let journal = OpenJournal::begin(how, &keys).map_err(|cause| {
+                // Else those before it would be left as after a kill.
+                drop(journals.end());
+                Error::Journal(map_path(&how.path), cause)
+            })?;
+            journals.0.insert(how.path.clone(), Arc::new(journal));
         }
-        Ok(Self(journals))
+        Ok(journals)
     }
 
     pub(crate) fn journal_for(&self, job: &Job) -> Option<Arc<OpenJournal>> {
         self.0.get(&journal_of(job)?.path).map(Arc::clone)
     }
 
-    /// Writes the maps, once nothing is in flight any more.
+    /// Writes the maps, once nothing is in flight any more: also the other ones where one cannot be
+    /// written, of which the first is the error.
     pub(crate) fn end(&self) -> Result<(), Error> {
-        for journal in self.0.values() {
+        self.0.values().fold(Ok(()), |result, journal| {
             let path = map_path(&journal.how.path);
-            journal.end().map_err(|cause| Error::Journal(path, cause))?;
-        }
-        Ok(())
+            let ended = journal.end().map_err(|cause| Error::Journal(path, cause));
+            result.and(ended)
+        })
     }
 }
 
@@ -311,9 +315,13 @@ impl Target for Journalled {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_workload::{KeyPlan, Slot, SyncKind};
+    use std::sync::atomic::AtomicBool;
+
+    use blocklab_targets::Clock;
+    use blocklab_workload::{KeyPlan, Mix, Pooled, Slot, Stop, SyncKind, Workload};
 
     use super::*;
+    use crate::{Control, Run, run};
 
     /// A target that records how long the journal was when each operation came.
     struct Watching {
@@ -354,6 +362,68 @@ mod tests {
             offset,
             priority: 0,
         }
+    }
+
+    fn map_state(path: &str) -> MapState {
+        let map = fs::read(map_path(path)).expect("it is there");
+        SavedKeys::from_bytes(&map).expect("it is whole").state
+    }
+
+    /// The story: with `-jm`, a run that had no memory for its threads left the map of its storage open. It
+    /// had written nothing, and the next run could not use the map: it was that of a killed run.
+    #[test]
+    fn a_run_that_cannot_begin_leaves_its_maps_closed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        let job = |name: &str, path: &str| {
+            let pool = Pooled {
+                validation: Some(Validation {
+                    keys: KeyPlan {
+                        name: name.to_owned(),
+                        block: 4096,
+                        compress_percent: 0,
+                        times: false,
+                    },
+                    read_before_write: false,
+                    read_after_write: false,
+                    journal: Some(Journal {
+                        path: at(path),
+                        map_only: true,
+                        sync: true,
+                    }),
+                    most_wrong: 1,
+                }),
+                ..Pooled::new(name, 1)
+            };
+            Job {
+                mix: Mix::WRITE,
+                pool: Some(pool),
+                stop: Stop {
+                    loops: Some(1),
+                    ..Stop::default()
+                },
+                ..Job::new(name)
+            }
+        };
+        let refused = |jobs: Vec<Job>| {
+            let targets: Vec<_> = (jobs.iter())
+                .map(|_| vec![TargetFile::file(at("data").into(), 1 << 20, false)])
+                .collect();
+            let workload = Workload { seed: 1, jobs };
+            let load = Run {
+                workload: &workload,
+                targets: &targets,
+                clock: Clock::start(),
+            };
+            let never = AtomicBool::new(false);
+            run(load, Control::new(&never), &mut ()).expect_err("it cannot begin")
+        };
+        let error = refused(vec![job("sd1", "sd1")]);
+        assert!(matches!(error, Error::NotPermitted(..)), "{error}");
+        assert_eq!(map_state(&at("sd1")), MapState::Closed);
+        let error = refused(vec![job("sd1", "sd1"), job("sd2", "missing/sd2")]);
+        assert!(matches!(error, Error::Journal(..)), "{error}");
+        assert_eq!(map_state(&at("sd1")), MapState::Closed);
     }
 
     /// Two writes at once are one note; it is there before either, and what is left after a kill

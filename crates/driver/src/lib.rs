@@ -241,7 +241,9 @@ pub fn run(
     let jobs = &run.workload.jobs;
     let keys = RunKeys::new(jobs, run.targets, observer);
     let journals = Journals::begin(jobs, &keys)?;
-    let mut threads = threads::Threads::spawn_all(run, control, &keys, &journals)?;
+    let mut threads = threads::Threads::spawn_all(run, control, &keys, &journals)
+        // Nothing was written, and a map that stays open is one of a killed run.
+        .inspect_err(|_| drop(journals.end()))?;
     let before = usage::Usage::now();
     let span = RunSpan {
         called,

@@ -35,7 +35,7 @@ pub(super) enum Order {
 }
 
 /// What a thread reports before the gate: notes on settings that it could not keep, or why it fails.
-pub(super) type Ready = Result<Option<Note>, Error>;
+pub(super) type Ready = Result<Vec<Note>, Error>;
 
 /// Reports that a member of a thread has ended, how, and why if the counters do not show that.
 pub(super) struct Ended {
@@ -96,7 +96,7 @@ impl ThreadSpec {
             Ok(state) => state,
             Err(error) if self.fails_alone => {
                 // To the others this thread is ready: an error here would abort them.
-                let _ = ready.send(Ok(Some(self.cannot_begin(&error))));
+                let _ = ready.send(Ok(vec![self.cannot_begin(&error)]));
                 self.report_ends(ends, members, Stopped::Error, None);
                 return;
             }
@@ -105,7 +105,8 @@ impl ThreadSpec {
                 return;
             }
         };
-        let _ = ready.send(Ok(state.note.take().or(refused)));
+        let notes = state.note.take().into_iter().chain(refused).collect();
+        let _ = ready.send(Ok(notes));
         // While threads wait at the gate, the channel of those that have yet to report must be able to close.
         drop(ready);
         let prompt = self.is_awaited.then(Prompt::ask);
@@ -202,7 +203,7 @@ impl ThreadSpec {
     fn failed(&self, error: &io::Error, at: Nanos) {
         self.recorder.fail(Failure {
             errno: error.raw_os_error().unwrap_or(libc::EIO),
-            direction: if self.job.mix.write > 0 {
+            direction: if self.job.goes(Direction::Write) {
                 Direction::Write
             } else {
                 Direction::Read
@@ -228,7 +229,7 @@ impl ThreadSpec {
             })?;
         let mut content = ContentMaker::for_job(job, self.seed, self.thread);
         // The buffers are filled before the start; the loop only changes a few bytes of each.
-        if job.mix.write > 0 {
+        if job.goes(Direction::Write) {
             for slot in &slots {
                 content.prepare(buffers.bytes_mut(slot, job.sizes.write.largest().0 as usize));
             }

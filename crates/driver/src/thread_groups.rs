@@ -160,16 +160,7 @@ fn recorder_spec(job: &Job) -> RecorderSpec {
     let flush = job.flush;
     let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];
     let flushes = flush.at_end || every.iter().any(|every| *every > 0);
-    let shares = [
-        (Direction::Read, job.mix.read),
-        (Direction::Write, job.mix.write),
-        (Direction::Trim, job.mix.trim),
-        (Direction::Sync, 0),
-    ];
-    let [reads, writes, trims, syncs] = shares.map(|(direction, share)| match &job.replay {
-        Some(replay) => replay.goes(direction),
-        None => share > 0,
-    });
+    let [reads, writes, trims, syncs] = Direction::ALL.map(|direction| job.goes(direction));
     let submit = job.submit_latency && job.engine.is_asynchronous();
     RecorderSpec {
         directions: [

@@ -183,9 +183,12 @@ impl Threads {
         let mut all_reported = true;
         for _ in 0..self.handles.iter().flatten().count() {
             match ready.recv() {
-                Ok(Ok(note)) => {
-                    if let Some(note) = note.filter(|note| !self.workers.notes.contains(note)) {
-                        self.workers.notes.push(note);
+                Ok(Ok(notes)) => {
+                    // The threads of a job report the same ones.
+                    for note in notes {
+                        if !self.workers.notes.contains(&note) {
+                            self.workers.notes.push(note);
+                        }
                     }
                 }
                 Ok(Err(error)) => failure = failure.or(Some(error)),

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_driver::{Control, Error, Event, Observer, Outcome, Questions, Run, TargetFile, run};
@@ -12,7 +13,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 use blocklab_workload::{
     Access, Batch, BlockSizes, CallFlags, Content, Engine, ErrorPolicy, Flush, Job, Measure, Mix,
-    Pace, Pattern, Rate, Spread, Stop, UringOptions, Workload,
+    Pace, Pattern, Rate, Replay, Replayed, Spread, Stop, UringOptions, Workload,
 };
 
 const MIB: u64 = 1 << 20;
@@ -438,6 +439,34 @@ fn shaped_content_reaches_the_file() {
     let bytes = fs::read(file.path()).unwrap();
     let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
     assert!((0.74..0.77).contains(&zeros), "{zeros}");
+}
+
+/// A replay wrote zeros, with a number in every 4 KiB, as the mix of its job, which it does not follow,
+/// has no writes: a device that compresses them looked faster than it is.
+#[test]
+fn the_writes_of_a_replay_have_the_content_of_the_job() {
+    let file = file_of(0, MIB);
+    let operations = (0..256).map(|step| Replayed {
+        at: Nanos::ZERO,
+        target: 0,
+        direction: Direction::Write,
+        len: 4096,
+        offset: step * 4096,
+    });
+    let replay = Replay {
+        operations: operations.collect(),
+        ..Replay::default()
+    };
+    let job = Job {
+        replay: Some(Arc::new(replay)),
+        stop: Stop::default(),
+        ..job(Engine::Psync, Mix::READ)
+    };
+    let result = result(job, target(file.path(), MIB));
+    assert_eq!(result.directions[&Direction::Write].ios, 256);
+    let bytes = fs::read(file.path()).unwrap();
+    let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+    assert!(zeros < bytes.len() / 100, "{zeros}");
 }
 
 #[test]

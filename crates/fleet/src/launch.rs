@@ -343,12 +343,18 @@ fn reader(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// Reads standard output: messages of rank 0, and text that others print there.
 fn read_lines(from: impl io::Read, to: &Sender<Heard>) {
-    let lines = BufReader::new(from).lines().map_while(Result::ok);
-    for heard in lines.filter_map(heard) {
+    for heard in lines(from).filter_map(heard) {
         if to.send(heard).is_err() {
             return;
         }
     }
+}
+
+/// All lines. Others may write in any encoding, such as the banner of an ssh server, and
+/// [`BufRead::lines`] ends with the first line that is no UTF-8.
+fn lines(from: impl io::Read) -> impl Iterator<Item = String> {
+    let lines = BufReader::new(from).split(b'\n').map_while(Result::ok);
+    lines.map(|line| String::from_utf8_lossy(&line).trim_end().to_owned())
 }
 
 /// What a line of standard output is. `None` for a message that ends within itself, as the rank was
@@ -363,7 +369,7 @@ fn heard(line: String) -> Option<Heard> {
 
 /// Reads standard error, which has only text.
 fn read_words(from: impl io::Read, to: &Sender<Heard>) {
-    for line in BufReader::new(from).lines().map_while(Result::ok) {
+    for line in lines(from) {
         if to.send(Heard::Words(line)).is_err() {
             return;
         }
@@ -403,5 +409,13 @@ mod tests {
         }
         let words = "mpirun noticed that process rank 1 exited";
         assert!(matches!(heard(words.to_owned()), Some(Heard::Words(_))));
+    }
+
+    /// The story: one letter of another encoding, of the banner of an ssh server, ended the reading of what
+    /// the launcher writes, and its pipe was closed.
+    #[test]
+    fn a_line_that_is_no_text_is_not_the_last() {
+        let read: Vec<String> = lines(&b"Zutritt f\xfcr alle\r\nlost\n"[..]).collect();
+        assert_eq!(read, ["Zutritt f\u{fffd}r alle", "lost"]);
     }
 }

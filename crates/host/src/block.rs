@@ -1,7 +1,9 @@
 //! Reads `/sys/block`: disks, their partitions, what they are made of and who builds on them.
 //! Whether any of them may be written to is not decided here.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use blocklab_record::BlockDevice;
@@ -97,9 +99,9 @@ fn relations(roots: &Roots, folder: &str, name: &str) -> Node {
 }
 
 fn backing_file(roots: &Roots, folder: &str) -> Option<PathBuf> {
-    let text = roots.whole(format!("{folder}/loop/backing_file"))?;
-    let path = text.strip_suffix('\n').unwrap_or(&text);
-    (!path.is_empty()).then(|| PathBuf::from(path))
+    let bytes = roots.bytes(format!("{folder}/loop/backing_file"))?;
+    let path = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(path)))
 }
 
 /// The facts of a disk or a partition by its name. `disk` is the folder of the disk in `/sys/block`, `own`

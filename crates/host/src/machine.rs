@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::block::{Node, device_path, scan};
-use crate::mounts::{Mount, parse_mounts, parse_swaps};
+use crate::mounts::{MOUNTS, Mount, parse_mounts, parse_swaps};
 use crate::roots::Roots;
 
 /// A look at the block devices, mounts and swaps, all taken at one time.
@@ -34,8 +34,6 @@ pub(crate) struct Machine {
 
 /// How long a look at the machine stays valid: it takes some 10 ms, and a file some 10 us.
 const RECENT: Duration = Duration::from_millis(200);
-
-const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// Whether a mount came or went since the table was opened. The kernel signals it by a priority
 /// event, which costs one call where reading the table costs ten.
@@ -380,6 +378,9 @@ pub(crate) mod tree {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
     use super::tree::Tree;
     use super::*;
 
@@ -398,6 +399,30 @@ mod tests {
         let machine = tree.machine();
         assert_eq!(names(&machine.above("sda")), ["sda1", "dm-0"]);
         assert_eq!(names(&machine.below("dm-0")), ["sda1", "sda"]);
+    }
+
+    /// The story: one mount point whose name is no UTF-8 hid all mounts. No device was mounted, a scratch
+    /// file was allowed in /proc, and a file behind a loop device could be written to.
+    #[test]
+    fn a_path_that_is_no_utf8_hides_nothing() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 1 << 20);
+        tree.disk("loop0", "7:0", 1 << 20);
+        let put = |path: &str, bytes: &[u8]| {
+            tree.put(path, "");
+            fs::write(tree.roots().path(path), bytes).unwrap();
+        };
+        put(
+            MOUNTS,
+            b"27 1 8:0 / /m\xfc\\040r rw - ext4 /dev/sda rw\n28 1 0:5 / /proc rw - proc proc rw\n",
+        );
+        put("/sys/block/loop0/loop/backing_file", b"/m\xfc r/image\n");
+        let machine = tree.machine();
+        let path = Path::new(OsStr::from_bytes(b"/m\xfc r"));
+        assert_eq!(machine.mounts.len(), 2);
+        assert_eq!(machine.mounts_on("sda")[0].point, path);
+        let backing = machine.node("loop0").unwrap().backing_file.clone();
+        assert_eq!(backing, Some(path.join("image")));
     }
 
     #[test]

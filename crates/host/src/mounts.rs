@@ -6,6 +6,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::roots::Roots;
+
+/// What is mounted where this process sees it.
+pub(crate) const MOUNTS: &str = "/proc/self/mountinfo";
+
 /// One line of mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Mount {
@@ -29,7 +34,7 @@ pub struct Mount {
 
 /// What is mounted where, in the order in which it was.
 pub fn mounts() -> Vec<Mount> {
-    parse_mounts(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+    parse_mounts(&Roots::real().whole(MOUNTS).unwrap_or_default())
 }
 
 impl Mount {

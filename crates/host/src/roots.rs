@@ -38,9 +38,23 @@ impl Roots {
         }
     }
 
-    /// The whole file; nothing where it is absent or is no text.
+    /// The bytes of a file; nothing where it is absent.
+    pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+        fs::read(self.path(path)).ok()
+    }
+
+    /// The whole file; nothing where it is absent. A byte that is no UTF-8, such as one in the path of a
+    /// mount, is written as the kernel writes a blank there: `\374`.
     pub(crate) fn whole(&self, path: impl AsRef<Path>) -> Option<String> {
-        fs::read_to_string(self.path(path)).ok()
+        let bytes = self.bytes(path)?;
+        let mut text = String::new();
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            for byte in chunk.invalid() {
+                text.push_str(&format!("\\{byte:03o}"));
+            }
+        }
+        Some(text)
     }
 
     /// A one-line file without blanks around it; nothing where it is absent or empty.

@@ -94,10 +94,15 @@ impl OpenedTargets {
         files.map(|target| target.file.clone()).collect()
     }
 
-    /// Facts of all targets, in the order in which the plan names them.
-    pub(crate) fn facts(&self) -> Vec<TargetFacts> {
-        let targets = self.order.iter().filter_map(|text| self.targets.get(text));
-        targets.map(|target| target.facts.clone()).collect()
+    /// Facts of all targets, in the order in which the plan names them. `typed`: those that the user named.
+    pub(crate) fn facts(&self, typed: &[String]) -> Vec<TargetFacts> {
+        let targets = self.order.iter().filter_map(|text| {
+            Some(TargetFacts {
+                address: typed.contains(text).then(|| text.clone()),
+                ..self.targets.get(text)?.facts.clone()
+            })
+        });
+        targets.collect()
     }
 
     /// Whether the figures are measured, emulated or simulated. Simulated targets are in virtual
@@ -200,20 +205,21 @@ fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
 
 /// The end of a job's region in its target, in blocks of [`DIRECT_BLOCK`].
 fn extent(job: &Job) -> Bytes {
+    let end = last_end(job, job.region.size.unwrap_or(DEFAULT_SIZE)).0;
+    Bytes(end.checked_next_multiple_of(DIRECT_BLOCK).unwrap_or(end))
+}
+
+/// Where the region of this size ends in its target, or that of the last thread if each has one.
+fn last_end(job: &Job, size: Bytes) -> Bytes {
     let region = job.region;
-    let len = region.size.unwrap_or(DEFAULT_SIZE);
     let further = match region.spread {
         // Each thread begins one step behind the one before it.
         Spread::Increment(step) => step.0.saturating_mul((job.threads - 1).into()),
         _ => 0,
     };
     // A size that cannot be counted is larger than every target, and is refused as that.
-    let end = region
-        .offset
-        .0
-        .saturating_add(len.0)
-        .saturating_add(further);
-    Bytes(end.checked_next_multiple_of(DIRECT_BLOCK).unwrap_or(end))
+    let end = region.offset.0.saturating_add(size.0);
+    Bytes(end.saturating_add(further))
 }
 
 /// Looks up every target of a plan, before anything is created.
@@ -260,7 +266,7 @@ fn check_regions(
         let Some(size) = job.region.size else {
             continue;
         };
-        let wanted = Bytes(job.region.offset.0.saturating_add(size.0));
+        let wanted = last_end(job, size);
         for text in texts(job, context.targets) {
             // A file that is still to be created gets the size that the jobs need.
             let Some(Kind::Ready(target)) = found.get(&**text) else {
@@ -648,6 +654,41 @@ mod tests {
         };
         job.region.spread = Spread::Increment(Bytes(u64::MAX));
         assert_eq!(extent(&job), Bytes(u64::MAX));
+    }
+
+    /// The story: only the region of the first thread was checked before the run. That of the fourth one
+    /// ended beyond its target, and the case had begun when its job refused it.
+    #[test]
+    fn the_region_of_the_last_thread_counts() {
+        let mut job = Job {
+            threads: 4,
+            ..Job::new("a")
+        };
+        job.region.spread = Spread::Increment(Bytes(256));
+        assert_eq!(last_end(&job, Bytes(512)), Bytes(512 + 3 * 256));
+    }
+
+    /// The story: a job named its own target, and the user another one for the jobs that name none, or one
+    /// target twice. The addresses went to the targets by their places, so a gp2 volume was shown as gp3,
+    /// and a repetition of the run left it out.
+    #[test]
+    fn only_what_the_user_named_has_his_address() {
+        let order = ["own", "a", "b"].map(str::to_owned);
+        let targets = order.iter().map(|text| {
+            let file = TargetFile::file(text.into(), 0, false);
+            (
+                text.clone(),
+                OpenedTarget::new(file, TargetFacts::default()),
+            )
+        });
+        let opened = OpenedTargets {
+            targets: targets.collect(),
+            order: order.to_vec(),
+            notes: Vec::new(),
+        };
+        let facts = opened.facts(&["a", "a", "b"].map(str::to_owned));
+        let addresses: Vec<_> = facts.iter().map(|facts| facts.address.as_deref()).collect();
+        assert_eq!(addresses, [None, Some("a"), Some("b")]);
     }
 
     /// The error for a scratch file of 1 MiB on a file system of this size.

@@ -15,10 +15,16 @@ pub struct Written {
     pub unbounded: Nanos,
 }
 
-/// Planned time of one pass: that of its longest job.
+/// Planned time of one pass: that of its longest job, from its delayed start to the end of the load that
+/// follows its measured time.
 pub fn planned(case: &Case) -> Nanos {
     let jobs = case.workload.jobs.iter();
-    let times = jobs.map(|job| job.ramp.saturating_add(lasts(job).unwrap_or_default()));
+    let times = jobs.map(|job| {
+        let measured = lasts(job).unwrap_or_default();
+        [job.start_delay, job.ramp, measured, job.cool_down]
+            .into_iter()
+            .fold(Nanos::ZERO, Nanos::saturating_add)
+    });
     times.max().unwrap_or_default()
 }
 
@@ -46,21 +52,21 @@ pub(crate) fn written(plan: &Plan) -> Written {
         let jobs = case.workload.jobs.iter();
         let mut longest = Nanos::ZERO;
         for job in jobs.filter(|job| job.writes() && job.engine.needs_target()) {
+            let unmeasured = job.ramp.saturating_add(job.cool_down);
             match amount(job) {
                 Some(bytes) => {
                     all.bytes = plus(all.bytes, times(bytes, rounds));
-                    // The ramp is not part of the amount, and only a rate limits it.
-                    match at_rate(job, job.ramp) {
-                        Some(ramp) => all.bytes = plus(all.bytes, times(ramp, rounds)),
-                        None => longest = longest.max(job.ramp),
+                    // What is written besides the measured time is not part of the amount, and only a rate
+                    // limits it.
+                    match at_rate(job, unmeasured) {
+                        Some(more) => all.bytes = plus(all.bytes, times(more, rounds)),
+                        None => longest = longest.max(unmeasured),
                     }
                 }
                 // Jobs of a case run at the same time and share the target, so the longest counts.
                 None => {
-                    longest = longest.max(
-                        job.ramp
-                            .saturating_add(job.stop.runtime.unwrap_or_default()),
-                    )
+                    let measured = job.stop.runtime.unwrap_or_default();
+                    longest = longest.max(unmeasured.saturating_add(measured));
                 }
             }
         }
@@ -220,4 +226,31 @@ fn at_rate(job: &Job, time: Nanos) -> Option<Bytes> {
     };
     let per_second = bytes_of(rate, job.sizes.write.largest().as_f64());
     Some(Bytes((per_second * time.as_secs_f64()).ceil() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::{Mix, Stop};
+
+    use super::*;
+
+    /// The story: a job that started after 10 s and went on for 30 s after its 20 s took "20 s" in a dry run,
+    /// and hosts that began together began its next pass one by one.
+    #[test]
+    fn a_delayed_start_and_the_load_behind_count() {
+        let job = Job {
+            mix: Mix::WRITE,
+            start_delay: Nanos::from_secs(10),
+            cool_down: Nanos::from_secs(30),
+            stop: Stop {
+                runtime: Some(Nanos::from_secs(20)),
+                ..Stop::default()
+            },
+            ..Job::new("delayed")
+        };
+        let case = Case::new("delayed", 1, vec![job]);
+        assert_eq!(planned(&case), Nanos::from_secs(60));
+        let plan = Plan::once("delayed", "", vec![case]);
+        assert_eq!(written(&plan).unbounded, Nanos::from_secs(50));
+    }
 }

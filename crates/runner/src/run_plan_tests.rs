@@ -6,6 +6,7 @@ use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_record::{Origin, Record, Status, Stopped};
 use blocklab_store::Store;
+use blocklab_units::Nanos;
 
 use super::run_parts;
 use crate::prepared::resumable;
@@ -32,9 +33,14 @@ struct Plug<'a> {
     current: usize,
     left: usize,
     interrupted: &'a AtomicBool,
+    start_in: Option<Nanos>,
 }
 
-impl Questions for Plug<'_> {}
+impl Questions for Plug<'_> {
+    fn start_in(&mut self) -> Option<Nanos> {
+        self.start_in
+    }
+}
 
 impl Observer for Plug<'_> {
     fn event(&mut self, event: Event<'_>) {
@@ -61,6 +67,16 @@ fn conducted(left: usize, before: [Option<Record>; 2]) -> (Vec<Record>, Vec<(usi
 
 /// The same on a target of one's choice.
 fn on<const N: usize>(
+    target: &str,
+    left: usize,
+    before: [Option<Record>; N],
+) -> (Vec<Record>, Vec<(usize, String, u32)>) {
+    begun_in(None, target, left, before)
+}
+
+/// The same with the time to the first pass, as the coordinator of a fleet gives it.
+fn begun_in<const N: usize>(
+    start_in: Option<Nanos>,
     target: &str,
     left: usize,
     before: [Option<Record>; N],
@@ -95,9 +111,18 @@ fn on<const N: usize>(
         current: 0,
         left,
         interrupted: &interrupted,
+        start_in,
     };
     let records = run_parts(parts, &guard, &mut plug).expect("conducted");
     (records, plug.turns)
+}
+
+/// The story: a host of a fleet that heard of the start after its moment was to begin at once. It ended
+/// instead, because "the run was to begin" some nanoseconds before.
+#[test]
+fn a_start_that_has_passed_means_at_once() {
+    let (records, _) = begun_in(Some(Nanos::ZERO), "null", usize::MAX, [None]);
+    assert_eq!(records[0].status, Status::Complete);
 }
 
 #[test]

@@ -119,13 +119,15 @@ impl<'a> SystemRun<'a> {
         let clock = Clock::start();
         // The moment on which the hosts of a fleet agree once all have laid out their files, else that of
         // the request. In virtual time no host waits for another.
-        let start_at = observer
-            .start_in()
-            .map(|ahead| Timestamp::now() + Duration::from(ahead))
+        let ahead = observer.start_in();
+        // Read once: a start that is 0 s ahead must not be over a moment later.
+        let (now, clock_now) = (Timestamp::now(), clock.now());
+        let start_at = ahead
+            .map(|ahead| now + Duration::from(ahead))
             .or(request.start_at)
             .filter(|_| opened_targets.origin() != Origin::Simulated);
         let starts = match start_at {
-            Some(moment) => schedule::starts(&plan, moment, Timestamp::now(), clock.now())?,
+            Some(moment) => schedule::starts(&plan, moment, now, clock_now)?,
             None => Vec::new(),
         };
         let mut record = Record {
@@ -172,7 +174,7 @@ impl<'a> SystemRun<'a> {
     /// Makes one measurement, unless it was made before an interruption.
     ///
     /// # Errors
-    /// When the measurement of the first step cannot begin. A later one that cannot ends the run, and the
+    /// When the first measurement of the run cannot begin. A later one that cannot ends the run, and the
     /// Record tells why.
     pub(crate) fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         if step < self.done {
@@ -215,9 +217,9 @@ impl<'a> SystemRun<'a> {
         });
         self.goes_on = match self.measure(&case, step, pass, observer) {
             Ok(go_on) => go_on,
-            // At the first step the request is invalid; later the target has changed, and what was
-            // measured is kept.
-            Err(error) if step == 0 => return Err(error.into()),
+            // At the first measurement the request is invalid; later the target has changed, and what was
+            // measured is kept. It need not be the first step, since that can be left out.
+            Err(error) if self.record.measurements.is_empty() => return Err(error.into()),
             Err(error) => {
                 self.record.failure = Some(error.to_string());
                 false
@@ -226,7 +228,7 @@ impl<'a> SystemRun<'a> {
         // After each measurement, because the observer stores the Record as it is at any moment.
         self.record.finished_at = now_text();
         observer.event(Event::Ended(&self.record));
-        if step + 1 == self.steps.len() {
+        if self.goes_on && step + 1 == self.steps.len() {
             self.add_passes();
         }
         Ok(())
@@ -469,10 +471,6 @@ impl<'a> SystemRun<'a> {
 
 /// A record without measurements. `typed` are the names of its targets as the user wrote them.
 fn empty_record(opened: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
-    let mut targets = opened.facts();
-    for (facts, typed) in targets.iter_mut().zip(typed) {
-        facts.address = Some(typed.clone());
-    }
     let (now, origin) = (now_text(), opened.origin());
     Ok(Record {
         format: FORMAT,
@@ -485,7 +483,7 @@ fn empty_record(opened: &OpenedTargets, typed: &[String], clock: Clock) -> Resul
         failure: None,
         requested: Requested::default(),
         environment: environment(),
-        targets,
+        targets: opened.facts(typed),
         // In virtual time there is no overhead.
         overhead: match origin {
             Origin::Simulated => None,

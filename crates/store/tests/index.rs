@@ -65,6 +65,17 @@ impl Lab {
         run
     }
 
+    /// Adds as many lines of no use as make the file be written anew.
+    fn add_old_lines(&self) {
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(self.file())
+            .expect("opened");
+        for number in 0..1000 {
+            writeln!(file, "test/1 20200101-000000-k3f {number} 0 0 4\t{{}}\t1").expect("added");
+        }
+    }
+
     fn file(&self) -> PathBuf {
         self.store.root().join(".blocklab-index")
     }
@@ -254,17 +265,25 @@ fn a_file_of_old_lines_is_written_anew() {
     let lab = Lab::new("old");
     lab.check(&IDS, 3);
     let before = fs::metadata(lab.file()).expect("an index").len();
-    let mut file = OpenOptions::new()
-        .append(true)
-        .open(lab.file())
-        .expect("opened");
-    for number in 0..1000 {
-        writeln!(file, "test/1 20200101-000000-k3f {number} 0 0 4\t{{}}\t1").expect("added");
-    }
+    lab.add_old_lines();
     lab.check(&IDS, 0);
     assert_eq!(fs::metadata(lab.file()).expect("an index").len(), before);
     lab.check(&IDS, 0);
     assert_eq!(fs::read_dir(lab.store.root()).expect("listed").count(), 4);
+}
+
+/// The story: of two threads that wrote the file anew at once, the second removed what the first one had
+/// written so far.
+#[test]
+fn a_file_that_another_thread_writes_anew_is_left_to_it() {
+    let lab = Lab::new("anew");
+    lab.check(&IDS, 3);
+    lab.add_old_lines();
+    let name = format!(".blocklab-index.new-{}", std::process::id());
+    let theirs = lab.store.root().join(name);
+    fs::write(&theirs, "half").expect("written");
+    lab.check(&IDS, 0);
+    assert_eq!(fs::read_to_string(&theirs).expect("still there"), "half");
 }
 
 /// The story: a list and the pages dropped each other's lines, and each derived all of a large store

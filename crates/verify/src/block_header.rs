@@ -337,7 +337,8 @@ impl BlockHeaders {
 /// Whether a write came before another one, by the 32 bits that a header has for its number. They
 /// wrap after four thousand million writes of a thread.
 const fn is_before(found: u64, expected: u64) -> bool {
-    (found as u32).wrapping_sub(expected as u32) as i32 <= -1
+    let ahead = (found as u32).wrapping_sub(expected as u32).cast_signed();
+    ahead.is_negative()
 }
 
 /// Eight bytes, little endian.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use blocklab_units::Nanos;
 use blocklab_verify::{ExpectedBlock, Generation};
-use blocklab_workload::{Direction, Job, Request, When};
+use blocklab_workload::{Direction, Job, Request, SyncKind, When};
 
 use crate::in_flight::InFlight;
 use crate::recorder::Progress;
@@ -57,8 +57,15 @@ enum Tag {
     Nothing,
     Writes(u64),
     Checks(ExpectedBlock),
-    /// All writes up to this one had completed when the flush was submitted.
-    Flushes(u64),
+    Flushes(FileFlush),
+}
+
+/// A flush of a file, which makes durable what had completed there when it was submitted.
+#[derive(Debug, Clone, Copy)]
+struct FileFlush {
+    target: u32,
+    /// The first of these writes; `None`: there are none.
+    first: Option<u64>,
 }
 
 /// The verification state of one worker.
@@ -86,6 +93,8 @@ pub(crate) struct Verifier {
     durable: u64,
     /// The first write that failed: from it on, no flush makes writes durable.
     first_failed: Option<u64>,
+    /// The first completed write of each target that no flush has covered.
+    unflushed: BTreeMap<u32, u64>,
     tags: Vec<Tag>,
     /// In the order of completion; in the last pass sorted by place where writes overlapped.
     written: Vec<Written>,
@@ -149,6 +158,7 @@ impl Verifier {
             generation: 0,
             durable: 0,
             first_failed: None,
+            unflushed: BTreeMap::new(),
             tags: vec![Tag::Nothing; depth],
             written: Vec::new(),
             next: 0,
@@ -203,10 +213,17 @@ impl Verifier {
 
     /// Tags the next operation in a slot.
     fn tag(&mut self, slot: usize, tag: Tag) {
-        // A write that has succeeded left no tag: this one failed.
-        if let Tag::Writes(failed) = self.tags[slot] {
-            let first = self.first_failed.unwrap_or(failed);
-            self.first_failed = Some(first.min(failed));
+        // A write or flush that has succeeded left no tag: this one failed.
+        match self.tags[slot] {
+            Tag::Writes(failed) => {
+                let first = self.first_failed.unwrap_or(failed);
+                self.first_failed = Some(first.min(failed));
+            }
+            Tag::Flushes(FileFlush {
+                target,
+                first: Some(first),
+            }) => self.leave_unflushed(target, first),
+            _ => {}
         }
         self.tags[slot] = tag;
     }
@@ -216,16 +233,34 @@ impl Verifier {
         self.tag(slot, Tag::Writes(self.generation));
     }
 
-    /// A flush is submitted. It does not make durable what is in flight or has failed.
-    pub(crate) fn flushes(&mut self, slot: usize) {
+    /// A flush of a file is submitted.
+    pub(crate) fn flushes(&mut self, slot: usize, target: u32, kind: SyncKind) {
+        // First, because an earlier flush that failed in this slot leaves its writes to this one.
+        self.tag(slot, Tag::Nothing);
+        // A flush of a range leaves the data in the cache of the device.
+        if !matches!(kind, SyncKind::Range(_)) {
+            let first = self.unflushed.remove(&target);
+            self.tags[slot] = Tag::Flushes(FileFlush { target, first });
+        }
+    }
+
+    fn leave_unflushed(&mut self, target: u32, generation: u64) {
+        let first = self.unflushed.entry(target).or_insert(generation);
+        *first = generation.min(*first);
+    }
+
+    /// How many writes are durable, from the first on: those before the first that is in flight, has failed,
+    /// or was covered by no successful flush of its file.
+    fn durable_writes(&self) -> u64 {
         let open = self.tags.iter().filter_map(|tag| match tag {
             Tag::Writes(generation) => Some(*generation),
+            Tag::Flushes(flush) => flush.first,
             _ => None,
         });
-        let first = open.chain(self.first_failed).min();
+        let unflushed = self.unflushed.values().copied();
+        let first = open.chain(self.first_failed).chain(unflushed).min();
         // Writes are numbered from 1, and a trim has the number of the write before it, or 0.
-        let done = first.map_or(self.generation, |first| first.saturating_sub(1));
-        self.tag(slot, Tag::Flushes(done));
+        first.map_or(self.generation, |first| first.saturating_sub(1))
     }
 
     /// Remembers a write that is assumed and not made.
@@ -280,6 +315,7 @@ impl Verifier {
             Tag::Writes(generation) => {
                 // It is open no more: the next flush makes it durable. One that failed keeps its tag.
                 self.tags[slot] = Tag::Nothing;
+                self.leave_unflushed(io.file, generation);
                 self.remember(Written {
                     target: io.file,
                     len: io.len,
@@ -289,7 +325,10 @@ impl Verifier {
                     gone: false,
                 });
             }
-            Tag::Flushes(done) => self.durable = self.durable.max(done),
+            Tag::Flushes(_) => {
+                self.tags[slot] = Tag::Nothing;
+                self.durable = self.durable.max(self.durable_writes());
+            }
             _ => {}
         }
     }
@@ -602,13 +641,63 @@ mod tests {
                     verifier.completed(0, &InFlight::new(&write, Nanos::ZERO, Nanos::ZERO));
                 }
             }
-            verifier.flushes(0);
+            verifier.flushes(0, 0, SyncKind::Whole);
             verifier.completed(0, &flush);
             verifier.progress().map(|progress| progress.durable)
         };
         assert_eq!(durable_after(&[true, true]), Some(2));
         assert_eq!(durable_after(&[false]), Some(2));
         assert_eq!(durable_after(&[true]), Some(2));
+    }
+
+    /// The story: the flush of one file of a job counted as one of all its files, and a flush of a range as one
+    /// of the device. After a power cut, a later run read back what nothing had made durable, and found a
+    /// sound device wrong.
+    #[test]
+    fn a_flush_makes_only_the_writes_to_its_file_durable() {
+        let job = Job {
+            mix: Mix::WRITE,
+            verify: Some(Verify::new(Checksum::Crc32c)),
+            ..Job::new("two files")
+        };
+        let mut verifier = Verifier::for_job(&job, 2, 1, 0).expect("a job that verifies");
+        let to = |target| Request {
+            target,
+            ..written(0, 4096, 0).request(Direction::Write)
+        };
+        let done = |target| InFlight::new(&to(target), Nanos::ZERO, Nanos::ZERO);
+        for target in [0, 1] {
+            verifier.issued(0, &to(target));
+            verifier.completed(0, &done(target));
+        }
+        // The last one is the second try after a flush that failed.
+        let flushes = [
+            (1, SyncKind::Whole, true, 0),
+            (0, SyncKind::Range(0), true, 0),
+            (0, SyncKind::Whole, false, 0),
+            (0, SyncKind::DataOnly, true, 2),
+        ];
+        for (target, kind, succeeds, durable) in flushes {
+            verifier.flushes(0, target, kind);
+            if succeeds {
+                verifier.completed(0, &done(target));
+            }
+            let progress = verifier.progress().expect("a job that writes");
+            assert_eq!(progress.durable, durable, "{target} {kind:?}");
+        }
+        // Both final flushes are in flight at once.
+        for target in [0, 1] {
+            verifier.issued(0, &to(target));
+            verifier.completed(0, &done(target));
+        }
+        verifier.flushes(0, 1, SyncKind::Whole);
+        verifier.flushes(1, 0, SyncKind::Whole);
+        verifier.completed(0, &done(1));
+        verifier.completed(1, &done(0));
+        assert_eq!(
+            verifier.progress().map(|progress| progress.durable),
+            Some(4)
+        );
     }
 
     /// The story: a job that trims before it writes ended between the two, at a place that it had written

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use blocklab_record::Depths;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    Checksum, Completion, Flush, Job, Mix, Pace, Rate, Stop, Verify, When, errno,
+    Checksum, Completion, Flush, Job, Mix, Pace, Rate, SizedRamp, Stop, Verify, When, errno,
 };
 
 use super::*;
@@ -321,6 +321,23 @@ fn what_an_open_loop_could_not_begin_is_counted() {
     );
 }
 
+/// Where reads and writes had rates of their own, a load after the measured time took over what was due in
+/// it and was never issued: 9,000 reads a second of a volume that gives 1,700 missed nothing.
+#[test]
+fn what_a_direction_could_not_begin_is_counted_before_the_load_cools_down() {
+    let (mut worker, recorder, _) = employ(&Job {
+        pace: Pace::ByDirection {
+            rates: [Some(Rate::Iops(1000.0)), None, None],
+            poisson: false,
+        },
+        cool_down: ms(100),
+        depth: 1,
+        ..job()
+    });
+    play(&mut worker, &mut Model::new(ms(10)));
+    assert_eq!(recorder.overdue.get(), 101 - 10);
+}
+
 #[test]
 fn the_first_failure_ends_a_job_and_nothing_is_lost() {
     let (mut worker, recorder, stopper) = employ(&Job { depth: 8, ..job() });
@@ -424,6 +441,64 @@ fn a_job_that_only_reads_back_can_be_stopped_while_it_draws() {
     assert!(matches!(worker.next(ms(10)), Action::Issue(io) if io.direction == Direction::Read));
     assert_eq!(worker.stopped(), Stopped::Runtime);
     assert_eq!(recorder.assumed_bytes.get(), drawn);
+}
+
+/// The operations of a job can end it before the bytes of its ramp are moved. There was no time to read back
+/// then, and no result told that nothing had been verified.
+#[test]
+fn what_a_job_wrote_in_a_ramp_by_bytes_is_read_back() {
+    let (mut worker, recorder, _) = employ(&Job {
+        mix: Mix::WRITE,
+        verify: Some(Verify::new(Checksum::Crc32c)),
+        sized_ramp: Some(SizedRamp {
+            bytes: Bytes(1 << 20),
+            group: None,
+        }),
+        stop: Stop {
+            ios: Some(2),
+            ..Stop::default()
+        },
+        ..job()
+    });
+    play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!(recorder.issued.get(), 2 + 2, "writes and reads");
+}
+
+/// A write whose error was to be ignored counted as written: it was read back, and a place that had never
+/// been written was a miscompare.
+#[test]
+fn a_write_whose_failure_is_ignored_is_not_read_back() {
+    let (mut worker, ..) = employ(&Job {
+        mix: Mix::WRITE,
+        verify: Some(Verify::new(Checksum::Crc32c)),
+        ignored_errors: vec![(Direction::Write, errno::EIO)],
+        stop: Stop {
+            bytes: Some(Bytes(3 * 4096)),
+            ..Stop::default()
+        },
+        ..job()
+    });
+    worker.begin(Nanos::ZERO);
+    let mut moved = Vec::new();
+    loop {
+        match worker.next(Nanos::ZERO) {
+            Action::Issue(io) => {
+                let result = if moved.is_empty() { -errno::EIO } else { 4096 };
+                moved.push((io.direction, io.offset));
+                worker.handed_over(Nanos::ZERO);
+                let slot = io.slot;
+                worker.complete(Completion { slot, result }, Nanos::ZERO);
+            }
+            Action::Done => break,
+            Action::Wait(_) | Action::Spin(_) => {}
+        }
+    }
+    let (written, read) = moved.split_at(3);
+    let succeeded: Vec<_> = written[1..]
+        .iter()
+        .map(|(_, offset)| (Direction::Read, *offset))
+        .collect();
+    assert_eq!(read, succeeded);
 }
 
 #[test]

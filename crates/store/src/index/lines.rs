@@ -164,6 +164,8 @@ impl Lines {
                     at += kept.bytes as u64;
                 }
             }
+            // Another thread writes it, or a process of another container that has our number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             // The old one is as good as before.
             Err(_) => drop(fs::remove_file(&fresh)),
         }

@@ -109,7 +109,10 @@ impl Worker {
             if !POOL {
                 self.first.pacer.completed();
             }
-            if let Some(verifier) = &mut self.verifier {
+            // A write whose failure is ignored has failed all the same: there is nothing to read back.
+            if let Some(verifier) = &mut self.verifier
+                && result == io.len as i32
+            {
                 verifier.completed(index, &io);
             }
         }

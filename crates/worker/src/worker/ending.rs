@@ -19,6 +19,7 @@ impl Worker {
             return false;
         }
         self.first.give_up_schedule(ended, true);
+        self.give_up_directions(ended, true);
         // The accounting must still add up: these complete in a recorder that discards them.
         let in_flight = self.depth_in_use() as u64;
         self.first.recorder.completed_in_ramp.add(in_flight);
@@ -64,18 +65,27 @@ impl Worker {
             }
             job.leave_pool();
         }
+        if self.first.budget > 0 {
+            self.give_up_directions(end, measured);
+        }
         if let Some(issue_rules) = &mut self.issue_rules {
-            if self.first.budget > 0 {
-                let recorder = &self.first.recorder;
-                let late = issue_rules.overdue(end, self.first.typical_len);
-                for (direction, missed) in Direction::MOVING.into_iter().zip(late) {
-                    recorder.overdue.add(missed.count);
-                    missed.record(direction, end, recorder);
-                }
-            }
             issue_rules.end();
         }
         self.flush.ending();
+    }
+
+    /// Gives up what the schedules of the directions made due by `end`, as `give_up_schedule` does with that
+    /// of a job.
+    fn give_up_directions(&mut self, end: Nanos, measured: bool) {
+        let Some(issue_rules) = &mut self.issue_rules else {
+            return;
+        };
+        let recorder = &self.first.recorder;
+        let late = issue_rules.overdue(end, self.first.typical_len);
+        for (direction, missed) in Direction::MOVING.into_iter().zip(late).filter(|_| measured) {
+            recorder.overdue.add(missed.count);
+            missed.record(direction, end, recorder);
+        }
     }
 
     /// What is left to do after the end: reading back, waiting for what is in flight, the last flush.

@@ -215,7 +215,8 @@ impl InPool {
             let (rate, seconds) = self.bursts[self.burst];
             pacer.set_rate(rate, self.next_burst);
             // A burst without a length would keep this loop at one moment.
-            self.next_burst = self.next_burst + Nanos((seconds.max(0.001) * 1e9) as u64);
+            let length = Nanos((seconds.max(0.001) * 1e9) as u64);
+            self.next_burst = self.next_burst.saturating_add(length);
             self.burst = (self.burst + 1) % self.bursts.len();
         }
     }

@@ -136,8 +136,10 @@ impl Worker {
             if let Some(written) = verifier.last_trim() {
                 return self.issue_trim(now, &written);
             }
-            // Reading back may take as long as writing did.
-            let span = self.window.deadline.since(self.window.measure_from);
+            // Reading back may take as long as writing did. A job that ended in its ramp has no measured
+            // time, and the beginning of that is unknown where bytes end the ramp.
+            let begun = self.window.measure_from.min(now);
+            let span = self.window.deadline.since(begun);
             let stopper = &self.stopper;
             verifier.begin_pass(now.saturating_add(span), || stopper.cuts_off());
             self.first.recorder.verify_began.set(now.0);

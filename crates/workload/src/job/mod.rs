@@ -205,6 +205,14 @@ impl Job {
         Stream::new(seed, &format!("{label}/{purpose}"), thread)
     }
 
+    /// Whether its load has operations in this direction: by its mix, or by what it replays.
+    pub fn goes(&self, direction: Direction) -> bool {
+        match &self.replay {
+            Some(replay) => replay.goes(direction),
+            None => self.mix.shares().any(|(one, _)| one == direction),
+        }
+    }
+
     /// Whether it reads stored data.
     pub fn reads(&self) -> bool {
         match &self.replay {
