@@ -200,3 +200,19 @@ fn man_prints_the_page_of_a_command() {
     good(lab.blocklab(["man", "--out", "pages"]));
     assert!(lab.path().join("pages/blocklab-run.1").exists());
 }
+
+/// The story: with `--html - --json`, standard output had a page and then JSON, so that neither could be
+/// read.
+#[test]
+fn a_page_and_json_are_not_printed_one_after_the_other() {
+    let lab = Lab::new();
+    let load = "--rw randread --runtime 1s --target sim:gp3:1TiB -q";
+    for name in ["a", "b"] {
+        good(lab.blocklab(format!("run {load} --name {name}").split(' ')));
+    }
+    let run = format!("run {load}");
+    for line in [&*run, "compare a b", "diagnose a", "merge a b"] {
+        let line = format!("{line} --html - --json");
+        lab.refused(line.split(' '), &["both go to standard output"]);
+    }
+}
