@@ -216,3 +216,18 @@ fn a_page_and_json_are_not_printed_one_after_the_other() {
         lab.refused(line.split(' '), &["both go to standard output"]);
     }
 }
+
+/// The story: `calibrate -o -` printed the device and then its report, so that `> mine.toml` made no device
+/// file; and a run that was named twice was fitted twice.
+#[test]
+fn a_device_on_standard_output_is_alone() {
+    let lab = Lab::new();
+    good(lab.blocklab("run -q calibrate --target sim:gp3:100GiB".split(' ')));
+    let line = "calibrate latest latest --allow-simulated -o -";
+    let device = good(lab.blocklab(line.split(' ')));
+    assert!(device.contains("calibrated from run "), "{device}");
+    lab.write("mine.toml", &device);
+    good(lab.blocklab(["catalog", "show", "./mine.toml"]));
+    let both = format!("{line} --json");
+    lab.refused(both.split(' '), &["both go to standard output"]);
+}
