@@ -188,6 +188,7 @@ fn plan_to_simulate(record: &Record) -> Result<Plan> {
     Ok(plan)
 }
 
+/// Lets the jobs of a case run on the only target, and no longer than for `enough`.
 fn shorten(case: &mut Case, enough: Nanos) {
     for job in &mut case.workload.jobs {
         job.targets.clear();
