@@ -145,10 +145,11 @@ fn earlier_run(study: &Study, text: &str, store: &Store) -> Result<(String, Reco
     match record.requested.system.clone() {
         Some(name) if study.system(&name).is_ok() => Ok((name, record)),
         _ => bail!(
-            "the run {} ({}) names no system of {}; choose one with --with NAME={text}",
+            "the run {} ({}) names no system of {}; choose one with --with NAME={}",
             record.id,
             record.requested.name,
-            study.plan.name
+            study.plan.name,
+            place::shell_word(text)
         ),
     }
 }
