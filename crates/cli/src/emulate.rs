@@ -156,7 +156,7 @@ impl Model {
 
     /// Whether a volume is a local disk of the instance.
     fn is_local(&self, index: usize) -> bool {
-        matches!(self.addresses.get(index), Some(Address::Sold(offer)) if offer.volume == "local")
+        self.addresses.get(index).is_some_and(addresses::is_local)
     }
 
     fn count(&self) -> usize {
