@@ -309,7 +309,12 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     // The story: local disks, of which there are none, were the reason here, too.
     check(
         "gp3:1GiB gp2:1GiB,instance-credits=50% --on m5.large --nbd unix:s",
-        "write the same as-of and instance-credits",
+        "write the same host",
+    );
+    // Volumes of two machines were served as if they shared one.
+    check(
+        "gp3:1GiB gp2:1GiB,host=b --on m5.large --nbd unix:s",
+        "write the same host",
     );
     check(
         "gp3:1GiB local --on i3.xlarge --nbd unix:s",
