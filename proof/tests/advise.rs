@@ -429,6 +429,12 @@ fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
         found.is_some_and(|found| found.starts_with("azure/")),
         "{azure}"
     );
+    // The story: `gp3`, which is gp3:1TiB, was to be replaced by gp3:1TiB, and saved 0.00 USD.
+    let itself = advised("gp3");
+    let moves = itself["migration"]["moves"].as_array().expect("a list");
+    assert!(!moves.is_empty());
+    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
+    assert!(addresses.all(|address| address != "gp3:1TiB"), "{itself}");
     let ireland = advised("gp3:1TiB,region=eu-west-1@m5.large");
     let moves = ireland["migration"]["moves"].as_array().expect("a list");
     let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());

@@ -72,8 +72,16 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     let answer = Advice {
         migration: match &current {
             Some(current) => {
-                let market = market(&catalog, &question)?;
-                Some(migration(&market, &question, current))
+                let mut found = migration(&market(&catalog, &question)?, &question, current);
+                // The volume in use, which its address may spell otherwise than the search does.
+                let now = found.per_month;
+                found.moves.retain(|one| {
+                    let prices = one.per_month.zip(now);
+                    let saves_nothing =
+                        prices.is_some_and(|(then, now)| (then - now).abs() < 0.005);
+                    !saves_nothing || !one.worse.is_empty() || !one.better.is_empty()
+                });
+                Some(found)
             }
             None => None,
         },
