@@ -429,6 +429,27 @@ fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
         found.is_some_and(|found| found.starts_with("azure/")),
         "{azure}"
     );
+    // The story: `gp3`, which is gp3:1TiB, was to be replaced by gp3:1TiB, and saved 0.00 USD.
+    let itself = advised("gp3");
+    let moves = itself["migration"]["moves"].as_array().expect("a list");
+    assert!(!moves.is_empty());
+    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
+    assert!(addresses.all(|address| address != "gp3:1TiB"), "{itself}");
+    // The story: the discount was on the machine of each replacement and not on that of the volume in use,
+    // so that gp2 at 20.48 USD more "saved" 7.55 USD a month.
+    let month = |line: &str| {
+        advised(line)["migration"]["per_month"]
+            .as_f64()
+            .expect("a price")
+    };
+    let (full, paid) = (
+        month("gp3:1TiB@m5.large"),
+        month("gp3:1TiB@m5.large --instance-discount 40%"),
+    );
+    assert!(
+        (full - paid - 0.4 * 0.096 * 730.0).abs() < 0.01,
+        "{full} {paid}"
+    );
     let ireland = advised("gp3:1TiB,region=eu-west-1@m5.large");
     let moves = ireland["migration"]["moves"].as_array().expect("a list");
     let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());

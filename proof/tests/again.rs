@@ -272,3 +272,11 @@ fn a_run_on_a_name_with_control_characters_comes_again() {
         good(lab.blocklab(["run", "-q", "--again", "latest"]));
     }
 }
+
+/// The story: of `--target X --target X`, the record names X once, so that `--again` drew other operations.
+#[test]
+fn a_target_is_named_once() {
+    let lab = Lab::new();
+    let line = "run -q --rw randread --runtime 1s -t sim:gp3:1TiB -t sim:gp3:1TiB";
+    lab.refused(line.split(' '), &["is given twice", "`2x` before"]);
+}

@@ -406,9 +406,20 @@ fn a_note_is_shown_everywhere_and_obeyed_nowhere() {
         assert!(words[0] != "report" || !ran.contains("<b>after fill"));
     }
     lab.refused(["note", "k3f", " "], &["--delete"]);
+    // The story: the tag was given before the note was refused, and a tag that was given and taken stayed.
+    lab.refused(["note", "k3f", " ", "--tag", "half"], &["--delete"]);
+    lab.refused(["show", "tag:half"], &["has the tag"]);
+    lab.refused(
+        ["note", "k3f", "--tag", "a", "--untag", "a"],
+        &["both name a"],
+    );
     lab.refused(["note", "nosuch", "x"], &["no run"]);
     lab.refused(["note", "k3f", "x", "--delete"], &["cannot be used with"]);
-    good(lab.blocklab(["note", "k3f", "--delete"]));
+    // The second time, "deleted the note of" was false.
+    for _ in 0..2 {
+        let done = good(lab.blocklab(["note", "k3f", "--delete"]));
+        assert!(done.starts_with("no note is left with "), "{done}");
+    }
     assert!(!good(lab.blocklab(["show", "k3f"])).contains("firmware"));
 }
 

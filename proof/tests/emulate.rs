@@ -305,6 +305,17 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     check("gp4:1GiB --nbd unix:s", "no volume type gp4");
     check("gp3:1GiB st1:1TiB --nbd unix:s", "--on m5.large");
     check("gp3:1GiB@m5.large --on m5.xlarge --nbd unix:s", "or --on");
+    check("gp3:1GiB local --on i3.large --nbd unix:s", "local disks");
+    // The story: local disks, of which there are none, were the reason here, too.
+    check(
+        "gp3:1GiB gp2:1GiB,instance-credits=50% --on m5.large --nbd unix:s",
+        "write the same host",
+    );
+    // Volumes of two machines were served as if they shared one.
+    check(
+        "gp3:1GiB gp2:1GiB,host=b --on m5.large --nbd unix:s",
+        "write the same host",
+    );
     check(
         "gp3:1GiB local --on i3.xlarge --nbd unix:s",
         "in two processes",

@@ -200,3 +200,34 @@ fn man_prints_the_page_of_a_command() {
     good(lab.blocklab(["man", "--out", "pages"]));
     assert!(lab.path().join("pages/blocklab-run.1").exists());
 }
+
+/// The story: with `--html - --json`, standard output had a page and then JSON, so that neither could be
+/// read.
+#[test]
+fn a_page_and_json_are_not_printed_one_after_the_other() {
+    let lab = Lab::new();
+    let load = "--rw randread --runtime 1s --target sim:gp3:1TiB -q";
+    for name in ["a", "b"] {
+        good(lab.blocklab(format!("run {load} --name {name}").split(' ')));
+    }
+    let run = format!("run {load}");
+    for line in [&*run, "compare a b", "diagnose a", "merge a b"] {
+        let line = format!("{line} --html - --json");
+        lab.refused(line.split(' '), &["both go to standard output"]);
+    }
+}
+
+/// The story: `calibrate -o -` printed the device and then its report, so that `> mine.toml` made no device
+/// file; and a run that was named twice was fitted twice.
+#[test]
+fn a_device_on_standard_output_is_alone() {
+    let lab = Lab::new();
+    good(lab.blocklab("run -q calibrate --target sim:gp3:100GiB".split(' ')));
+    let line = "calibrate latest latest --allow-simulated -o -";
+    let device = good(lab.blocklab(line.split(' ')));
+    assert!(device.contains("calibrated from run "), "{device}");
+    lab.write("mine.toml", &device);
+    good(lab.blocklab(["catalog", "show", "./mine.toml"]));
+    let both = format!("{line} --json");
+    lab.refused(both.split(' '), &["both go to standard output"]);
+}

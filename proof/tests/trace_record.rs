@@ -98,6 +98,13 @@ fn a_full_disk_is_named() {
     assert!(ran.err.contains(words), "{}", ran.err);
 }
 
+/// The story: `-o -`, which prints to other commands, made a file called `-`.
+#[test]
+fn a_recording_is_not_printed() {
+    let line = ["trace", "record", "/dev/sda", "-o", "-"];
+    Lab::new().refused(line, &["goes to a file"]);
+}
+
 fn dd(words: &[&str]) {
     let output = Command::new("dd").args(words).output().expect("dd starts");
     assert!(output.status.success(), "{words:?}: {output:?}");

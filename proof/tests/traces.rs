@@ -749,3 +749,38 @@ fn a_stripe_has_as_much_as_its_smallest_volume_allows() {
     assert_eq!(answer["even"]["beyond_bytes"], serde_json::Value::Null);
     assert_eq!(answer["verdict"], "does_not_fit", "{answer}");
 }
+
+/// The story: for `--on gp2`, whose rate grows with its size, "no provision found: its rates are not for sale
+/// by themselves", and for `gp2:1TiB`, the same volume, a larger one was found.
+#[test]
+fn a_volume_without_a_size_is_made_larger() {
+    let lab = Lab::new();
+    let mut table = "time,op,offset,length\n".to_owned();
+    for index in 0..20_000_u64 {
+        // Random reads, 5,000 a second.
+        let offset = index * 7919 % 2500 * 65_536;
+        table.push_str(&format!("{},R,{offset},4096\n", index * 200));
+    }
+    lab.write("table.csv", table);
+    let columns = "time=time:us,op=op,offset=offset:bytes,length=length:bytes";
+    let fit = |address: &str| {
+        let line = [
+            "trace",
+            "fit",
+            "table.csv",
+            "--columns",
+            columns,
+            "--json",
+            "--on",
+        ];
+        json(&good(lab.blocklab(line.into_iter().chain([address]))))["answers"][0].clone()
+    };
+    for address in ["gp2", "gp2:1TiB"] {
+        let smallest = fit(address)["smallest"]["address"].clone();
+        let smallest = smallest.as_str().expect("a larger one").to_owned();
+        assert!(smallest.starts_with("gp2:"), "{smallest}");
+        assert_eq!(fit(&smallest)["verdict"], "fits", "{smallest}");
+    }
+    let named = fit("azure/P10")["none_because"].clone();
+    assert!(named.to_string().contains("name them with --on"), "{named}");
+}

@@ -16,9 +16,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use blocklab_advice::{
-    Advice, Finalist, Market, Need, Question, Simulated, advise as advice, migration, promised,
+    Advice, Finalist, Market, Migration, Need, Question, Simulated, advise as advice, migration,
+    promised,
 };
-use blocklab_catalog::{Catalog, Resolved, resolve_text};
+use blocklab_catalog::{Catalog, HOURS_PER_MONTH, Resolved, resolve_text};
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_report::document::Form;
 use blocklab_report::live::Screen;
@@ -71,10 +72,7 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     };
     let answer = Advice {
         migration: match &current {
-            Some(current) => {
-                let market = market(&catalog, &question)?;
-                Some(migration(&market, &question, current))
-            }
+            Some(current) => Some(replacements(&question, current, in_use, &catalog)?),
             None => None,
         },
         ..answer
@@ -95,6 +93,33 @@ fn print(args: &AdviseArgs, answer: &Advice) -> Result<()> {
 
 fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {
     Market::new(catalog, question).map_err(|wrong| anyhow!("{wrong}"))
+}
+
+/// What could take the place of the volume in use.
+fn replacements(
+    question: &Question,
+    current: &Resolved,
+    in_use: Option<&Offer>,
+    catalog: &Catalog,
+) -> Result<Migration> {
+    let mut found = migration(&market(catalog, question)?, question, current);
+    // The discount is on the machine in use as well, whose list price is in its costs.
+    let machine = in_use.and_then(|offer| offer.instance.as_deref());
+    let host = machine.and_then(|name| {
+        let mut sellers = question.sellers.iter();
+        sellers.find_map(|seller| catalog.host(&seller.vendor, &seller.region, name))
+    });
+    if let (Some(month), Some(hour)) = (&mut found.per_month, host.and_then(|host| host.per_hour)) {
+        *month -= hour * HOURS_PER_MONTH * question.discount;
+    }
+    let now = found.per_month;
+    found.moves.retain(|one| {
+        // The volume in use itself, which its address may spell otherwise than the search does.
+        let prices = one.per_month.zip(now);
+        let saves_nothing = prices.is_some_and(|(then, now)| (then - now).abs() < 0.005);
+        !saves_nothing || !one.worse.is_empty() || !one.better.is_empty()
+    });
+    Ok(found)
 }
 
 /// The offer that `--migrate` names: a volume in use.

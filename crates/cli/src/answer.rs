@@ -1,8 +1,9 @@
 //! Prints a view in the requested format.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blocklab_console::terminal;
 use blocklab_report::document::Document;
 use serde::Serialize;
@@ -46,4 +47,12 @@ pub fn print(
         Output::Json => json(format, fields)?,
         Output::Document(form) => document().print(form),
     })
+}
+
+/// Refuses a page and JSON that would both go to standard output, one after the other.
+pub fn check_streams(html: Option<&Path>, form: FormArgs) -> Result<()> {
+    if html == Some(Path::new("-")) && form.output() == Output::Json {
+        bail!("--html - and JSON would both go to standard output: name a file for the page");
+    }
+    Ok(())
 }

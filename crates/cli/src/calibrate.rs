@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, process};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use blocklab_calibrate::{Calibration, Residuals, calibrate as fit, is_usable, residuals};
 use blocklab_catalog::device_file;
 use blocklab_record::{Record, Status};
@@ -29,12 +29,19 @@ use blocklab_results::output::{self, Over};
 /// Fits a device, compares its simulated runs with those of the disk, and writes it.
 pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     if let Some(path) = &args.output {
+        if path.as_os_str() == "-" && args.form.output() == Output::Json {
+            bail!("-o - and JSON would both go to standard output: name a file for the device");
+        }
         output::try_out(path, Over::forced(args.force))?;
     }
-    let runs = args.runs.iter();
-    let records: Vec<Record> = runs
-        .map(|run| chosen::record(run, store))
-        .collect::<Result<_>>()?;
+    let mut records: Vec<Record> = Vec::new();
+    for run in &args.runs {
+        let record = chosen::record(run, store)?;
+        // `latest` may be named by its id, too, and counts once.
+        if records.iter().all(|known| known.id != record.id) {
+            records.push(record);
+        }
+    }
     let measured: Vec<&Record> = records.iter().collect();
     let fitted = fit(&measured, args.allow_simulated)?;
     let bare = device_file::render(&fitted.device);
@@ -47,6 +54,10 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     if let Some(path) = &args.output {
         let text = format!("{}{bare}", foreword(&fitted, &residuals));
         output::write(path, text, Over::forced(args.force))?;
+        if path.as_os_str() == "-" {
+            // The device is on standard output, where a report would break it.
+            return Ok(ExitCode::SUCCESS);
+        }
     }
     let mut document = calibration(&fitted, &residuals);
     document.parts.push(closing(args));
@@ -177,6 +188,7 @@ fn plan_to_simulate(record: &Record) -> Result<Plan> {
     Ok(plan)
 }
 
+/// Lets the jobs of a case run on the only target, and no longer than for `enough`.
 fn shorten(case: &mut Case, enough: Nanos) {
     for job in &mut case.workload.jobs {
         job.targets.clear();

@@ -12,6 +12,7 @@ use blocklab_report::document::Form;
 use blocklab_report::{json, views};
 use blocklab_store::Store;
 
+use crate::answer::check_streams;
 use crate::gate::{self as gate_args, Asking};
 use crate::{against, chosen};
 use blocklab_args::{CompareArgs, Output};
@@ -22,6 +23,7 @@ use blocklab_store::each;
 
 /// Compares runs with one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
+    check_streams(args.html.as_deref(), args.form)?;
     let asked = asked(args)?;
     if args.against_history {
         return against::compare(args, &asked, store);

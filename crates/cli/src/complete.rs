@@ -171,12 +171,17 @@ fn calls(runs: &[(String, String)]) -> Vec<String> {
     for (_, name) in runs {
         *names.entry(name).or_default() += 1;
     }
-    // A blank would end the word in a shell.
-    names.retain(|name, runs| *runs == 1 && !name.contains(char::is_whitespace));
+    names.retain(|name, runs| *runs == 1 && name.chars().all(is_plain));
     let latest = (!runs.is_empty()).then_some("latest").into_iter();
     let ids = runs.iter().map(|(id, _)| id.as_str());
     let all = latest.chain(ids).chain(names.into_keys());
     all.map(str::to_owned).collect()
+}
+
+/// Whether a shell takes a character as it is. Bash puts what is listed into the line without quotes, so a
+/// blank would end the word, and a `;` begin another command.
+fn is_plain(sign: char) -> bool {
+    sign.is_alphanumeric() || "/._-+=:@%,".contains(sign)
 }
 
 /// The addresses that can be simulated.
@@ -325,9 +330,14 @@ mod tests {
             ("b2", "before"),
             ("a1", "quick"),
             ("a0", "b c"),
+            // The story: Tab typed this name as it is, and Enter would have run its second half.
+            ("99", "x;reboot"),
         ];
         let runs = runs.map(|(id, name)| (id.to_owned(), name.to_owned()));
-        assert_eq!(calls(&runs), ["latest", "c3", "b2", "a1", "a0", "before"]);
+        assert_eq!(
+            calls(&runs),
+            ["latest", "c3", "b2", "a1", "a0", "99", "before"]
+        );
         assert!(calls(&[]).is_empty());
     }
 

@@ -17,6 +17,7 @@ use blocklab_store::Store;
 use blocklab_units::plural;
 use blocklab_workload::Address;
 
+use crate::answer::check_streams;
 use crate::catalog::unusable;
 use crate::chosen;
 use crate::gate::{self as gate_args, Asking};
@@ -35,6 +36,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
             args.runs.len()
         );
     }
+    check_streams(args.html.as_deref(), args.form)?;
     let asking = if args.expect.is_empty() {
         Asking::Diagnose
     } else {

@@ -181,7 +181,23 @@ impl OneSystem<'_> {
             .filter(|target| target.is_written)
             .map(|target| target.write_bytes_per_s);
         let limit: f64 = limits.sum::<Option<f64>>()?;
-        Some((limit * unbounded.as_secs_f64()) as u64)
+        // Before a measurement, limits may save up a second of their rate, and after it, what is in flight
+        // completes.
+        let (mut saved_s, mut in_flight) = (0.0, 0.0);
+        for case in &self.plan.cases {
+            let jobs = case.workload.jobs.iter().filter(|job| job.writes());
+            let bytes = jobs.map(|job| {
+                f64::from(job.threads) * f64::from(job.depth) * job.sizes.largest().as_f64()
+            });
+            let bytes: f64 = bytes.sum();
+            if bytes > 0.0 {
+                saved_s += 1.0;
+                in_flight += bytes;
+            }
+        }
+        let rounds = f64::from(self.plan.rounds());
+        let seconds = unbounded.as_secs_f64() + saved_s * rounds;
+        Some((limit * seconds + in_flight * rounds) as u64)
     }
 
     /// The lines about this system: its targets, what is written, how long it takes and what it

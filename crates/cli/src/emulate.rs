@@ -30,7 +30,7 @@ use blocklab_report::views;
 use blocklab_results::keeping::{self, Keeping};
 use blocklab_store::Store;
 use blocklab_targets::Clock;
-use blocklab_units::{Bytes, Nanos, SECTOR};
+use blocklab_units::{Bytes, Nanos, SECTOR, Style};
 use blocklab_workload::Address;
 use jiff::Timestamp;
 
@@ -156,7 +156,7 @@ impl Model {
 
     /// Whether a volume is a local disk of the instance.
     fn is_local(&self, index: usize) -> bool {
-        matches!(self.addresses.get(index), Some(Address::Sold(offer)) if offer.volume == "local")
+        self.addresses.get(index).is_some_and(addresses::is_local)
     }
 
     fn count(&self) -> usize {
@@ -413,7 +413,13 @@ impl<'a> Watch<'a> {
             if self.args.json {
                 self.output.print(observed::json_line(&now));
             } else {
-                lines.extend(observed::lines(&now, terminal::style().columns()))
+                // The lines are drawn on standard error.
+                let columns = terminal::size().map_or(0, |(columns, _)| columns);
+                let style = Style {
+                    width: Some(columns).filter(|columns| *columns > 0),
+                    ..Style::default()
+                };
+                lines.extend(observed::lines(&now, style.columns()))
             }
         }
         if self.draws && clients.is_some() {

@@ -20,6 +20,7 @@ use blocklab_store::Store;
 use blocklab_units::plural;
 use jiff::Timestamp;
 
+use crate::answer::check_streams;
 use crate::gate::{self, Asking};
 use crate::request::request;
 use blocklab_args::{FleetArgs, FleetCommand, FleetRunArgs, Output};
@@ -36,6 +37,7 @@ pub fn fleet(args: &FleetArgs, store: &Store, given: Option<PathBuf>) -> Result<
 /// Checks the arguments and the hosts, and launches the load. Returns the exit code.
 fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8> {
     hosts::refuse_single_host_options(args)?;
+    check_streams(args.run.html.as_deref(), args.run.form)?;
     let wanted = args
         .run
         .wanted(gate::conditions(&args.run.gate, Asking::Run)?);

@@ -8,12 +8,14 @@ use blocklab_results::conclude_run;
 use blocklab_store::Store;
 use jiff::Timestamp;
 
+use crate::answer::check_streams;
 use crate::chosen;
 use crate::gate::{self, Asking};
 use blocklab_args::MergeArgs;
 
 /// Merges the runs, keeps the merged one, and shows it. Returns the exit code.
 pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {
+    check_streams(args.html.as_deref(), args.form)?;
     let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
     // An output that cannot be written is an error before the runs are read.
     wanted.try_out(store)?;

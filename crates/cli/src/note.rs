@@ -13,6 +13,13 @@ use blocklab_args::NoteArgs;
 /// Changes the tags of a run if any are given; shows, writes or deletes its note.
 pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
     let text = args.text.join(" ");
+    // Before the tags are changed.
+    if text.trim().is_empty() && !args.text.is_empty() {
+        bail!("the note is empty; --delete deletes the present one");
+    }
+    if let Some(tag) = args.tag.iter().find(|tag| args.untag.contains(tag)) {
+        bail!("--tag and --untag both name {tag}");
+    }
     let is_tagged = !args.tag.is_empty() || !args.untag.is_empty();
     if is_tagged {
         let (id, tags) = store.tag(&args.run, &args.tag, &args.untag)?;
@@ -37,13 +44,10 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
             ),
         });
     }
-    if text.trim().is_empty() && !args.delete {
-        bail!("the note is empty; --delete deletes the present one");
-    }
     let stored = store.annotate(&args.run, (!args.delete).then_some(text.trim()))?;
     rewrite_page(&stored)?;
     let done = if args.delete {
-        "deleted the note of"
+        "no note is left with"
     } else {
         "noted with"
     };

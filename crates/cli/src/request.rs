@@ -26,6 +26,10 @@ use blocklab_args::{LoadArgs, RunArgs, TraceInput};
 /// Turns the arguments into a request. The conditions `asked` must be about cases that the study has.
 pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request> {
     let mut loaded = load_study(args, store)?;
+    // Several systems may be measured on the same target.
+    if loaded.study.publication.systems.is_empty() {
+        refuse_twice(&args.target)?;
+    }
     // Before some are chosen: one file of gates serves a study also where a part of it is run.
     let cases = loaded.study.plan.cases.iter();
     check_cases(asked, cases.map(|case| &*case.name))?;
@@ -60,6 +64,20 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
         request.study.plan.name.clone_from(name);
     }
     Ok(request)
+}
+
+/// Refuses a target that is named twice: it is one target all the same, and the record names it once, from
+/// which `--again` would draw other operations.
+fn refuse_twice(targets: &[String]) -> Result<()> {
+    for (place, target) in targets.iter().enumerate() {
+        if targets[..place].contains(target) {
+            bail!(
+                "--target {target} is given twice: name each target once; `2x` before the address of a \
+                 volume makes two of it"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The study that the arguments name, before anything is overridden.
@@ -145,10 +163,11 @@ fn earlier_run(study: &Study, text: &str, store: &Store) -> Result<(String, Reco
     match record.requested.system.clone() {
         Some(name) if study.system(&name).is_ok() => Ok((name, record)),
         _ => bail!(
-            "the run {} ({}) names no system of {}; choose one with --with NAME={text}",
+            "the run {} ({}) names no system of {}; choose one with --with NAME={}",
             record.id,
             record.requested.name,
-            study.plan.name
+            study.plan.name,
+            place::shell_word(text)
         ),
     }
 }

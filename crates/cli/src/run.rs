@@ -12,6 +12,7 @@ use blocklab_runner::Setting;
 use blocklab_store::Store;
 use blocklab_tools::fio::{self, JobFile};
 
+use crate::answer::check_streams;
 use crate::dry_run;
 use crate::gate::{self, Asking};
 use crate::request::{example, request};
@@ -21,6 +22,7 @@ use blocklab_args::RunArgs;
 /// Prints an example, the studies or a forecast if asked to; else measures under a supervisor, which
 /// returns the exit code even if a thread hangs in the kernel on a dead device.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
+    check_streams(args.html.as_deref(), args.form)?;
     if let Some(study) = &args.example {
         terminal::print(example(study)?)?;
     } else if args.list {

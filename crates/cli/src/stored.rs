@@ -111,7 +111,11 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
             "--series works with --format csv or parquet: a collector reads one value of each gauge"
         );
     }
-    if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
+    let is_printed = args
+        .output
+        .as_ref()
+        .is_none_or(|path| path.as_os_str() == "-");
+    if format == Format::Parquet && is_printed && io::stdout().is_terminal() {
         bail!("Parquet is binary and would garble the terminal: name a file with -o FILE");
     }
     let mut record = match format {

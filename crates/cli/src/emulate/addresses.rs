@@ -67,12 +67,31 @@ pub(super) fn in_one_line(error: Error) -> anyhow::Error {
     }
 }
 
+/// Whether an address names the disks of an instance.
+pub(super) fn is_local(address: &Address) -> bool {
+    matches!(address, Address::Sold(offer) if offer.volume == "local")
+}
+
+/// The machine of that type, where an address names one of several.
+fn host(address: &Address) -> Option<&str> {
+    match address {
+        Address::Sold(offer) => offer.host.as_deref(),
+        Address::File(_) => None,
+    }
+}
+
 /// Adds the volumes of an address to those before it, which must have the limits of one instance in
 /// common.
 fn join(all: &mut Resolved, more: Resolved) -> Result<()> {
-    if all.spec.instance != more.spec.instance {
+    if all.spec.instance != more.spec.instance || host(&all.address) != host(&more.address) {
+        let why = if is_local(&all.address) || is_local(&more.address) {
+            "because local disks have their own; serve them in two processes"
+        } else {
+            "because their keys about the instance differ: write the same host, as-of and \
+             instance-credits"
+        };
         bail!(
-            "{} and {} share no limits, because local disks have their own; serve them in two processes",
+            "{} and {} share no limits, {why}",
             all.address,
             more.address
         );

@@ -122,7 +122,8 @@ fn not_a_file(text: &str) -> Result<&str, String> {
     };
     if is_file || has_file {
         return Err(format!(
-            "`{text}` looks like a file, and pages read none: `blocklab catalog show {text}` does"
+            "`{text}` looks like a file, and pages read none: `blocklab catalog show {}` does",
+            place::shell_word(text)
         ));
     }
     Ok(text)

@@ -37,6 +37,11 @@ const ELSEWHERE: &str = "on a machine where that is not possible, record with `p
 
 /// Records until the time is over or Ctrl-C.
 pub fn record(args: &TraceRecordArgs) -> Result<()> {
+    if args.output.as_os_str() == "-" {
+        bail!(
+            "a recording goes to a file: name one with -o; `blocklab trace import FILE -o -` prints it"
+        );
+    }
     let (device, is_part) = device(&args.device)?;
     if !rustix::process::geteuid().is_root() {
         bail!("recording needs root, to read the kernel's events in tracefs; {ELSEWHERE}");

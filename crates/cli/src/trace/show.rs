@@ -38,11 +38,11 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
     if character.operations == 0 {
         return Err(opened.empty());
     }
-    let beside = windows.map(|windows| beside(windows, &volumes));
+    let on_volumes = windows.map(|windows| on_volumes(windows, &volumes));
     let begins = opened.source.begins();
-    let document = || document(&opened.name, &character, begins, beside.as_ref());
+    let document = || document(&opened.name, &character, begins, on_volumes.as_ref());
     if args.form.output() == Output::Document(Form::Html) {
-        let page = page::trace(&document(), &character, begins, beside.as_ref());
+        let page = page::trace(&document(), &character, begins, on_volumes.as_ref());
         return terminal::print(page + "\n");
     }
     let fields = fields! {
@@ -53,7 +53,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         character: &character,
         // What the load asks for in windows of time beside what each volume of `--on` lets pass;
         // `null` without `--on`.
-        arrivals: beside.as_ref(),
+        arrivals: on_volumes.as_ref(),
     };
     answer::print(args.form, JsonFormat("trace_format", 1), &fields, document)
 }
@@ -63,10 +63,10 @@ fn document(
     name: &str,
     character: &Character,
     begins: Option<u64>,
-    beside: Option<&LoadAndVolumes>,
+    on_volumes: Option<&LoadAndVolumes>,
 ) -> Document {
     let mut document = views::trace(name, character, begins);
-    document.parts.extend(beside.map(views::arrivals));
+    document.parts.extend(on_volumes.map(views::arrivals));
     document
 }
 
@@ -101,7 +101,7 @@ fn read(
 }
 
 /// For each window, what each volume lets pass within it.
-fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> LoadAndVolumes {
+fn on_volumes(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> LoadAndVolumes {
     let volumes = volumes.iter().map(|(address, spec)| {
         let [operations, bytes] = [Quantity::Operations, Quantity::Bytes].map(|quantity| {
             let passed = windows

@@ -55,7 +55,7 @@ pub(super) fn searched(
     let found = if takes_iops(&sized, catalog) {
         tries.provisioned(&sized)?
     } else {
-        tries.larger(&sized)?
+        tries.larger(&sized, answer.capacity_bytes)?
     };
     Ok(match found {
         Ok(smallest) => Answer {
@@ -73,11 +73,15 @@ fn large_enough(offer: Offer, end_bytes: u64, capacity_bytes: u64) -> Offer {
     if is_usual || offer.size_name.is_some() {
         return offer;
     }
-    let volumes = offer.count.map_or(1, |count| count.get().into());
-    let each = Bytes(end_bytes.div_ceil(volumes)).max(offer.size.unwrap_or(Bytes::ZERO));
+    let each = Bytes(end_bytes.div_ceil(volumes(&offer))).max(offer.size.unwrap_or(Bytes::ZERO));
     // Sizes are sold in whole GiB.
     let size = Some(Bytes(each.0.div_ceil(1 << 30) << 30));
     Offer { size, ..offer }
+}
+
+/// How many volumes share the load.
+fn volumes(offer: &Offer) -> u64 {
+    offer.count.map_or(1, |count| count.get().into())
 }
 
 /// Whether IOPS of this kind of volume are provisioned: the catalog refuses the key `iops` elsewhere,
@@ -240,11 +244,14 @@ impl Tries<'_> {
         Ok(Err(refusal))
     }
 
-    /// The smallest size whose volume carries the load.
-    fn larger(&self, offer: &Offer) -> Result<Found> {
-        let Some(size) = offer.size else {
-            return Ok(Err("its rates are not for sale by themselves".to_owned()));
-        };
+    /// The smallest size whose volume carries the load. `capacity_bytes`: what the volumes hold as offered,
+    /// which is the usual size where the offer has none.
+    fn larger(&self, offer: &Offer, capacity_bytes: u64) -> Result<Found> {
+        if offer.size_name.is_some() {
+            let why = "larger sizes that have names are not tried: name them with --on";
+            return Ok(Err(why.to_owned()));
+        }
+        let size = offer.size.unwrap_or(Bytes(capacity_bytes / volumes(offer)));
         let (mut low, mut high) = (size.as_f64(), size.as_f64() * LARGEST);
         let mut best = None;
         for _ in 0..ROUNDS {
@@ -263,6 +270,9 @@ impl Tries<'_> {
                         .map(|found| (bytes, found))
                 })
                 .collect();
+            if found.is_empty() && offer.size.is_none() {
+                return Ok(Err("its rates are not for sale by themselves".to_owned()));
+            }
             let specs: Vec<&DeviceSpec> = found.iter().map(|(_, found)| &found.spec).collect();
             let outcomes = simulate(self.load, &specs, self.tolerated)?;
             let waits: Vec<u64> = outcomes.iter().map(|outcome| outcome.wait_max_ns).collect();
