@@ -716,3 +716,23 @@ fn several_runs_went_and_an_offset_has_its_unit() {
     let page = blocklab_page::runs(&[(&record, &assessment), (&other, &better)]);
     assert!(page.contains("How the runs went"));
 }
+
+/// The story: a table of IOPS and p99 over depth was one chart, in which the microseconds stood on
+/// the axis of IOPS.
+#[test]
+fn lines_of_two_units_have_a_chart_each() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let mut outcome = sample::outcome();
+    for row in &mut outcome.tables[0].cells {
+        let second = row[1].as_mut().expect("a figure");
+        second.unit = "µs".to_owned();
+    }
+    let page = blocklab_page::study(&[(&record, &assessment)], &outcome);
+    for label in ["Rate by depth: IOPS", "Rate by depth: µs"] {
+        assert_eq!(
+            page.matches(&format!("data-label=\"{label}\"")).count(),
+            1,
+            "{label}"
+        );
+    }
+}
