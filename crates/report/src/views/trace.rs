@@ -35,8 +35,6 @@ pub fn trace(name: &str, character: &Character, begins: Option<u64>) -> Document
 
 /// The facts about the whole trace, by name.
 fn facts(character: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
-    let percent =
-        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{} %", fixed(share, 0)));
     let mean = match (character.iops_mean, character.bytes_per_s_mean) {
         (Some(iops), Some(bytes)) => {
             format!("{} IOPS, {} MiB/s", rate(iops), throughput(bytes))
@@ -54,30 +52,32 @@ fn facts(character: &Character, begins: Option<u64>) -> Vec<(&'static str, Strin
                 size(character.end_bytes)
             ),
         ),
+    ];
+    // A trace without writes has no share of them.
+    let shares = [
         (
             "rewritten",
-            format!(
-                "{} of the written pages had been written before",
-                percent(character.rewritten_percent)
-            ),
+            character.rewritten_percent,
+            "of the written pages had been written before".to_owned(),
         ),
         (
             "sequential",
-            format!(
-                "{} begin where one of the last {STREAMS} ended",
-                percent(character.sequential_percent)
-            ),
+            character.sequential_percent,
+            format!("begin where one of the last {STREAMS} ended"),
         ),
         (
             "unaligned",
-            format!(
-                "{} do not keep to blocks of 4 KiB",
-                percent(character.unaligned_percent)
-            ),
+            character.unaligned_percent,
+            "do not keep to blocks of 4 KiB".to_owned(),
         ),
+    ];
+    facts.extend(shares.into_iter().filter_map(|(name, percent, what)| {
+        Some((name, format!("{} % {what}", fixed(percent?, 0))))
+    }));
+    facts.extend([
         ("in flight", in_flight(character.in_flight.as_ref())),
         ("pauses", pauses(character, begins)),
-    ];
+    ]);
     if let Some(cv) = character.interarrival_cv {
         let text = format!(
             "coefficient of variation {} between operations (1: at random)",
@@ -335,6 +335,33 @@ mod tests {
         assert!(
             shown.contains("\"1 s\"") && !shown.contains("\"60 s\""),
             "{shown}"
+        );
+    }
+
+    /// The story: of a trace without writes, "- of the written pages had been written before".
+    #[test]
+    fn a_share_of_nothing_is_left_out() {
+        let mut characterizer = Characterizer::new(false);
+        characterizer.add(&Operation {
+            at: Nanos::ZERO,
+            took: None,
+            offset: 0,
+            len: 4096,
+            target: 0,
+            direction: Direction::Read,
+        });
+        let facts = facts(&characterizer.end(&[], Vec::new()), None);
+        let names: Vec<&str> = facts.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            names,
+            [
+                "mean",
+                "working set",
+                "sequential",
+                "unaligned",
+                "in flight",
+                "pauses"
+            ]
         );
     }
 
