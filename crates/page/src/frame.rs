@@ -327,7 +327,7 @@ fn has_series(sides: &[Side<'_>]) -> bool {
 /// Whether any case has a bar: those of a sweep are points of its lines.
 fn has_bars(sides: &[Side<'_>]) -> bool {
     sides.iter().any(|side| {
-        let mut rows = side.assessment.rows.iter();
+        let mut rows = side.assessment.directions().map(|(row, _)| row);
         rows.any(|row| !sweeps::has(side, &row.case))
     })
 }

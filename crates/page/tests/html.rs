@@ -736,3 +736,13 @@ fn lines_of_two_units_have_a_chart_each() {
         );
     }
 }
+
+/// The story: a run that was interrupted in its ramp had "The load" above an empty card.
+#[test]
+fn a_case_without_an_operation_has_no_bars() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assessment.rows.truncate(1);
+    assert!(page_of(&record, &assessment).contains("id=\"suite\""));
+    assessment.rows[0].directions.clear();
+    assert!(!page_of(&record, &assessment).contains("id=\"suite\""));
+}
