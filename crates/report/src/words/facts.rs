@@ -7,7 +7,7 @@ use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, Measurement,
     NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
 };
-use blocklab_units::{Bytes, count, latency, rate};
+use blocklab_units::{Bytes, Nanos, count, latency, rate};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
@@ -391,7 +391,7 @@ pub fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => latency(value),
         "%" => percent(value),
-        "s" => latency(value * 1e9),
+        "s" => Nanos::from_secs_f64(value).to_string(),
         "p" if value <= 0.0 => "none".to_owned(),
         "p" => format!("p{value}"),
         "" => plain(value),
@@ -743,6 +743,8 @@ mod tests {
         check(32.0, "", "32");
         check(1.25, "", "1.25");
         check(6.0, "s", "6.00 s");
+        // The story: a statement of 33 min 20 s had "2000 s" in its evidence.
+        check(2000.0, "s", "33 min 20 s");
         check(99.9, "p", "p99.9");
         check(0.0, "p", "none");
     }
