@@ -474,10 +474,16 @@ pub fn mean(direction: &RowDirection) -> String {
     }
 }
 
-/// The cases of a finding, unless its statement names them or it is about all cases of the run.
+/// The cases of a finding, unless its statement opens with them (`a:`, `a and b:`) or it is about all
+/// cases of the run.
 pub fn unnamed(finding: &Finding, all_cases: usize) -> &[String] {
+    let statement = &finding.statement;
     let mut cases = finding.subject.iter();
-    let all_named = cases.all(|case| finding.statement.contains(case.as_str()));
+    let all_named = cases.all(|case| {
+        statement.starts_with(&format!("{case}:"))
+            || statement.starts_with(&format!("{case} and "))
+            || statement.contains(&format!(" and {case}:"))
+    });
     if finding.subject.len() == all_cases || all_named {
         &[]
     } else {
@@ -725,6 +731,29 @@ mod tests {
             joint(&many),
             "1-db is 8 jobs at once: db.0, db.1, db.2, db.3, db.4, db.5 and 2 more."
         );
+    }
+
+    /// The story: "In 3 of 5 cases, 3,000 IOPS is the limit" did not say which, as the cases were
+    /// called `a`, `it` and `is`, and the sentence holds these letters.
+    #[test]
+    fn a_sentence_names_the_cases_that_it_opens_with() {
+        let unnamed_in = |statement: &str, cases: &[&str]| {
+            let finding = Finding {
+                rule: "at-limit",
+                subject: cases.iter().map(|case| (*case).to_owned()).collect(),
+                severity: Severity::Info,
+                confidence: Confidence::High,
+                statement: statement.to_owned(),
+                evidence: Vec::new(),
+                advice: None,
+            };
+            unnamed(&finding, 5).len()
+        };
+        let of_three = "In 3 of 5 cases, a rate is the limit of it.";
+        assert_eq!(unnamed_in(of_three, &["a", "it", "is"]), 3);
+        assert_eq!(unnamed_in("a and it: a limit.", &["a", "it"]), 0);
+        assert_eq!(unnamed_in("a: a limit.", &["a"]), 0);
+        assert_eq!(unnamed_in(of_three, &["a", "b", "c", "d", "e"]), 0);
     }
 
     #[track_caller]
