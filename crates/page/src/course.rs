@@ -147,7 +147,8 @@ fn number_or_dash(n: Option<u64>) -> String {
 
 /// All runs together: their errors one by one, then a table of a row for each, and each note once.
 fn of_many(sides: &[Side<'_>]) -> Markup {
-    let mut columns = vec![Column::words("system"), Column::words("finished")];
+    let noun = sides.first().map_or("run", Side::noun);
+    let mut columns = vec![Column::words(noun), Column::words("finished")];
     columns.extend(["issued", "completed", "failed"].map(Column::figure));
     let rows = html! {
         @for side in sides {

@@ -89,7 +89,9 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
     let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
     let page = blocklab_page::runs(&all);
     let at = |text| place_of(text, &page);
-    assert!(at("9 systems, the best figure of each") < at("id=\"findings\""));
+    // Runs that are no systems of a study are not called so.
+    assert!(at("9 runs, the best figure of each") < at("id=\"findings\""));
+    assert!(!page.contains(" systems<"));
     for (record, assessment) in &all {
         assert!(page.contains(&format!("<code>{}</code>", record.id)));
         let finding = &assessment.findings[0].statement;
