@@ -7,7 +7,7 @@ use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, Measurement,
     NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
 };
-use blocklab_units::{Bytes, Nanos, count, latency, rate};
+use blocklab_units::{Bytes, Nanos, count, latency, rate, significant};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
@@ -377,9 +377,14 @@ fn half(percent: f64) -> String {
     }
 }
 
-/// A share in per cent with about two significant digits: `0.42 %`, `3.1 %`, `12 %`.
+/// Below this, two decimals show no figure but 0.
+const HUNDREDTH: f64 = 0.005;
+
+/// A share in per cent with about two significant digits: `0.42 %`, `3.1 %`, `12 %`; a tiny one with
+/// one: `0.0003 %`.
 pub fn percent(value: f64) -> String {
     match value.abs() {
+        v if v > 0.0 && v < HUNDREDTH => format!("{} %", significant(value, 1)),
         v if v < 0.995 => format!("{value:.2} %"),
         v if v < 9.95 => format!("{value:.1} %"),
         _ => format!("{} %", count(value)),
@@ -415,6 +420,9 @@ pub fn money(amount: f64, currency: &str) -> String {
 fn plain(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 {
         return count(value);
+    }
+    if value.abs() < HUNDREDTH {
+        return significant(value, 1);
     }
     format!("{value:.2}")
 }
@@ -766,6 +774,10 @@ mod tests {
         check(97.4, "%", "97 %");
         check(3.12, "%", "3.1 %");
         check(0.4, "%", "0.40 %");
+        // The story: of operations of which three in a million failed, "0.00 %" did.
+        check(0.0003, "%", "0.0003 %");
+        check(0.0, "%", "0.00 %");
+        check(0.0021, "", "0.002");
         check(12_345.0, "ns", "12.3 µs");
         check(3000.0, "IOPS", "3,000 IOPS");
         check(87.44, "MB/s", "87.4 MB/s");
