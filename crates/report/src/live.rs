@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos, latency, rate, visible};
 use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::words::facts::moved_figures;
+use crate::words::facts::{mb_per_s, moved_figures};
 use panel::Panel;
 
 /// What is shown while a run lasts.
@@ -277,7 +277,7 @@ fn totals(measurement: &Measurement) -> Option<String> {
     (ios > 0).then(|| {
         format!(
             "{} MB/s, {} IOPS, mean {}",
-            rate(bytes as f64 / 1e6 / seconds),
+            mb_per_s(bytes as f64 / seconds),
             rate(ios as f64 / seconds),
             latency(latencies.sum::<f64>() / ios as f64),
         )

@@ -109,7 +109,7 @@ fn largest(assessment: &Assessment) -> String {
         return "nothing was measured".to_owned();
     };
     let iops = facts::iops(fastest.iops);
-    let mbps = rate(widest.bytes_per_s / 1e6);
+    let mbps = facts::mb_per_s(widest.bytes_per_s);
     if cases.len() == 1 {
         format!("{iops} IOPS, {mbps} MB/s")
     } else if fastest.case == widest.case {

@@ -427,6 +427,15 @@ fn plain(value: f64) -> String {
     format!("{value:.2}")
 }
 
+/// Megabytes per second without their unit: `87.4`, `1,234`; of less than 0.05, which one decimal shows
+/// as 0.0, two significant digits: `0.043`.
+pub fn mb_per_s(bytes_per_s: f64) -> String {
+    match bytes_per_s / 1e6 {
+        small if small > 0.0 && small < 0.05 => significant(small, 2),
+        value => rate(value),
+    }
+}
+
 /// Operations per second, whole from 10 on: `0.7`, `2,525`. Without decimals, a load of less than one
 /// operation per second would show a rate of 0 or 1.
 pub fn iops(value: f64) -> String {
@@ -528,7 +537,7 @@ pub fn moved_figures(interval: &Interval, gap: &str) -> Vec<String> {
     let moved = named.filter(|(_, direction)| direction.ios > 0);
     let figures = moved.map(|(name, direction)| {
         let iops = count(per_second(direction.ios, interval.length_ns));
-        let mb_per_s = rate(per_second(direction.bytes, interval.length_ns) / 1e6);
+        let mb_per_s = mb_per_s(per_second(direction.bytes, interval.length_ns));
         let [p50, p99] = [direction.p50_ns, direction.p99_ns].map(|ns| latency(ns as f64));
         format!("{name} {iops} IOPS{gap}{mb_per_s} MB/s{gap}p50 {p50}{gap}p99 {p99}")
     });
@@ -690,6 +699,14 @@ mod tests {
     use blocklab_record::JobResult;
 
     use super::*;
+
+    /// The story: a disk of ten operations of 4 KiB per second had "0.0 MB/s".
+    #[test]
+    fn a_small_throughput_is_not_zero() {
+        assert_eq!(mb_per_s(42_970.0), "0.043");
+        assert_eq!(mb_per_s(87_440_000.0), "87.4");
+        assert_eq!(mb_per_s(0.0), "0.0");
+    }
 
     /// The story: passes of 100 and 1,000 were shown as "± 363 %", which is true and useless.
     #[test]
