@@ -112,7 +112,7 @@ pub fn by_published(judged: &Judged) -> &'static str {
 }
 
 /// Where the figures of a system come from: `simulated, sim:local@i3.xlarge`.
-pub fn stand_in(party: &Party) -> String {
+pub fn figures_from(party: &Party) -> String {
     match (party.origin, &party.target) {
         (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),
         _ => format!("documents and prices of {}", party.address),
@@ -120,7 +120,7 @@ pub fn stand_in(party: &Party) -> String {
 }
 
 /// The price of a system: `0.366 USD an hour (ap-northeast-1, 2017-02-27)`; empty if none is known.
-pub fn hour(party: &Party) -> String {
+pub fn hourly_price(party: &Party) -> String {
     let Some(usd) = party.usd_per_hour else {
         return String::new();
     };
