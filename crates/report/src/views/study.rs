@@ -81,7 +81,9 @@ fn systems(outcome: &Outcome) -> Part {
         .collect();
     if measured.len() > MANY {
         let number = measured.len();
-        let text = format!("{number} systems; the page shows what played each, and its price.");
+        let text = format!(
+            "{number} systems; the page shows where the figures of each come from, and its price."
+        );
         return asides(0, [text]);
     }
     let parts = measured.into_iter().flat_map(|party| {
