@@ -7,7 +7,7 @@ use blocklab_compare::compare::{Margins, compare};
 use blocklab_compare::expect::{Compared, Diagnosis};
 use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
-use blocklab_record::{Environment, Origin, Record};
+use blocklab_record::{Environment, Fleet, FleetHost, Origin, Record, Status};
 use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_report::words::facts;
@@ -747,4 +747,40 @@ fn a_case_without_an_operation_has_no_bars() {
     assert!(page_of(&record, &assessment).contains("id=\"suite\""));
     assessment.rows[0].directions.clear();
     assert!(!page_of(&record, &assessment).contains("id=\"suite\""));
+}
+
+/// The stories: of results of fio, "this is the plan that ran" stood above nothing; and the command
+/// of a fleet ran its load on one machine, on targets that no machine has.
+#[test]
+fn a_plan_is_run_again_where_it_ran_or_not_at_all() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    record.requested.native.clear();
+    let page = page_of(&record, &assessment);
+    assert!(page.contains("its results hold no plan to run again"));
+    assert!(!page.contains("This is the plan that ran") && !page.contains("blocklab run"));
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    record.fleet = Some(Box::new(Fleet {
+        hosts: ["h1", "h1#2"].map(host).into(),
+        ..Fleet::default()
+    }));
+    record.targets[0].path = "h1:/data/blocklab.scratch".to_owned();
+    let mut other = record.targets[0].clone();
+    other.path = "h1#2:/data/blocklab.scratch".to_owned();
+    record.targets.push(other);
+    let page = page_of(&record, &assessment);
+    let command =
+        "blocklab fleet run quick.toml --hosts h1,h1 --target h1:/data --target 'h1#2:/data'";
+    assert!(page.contains(command), "{command}");
+    assert!(!page.contains("blocklab run"));
+}
+
+fn host(name: &str) -> FleetHost {
+    FleetHost {
+        name: name.to_owned(),
+        run: "7f3a2c".to_owned(),
+        status: Status::Complete,
+        failure: None,
+        environment: Environment::default(),
+        clock: None,
+    }
 }
