@@ -784,3 +784,17 @@ fn host(name: &str) -> FleetHost {
         clock: None,
     }
 }
+
+/// The story: the page of results of DiskSpd without `-L` had a chart of latencies from 1 to 10 ns
+/// without a line, and its script ended there, so that an empty card followed.
+#[test]
+fn without_latencies_there_is_no_chart_of_them() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assert!(page_of(&record, &assessment).contains("href=\"#latency\""));
+    for row in &mut assessment.rows {
+        row.directions[0].curve.clear();
+        row.directions[0].bins.clear();
+    }
+    let page = page_of(&record, &assessment);
+    assert!(!page.contains("#latency") && !page.contains("id=\"latency\""));
+}
