@@ -98,16 +98,24 @@ impl Screen {
         }
     }
 
-    /// A measurement begins; `case_index` and `pass` count from 1.
+    /// A measurement begins; `case_index` and `pass` count from 1. Pass 0 warms the target up, and enters
+    /// no figure.
     pub fn case(&mut self, name: &str, pass: u32, passes: u32, case_index: usize, cases: usize) {
         self.close(None);
         let name = &*visible(name);
+        let (long, short) = match pass {
+            0 => ("warm-up pass".to_owned(), "warm-up pass".to_owned()),
+            pass => (
+                format!("pass {pass} of {passes}"),
+                format!("pass {pass}/{passes}"),
+            ),
+        };
         if let View::Block(block) = &mut self.view {
-            let text = format!("{name}   case {case_index} of {cases}, pass {pass} of {passes}");
+            let text = format!("{name}   case {case_index} of {cases}, {long}");
             block.what.set_message(text);
             block.begin("starting");
         }
-        self.current = Some(format!("{name} pass {pass}/{passes}"));
+        self.current = Some(format!("{name} {short}"));
     }
 
     /// An interval of the measurement has ended; `elapsed` is the time of the whole run so far.
