@@ -297,9 +297,14 @@ const QUANTITIES = [
   { name: "cpu", title: "own CPU, % of one processor", axis: linearAxis(shortText), zero: true, say: percentText },
 ];
 
+/** Pass 0 warms the target up, and enters no figure. */
+function passName(pass) {
+  return pass ? `pass ${pass}` : "warm-up pass";
+}
+
 function passLine(quantity, { record, run, pass, color, dash, direction, series, end, mixed, size }) {
   return {
-    name: [several ? run : null, `pass ${pass}`, mixed ? direction : null].filter(Boolean).join(", "),
+    name: [several ? run : null, passName(pass), mixed ? direction : null].filter(Boolean).join(", "),
     color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction, points: mixed ? [] : [{ size }],
   };
 }
@@ -346,7 +351,7 @@ function overTime(card) {
     // With more lines than colours nothing is distinguished: the first passes wait in the legend.
     const most = Math.max(1, Math.floor((MOST_SERIES * passes.length) / lines.length));
     for (const { pass } of passes.slice(0, -most)) hiddenPasses.add(pass);
-    legend(keys, passes.map(({ pass, color }) => ({ key: pass, name: `pass ${pass}`, color: several ? "var(--muted)" : color })), hiddenPasses, redraw);
+    legend(keys, passes.map(({ pass, color }) => ({ key: pass, name: passName(pass), color: several ? "var(--muted)" : color })), hiddenPasses, redraw);
     if (several) legend(keys, runEntries(), hiddenRuns, redraw);
   };
   const choose = (index) => {
