@@ -408,7 +408,7 @@ impl<'a> Watch<'a> {
                 in_flight: volume.in_flight(),
                 clients,
                 balances: observed::lasts(self.samplers[index].previous(), &balances, INTERVAL),
-                waits: observed::since(&before, &self.waited[index], INTERVAL),
+                waits: observed::wait_shares(&before, &self.waited[index], INTERVAL),
             };
             if self.args.json {
                 self.output.print(observed::json_line(&now));

@@ -123,20 +123,20 @@ pub fn table_chart(table: &Table, runs: &StudyRuns<'_>) -> Markup {
     let mut units: Vec<&str> = Vec::new();
     // IOPS and MB/s need scales of their own, and so charts of their own.
     for column in drawn_columns(table) {
-        if !units.contains(&unit(table, column)) {
+        let has_figure = entries(table, column).next().is_some();
+        if has_figure && !units.contains(&unit(table, column)) {
             units.push(unit(table, column));
         }
     }
-    let title = |unit: &str| format!("{}: {unit}", table.title);
-    match (table.drawing, &table.places) {
-        (Drawn::Lines, Some(places)) => {
-            let unit = units.first().copied().unwrap_or_default();
-            card(&title(unit), &lines(table, places, unit, runs))
+    html! {
+        @for unit in units {
+            @let title = format!("{}: {unit}", table.title);
+            @match (table.drawing, &table.places) {
+                (Drawn::Lines, Some(places)) => (card(&title, &lines(table, places, unit, runs))),
+                (Drawn::Bars, _) => (card(&title, &bars(table, unit, runs))),
+                _ => {},
+            }
         }
-        (Drawn::Bars, _) => html! {
-            @for unit in units { (card(&title(unit), &bars(table, unit, runs))) }
-        },
-        _ => html! {},
     }
 }
 
@@ -162,7 +162,7 @@ fn entries(table: &Table, column: usize) -> impl Iterator<Item = &Entry> {
         .filter_map(move |row| row[column].as_ref())
 }
 
-/// The unit of a column.
+/// The unit of a column; empty if its figures have none, or if it has no figure.
 fn unit(table: &Table, column: usize) -> &str {
     entries(table, column)
         .next()
@@ -216,16 +216,17 @@ fn directions(table: &Table, unit: &str, runs: &StudyRuns<'_>) -> Vec<&'static s
     runs.directions(entries.filter(|entry| entry.unit == unit))
 }
 
-/// The chart of a table whose rows are numbers: for each column a line of our figures and one of
-/// the published ones.
+/// The chart of a table whose rows are numbers: for each column with this unit a line of our figures
+/// and one of the published ones.
 fn lines<'a>(
     table: &'a Table,
     places: &[f64],
-    unit: &'a str,
+    line_unit: &'a str,
     runs: &StudyRuns<'_>,
 ) -> LineChart<'a> {
     let mut lines = Vec::new();
-    for (color, column) in drawn_columns(table).enumerate() {
+    let columns = drawn_columns(table).enumerate();
+    for (color, column) in columns.filter(|(_, column)| unit(table, *column) == line_unit) {
         for is_published in [false, true] {
             let points = (0..places.len()).filter_map(|row| {
                 let entry = table.cells[row][column].as_ref()?;
@@ -240,7 +241,7 @@ fn lines<'a>(
                     at: format!("{} {}", table.rows[row], table.corner),
                     text: format!("{} {}", fixed(y, entry.decimals), entry.unit),
                     // On a chart of bytes, a limit of bytes is a line and needs no size.
-                    size: (unit == "IOPS").then(|| runs.size(entry)).flatten(),
+                    size: (line_unit == "IOPS").then(|| runs.size(entry)).flatten(),
                     past_peak: false,
                 })
             });
@@ -267,11 +268,11 @@ fn lines<'a>(
             ..Axis::fitting(&*table.corner, places)
         },
         y: Axis {
-            quantity: quantity(unit),
-            ..Axis::linear(unit)
+            quantity: quantity(line_unit),
+            ..Axis::linear(line_unit)
         },
         lines,
-        directions: directions(table, unit, runs),
+        directions: directions(table, line_unit, runs),
     }
 }
 

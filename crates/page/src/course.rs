@@ -2,7 +2,7 @@
 //! the overhead of blocklab itself.
 
 use blocklab_record::{Overhead, Record};
-use blocklab_units::{Nanos, count, latency};
+use blocklab_units::{Nanos, count, latency, significant};
 use maud::{Markup, html};
 
 use super::origin::{Facts, known_facts, list};
@@ -67,8 +67,13 @@ fn above_zero(n: Option<u64>) -> Option<u64> {
     n.filter(|n| *n > 0)
 }
 
+/// A mean with one decimal; one that would round to 0 with a figure that is not.
 fn one_decimal(mean: f64) -> String {
-    format!("{mean:.1}")
+    if mean < 0.05 {
+        significant(mean, 1)
+    } else {
+        format!("{mean:.1}")
+    }
 }
 
 /// What blocklab itself costs an operation, and how exact its clock is.
@@ -147,7 +152,8 @@ fn number_or_dash(n: Option<u64>) -> String {
 
 /// All runs together: their errors one by one, then a table of a row for each, and each note once.
 fn of_many(sides: &[Side<'_>]) -> Markup {
-    let mut columns = vec![Column::words("system"), Column::words("finished")];
+    let noun = sides.first().map_or("run", Side::noun);
+    let mut columns = vec![Column::words(noun), Column::words("finished")];
     columns.extend(["issued", "completed", "failed"].map(Column::figure));
     let rows = html! {
         @for side in sides {

@@ -85,7 +85,7 @@ fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
     let more = html! {
         @if statements.len() > 1 {
             details class="evidence" {
-                summary { "In " (systems.len()) " of " (all) " systems" }
+                summary { "In " (systems.len()) " of " (plural(all, side.noun())) }
                 ul {
                     @for (statement, members) in &statements {
                         li { (prose(statement)) (names_unless_all(members, all)) }

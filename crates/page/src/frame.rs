@@ -205,7 +205,9 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
                     @if plots(sides).is_some() { a href="#curve" { "Curve" } }
                     @if has_figures(sides) {
                         @if has_bars(sides) { a class="needs-script" href="#suite" { (suite_name(sides)) } }
-                        a class="needs-script" href="#latency" { "Latency" }
+                        @if has_latency(sides) {
+                            a class="needs-script" href="#latency" { "Latency" }
+                        }
                         @if has_series(sides) {
                             a class="needs-script" href="#time" { "Over time" }
                         }
@@ -318,6 +320,12 @@ fn has_figures(sides: &[Side<'_>]) -> bool {
         .any(|side| side.assessment.directions().next().is_some())
 }
 
+/// Whether any distribution of latencies is known: another program may have reported none.
+fn has_latency(sides: &[Side<'_>]) -> bool {
+    let mut directions = sides.iter().flat_map(|side| side.assessment.directions());
+    directions.any(|(_, direction)| !direction.curve.is_empty())
+}
+
 /// Whether any pass has intervals. Without them the script hides the section on the time.
 fn has_series(sides: &[Side<'_>]) -> bool {
     let mut passes = sides.iter().flat_map(|side| &side.record.measurements);
@@ -327,7 +335,7 @@ fn has_series(sides: &[Side<'_>]) -> bool {
 /// Whether any case has a bar: those of a sweep are points of its lines.
 fn has_bars(sides: &[Side<'_>]) -> bool {
     sides.iter().any(|side| {
-        let mut rows = side.assessment.rows.iter();
+        let mut rows = side.assessment.directions().map(|(row, _)| row);
         rows.any(|row| !sweeps::has(side, &row.case))
     })
 }
@@ -380,18 +388,20 @@ fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
         @if !has_suite { (without_script()) }
         div id="picks" class="card needs-script" {}
         @if has_bars(sides) && !has_suite { (suite(sides)) }
-        section id="latency" class="needs-script by-pick" {
-            h2 { "Latency" }
-            p class="lead" {
-                "Service time, from submission to completion"
-                @if sides.iter().any(has_response) {
-                    "; broken thin lines are response time, from the moment an operation was due"
+        @if has_latency(sides) {
+            section id="latency" class="needs-script by-pick" {
+                h2 { "Latency" }
+                p class="lead" {
+                    "Service time, from submission to completion"
+                    @if sides.iter().any(has_response) {
+                        "; broken thin lines are response time, from the moment an operation was due"
+                    }
+                    ". The percentile axis is stretched to the right, where the slow operations are; "
+                    "pale segments are based on fewer than ten operations."
                 }
-                ". The percentile axis is stretched to the right, where the slow operations are; "
-                "pale segments are based on fewer than ten operations."
+                div class="card one-of-many" id="percentiles-card" {}
+                div class="card" id="histogram-card" {}
             }
-            div class="card one-of-many" id="percentiles-card" {}
-            div class="card" id="histogram-card" {}
         }
         section id="time" class="needs-script" {
             h2 { "Over time" }

@@ -3,7 +3,7 @@
 
 use blocklab_findings::{Estimate, Row, RowDirection};
 use blocklab_record::{Origin, Status};
-use blocklab_units::{latency_and_unit, plural, rate};
+use blocklab_units::{latency_and_unit, plural};
 use maud::{Markup, html};
 
 use super::model;
@@ -194,7 +194,7 @@ const TILES: [Tile; 3] = [
         what: "throughput",
         brief: "MB/s",
         rank: |d| Some(d.bytes_per_s.value),
-        show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
+        show: |d| (facts::mb_per_s(d.bytes_per_s.value), "MB/s"),
         aside: |d| interval(&d.bytes_per_s),
     },
     Tile {

@@ -46,7 +46,7 @@ fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
             high: moved.iops.high,
             text: rate(moved.iops.value),
             details: vec![
-                ("MB/s", rate(moved.bytes_per_s.value / 1e6)),
+                ("MB/s", facts::mb_per_s(moved.bytes_per_s.value)),
                 ("mean", facts::mean(moved)),
             ],
             ..Bar::default()

@@ -134,24 +134,26 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
                     }
                 }
             }
-            (limit_table("Limits", &limits(false), all))
+            (limit_table("Limits", &limits(false), sides))
         }
         @if !limits(true).is_empty() {
             details class="infos" {
                 summary { "Bounds of what may be bought, which held nothing back here" }
-                (limit_table("Bounds", &limits(true), all))
+                (limit_table("Bounds", &limits(true), sides))
             }
         }
     }
 }
 
-/// A table of limits, each with the systems that have it.
-fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], all: usize) -> Markup {
+/// A table of limits, each with those of `sides` that have it.
+fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], sides: &[Side<'_>]) -> Markup {
+    let all = sides.len();
+    let noun = sides.first().map_or("run", Side::noun);
     let columns = [
         Column::words("limit"),
         Column::figure("value"),
         Column::words("how it is known"),
-        Column::words("systems"),
+        Column::words(format!("{noun}s")),
     ];
     let rows = html! {
         @for (limit, members) in limits {

@@ -234,31 +234,49 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
             h2 { "Repeat it" }
             @if side::shown_together(sides) { (plans(sides)) }
             @for side in sides.iter().filter(|_| !side::shown_together(sides)) {
-                @let file = file(&side.record.requested.name);
                 (side.title())
-                p class="lead" {
-                    "This is the plan that ran: sizes, times and seed as they were in force, "
-                    "every default spelled out. Saved as " code { (file) } ", it is all that the "
-                    "command needs to repeat the run exactly, unless its first lines name settings "
-                    "that a study cannot say. "
-                    code { "blocklab run --again " (side.record.id) } " repeats those, too, where "
-                    "the record is stored."
-                }
-                @let plan = &side.record.requested.native;
-                @let lines = plan.lines().count();
-                @let is_long = lines > PAPER_LINES;
-                div class="card flush" {
-                    (copyable(&command(side.record, &file), "command"))
-                    div class=[is_long.then_some("no-print")] { (copyable(plan, "workload")) }
-                }
-                @if is_long {
-                    p class="hint paper-only" {
-                        "Not printed: the plan, " (count(lines as f64)) " lines. The page on a screen has it."
-                    }
-                }
-                @if let Some(text) = permission(side.record) { p class="hint" { (text) } }
+                @if side.record.requested.native.is_empty() { (without_plan()) }
+                @else { (plan_of(side.record)) }
             }
         }
+    }
+}
+
+/// What stands in place of the plan of an imported run.
+fn without_plan() -> Markup {
+    html! {
+        p class="lead" { "Another program measured this, and its results hold no plan to run again." }
+    }
+}
+
+/// The plan of a run with the command that runs it again.
+fn plan_of(record: &Record) -> Markup {
+    let file = file(&record.requested.name);
+    let plan = &record.requested.native;
+    let lines = plan.lines().count();
+    let is_long = lines > PAPER_LINES;
+    html! {
+        p class="lead" {
+            "This is the plan that ran: sizes, times and seed as they were in force, "
+            "every default spelled out. Saved as " code { (file) } ", it is all that the "
+            "command needs to repeat the run exactly, unless its first lines name settings "
+            "that a study cannot say. "
+            // The record of a fleet does not name the targets of one machine.
+            @if record.fleet.is_none() {
+                code { "blocklab run --again " (record.id) } " repeats those, too, where "
+                "the record is stored."
+            }
+        }
+        div class="card flush" {
+            (copyable(&command(record, &file), "command"))
+            div class=[is_long.then_some("no-print")] { (copyable(plan, "workload")) }
+        }
+        @if is_long {
+            p class="hint paper-only" {
+                "Not printed: the plan, " (count(lines as f64)) " lines. The page on a screen has it."
+            }
+        }
+        @if let Some(text) = permission(record) { p class="hint" { (text) } }
     }
 }
 
@@ -276,8 +294,12 @@ fn plans(sides: &[Side<'_>]) -> Markup {
         let native = &side.record.requested.native;
         native.replacen(&line(&side.record.requested.name), &line(&name(side)), 1)
     };
-    let plans = by_key(sides.iter().map(|side| (renamed(side), side)));
+    let (known, unknown): (Vec<_>, Vec<_>) = sides
+        .iter()
+        .partition(|side| !side.record.requested.native.is_empty());
+    let plans = by_key(known.into_iter().map(|side| (renamed(side), side)));
     html! {
+        @if !unknown.is_empty() { (without_plan()) (names_unless_all(&unknown, sides.len())) }
         @for (plan, members) in &plans {
             @let commands = members.iter().map(|side| command(side.record, &file(&name(side))));
             details class="infos long" {
@@ -308,7 +330,7 @@ fn file(name: &str) -> String {
     format!("{}.toml", file_stem(name))
 }
 
-/// The command that runs a plan again.
+/// The command that runs a plan again, on all hosts of a fleet.
 fn command(record: &Record, file: &str) -> String {
     // A plan whose jobs all name their targets needs none in the command.
     let is_named = record.requested.plan.as_ref().is_some_and(|plan| {
@@ -319,7 +341,17 @@ fn command(record: &Record, file: &str) -> String {
     let targets: String = targets
         .map(|target| format!(" --target {}", quoted(&address(target))))
         .collect();
-    format!("blocklab run {file}{targets}")
+    let Some(fleet) = &record.fleet else {
+        return format!("blocklab run {file}{targets}");
+    };
+    // `h1#2` is the second share of the load on `h1`.
+    let hosts = fleet.hosts.iter().map(|host| &*host.name);
+    let machines = hosts.map(|host| host.split_once('#').map_or(host, |(machine, _)| machine));
+    let machines = machines.collect::<Vec<_>>().join(",");
+    format!(
+        "blocklab fleet run {file} --hosts {}{targets}",
+        quoted(&machines)
+    )
 }
 
 /// The permission that a run which writes needs. The command does not have it: a reader must decide

@@ -51,6 +51,11 @@ impl Side<'_> {
         self.part.map_or(&self.label, |part| part.system)
     }
 
+    /// What tables call it and the others of the page: systems of a study, or runs.
+    pub const fn noun(&self) -> &'static str {
+        if self.part.is_some() { "system" } else { "run" }
+    }
+
     /// Its name in a narrow column: its letter in a comparison, else its name.
     pub fn brief(&self) -> String {
         if self.part.is_none() && self.has_color {

@@ -91,11 +91,11 @@ fn system(party: &Party) -> Markup {
         tr {
             th scope="row" { (party.name) }
             td class="wrap" {
-                (shown::stand_in(party))
+                (shown::figures_from(party))
                 @if !party.because.is_empty() { br; span class="muted" { (party.because) } }
             }
             td { @if let Some(run) = &party.run { code { (run) } } }
-            td class="wrap" { (shown::hour(party)) }
+            td class="wrap" { (shown::hourly_price(party)) }
         }
     }
 }

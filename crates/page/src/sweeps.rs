@@ -46,7 +46,7 @@ const FIGURES: [Figure; 4] = [
         value: |direction| Some(direction.bytes_per_s.value / 1e6),
         text: |direction| {
             certain(
-                rate(direction.bytes_per_s.value / 1e6),
+                facts::mb_per_s(direction.bytes_per_s.value),
                 &direction.bytes_per_s,
             )
         },

@@ -11,17 +11,22 @@ use blocklab_report::document::Column;
 use blocklab_report::document::tables::{card_of_class, heads};
 use blocklab_report::words::shown;
 
-/// A row for each system: its best figures, its price, its findings, its run. `outcome`: the study
-/// that they are systems of.
+/// A row for each system or run: its best figures, its price, its findings, the id of its run.
+/// `outcome`: the study that they are systems of.
 pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
     let parties = outcome
         .map(|outcome| outcome.systems.as_slice())
         .unwrap_or_default();
     let priced = parties.iter().any(|party| party.usd_per_hour.is_some());
     let tiles = headline::tiles_shown(sides);
-    let mut columns = Column::named("system", tiles.iter().map(Shown::title));
+    let noun = match outcome {
+        Some(_) => "system",
+        None => sides.first().map_or("run", Side::noun),
+    };
+    let mut columns = Column::named(noun, tiles.iter().map(Shown::title));
     columns.extend(priced.then(|| Column::figure("USD an hour")));
-    columns.extend(["found", "run"].map(Column::words));
+    let id = if noun == "run" { "id" } else { "run" };
+    columns.extend(["found", id].map(Column::words));
     let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
         html! {
             tr {
@@ -45,7 +50,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
         @for party in alone { (row(&party.name, None, Some(party))) }
     };
     html! {
-        @let title = format!("{} systems, the best figure of each", sides.len());
+        @let title = format!("{}, the best figure of each", plural(sides.len(), noun));
         // The section of a study has a heading already.
         @if outcome.is_some() { h3 { (title) } } @else { h2 { (title) } }
         (card_of_class("Systems", "brief", heads(&columns), rows))

@@ -7,7 +7,7 @@ use blocklab_compare::compare::{Margins, compare};
 use blocklab_compare::expect::{Compared, Diagnosis};
 use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
-use blocklab_record::{Environment, Origin, Record};
+use blocklab_record::{Environment, Fleet, FleetHost, Origin, Record, Status};
 use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_report::words::facts;
@@ -89,7 +89,9 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
     let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
     let page = blocklab_page::runs(&all);
     let at = |text| place_of(text, &page);
-    assert!(at("9 systems, the best figure of each") < at("id=\"findings\""));
+    // Runs that are no systems of a study are not called so.
+    assert!(at("9 runs, the best figure of each") < at("id=\"findings\""));
+    assert!(!page.contains(" systems<"));
     for (record, assessment) in &all {
         assert!(page.contains(&format!("<code>{}</code>", record.id)));
         let finding = &assessment.findings[0].statement;
@@ -715,4 +717,84 @@ fn several_runs_went_and_an_offset_has_its_unit() {
     let (other, better) = sample::run("91be04c", 1.31);
     let page = blocklab_page::runs(&[(&record, &assessment), (&other, &better)]);
     assert!(page.contains("How the runs went"));
+}
+
+/// The story: a table of IOPS and p99 over depth was one chart, in which the microseconds stood on
+/// the axis of IOPS.
+#[test]
+fn lines_of_two_units_have_a_chart_each() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let mut outcome = sample::outcome();
+    for row in &mut outcome.tables[0].cells {
+        let second = row[1].as_mut().expect("a figure");
+        second.unit = "µs".to_owned();
+    }
+    let page = blocklab_page::study(&[(&record, &assessment)], &outcome);
+    for label in ["Rate by depth: IOPS", "Rate by depth: µs"] {
+        assert_eq!(
+            page.matches(&format!("data-label=\"{label}\"")).count(),
+            1,
+            "{label}"
+        );
+    }
+}
+
+/// The story: a run that was interrupted in its ramp had "The load" above an empty card.
+#[test]
+fn a_case_without_an_operation_has_no_bars() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assessment.rows.truncate(1);
+    assert!(page_of(&record, &assessment).contains("id=\"suite\""));
+    assessment.rows[0].directions.clear();
+    assert!(!page_of(&record, &assessment).contains("id=\"suite\""));
+}
+
+/// The stories: of results of fio, "this is the plan that ran" stood above nothing; and the command
+/// of a fleet ran its load on one machine, on targets that no machine has.
+#[test]
+fn a_plan_is_run_again_where_it_ran_or_not_at_all() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    record.requested.native.clear();
+    let page = page_of(&record, &assessment);
+    assert!(page.contains("its results hold no plan to run again"));
+    assert!(!page.contains("This is the plan that ran") && !page.contains("blocklab run"));
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    record.fleet = Some(Box::new(Fleet {
+        hosts: ["h1", "h1#2"].map(host).into(),
+        ..Fleet::default()
+    }));
+    record.targets[0].path = "h1:/data/blocklab.scratch".to_owned();
+    let mut other = record.targets[0].clone();
+    other.path = "h1#2:/data/blocklab.scratch".to_owned();
+    record.targets.push(other);
+    let page = page_of(&record, &assessment);
+    let command =
+        "blocklab fleet run quick.toml --hosts h1,h1 --target h1:/data --target 'h1#2:/data'";
+    assert!(page.contains(command), "{command}");
+    assert!(!page.contains("blocklab run"));
+}
+
+fn host(name: &str) -> FleetHost {
+    FleetHost {
+        name: name.to_owned(),
+        run: "7f3a2c".to_owned(),
+        status: Status::Complete,
+        failure: None,
+        environment: Environment::default(),
+        clock: None,
+    }
+}
+
+/// The story: the page of results of DiskSpd without `-L` had a chart of latencies from 1 to 10 ns
+/// without a line, and its script ended there, so that an empty card followed.
+#[test]
+fn without_latencies_there_is_no_chart_of_them() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    assert!(page_of(&record, &assessment).contains("href=\"#latency\""));
+    for row in &mut assessment.rows {
+        row.directions[0].curve.clear();
+        row.directions[0].bins.clear();
+    }
+    let page = page_of(&record, &assessment);
+    assert!(!page.contains("#latency") && !page.contains("id=\"latency\""));
 }

@@ -64,7 +64,8 @@ fn constants(fitted: &Calibration) -> Vec<Entry> {
             rows.push(["slow operations".to_owned(), text, from]);
         }
     }
-    // Names and values are aligned in columns; the evidence after them wraps.
+    // Names and values are aligned in columns, in as much room as they need; the evidence after them
+    // wraps.
     let heads = rows
         .iter()
         .map(|[what, value, _]| [what.clone(), value.clone()]);
@@ -217,9 +218,9 @@ fn errors(residuals: &Residuals) -> Vec<Entry> {
 fn error_text(errors: &Errors) -> String {
     let worst = &errors.worst;
     format!(
-        "off by {:>5.1} % in half of {} loads, {:>5.1} % in nine of ten, {} at worst ({})",
+        "off by {:>5.1} % in half of {}, {:>5.1} % in nine of ten, {} at worst ({})",
         errors.median_percent,
-        errors.cells,
+        plural(errors.cells, "load"),
         errors.p90_percent,
         off(worst.error_percent),
         worst.load,
@@ -238,7 +239,25 @@ fn left_out(fitted: &Calibration) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_calibrate::Spot;
+
     use super::*;
+
+    /// The story: where one load alone had a known p99, its error was "in half of 1 loads".
+    #[test]
+    fn one_load_is_in_the_singular() {
+        let errors = Errors {
+            median_percent: 2.1,
+            p90_percent: 2.1,
+            worst: Spot {
+                load: "4 KiB random read, depth 1".to_owned(),
+                error_percent: -2.1,
+            },
+            cells: 1,
+        };
+        let text = error_text(&errors);
+        assert!(text.contains("in half of 1 load,"), "{text}");
+    }
 
     #[test]
     fn large_errors_need_no_decimal() {

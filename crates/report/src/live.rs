@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos, latency, rate, visible};
 use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::words::facts::moved_figures;
+use crate::words::facts::{mb_per_s, moved_figures};
 use panel::Panel;
 
 /// What is shown while a run lasts.
@@ -98,16 +98,24 @@ impl Screen {
         }
     }
 
-    /// A measurement begins; `case_index` and `pass` count from 1.
+    /// A measurement begins; `case_index` and `pass` count from 1. Pass 0 warms the target up, and enters
+    /// no figure.
     pub fn case(&mut self, name: &str, pass: u32, passes: u32, case_index: usize, cases: usize) {
         self.close(None);
         let name = &*visible(name);
+        let (long, short) = match pass {
+            0 => ("warm-up pass".to_owned(), "warm-up pass".to_owned()),
+            pass => (
+                format!("pass {pass} of {passes}"),
+                format!("pass {pass}/{passes}"),
+            ),
+        };
         if let View::Block(block) = &mut self.view {
-            let text = format!("{name}   case {case_index} of {cases}, pass {pass} of {passes}");
+            let text = format!("{name}   case {case_index} of {cases}, {long}");
             block.what.set_message(text);
             block.begin("starting");
         }
-        self.current = Some(format!("{name} pass {pass}/{passes}"));
+        self.current = Some(format!("{name} {short}"));
     }
 
     /// An interval of the measurement has ended; `elapsed` is the time of the whole run so far.
@@ -277,7 +285,7 @@ fn totals(measurement: &Measurement) -> Option<String> {
     (ios > 0).then(|| {
         format!(
             "{} MB/s, {} IOPS, mean {}",
-            rate(bytes as f64 / 1e6 / seconds),
+            mb_per_s(bytes as f64 / seconds),
             rate(ios as f64 / seconds),
             latency(latencies.sum::<f64>() / ios as f64),
         )

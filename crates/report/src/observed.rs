@@ -42,12 +42,12 @@ pub struct Balance {
 /// rounding error of the model.
 pub(crate) const LONGEST_S: f64 = 1e6;
 
-/// The buckets, and how long each lasts. `before`: what each held one interval ago, in the same
-/// order.
-pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance> {
+/// The buckets, and how long each lasts. `before`: what each held at the beginning of the last
+/// interval, in the same order.
+pub fn lasts(before: &[f64], now: &[CreditBalance], interval: Nanos) -> Vec<Balance> {
     let balances = now.iter().enumerate().map(|(index, now)| {
         let spent = before.get(index).map_or(0.0, |before| before - now.left);
-        let seconds = now.left / spent * slice.as_secs_f64();
+        let seconds = now.left / spent * interval.as_secs_f64();
         Balance {
             now: now.clone(),
             lasts: (spent > 0.0 && seconds < LONGEST_S).then(|| Nanos::from_secs_f64(seconds)),
@@ -56,19 +56,19 @@ pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance
     balances.collect()
 }
 
-/// For each limit, the share of an interval in which requests waited for it. `before` and `now` are
-/// the total waits so far.
-pub fn since(
+/// For each limit, the share of the last interval in which requests waited for it, the largest first.
+/// `before` and `now` are the total waits at its beginning and at its end.
+pub fn wait_shares(
     before: &[(LimitName, Nanos)],
     now: &[(LimitName, Nanos)],
-    slice: Nanos,
+    interval: Nanos,
 ) -> Vec<(LimitName, f64)> {
     let mut shares = Vec::new();
     for (limit, waited) in now {
         let known = before.iter().find(|(known, _)| known == limit);
         let earlier = known.map_or(Nanos::ZERO, |(_, waited)| *waited);
         let waited = waited.since(earlier).as_secs_f64();
-        let share = (waited / slice.as_secs_f64()).min(1.0);
+        let share = (waited / interval.as_secs_f64()).min(1.0);
         if share > 0.0 {
             shares.push((limit.clone(), share));
         }
@@ -292,7 +292,7 @@ mod tests {
             in_flight: 8,
             clients: 1,
             balances: lasts(&[5.4e6], &[operations(5.397e6)], second),
-            waits: since(&[], &[(limit(), Nanos::from_millis(900))], second),
+            waits: wait_shares(&[], &[(limit(), Nanos::from_millis(900))], second),
         };
         assert_eq!(
             lines(&now, 200),

@@ -80,8 +80,11 @@ fn about(record: &Record) -> Vec<Family> {
         ("figures", record.origin.name().to_owned()),
         ("tool", record.tool.clone()),
     ];
+    // Of a run that goes on, the time is that of its last interval.
     let finished = record.finished_at.parse::<jiff::Timestamp>().ok();
-    let ended = finished.map(|at| (Vec::new(), at.as_second() as f64));
+    let ended = finished
+        .filter(|_| record.status != Status::Running)
+        .map(|at| (Vec::new(), at.as_second() as f64));
     // Prometheus has no values of text: each status is a sample, and the one of the run is 1.
     let mut statuses = vec![
         Status::Complete,

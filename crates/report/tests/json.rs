@@ -2,8 +2,9 @@
 
 mod sample;
 
-use blocklab_record::Origin;
+use blocklab_record::{Origin, Status};
 use blocklab_report::json;
+use blocklab_report::prometheus::prometheus;
 use serde_json::Value;
 
 fn parsed(text: &str) -> Value {
@@ -104,4 +105,17 @@ fn what_an_operation_cost_another_program_is_unknown() {
     assert_eq!(cost(&assessment), 850.0);
     assessment.rows[0].cpu_ns_per_io = 0.0;
     assert_eq!(cost(&assessment), Value::Null);
+}
+
+/// The story: the metrics of `serve` had a time at which the run that goes on had ended.
+#[test]
+fn a_run_that_goes_on_has_not_ended() {
+    let (mut record, assessment) = sample::run("7f3a2c", 1.0);
+    let ended = |record: &_| {
+        let text = prometheus(record, &assessment).expect("few series");
+        text.contains("blocklab_run_timestamp_seconds{")
+    };
+    assert!(ended(&record));
+    record.status = Status::Running;
+    assert!(!ended(&record));
 }

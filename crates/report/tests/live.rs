@@ -32,6 +32,8 @@ fn one_line_a_measurement() {
     let mut screen = Screen::lines(Box::new(seen.clone()));
     screen.phase("laying out 1 GiB");
     screen.progress(1 << 29, 1 << 30);
+    // The story: a pass that enters no figure was "pass 0/3".
+    screen.case("rnd4k-q1-read", 0, 3, 1, 8);
     screen.case("rnd4k-q1-read", 1, 3, 1, 8);
     screen.interval(&measurement.series[0], Nanos::from_secs(1));
     screen.measured(measurement);
@@ -40,7 +42,8 @@ fn one_line_a_measurement() {
     screen.finished();
     let job = &measurement.jobs[0];
     let expected = format!(
-        "rnd4k-q1-read pass 1/3: {} MB/s, {} IOPS, mean {}\n\
+        "rnd4k-q1-read warm-up pass: cut off\n\
+         rnd4k-q1-read pass 1/3: {} MB/s, {} IOPS, mean {}\n\
          rnd4k-q1-read pass 2/3: cut off\n",
         rate(job.bytes_per_s() / 1e6),
         rate(job.iops()),

@@ -553,6 +553,26 @@ Sources
     }
 }
 
+/// The story: the limits of two volumes were one list, which named each limit twice and did not say
+/// whose it is.
+#[test]
+fn limits_of_two_volumes_are_told_apart() {
+    let (mut record, assessment) = quick();
+    sample::model(&mut record, Origin::Simulated);
+    let mut other = record.targets[0].clone();
+    other.path = "sim:gp2:1TiB".to_owned();
+    record.targets.push(other);
+    let diagnosis = Diagnosis {
+        assessment,
+        expected: None,
+    };
+    let shown = printed(&views::diagnosis(&record, &diagnosis));
+    for title in ["sim:gp2:100GiB@m5.large", "sim:gp2:1TiB"] {
+        let title = format!("\nLimits in force on {title}\n  gp2: ");
+        assert!(shown.contains(&title), "{title}\n--- shown:\n{shown}");
+    }
+}
+
 /// The story: "too few passes" in one row made the table so wide that every name went on a line of
 /// its own, and the titles left a terminal of 24 lines.
 #[test]

@@ -236,8 +236,10 @@ function curvesOf(item) {
 }
 
 function percentiles(card) {
+  if (!card) return;
   const hidden = new Set();
-  const curves = rows.flatMap(curvesOf);
+  // Another program may have reported no latency of a row.
+  const curves = rows.flatMap(curvesOf).filter(({ x }) => x.length);
   let only = several ? labels[remembered("case", labels)] : null;
   const visible = () => curves.filter((item) => !hidden.has(item.key) && isPicked(item) && (several ? item.row.label === only : isPickedCase(item)))
     .map((item) => ({ ...item, color: rowColor(item.record, item.row) }));
@@ -263,9 +265,13 @@ function percentiles(card) {
 }
 
 function histogram(card) {
+  const known = rows.filter(({ row }) => row.bins.length);
+  if (!card) return;
+  card.hidden = !known.length;
+  if (card.hidden) return;
   const hidden = new Set();
-  const visible = () => rows.filter((item) => (!hidden.has(item.record) || !several) && isPicked(item) && isPickedCase(item));
-  const drawn = rows.flatMap(({ row }) => (row.response ? [row, row.response] : [row]));
+  const visible = () => known.filter((item) => (!hidden.has(item.record) || !several) && isPicked(item) && isPickedCase(item));
+  const drawn = known.flatMap(({ row }) => (row.response ? [row, row.response] : [row]));
   const edges = drawn.flatMap(({ bins }) => [bins[0], bins[bins.length - 2]]).filter((ns) => ns > 0);
   const full = [Math.log10(Math.min(...edges)) - 0.03, Math.log10(Math.max(...edges)) + 0.03];
   head(card, "Histogram", el("span", { class: "key" }, "every row in its own scale",
@@ -291,9 +297,14 @@ const QUANTITIES = [
   { name: "cpu", title: "own CPU, % of one processor", axis: linearAxis(shortText), zero: true, say: percentText },
 ];
 
+/** Pass 0 warms the target up, and enters no figure. */
+function passName(pass) {
+  return pass ? `pass ${pass}` : "warm-up pass";
+}
+
 function passLine(quantity, { record, run, pass, color, dash, direction, series, end, mixed, size }) {
   return {
-    name: [several ? run : null, `pass ${pass}`, mixed ? direction : null].filter(Boolean).join(", "),
+    name: [several ? run : null, passName(pass), mixed ? direction : null].filter(Boolean).join(", "),
     color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction, points: mixed ? [] : [{ size }],
   };
 }
@@ -340,7 +351,7 @@ function overTime(card) {
     // With more lines than colours nothing is distinguished: the first passes wait in the legend.
     const most = Math.max(1, Math.floor((MOST_SERIES * passes.length) / lines.length));
     for (const { pass } of passes.slice(0, -most)) hiddenPasses.add(pass);
-    legend(keys, passes.map(({ pass, color }) => ({ key: pass, name: `pass ${pass}`, color: several ? "var(--muted)" : color })), hiddenPasses, redraw);
+    legend(keys, passes.map(({ pass, color }) => ({ key: pass, name: passName(pass), color: several ? "var(--muted)" : color })), hiddenPasses, redraw);
     if (several) legend(keys, runEntries(), hiddenRuns, redraw);
   };
   const choose = (index) => {

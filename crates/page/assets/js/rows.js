@@ -307,7 +307,8 @@ function paintOutline(chart, { color }, columns, shape) {
 }
 
 function paintRidgeText(chart, layout, place, items) {
-  if (items.length !== 1) return;
+  // A page of several runs keeps no margin for it, also where a row is of one run alone.
+  if (items.length !== 1 || (several && !layout.stacked)) return;
   const { p50, p99, ios } = items[0].row;
   const texts = [`p50 ${quantileText(p50, 0.5, ios)}`, `p99 ${quantileText(p99, 0.99, ios)}`];
   if (layout.stacked) {

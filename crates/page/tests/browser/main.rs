@@ -52,6 +52,7 @@ fn a_reader_explores_the_report() {
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     browser.open(&two);
     two_records_stand_side_by_side(&browser);
+    the_histograms_of_one_of_two_runs_have_no_text_outside(&browser);
     all_columns_of_the_numbers_fit(&browser);
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     let (record, assessment) = sample::run("7f3a2c", 1.0);
@@ -355,6 +356,19 @@ fn a_narrow_screen_scrolls_in_one_direction_only(browser: &Browser) {
         assert_eq!(seen, width);
         assert_eq!(browser.faults(), Vec::<String>::new(), "at {width} px");
     }
+}
+
+/// The story: where one of two runs was hidden, or alone had a case, "p50 63.7 ms" stood beside the
+/// chart, beyond the edge of its card.
+fn the_histograms_of_one_of_two_runs_have_no_text_outside(browser: &Browser) {
+    let toggle = "document.querySelector('#histogram-card .entry').click()";
+    browser.run(toggle, json!([]));
+    assert_eq!(
+        browser.count("#histogram-card .entry[aria-pressed=false]"),
+        1
+    );
+    assert_eq!(browser.count("[data-chart=histogram] text.aside"), 0);
+    browser.run(toggle, json!([]));
 }
 
 fn the_response_accompanies_the_service(browser: &Browser) {

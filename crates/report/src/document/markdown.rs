@@ -123,12 +123,14 @@ fn row(cells: &[&str]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A text as Markdown: what is between backticks is code, and nothing else is markup.
+/// A text as Markdown: what is between backticks is code, and nothing else is markup. Its lines, as
+/// those of a note, become one, as on a terminal.
 fn prose(text: &str) -> String {
+    let text = text.lines().collect::<Vec<_>>().join(" ");
     let parts: Vec<&str> = text.split('`').collect();
     // An odd number of backticks is no pair: then they are plain letters.
     if parts.len().is_multiple_of(2) {
-        return plain(text);
+        return plain(&text);
     }
     let parts = parts.iter().enumerate().map(|(place, part)| {
         if place % 2 == 0 {
@@ -166,6 +168,13 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: a note of two lines was "first line\\u000asecond".
+    #[test]
+    fn the_lines_of_a_note_become_one() {
+        assert_eq!(prose("first line\nsecond `a`"), "first line second `a`");
+        assert_eq!(plain("a\nb"), "a\\\\u000ab", "names keep what they hide");
+    }
 
     /// The story: a case named `_warm_` came out in italics, and one named `a&lt;b` as `a<b`.
     #[test]

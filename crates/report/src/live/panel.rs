@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use blocklab_device::{CreditBalance, CreditUnit};
 use blocklab_record::{Interval, IntervalDirection};
-use blocklab_units::{Nanos, count, latency, rate, visible};
+use blocklab_units::{Nanos, count, latency, visible};
 
 use crate::observed::{LONGEST_S, amount_left};
-use crate::words::facts::{DIRECTIONS, directions, per_second};
+use crate::words::facts::{DIRECTIONS, directions, mb_per_s, per_second};
 
 /// How many intervals a line of blocks shows.
 const WIDTH: usize = 48;
@@ -170,7 +170,7 @@ fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
     format!(
         "{name:<6} {:>10} IOPS {:>8} MB/s  p50 {:<8} p99 {:<8} max {}",
         count(per_second(direction.ios, length_ns)),
-        rate(per_second(direction.bytes, length_ns) / 1e6),
+        mb_per_s(per_second(direction.bytes, length_ns)),
         latency(direction.p50_ns as f64),
         latency(direction.p99_ns as f64),
         latency(direction.max_ns as f64),

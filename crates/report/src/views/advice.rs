@@ -3,7 +3,7 @@
 
 use blocklab_advice::{
     Advice, Bound, Change, Choice, Chosen, Figure, Finalist, Impossible, Migration, More, Move,
-    Nearest, Point, Premise, Reason, Refused, Simulated, Start, Verdict, Wanted,
+    Nearest, Point, Premise, Reason, Refused, Seller, Simulated, Start, Verdict, Wanted,
 };
 use blocklab_units::{Bytes, Nanos, count, latency, plural, trimmed};
 
@@ -480,13 +480,19 @@ fn sources(advice: &Advice) -> Part {
     Part::list("Where the figures of the answer come from", sentences)
 }
 
+/// `aws in us-east-1`; the vendor alone, if the catalog has prices of none of its regions.
+fn seller(seller: &Seller) -> String {
+    match seller.region.as_str() {
+        "" => seller.vendor.clone(),
+        region => format!("{} in {region}", seller.vendor),
+    }
+}
+
 /// What holds for all prices of an advice.
 fn notes(advice: &Advice) -> Vec<String> {
     let question = &advice.question;
     let sellers = question.sellers.iter();
-    let sellers: Vec<String> = sellers
-        .map(|seller| format!("{} in {}", seller.vendor, seller.region))
-        .collect();
+    let sellers: Vec<String> = sellers.map(seller).collect();
     let mut notes = vec![format!(
         "Prices are those of {}, on demand, Linux; a month has 730 hours; what is billed by use is not in them.",
         sellers.join(", ")
@@ -516,6 +522,20 @@ fn currency(advice: &Advice) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: "Prices are those of alicloud in , on demand".
+    #[test]
+    fn a_vendor_without_prices_is_in_no_region() {
+        let shown = |region: &str| {
+            seller(&Seller {
+                vendor: "alicloud".to_owned(),
+                region: region.to_owned(),
+                is_named: false,
+            })
+        };
+        assert_eq!(shown(""), "alicloud");
+        assert_eq!(shown("eu-central-1"), "alicloud in eu-central-1");
+    }
 
     /// The story: ten per cent more of 1 GiB was "1 GiB", for 0.08 USD more a month.
     #[test]

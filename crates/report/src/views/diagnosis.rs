@@ -26,7 +26,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Document {
             parts.push(limits(compared, &mut sources));
             parts.push(cases(compared));
         }
-        None => parts.push(limits_in_force(record, &mut sources)),
+        None => parts.extend(limits_in_force(record, &mut sources)),
     }
     parts.push(findings(&without_good(&diagnosis.assessment)));
     parts.push(numbered("Sources", &sources));
@@ -53,22 +53,26 @@ fn without_good(assessment: &Assessment) -> Assessment {
     rest
 }
 
-/// The limits in force on a modelled device, for a run without an expectation.
-fn limits_in_force(record: &Record, sources: &mut Vec<String>) -> Part {
-    let limits = model::targets(record)
-        .flat_map(|target| &target.limits)
-        .filter(|limit| !limit.is_bound());
-    let pairs: Vec<(String, String)> = limits
-        .map(|limit| {
-            let cited = cited(sources, &limit.origin.to_string());
-            let value = format!("{} {cited}", model::value(limit));
-            (limit.name.to_string(), value)
-        })
-        .collect();
-    Part::section(
-        "Limits in force",
-        vec![Part::Entries(Entry::pairs(&pairs, 2))],
-    )
+/// The limits in force on each modelled device, for a run without an expectation. A single device
+/// needs no name.
+fn limits_in_force(record: &Record, sources: &mut Vec<String>) -> Vec<Part> {
+    let targets: Vec<_> = model::targets(record).collect();
+    let sections = targets.iter().map(|target| {
+        let limits = target.limits.iter().filter(|limit| !limit.is_bound());
+        let pairs: Vec<(String, String)> = limits
+            .map(|limit| {
+                let cited = cited(sources, &limit.origin.to_string());
+                let value = format!("{} {cited}", model::value(limit));
+                (limit.name.to_string(), value)
+            })
+            .collect();
+        let title = match targets.len() {
+            1 => "Limits in force".to_owned(),
+            _ => format!("Limits in force on {}", target.path),
+        };
+        Part::section(title, vec![Part::Entries(Entry::pairs(&pairs, MARGIN))])
+    });
+    sections.collect()
 }
 
 /// A row for each limit, with its source by number, and below it the load that reached it or would.

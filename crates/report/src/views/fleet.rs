@@ -66,7 +66,7 @@ fn hosts_of(record: &Record, fleet: &Fleet, case: &str) -> Vec<Row> {
 
 fn figures(direction: &RowDirection) -> [String; 5] {
     [
-        rate(direction.bytes_per_s.value / 1e6),
+        facts::mb_per_s(direction.bytes_per_s.value),
         rate(direction.iops.value),
         facts::mean(direction),
         facts::service_percentile(direction, "p50"),

@@ -46,7 +46,8 @@ fn peak(table: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(
         .intervals
         .iter()
         .filter_map(|interval| Some((figure(interval)?, interval.from_ns)));
-    known.max_by(|one, other| one.0.total_cmp(&other.0))
+    // Of equal ones the first, as for the lowest balance.
+    known.rev().max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
 /// Mean and peak of each figure, and the lowest balance, by name.
@@ -107,4 +108,25 @@ fn profile(rates: &RateTable) -> Part {
     });
     let titles = ["IOPS", "BUSIEST INTERVAL", "MiB/s", "BALANCE %"];
     Part::table_section("Over time", Column::named("FROM", titles), rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: of two hours with the same rate, the second was the busiest.
+    #[test]
+    fn of_equal_intervals_the_first_is_the_busiest() {
+        let intervals = [0, 3600, 7200].map(|second| RateInterval {
+            from_ns: second * 1_000_000_000,
+            iops: Some(if second == 0 { 1.0 } else { 2.0 }),
+            ..RateInterval::default()
+        });
+        let table = RateTable {
+            intervals: intervals.to_vec(),
+            ..RateTable::default()
+        };
+        let peak = peak(&table, |interval| interval.iops);
+        assert_eq!(peak, Some((2.0, 3_600_000_000_000)));
+    }
 }

@@ -81,12 +81,14 @@ fn systems(outcome: &Outcome) -> Part {
         .collect();
     if measured.len() > MANY {
         let number = measured.len();
-        let text = format!("{number} systems; the page shows what played each, and its price.");
+        let text = format!(
+            "{number} systems; the page shows where the figures of each come from, and its price."
+        );
         return asides(0, [text]);
     }
     let parts = measured.into_iter().flat_map(|party| {
-        let price = shown::hour(party);
-        let facts = [shown::stand_in(party), price].into_iter();
+        let price = shown::hourly_price(party);
+        let facts = [shown::figures_from(party), price].into_iter();
         let facts: Vec<String> = facts.filter(|text| !text.is_empty()).collect();
         [
             Part::section(&party.name, vec![indented(facts.join(" · "))]),

@@ -35,8 +35,6 @@ pub fn trace(name: &str, character: &Character, begins: Option<u64>) -> Document
 
 /// The facts about the whole trace, by name.
 fn facts(character: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
-    let percent =
-        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{} %", fixed(share, 0)));
     let mean = match (character.iops_mean, character.bytes_per_s_mean) {
         (Some(iops), Some(bytes)) => {
             format!("{} IOPS, {} MiB/s", rate(iops), throughput(bytes))
@@ -54,30 +52,32 @@ fn facts(character: &Character, begins: Option<u64>) -> Vec<(&'static str, Strin
                 size(character.end_bytes)
             ),
         ),
+    ];
+    // A trace without writes has no share of them.
+    let shares = [
         (
             "rewritten",
-            format!(
-                "{} of the written pages had been written before",
-                percent(character.rewritten_percent)
-            ),
+            character.rewritten_percent,
+            "of the written pages had been written before".to_owned(),
         ),
         (
             "sequential",
-            format!(
-                "{} begin where one of the last {STREAMS} ended",
-                percent(character.sequential_percent)
-            ),
+            character.sequential_percent,
+            format!("begin where one of the last {STREAMS} ended"),
         ),
         (
             "unaligned",
-            format!(
-                "{} do not keep to blocks of 4 KiB",
-                percent(character.unaligned_percent)
-            ),
+            character.unaligned_percent,
+            "do not keep to blocks of 4 KiB".to_owned(),
         ),
+    ];
+    facts.extend(shares.into_iter().filter_map(|(name, percent, what)| {
+        Some((name, format!("{} % {what}", fixed(percent?, 0))))
+    }));
+    facts.extend([
         ("in flight", in_flight(character.in_flight.as_ref())),
         ("pauses", pauses(character, begins)),
-    ];
+    ]);
     if let Some(cv) = character.interarrival_cv {
         let text = format!(
             "coefficient of variation {} between operations (1: at random)",
@@ -86,7 +86,7 @@ fn facts(character: &Character, begins: Option<u64>) -> Vec<(&'static str, Strin
         facts.push(("arrivals", text));
     }
     if let Some(begins) = begins {
-        facts.push(("began", format!("{} UTC", day_and_time(begins))));
+        facts.push(("began", format!("{} UTC", in_utc(begins, "%F %T"))));
     }
     facts
 }
@@ -277,22 +277,26 @@ fn size(bytes: u64) -> String {
     format!("{} {unit}", fixed(value, 1))
 }
 
-/// A moment of a trace, `ns` after its beginning: the time of day in UTC if that is known, else the
-/// time since the beginning.
+const DAY_NS: u64 = 86_400_000_000_000;
+
+/// A moment of a trace, `ns` after its beginning: the time of day in UTC if that is known, on a later
+/// day with month and day (`02-24 05:02:05`), else the time since the beginning.
 pub fn moment(begins: Option<u64>, ns: u64) -> String {
-    let seconds = match begins {
-        Some(begins) => begins.saturating_add(ns) / 1_000_000_000 % 86_400,
-        None => ns / 1_000_000_000,
+    let Some(begins) = begins else {
+        let seconds = ns / 1_000_000_000;
+        let (hours, rest) = (seconds / 3600, seconds % 3600);
+        return format!("{hours:02}:{:02}:{:02}", rest / 60, rest % 60);
     };
-    let (hours, rest) = (seconds / 3600, seconds % 3600);
-    format!("{hours:02}:{:02}:{:02}", rest / 60, rest % 60)
+    let at = begins.saturating_add(ns);
+    let is_first_day = at / DAY_NS == begins / DAY_NS;
+    in_utc(at, if is_first_day { "%T" } else { "%m-%d %T" })
 }
 
-/// `2016-02-23 04:00:00` in UTC, from nanoseconds since 1970.
-fn day_and_time(begins: u64) -> String {
-    let begins = jiff::Timestamp::from_nanosecond(begins.into());
-    let begins = begins.expect("64 bits of nanoseconds end before the year 2600");
-    begins.strftime("%F %T").to_string()
+/// A moment in UTC, from nanoseconds since 1970, in a format of `strftime`.
+fn in_utc(at: u64, format: &str) -> String {
+    let at = jiff::Timestamp::from_nanosecond(at.into());
+    let at = at.expect("64 bits of nanoseconds end before the year 2600");
+    at.strftime(format).to_string()
 }
 
 #[cfg(test)]
@@ -308,12 +312,12 @@ mod tests {
     fn moments_are_those_of_the_day_where_it_is_known() {
         assert_eq!(moment(None, 3_725_000_000_000), "01:02:05");
         let begins = 1_456_200_000_000_000_000;
-        assert_eq!(day_and_time(begins), "2016-02-23 04:00:00");
+        assert_eq!(in_utc(begins, "%F %T"), "2016-02-23 04:00:00");
         assert_eq!(moment(Some(begins), 3_725_000_000_000), "05:02:05");
-        assert_eq!(
-            day_and_time(1_709_164_800_000_000_000),
-            "2024-02-29 00:00:00"
-        );
+        // The story: of rates over two weeks, the busiest hour was "from 02:00:00".
+        let next_day = 3_725_000_000_000 + DAY_NS;
+        assert_eq!(moment(Some(begins), next_day), "02-24 05:02:05");
+        assert_eq!(moment(None, next_day), "25:02:05");
     }
 
     /// The busiest minute of a recording of 21 s had 319 IOPS, "0.4 x MEAN".
@@ -335,6 +339,33 @@ mod tests {
         assert!(
             shown.contains("\"1 s\"") && !shown.contains("\"60 s\""),
             "{shown}"
+        );
+    }
+
+    /// The story: of a trace without writes, "- of the written pages had been written before".
+    #[test]
+    fn a_share_of_nothing_is_left_out() {
+        let mut characterizer = Characterizer::new(false);
+        characterizer.add(&Operation {
+            at: Nanos::ZERO,
+            took: None,
+            offset: 0,
+            len: 4096,
+            target: 0,
+            direction: Direction::Read,
+        });
+        let facts = facts(&characterizer.end(&[], Vec::new()), None);
+        let names: Vec<&str> = facts.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            names,
+            [
+                "mean",
+                "working set",
+                "sequential",
+                "unaligned",
+                "in flight",
+                "pauses"
+            ]
         );
     }
 

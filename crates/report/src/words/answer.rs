@@ -8,7 +8,7 @@ use blocklab_compare::history::{AgainstHistory, History, SeriesVerdict};
 use blocklab_compare::study::{self, Outcome};
 use blocklab_findings::{Assessment, CaseRate, Finding, Row, Severity};
 use blocklab_record::{Origin, Record};
-use blocklab_units::{Ink, count, plural, rate, stated};
+use blocklab_units::{Ink, count, plural, rate, significant, stated};
 
 use crate::words::{facts, versus};
 
@@ -109,7 +109,7 @@ fn largest(assessment: &Assessment) -> String {
         return "nothing was measured".to_owned();
     };
     let iops = facts::iops(fastest.iops);
-    let mbps = rate(widest.bytes_per_s / 1e6);
+    let mbps = facts::mb_per_s(widest.bytes_per_s);
     if cases.len() == 1 {
         format!("{iops} IOPS, {mbps} MB/s")
     } else if fastest.case == widest.case {
@@ -286,12 +286,13 @@ fn one_against(comparison: &Comparison, against: &Against) -> (Tone, String) {
     (tone, format!("{name} is {}", parts.join(", ")))
 }
 
-/// A factor with two decimals below 10: `0.50`, `1.95`, `14`.
+/// A factor with two decimals below 10, a small one with two significant digits: `0.50`, `1.95`, `14`,
+/// `0.00021`.
 fn short(speed: f64) -> String {
-    if speed < 9.995 {
-        format!("{speed:.2}")
-    } else {
-        count(speed)
+    match speed {
+        s if s > 0.0 && s < 0.01 => significant(s, 2),
+        s if s < 9.995 => format!("{s:.2}"),
+        s => count(s),
     }
 }
 
@@ -499,4 +500,16 @@ pub fn against_history(against: &AgainstHistory) -> Answer {
         tone,
         format!("against the runs before it, {counts}{refused}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a disk of 10 IOPS beside one of 100,000 was slower, "×0.00".
+    #[test]
+    fn a_small_factor_has_figures() {
+        let factors = [0.0001049, 0.01, 0.5, 1.954, 13.6].map(short);
+        assert_eq!(factors, ["0.0001", "0.01", "0.50", "1.95", "14"]);
+    }
 }

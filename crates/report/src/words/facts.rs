@@ -7,7 +7,7 @@ use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, Measurement,
     NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
 };
-use blocklab_units::{Bytes, count, latency, rate};
+use blocklab_units::{Bytes, Nanos, count, latency, rate, significant};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
@@ -377,9 +377,14 @@ fn half(percent: f64) -> String {
     }
 }
 
-/// A share in per cent with about two significant digits: `0.42 %`, `3.1 %`, `12 %`.
+/// Below this, two decimals show no figure but 0.
+const HUNDREDTH: f64 = 0.005;
+
+/// A share in per cent with about two significant digits: `0.42 %`, `3.1 %`, `12 %`; a tiny one with
+/// one: `0.0003 %`.
 pub fn percent(value: f64) -> String {
     match value.abs() {
+        v if v > 0.0 && v < HUNDREDTH => format!("{} %", significant(value, 1)),
         v if v < 0.995 => format!("{value:.2} %"),
         v if v < 9.95 => format!("{value:.1} %"),
         _ => format!("{} %", count(value)),
@@ -391,7 +396,7 @@ pub fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => latency(value),
         "%" => percent(value),
-        "s" => latency(value * 1e9),
+        "s" => Nanos::from_secs_f64(value).to_string(),
         "p" if value <= 0.0 => "none".to_owned(),
         "p" => format!("p{value}"),
         "" => plain(value),
@@ -416,7 +421,19 @@ fn plain(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 {
         return count(value);
     }
+    if value.abs() < HUNDREDTH {
+        return significant(value, 1);
+    }
     format!("{value:.2}")
+}
+
+/// Megabytes per second without their unit: `87.4`, `1,234`; of less than 0.05, which one decimal shows
+/// as 0.0, two significant digits: `0.043`.
+pub fn mb_per_s(bytes_per_s: f64) -> String {
+    match bytes_per_s / 1e6 {
+        small if small > 0.0 && small < 0.05 => significant(small, 2),
+        value => rate(value),
+    }
 }
 
 /// Operations per second, whole from 10 on: `0.7`, `2,525`. Without decimals, a load of less than one
@@ -474,10 +491,16 @@ pub fn mean(direction: &RowDirection) -> String {
     }
 }
 
-/// The cases of a finding, unless its statement names them or it is about all cases of the run.
+/// The cases of a finding, unless its statement opens with them (`a:`, `a and b:`) or it is about all
+/// cases of the run.
 pub fn unnamed(finding: &Finding, all_cases: usize) -> &[String] {
+    let statement = &finding.statement;
     let mut cases = finding.subject.iter();
-    let all_named = cases.all(|case| finding.statement.contains(case.as_str()));
+    let all_named = cases.all(|case| {
+        statement.starts_with(&format!("{case}:"))
+            || statement.starts_with(&format!("{case} and "))
+            || statement.contains(&format!(" and {case}:"))
+    });
     if finding.subject.len() == all_cases || all_named {
         &[]
     } else {
@@ -514,7 +537,7 @@ pub fn moved_figures(interval: &Interval, gap: &str) -> Vec<String> {
     let moved = named.filter(|(_, direction)| direction.ios > 0);
     let figures = moved.map(|(name, direction)| {
         let iops = count(per_second(direction.ios, interval.length_ns));
-        let mb_per_s = rate(per_second(direction.bytes, interval.length_ns) / 1e6);
+        let mb_per_s = mb_per_s(per_second(direction.bytes, interval.length_ns));
         let [p50, p99] = [direction.p50_ns, direction.p99_ns].map(|ns| latency(ns as f64));
         format!("{name} {iops} IOPS{gap}{mb_per_s} MB/s{gap}p50 {p50}{gap}p99 {p99}")
     });
@@ -677,6 +700,14 @@ mod tests {
 
     use super::*;
 
+    /// The story: a disk of ten operations of 4 KiB per second had "0.0 MB/s".
+    #[test]
+    fn a_small_throughput_is_not_zero() {
+        assert_eq!(mb_per_s(42_970.0), "0.043");
+        assert_eq!(mb_per_s(87_440_000.0), "87.4");
+        assert_eq!(mb_per_s(0.0), "0.0");
+    }
+
     /// The story: passes of 100 and 1,000 were shown as "± 363 %", which is true and useless.
     #[test]
     fn an_interval_wider_than_the_figure_says_what_it_takes() {
@@ -727,6 +758,29 @@ mod tests {
         );
     }
 
+    /// The story: "In 3 of 5 cases, 3,000 IOPS is the limit" did not say which, as the cases were
+    /// called `a`, `it` and `is`, and the sentence holds these letters.
+    #[test]
+    fn a_sentence_names_the_cases_that_it_opens_with() {
+        let unnamed_in = |statement: &str, cases: &[&str]| {
+            let finding = Finding {
+                rule: "at-limit",
+                subject: cases.iter().map(|case| (*case).to_owned()).collect(),
+                severity: Severity::Info,
+                confidence: Confidence::High,
+                statement: statement.to_owned(),
+                evidence: Vec::new(),
+                advice: None,
+            };
+            unnamed(&finding, 5).len()
+        };
+        let of_three = "In 3 of 5 cases, a rate is the limit of it.";
+        assert_eq!(unnamed_in(of_three, &["a", "it", "is"]), 3);
+        assert_eq!(unnamed_in("a and it: a limit.", &["a", "it"]), 0);
+        assert_eq!(unnamed_in("a: a limit.", &["a"]), 0);
+        assert_eq!(unnamed_in(of_three, &["a", "b", "c", "d", "e"]), 0);
+    }
+
     #[track_caller]
     fn check(value: f64, unit: &str, expected: &str) {
         assert_eq!(quantity(value, unit), expected);
@@ -737,12 +791,18 @@ mod tests {
         check(97.4, "%", "97 %");
         check(3.12, "%", "3.1 %");
         check(0.4, "%", "0.40 %");
+        // The story: of operations of which three in a million failed, "0.00 %" did.
+        check(0.0003, "%", "0.0003 %");
+        check(0.0, "%", "0.00 %");
+        check(0.0021, "", "0.002");
         check(12_345.0, "ns", "12.3 µs");
         check(3000.0, "IOPS", "3,000 IOPS");
         check(87.44, "MB/s", "87.4 MB/s");
         check(32.0, "", "32");
         check(1.25, "", "1.25");
         check(6.0, "s", "6.00 s");
+        // The story: a statement of 33 min 20 s had "2000 s" in its evidence.
+        check(2000.0, "s", "33 min 20 s");
         check(99.9, "p", "p99.9");
         check(0.0, "p", "none");
     }

@@ -46,7 +46,7 @@ fn extreme(title: &'static str, statistic: Statistic, ns: fn(&RowDirection) -> u
 /// The columns of rates, service latency and operations.
 pub fn service() -> Vec<Column> {
     let mut all = vec![
-        column("MB/s", |d| rate(d.bytes_per_s.value / 1e6)),
+        column("MB/s", |d| facts::mb_per_s(d.bytes_per_s.value)),
         column("IOPS", |d| rate(d.iops.value)),
         column("±", |d| facts::plus_minus(&d.iops)),
         column("mean", facts::mean),

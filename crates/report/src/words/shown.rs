@@ -3,6 +3,7 @@
 use blocklab_compare::study::{
     Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
 };
+use blocklab_record::Origin;
 use blocklab_units::{Nanos, count, signed, significant, stated};
 
 use crate::words::facts;
@@ -112,7 +113,7 @@ pub fn by_published(judged: &Judged) -> &'static str {
 }
 
 /// Where the figures of a system come from: `simulated, sim:local@i3.xlarge`.
-pub fn stand_in(party: &Party) -> String {
+pub fn figures_from(party: &Party) -> String {
     match (party.origin, &party.target) {
         (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),
         _ => format!("documents and prices of {}", party.address),
@@ -120,7 +121,7 @@ pub fn stand_in(party: &Party) -> String {
 }
 
 /// The price of a system: `0.366 USD an hour (ap-northeast-1, 2017-02-27)`; empty if none is known.
-pub fn hour(party: &Party) -> String {
+pub fn hourly_price(party: &Party) -> String {
     let Some(usd) = party.usd_per_hour else {
         return String::new();
     };
@@ -272,10 +273,10 @@ pub fn tally(outcome: &Outcome) -> String {
     )
 }
 
-/// Whether any system was not measured.
+/// Whether the figures of any system are those of a model.
 pub fn is_modelled(outcome: &Outcome) -> bool {
     let mut origins = outcome.systems.iter().filter_map(|system| system.origin);
-    origins.any(|origin| origin != blocklab_record::Origin::Measured)
+    origins.any(|origin| matches!(origin, Origin::Simulated | Origin::Emulated))
 }
 
 /// How to read verdicts on figures of a model.
@@ -288,6 +289,37 @@ pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"co
 mod tests {
     use super::*;
     use blocklab_compare::study::{Point, Quantity};
+
+    /// The story: below conclusions on imported results stood what "confirmed" means of a simulation.
+    #[test]
+    fn imported_figures_are_those_of_no_model() {
+        let with = |origin| {
+            let party = Party {
+                name: "a".to_owned(),
+                address: String::new(),
+                because: String::new(),
+                run: None,
+                target: None,
+                origin,
+                usd_per_hour: None,
+                price_list: None,
+                price_assumed: false,
+            };
+            is_modelled(&Outcome {
+                source: String::new(),
+                preparation: Vec::new(),
+                remarks: Vec::new(),
+                systems: vec![party],
+                tables: Vec::new(),
+                plots: Vec::new(),
+                conclusions: Vec::new(),
+                compared: Vec::new(),
+                nearness: None,
+            })
+        };
+        assert!(with(Some(Origin::Simulated)) && with(Some(Origin::Emulated)));
+        assert!(!with(Some(Origin::Imported)) && !with(Some(Origin::Measured)) && !with(None));
+    }
 
     /// The story: a first point of 2 ms and later ones below 1 ms were "1.00 ms is never passed".
     #[test]

@@ -111,7 +111,7 @@ pub fn cells(contrast: &Contrast) -> [String; 5] {
     let interval = match (contrast.ci95_low, contrast.ci95_high) {
         _ if tells_nothing(contrast) => WIDER_THAN_RATIO.to_owned(),
         (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
-        _ => passes(contrast).to_owned(),
+        _ => why_no_interval(contrast).to_owned(),
     };
     [
         figure(contrast.baseline),
@@ -130,7 +130,7 @@ fn tells_nothing(contrast: &Contrast) -> bool {
 }
 
 /// Why there is no interval.
-const fn passes(contrast: &Contrast) -> &'static str {
+const fn why_no_interval(contrast: &Contrast) -> &'static str {
     match contrast.passes {
         [1, 1] => "one pass each",
         [0, _] | [_, 0] => "nothing moved",

@@ -128,9 +128,9 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
     let moved = slice.map(|slice| facts::moved_figures(slice, ", ").join("; "));
     Words {
         state: format!(
-            "{}, pass {}: {}{}; measurement {} of {}",
+            "{}, {}: {}{}; measurement {} of {}",
             begun.case,
-            begun.pass,
+            pass_name(begun.pass),
             whole_seconds(elapsed),
             planned.unwrap_or_default(),
             begun.step + 1,
@@ -142,6 +142,14 @@ fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
         in_flight: last.map_or_else(String::new, |frame| count(frame.in_flight as f64)),
         credits: credits(current),
         limit: binding_limit(current),
+    }
+}
+
+/// `pass 2`; pass 0 warms the target up, and enters no figure.
+fn pass_name(pass: u32) -> String {
+    match pass {
+        0 => "warm-up pass".to_owned(),
+        pass => format!("pass {pass}"),
     }
 }
 
@@ -266,4 +274,15 @@ pub fn metrics(runs: &StoredRuns) -> String {
     let record = runs.newest_running();
     let text = record.and_then(|record| prometheus(&record, &assess(&record)).ok());
     text.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a pass that enters no figure was "pass 0" on the live page.
+    #[test]
+    fn a_pass_before_the_first_warms_up() {
+        assert_eq!([0, 1].map(pass_name), ["warm-up pass", "pass 1"]);
+    }
 }
