@@ -413,3 +413,20 @@ fn the_need_of_a_run_is_its_operations_and_their_latency() {
         assert!(!named.contains("at least "), "{rate}: {named}");
     }
 }
+
+/// The story: what replaces a volume was sought in the default region of AWS. A volume of Azure on its
+/// machine had no replacement at all, and the same gp3 volume as the one in use in Ireland was shown as
+/// a saving, at the price of Virginia.
+#[test]
+fn a_volume_is_replaced_by_its_own_vendor_and_where_it_is() {
+    let lab = Lab::new();
+    let moves = |address: &str| {
+        let line = ["advise", "--no-simulation", "--migrate", address];
+        good(lab.blocklab(line))
+    };
+    let azure = moves("azure/P10@D4s_v3");
+    assert!(!azure.contains("Nothing that is sold"), "{azure}");
+    let ireland = moves("gp3:100GiB,region=eu-west-1@m5.large");
+    assert!(ireland.contains("gp2:"), "{ireland}");
+    assert!(!ireland.contains("gp3:100GiB@m5.large"), "{ireland}");
+}

@@ -26,7 +26,7 @@ use blocklab_report::{advice as form, views};
 use blocklab_runner::{Guard, Setting};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::Address;
+use blocklab_workload::{Address, Offer};
 
 use crate::answer::{self, JsonFormat};
 use crate::chosen;
@@ -51,8 +51,9 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     let migrated = args.migrate.as_deref().map(|text| in_use(text, &catalog));
     let current = migrated.transpose()?;
     let taken = taken(args, store, recorded.as_ref(), current.as_ref())?;
-    let mut question = question::question(args, taken, &catalog)?;
-    keep_machine(&mut question, current.as_ref());
+    let used = current.as_ref().and_then(offer_of);
+    let mut question = question::question(args, taken, used, &catalog)?;
+    keep_machine(&mut question, used);
     let Some(answer) = answered(args, &question, recorded.as_ref(), store, &catalog)? else {
         return Ok(ExitCode::from(status::INTERRUPTED));
     };
@@ -142,12 +143,17 @@ fn taken(
     Ok(taken)
 }
 
+/// The offer of a volume in use; [`in_use`] takes nothing else.
+fn offer_of(current: &Resolved) -> Option<&Offer> {
+    match &current.address {
+        Address::Sold(offer) => Some(offer),
+        Address::File(_) => None,
+    }
+}
+
 /// Restricts the search to the machine to which the volume in use is attached.
-fn keep_machine(question: &mut Question, current: Option<&Resolved>) {
-    let Some(Address::Sold(offer)) = current.map(|current| &current.address) else {
-        return;
-    };
-    if let Some(machine) = &offer.instance {
+fn keep_machine(question: &mut Question, used: Option<&Offer>) {
+    if let Some(machine) = used.and_then(|offer| offer.instance.as_ref()) {
         question.only = Some(machine.clone());
         question.machine = Some(blocklab_catalog::Hosts {
             previous: true,

@@ -4,14 +4,20 @@ use anyhow::{Result, bail};
 use blocklab_advice::{Question, Seller};
 use blocklab_catalog::{Catalog, Host, Hosts};
 use blocklab_units::{Bytes, did_you_mean};
+use blocklab_workload::Offer;
 
 use super::measured::Taken;
 use crate::offers;
 use blocklab_args::AdviseArgs;
 
-/// The question for this need.
-pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Question> {
-    let sellers = sellers(args, catalog)?;
+/// The question for this need. `used` is the offer of `--migrate`.
+pub fn question(
+    args: &AdviseArgs,
+    taken: Taken,
+    used: Option<&Offer>,
+    catalog: &Catalog,
+) -> Result<Question> {
+    let sellers = sellers(args, used, catalog)?;
     let own = match &args.instance {
         Some(name) => Some(machine_named(name, &sellers, catalog)?),
         None => None,
@@ -76,7 +82,7 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
 }
 
 /// The vendors whose offers are searched, each with its region.
-fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
+fn sellers(args: &AdviseArgs, used: Option<&Offer>, catalog: &Catalog) -> Result<Vec<Seller>> {
     if let Some(name) = &args.place {
         let place = offers::place(catalog, name)?;
         let wanted = place
@@ -95,32 +101,31 @@ fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
         }
         return Ok(sellers);
     }
-    let vendors = vendors(args, catalog)?;
+    let vendors = vendors(args, used, catalog)?;
     let sellers = vendors.into_iter().map(|vendor| {
         // The catalog finds a vendor by the beginning of its addresses.
         let prefix = format!("{vendor}/");
-        let usual = catalog.usual_region(&prefix);
-        let Some(region) = &args.region else {
-            return Ok(Seller {
-                region: usual,
-                vendor,
-                is_named: false,
-            });
-        };
-        if let Err(message) = catalog.known_region(&prefix, region) {
+        if let Some(region) = &args.region
+            && let Err(message) = catalog.known_region(&prefix, region)
+        {
             bail!("--region: {message}");
         }
+        // What replaces a volume is bought where the volume is; another vendor may not be there.
+        let of_volume = used.and_then(|offer| offer.region.as_ref());
+        let of_volume = of_volume.filter(|region| catalog.known_region(&prefix, region).is_ok());
+        let named = args.region.as_ref().or(of_volume);
         Ok(Seller {
-            region: region.clone(),
+            region: named.map_or_else(|| catalog.usual_region(&prefix), String::clone),
             vendor,
-            is_named: true,
+            is_named: named.is_some(),
         })
     });
     sellers.collect()
 }
 
-/// The vendors of `--vendor`; else that of the machine or of the region, or the first one.
-fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
+/// The vendors of `--vendor`; else that of the machine, of the volume in use or of the region, or the first
+/// one.
+fn vendors(args: &AdviseArgs, used: Option<&Offer>, catalog: &Catalog) -> Result<Vec<String>> {
     let known = catalog.vendor_names();
     for vendor in &args.vendor {
         if !known.contains(vendor) {
@@ -133,10 +138,13 @@ fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
     if !args.vendor.is_empty() {
         return Ok(args.vendor.clone());
     }
-    let named = args
-        .instance
-        .as_deref()
-        .and_then(|name| name.split_once('/'));
+    // Disks of a machine are called `local` by every vendor: the machine tells whose they are.
+    let of_offer = used.map(|offer| match &offer.instance {
+        Some(machine) if machine.contains('/') => machine.as_str(),
+        _ => offer.volume.as_str(),
+    });
+    let named = args.instance.as_deref().or(of_offer);
+    let named = named.and_then(|name| name.split_once('/'));
     if let Some((vendor, _)) = named {
         return Ok(vec![vendor.to_owned()]);
     }
