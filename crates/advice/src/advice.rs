@@ -89,7 +89,7 @@ pub struct Advice {
     pub front: Vec<Point>,
     /// Answers under other terms and the next in price, where they are not on `front`.
     pub beside: Vec<Point>,
-    /// Which part of the need is too much; `None`: something meets it.
+    /// Which part of the need is too much; `None`: something meets it, or nothing meets any need.
     pub impossible: Option<Impossible>,
     /// The neighbours of the cheapest that were simulated too, the next one in price first.
     pub neighbours: Vec<(Finalist, Vec<Simulated>)>,
@@ -141,7 +141,8 @@ pub fn advise<E>(
         },
         front,
         impossible: (found.ranked.is_empty() && found.unpriced.is_empty())
-            .then(|| impossible(market, question)),
+            .then(|| impossible(market, question))
+            .flatten(),
         question: question.clone(),
         chosen,
         refused,

@@ -285,3 +285,18 @@ fn a_failed_simulation_is_a_reason_against_the_own_machine() {
     let why = own.why_not.as_deref().expect("a reason");
     assert!(why.starts_with("local@c6gd.large: its simulation"), "{why}");
 }
+
+/// The story: a vendor whose limits no document gives was answered with "Too much by itself: capacity".
+#[test]
+fn what_no_document_describes_makes_no_need_too_much() {
+    let mut question = question("1TiB", (0, 0));
+    question.machine = None;
+    question.volumes = 1..=1;
+    question.sellers[0].vendor = "hcloud".to_owned();
+    question.sellers[0].region = String::new();
+    let market = Market::new(&CATALOG, &question).expect("a seller");
+    let mut judge = |_: &_, _: &_| Ok::<_, ()>(Vec::new());
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    assert_eq!(advice.impossible, None);
+    assert_eq!(advice.lacking.len(), 1, "{:?}", advice.lacking);
+}
