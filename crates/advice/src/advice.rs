@@ -365,7 +365,7 @@ fn relaxed(
     }
     let cheaper = terms.into_iter().filter_map(|(reason, other)| {
         // Half a cent less is the same price to the cent.
-        let found = market.search_below(&other, price - 0.005).ranked;
+        let found = market.search_among(&other, 0.0..price - 0.005).ranked;
         let mut cheaper = found.into_iter().filter(|one| !ranked.contains(one));
         let cheapest = cheaper.next()?;
         Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
@@ -373,14 +373,15 @@ fn relaxed(
     cheaper.collect()
 }
 
-/// What a tenth more of each part costs, by limits alone. `price` is that of the answer.
+/// What a tenth more of each part costs, by limits alone. `price` is that of the answer: what is cheaper
+/// failed in its simulation, and does so with more.
 fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
     let parts = question.need.parts().into_iter();
     let more = parts.map(|part| {
         let factor = if part == Wanted::P99 { 0.9 } else { 1.1 };
         let needs = (question.need.value(part) * factor).round();
         let need = question.need.with_value(part, needs);
-        let best = market.cheapest(&question.with_need(need));
+        let best = market.cheapest_from(&question.with_need(need), price);
         More {
             part,
             unit: part.unit(),

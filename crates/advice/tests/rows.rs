@@ -300,3 +300,19 @@ fn what_no_document_describes_makes_no_need_too_much() {
     assert_eq!(advice.impossible, None);
     assert_eq!(advice.lacking.len(), 1, "{:?}", advice.lacking);
 }
+
+/// The story: what had failed in its simulation was advised for a tenth more of the need, and JSON had
+/// less than nothing as its additional price.
+#[test]
+fn a_tenth_more_costs_no_less() {
+    let advice = advice_on_disks(3);
+    let added: Vec<f64> = advice
+        .more
+        .iter()
+        .filter_map(|one| one.added_per_month)
+        .collect();
+    assert!(
+        !added.is_empty() && added.iter().all(|added| *added >= 0.0),
+        "{added:?}"
+    );
+}
