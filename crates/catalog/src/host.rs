@@ -49,7 +49,7 @@ pub struct Host {
     pub attachments: Option<u32>,
     /// Disks of its own: how many, and how large each is.
     pub disks: Option<(u32, Bytes)>,
-    /// What volumes are on it.
+    /// By which it runs volumes as other machines do.
     pub class: HostClass,
 }
 

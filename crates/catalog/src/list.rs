@@ -57,7 +57,7 @@ pub struct Listed {
     pub disk_read_iops: Option<f64>,
     /// Writes of 4 KiB a second, all disks together.
     pub disk_write_iops: Option<f64>,
-    /// US dollars an hour, Linux, on demand.
+    /// An hour with Linux on demand, in the money of the region.
     pub usd_per_hour: Option<f64>,
 }
 

@@ -56,7 +56,7 @@ impl Catalog {
         rows.map(|row| Vendor::from_row(&row)).collect()
     }
 
-    /// Their names.
+    /// The names of all vendors, in the same order.
     pub fn vendor_names(&self) -> Vec<String> {
         let all = self.vendors().into_iter();
         all.map(|vendor| vendor.name).collect()

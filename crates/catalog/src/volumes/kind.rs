@@ -173,7 +173,7 @@ pub(crate) struct UnsoundRow {
     pub(crate) why: String,
 }
 
-/// What follows a name in a table of pairs.
+/// The rule of this name in a table of rules; `what` it is for is part of the error.
 fn known<T: Copy>(
     what: &str,
     text: &str,
