@@ -216,7 +216,8 @@ fn an_answer_without_burst_credits_is_simulated_with_empty_buckets_as_well() {
     let mut question = question("6TiB,240MB/s", (0, 0));
     question.machine = None;
     question.volumes = 1..=1;
-    question.need.lasts = Some(Nanos::from_secs(600));
+    question.horizon = Nanos::from_secs(600);
+    question.need.lasts = Some(question.horizon);
     let market = Market::new(&CATALOG, &question).expect("sellers");
     let mut judge = |finalist: &Finalist, need: &Need| {
         let starts = finalist.starts(need).iter();
