@@ -106,11 +106,9 @@ impl Catalog {
 
     /// The families of instance types, sorted.
     pub fn families(&self) -> Vec<String> {
-        let mut all: Vec<_> = self
-            .instance_types()
-            .iter()
-            .map(|name| family(name).to_owned())
-            .collect();
+        let types = self.instance_types();
+        let families = types.iter().map(|name| family(name).to_owned());
+        let mut all: Vec<String> = families.collect();
         all.dedup();
         all
     }

@@ -433,10 +433,8 @@ impl Catalog {
 
     /// All types, sorted by name.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
-        let mut names: Vec<_> = self
-            .tables(Section::VolumeTypes)
-            .flat_map(Table::keys)
-            .collect();
+        let types = self.tables(Section::VolumeTypes);
+        let mut names: Vec<_> = types.flat_map(Table::keys).collect();
         names.sort_unstable();
         names.dedup();
         names
