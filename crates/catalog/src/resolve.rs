@@ -655,15 +655,17 @@ fn apply_profile(
     if let Some(name) = offer.named_profile() {
         // `average` is applied where a best-effort type is described; here only its name is checked.
         let kind = catalog.volume_type(&offer.volume);
-        let known = name == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
-        return if known {
-            Ok(())
+        let has_average = kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
+        if has_average && name == "average" {
+            return Ok(());
+        }
+        let other = if has_average {
+            "; there is average"
         } else {
-            Err(Refusal::new(
-                part,
-                format!("no {name} of {} is documented", offer.volume),
-            ))
+            ""
         };
+        let message = format!("no {name} of {} is documented{other}", offer.volume);
+        return Err(Refusal::new(part, message));
     }
     if draft.volume.service.is_some() {
         let message = format!(

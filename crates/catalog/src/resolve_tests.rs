@@ -471,6 +471,7 @@ fn names_are_guessed() {
         "gp3:1TiB@azure/Standard_A5",
         "gp3 cannot be attached to azure/Standard_A5",
     );
+    refuse("standard:1TiB,profile=avg", "there is average");
     refuse("azur/P30", "the vendors are aws, azure, gcp, rds");
     refuse("rds:gp3", "rds/gp3 names a type of it");
 }
