@@ -278,14 +278,7 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
             .filter(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor)
             .collect();
         let hint = did_you_mean(name, near.iter().copied(), || match near.as_slice() {
-            [] => {
-                let vendors: Vec<String> = catalog
-                    .vendors()
-                    .into_iter()
-                    .map(|vendor| vendor.name)
-                    .collect();
-                format!("the vendors are {}", vendors.join(", "))
-            }
+            [] => format!("the vendors are {}", catalog.vendor_names().join(", ")),
             near => format!("the types are {}", near.join(", ")),
         });
         format!("no volume type {name}; {hint}")
