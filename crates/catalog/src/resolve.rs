@@ -6,7 +6,7 @@ use blocklab_device::{Credit, DeviceSpec, InstanceSpec, Limit, LimitUnit, Rate, 
 use blocklab_units::{count, did_you_mean, nearest};
 use blocklab_workload::{Address, Date, Offer, address::Part};
 
-use crate::cost::{Cost, purchase};
+use crate::cost::{Cost, purchase, total};
 use crate::delivered::deliver;
 use crate::draft::{Draft, cap};
 use crate::error::{Refusal, refuse_settings};
@@ -49,13 +49,7 @@ impl Resolved {
     /// A month of 730 hours, in [`Resolved::currency`]; `None`: a part has no price, which the notes
     /// name. What is billed by use is not in it.
     pub fn per_month(&self) -> Option<f64> {
-        let known: Vec<f64> = self
-            .costs
-            .iter()
-            .filter_map(|cost| cost.usd_per_month)
-            .collect();
-        let is_priced = !known.is_empty() && !self.partly_unpriced;
-        is_priced.then(|| known.iter().sum())
+        total(&self.costs).filter(|_| !self.partly_unpriced)
     }
 
     /// `USD`, or `CNY` in the regions of China.
