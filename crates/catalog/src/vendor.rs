@@ -215,9 +215,11 @@ impl Catalog {
     pub(crate) fn no_such_machine(&self, name: &str) -> Refusal {
         let names = self.machines();
         let vendor = named(name).unwrap_or_default();
-        let of_vendor = names.iter().filter(|known| named(known) == Some(vendor));
-        let hint = did_you_mean(name, of_vendor.map(String::as_str), || {
-            format!("`blocklab catalog list --vendor {vendor}` shows them")
+        let mut of_vendor = names.iter().filter(|known| named(known) == Some(vendor));
+        let known = of_vendor.clone().map(String::as_str);
+        let hint = did_you_mean(name, known, || match of_vendor.next() {
+            Some(_) => format!("`blocklab catalog list --vendor {vendor}` shows them"),
+            None => format!("no machine of {vendor} is in the catalog"),
         });
         Refusal::new(Part::Instance, format!("no machine {name}; {hint}"))
     }
