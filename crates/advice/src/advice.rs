@@ -126,7 +126,7 @@ pub fn advise<E>(
     chosen.insert(0, best);
     let has_answer = chosen[0].finalist.is_some();
     let front = if has_answer {
-        front(market, question)
+        front(market, question, price)
     } else {
         Vec::new()
     };

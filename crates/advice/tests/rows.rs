@@ -337,3 +337,17 @@ fn a_machine_of_two_architectures_is_like_those_of_either() {
     assert!(!of_both.iter().any(|one| one == "m6g.large"));
     assert!(names(&only("x86_64")).iter().any(|one| one == "t2.medium"));
 }
+
+/// The story: what had failed in its simulation was shown as quick enough in the front of price and latency.
+#[test]
+fn what_failed_in_its_simulation_is_not_enough() {
+    let advice = advice_on_disks(3);
+    let price = advice.chosen[0].price();
+    assert!(advice.front.iter().any(|point| point.per_month < price));
+    let mut enough = advice.front.iter().filter(|point| point.is_enough);
+    assert!(
+        enough.all(|point| point.per_month >= price),
+        "{:?}",
+        advice.front
+    );
+}
