@@ -87,7 +87,7 @@ pub struct Advice {
     pub more: Vec<More>,
     /// Price against latency.
     pub front: Vec<Point>,
-    /// Answers under other terms and the next in price, where they are not on `front`.
+    /// Answers under other terms and the next in price that did not fail, where they are not on `front`.
     pub beside: Vec<Point>,
     /// Which part of the need is too much; `None`: something meets it, or nothing meets any need.
     pub impossible: Option<Impossible>,
@@ -131,7 +131,11 @@ pub fn advise<E>(
         Vec::new()
     };
     let under_other_terms = chosen.iter().filter_map(|one| one.finalist.as_ref());
-    let others = under_other_terms.chain(neighbours.iter().map(|(finalist, _)| finalist));
+    let carrying = neighbours.iter().filter(|(_, simulated)| {
+        let mut verdicts = simulated.iter().map(|one| one.verdict);
+        verdicts.all(|verdict| verdict != Verdict::Fails)
+    });
+    let others = under_other_terms.chain(carrying.map(|(finalist, _)| finalist));
     Ok(Advice {
         beside: beside(&front, others, question),
         more: if has_answer {

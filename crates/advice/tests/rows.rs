@@ -165,6 +165,12 @@ fn simulated(finalist: &Finalist, start: Start, verdict: Verdict) -> Simulated {
 
 /// The advice on disks of a machine with two processors, when the first `failing` simulations fail.
 fn advice_on_disks(failing: usize) -> Advice {
+    advice_where(|number| number <= failing)
+}
+
+/// The advice on disks of a machine with two processors, when simulations of these numbers, counted from 1,
+/// fail.
+fn advice_where(fails: impl Fn(usize) -> bool) -> Advice {
     // The p99 is shorter than that of any volume.
     let mut question = question("100GiB,8000iops,p99=200us", (2, 0));
     question.durable = false;
@@ -173,7 +179,7 @@ fn advice_on_disks(failing: usize) -> Advice {
     let mut tried = 0;
     let mut judge = |finalist: &Finalist, _: &Need| {
         tried += 1;
-        let verdict = if tried <= failing {
+        let verdict = if fails(tried) {
             Verdict::Fails
         } else {
             Verdict::Carries
@@ -350,4 +356,12 @@ fn what_failed_in_its_simulation_is_not_enough() {
         "{:?}",
         advice.front
     );
+}
+
+/// The story: a neighbour in price that failed in its simulation was shown beside the front as enough.
+#[test]
+fn a_neighbour_that_failed_is_not_beside_the_front() {
+    let advice = advice_where(|number| number > 1);
+    assert_eq!(advice.neighbours.len(), 2);
+    assert_eq!(advice.beside, []);
 }
