@@ -174,7 +174,7 @@ fn advice_where(fails: impl Fn(usize) -> bool) -> Advice {
     // The p99 is shorter than that of any volume.
     let mut question = question("100GiB,8000iops,p99=200us", (2, 0));
     question.durable = false;
-    question.own = Some("c6gd.large".to_owned());
+    question.own = Some("m9gd.large".to_owned());
     let market = Market::new(&CATALOG, &question).expect("machines");
     let mut tried = 0;
     let mut judge = |finalist: &Finalist, _: &Need| {
@@ -290,7 +290,7 @@ fn a_failed_simulation_is_a_reason_against_the_own_machine() {
     let advice = advice_on_disks(usize::MAX);
     let own = advice.chosen.last().expect("the own machine");
     let why = own.why_not.as_deref().expect("a reason");
-    assert!(why.starts_with("local@c6gd.large: its simulation"), "{why}");
+    assert!(why.starts_with("local@m9gd.large: its simulation"), "{why}");
 }
 
 /// The story: a vendor whose limits no document gives was answered with "Too much by itself: capacity".
