@@ -495,3 +495,18 @@ fn a_machine_that_is_not_known_is_looked_up_where_it_is_listed() {
         );
     }
 }
+
+/// The story: `--arch x86_64 --vendor azure` advised a machine with an ARM processor without a word.
+#[test]
+fn an_architecture_that_no_list_has_is_reported() {
+    let lab = Lab::new();
+    let advised = |vendor: &str| {
+        let line =
+            format!("advise --need 1TiB --vcpu 4 --arch x86_64 --vendor {vendor} --no-simulation");
+        let words = good(lab.blocklab(line.split_whitespace()));
+        words.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let remark = "--arch leaves no machine of azure out";
+    assert!(advised("azure").contains(remark));
+    assert!(!advised("aws").contains("--arch leaves"));
+}

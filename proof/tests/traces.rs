@@ -108,6 +108,22 @@ fn volumes_are_told_apart_by_what_they_would_have_done() {
     assert!(shown.contains("st1:125GiB"), "{shown}");
 }
 
+/// The story: a device on which every operation stalls for ever carried a load, at a p99 of 584 years.
+#[test]
+fn a_device_is_judged_without_its_faults() {
+    let lab = Lab::new();
+    lab.write(
+        "stalled.toml",
+        "[[volume]]\ncapacity = \"1TiB\"\n[[volume.cap]]\nname = \"operations\"\nrate = \"3000 IOPS\"\n\
+         [volume.service]\nread = { base = \"600us\" }\nwrite = { base = \"600us\" }\n\
+         [[fault]]\nfrom = \"0s\"\nuntil = \"never\"\nstate = \"stall\"\n",
+    );
+    let fit = ["trace", "fit", &recorded(), "--on", "./stalled.toml"];
+    let shown = good(lab.blocklab(fit));
+    assert!(shown.contains("its faults are left out"), "{shown}");
+    assert!(!shown.contains("18446744074"), "{shown}");
+}
+
 #[test]
 fn mistakes_are_reported_with_what_would_work() {
     let lab = Lab::new();

@@ -87,9 +87,9 @@ pub struct Advice {
     pub more: Vec<More>,
     /// Price against latency.
     pub front: Vec<Point>,
-    /// Answers under other terms and the next in price, where they are not on `front`.
+    /// Answers under other terms and the next in price that did not fail, where they are not on `front`.
     pub beside: Vec<Point>,
-    /// Which part of the need is too much; `None`: something meets it.
+    /// Which part of the need is too much; `None`: something meets it, or nothing meets any need.
     pub impossible: Option<Impossible>,
     /// The neighbours of the cheapest that were simulated too, the next one in price first.
     pub neighbours: Vec<(Finalist, Vec<Simulated>)>,
@@ -126,12 +126,16 @@ pub fn advise<E>(
     chosen.insert(0, best);
     let has_answer = chosen[0].finalist.is_some();
     let front = if has_answer {
-        front(market, question)
+        front(market, question, price)
     } else {
         Vec::new()
     };
     let under_other_terms = chosen.iter().filter_map(|one| one.finalist.as_ref());
-    let others = under_other_terms.chain(neighbours.iter().map(|(finalist, _)| finalist));
+    let carrying = neighbours.iter().filter(|(_, simulated)| {
+        let mut verdicts = simulated.iter().map(|one| one.verdict);
+        verdicts.all(|verdict| verdict != Verdict::Fails)
+    });
+    let others = under_other_terms.chain(carrying.map(|(finalist, _)| finalist));
     Ok(Advice {
         beside: beside(&front, others, question),
         more: if has_answer {
@@ -141,7 +145,8 @@ pub fn advise<E>(
         },
         front,
         impossible: (found.ranked.is_empty() && found.unpriced.is_empty())
-            .then(|| impossible(market, question)),
+            .then(|| impossible(market, question))
+            .flatten(),
         question: question.clone(),
         chosen,
         refused,
@@ -364,7 +369,7 @@ fn relaxed(
     }
     let cheaper = terms.into_iter().filter_map(|(reason, other)| {
         // Half a cent less is the same price to the cent.
-        let found = market.search_below(&other, price - 0.005).ranked;
+        let found = market.search_among(&other, 0.0..price - 0.005).ranked;
         let mut cheaper = found.into_iter().filter(|one| !ranked.contains(one));
         let cheapest = cheaper.next()?;
         Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
@@ -372,14 +377,15 @@ fn relaxed(
     cheaper.collect()
 }
 
-/// What a tenth more of each part costs, by limits alone. `price` is that of the answer.
+/// What a tenth more of each part costs, by limits alone. `price` is that of the answer: what is cheaper
+/// failed in its simulation, and does so with more.
 fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
     let parts = question.need.parts().into_iter();
     let more = parts.map(|part| {
         let factor = if part == Wanted::P99 { 0.9 } else { 1.1 };
         let needs = (question.need.value(part) * factor).round();
         let need = question.need.with_value(part, needs);
-        let best = market.cheapest(&question.with_need(need));
+        let best = market.cheapest_from(&question.with_need(need), price);
         More {
             part,
             unit: part.unit(),

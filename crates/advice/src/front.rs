@@ -27,12 +27,13 @@ pub struct Point {
     pub currency: &'static str,
     /// The 99th percentile of an operation that waits for nothing.
     pub p99_ns: u64,
-    /// Whether it meets the p99 of the need as well.
+    /// Whether it meets the p99 of the need as well, and did not fail in its simulation.
     pub is_enough: bool,
 }
 
-/// The front of a need; its own p99 is not a condition here.
-pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
+/// The front of a need; its own p99 is not a condition here. What has that p99 and is cheaper than `price`,
+/// that of the answer, failed in its simulation.
+pub(crate) fn front(market: &Market<'_>, question: &Question, price: f64) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     let mut need = question.need;
     need.p99 = None;
@@ -40,9 +41,10 @@ pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
         let Some(best) = market.cheapest(&question.with_need(need)) else {
             break;
         };
-        let Some(point) = point(&best, question) else {
+        let Some(mut point) = point(&best, question) else {
             break;
         };
+        point.is_enough &= point.per_month >= price;
         let p99 = point.p99_ns;
         points.push(point);
         // A p99 of zero is no need, so there is nothing quicker to ask for.

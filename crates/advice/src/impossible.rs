@@ -48,8 +48,13 @@ fn only(need: &Need, part: Wanted) -> Need {
     bare.with_value(part, need.value(part))
 }
 
-/// Which parts of a need nothing meets even alone, and how near the market comes to each part.
-pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible {
+/// Which parts of a need nothing meets even alone, and how near the market comes to each part. `None`
+/// where not even the least need is met, as no document gives the limits of what is sold.
+pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Option<Impossible> {
+    let least = question.with_need(Need::new(Bytes::GIB));
+    if market.search(&least).ranked.is_empty() {
+        return None;
+    }
     let need = &question.need;
     let parts = need.parts();
     let alone = parts.iter().filter(|part| {
@@ -59,10 +64,10 @@ pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible
     let nearest = parts
         .iter()
         .filter_map(|part| nearest(market, question, *part));
-    Impossible {
+    Some(Impossible {
         alone: alone.copied().collect(),
         nearest: nearest.collect(),
-    }
+    })
 }
 
 /// The most of a part, or of a p99 the least, that is possible while all others stay as they are, found

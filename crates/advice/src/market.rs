@@ -110,10 +110,8 @@ impl<'c> Market<'c> {
             .collect();
         let most_vcpus = known.iter().filter_map(|host| host.vcpus).max();
         let most_memory = known.iter().filter_map(|host| host.memory).max();
-        let mut archs: Vec<&str> = known
-            .iter()
-            .filter_map(|host| host.arch.as_deref())
-            .collect();
+        let archs = known.iter().filter_map(|host| host.arch.as_deref());
+        let mut archs: Vec<&str> = archs.flat_map(|several| several.split('|')).collect();
         archs.sort_unstable();
         archs.dedup();
         let arch = wanted.arch.as_deref();

@@ -535,6 +535,8 @@ impl fmt::Display for Need {
             let exact = self.bytes_per_s / 1_048_576.0;
             if exact.fract() == 0.0 {
                 write!(f, ", {} MiB/s", count(exact))?;
+            } else if self.bytes_per_s < 1e5 {
+                write!(f, ", {} B/s", count(self.bytes_per_s))?;
             } else {
                 write!(f, ", {} MB/s", trimmed(self.bytes_per_s / 1e6, 1))?;
             }
@@ -579,6 +581,14 @@ mod tests {
             .parse()
             .expect("a need");
         assert_eq!(loose, whole);
+    }
+
+    /// The story: the need of a trace of one operation was shown as "1 IOPS of 512 B, 0 MB/s".
+    #[test]
+    fn little_is_not_shown_as_nothing() {
+        let shown = |text: &str| text.parse::<Need>().expect("a need").to_string();
+        assert_eq!(shown("1GiB,40kB/s"), "1 GiB, 40,000 B/s");
+        assert_eq!(shown("1GiB,100kB/s"), "1 GiB, 0.1 MB/s");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use blocklab_catalog::Hosts;
+use blocklab_catalog::{Catalog, Hosts};
 use blocklab_units::Nanos;
 
 use crate::need::Need;
@@ -23,6 +23,23 @@ impl Seller {
     pub(crate) fn region_in_addresses(&self) -> Option<String> {
         self.is_named.then(|| self.region.clone())
     }
+}
+
+/// That an architecture which is asked for leaves no machine of some sellers out, where no list has
+/// those of their machines; `None`: all are known.
+pub fn unknown_architectures(sellers: &[Seller], catalog: &Catalog) -> Option<String> {
+    let all = Hosts::default();
+    let unknown = sellers.iter().filter(|seller| {
+        let hosts = catalog.hosts(&seller.vendor, &seller.region, &all);
+        hosts.iter().any(|host| host.arch.is_none())
+    });
+    let vendors: Vec<&str> = unknown.map(|seller| seller.vendor.as_str()).collect();
+    (!vendors.is_empty()).then(|| {
+        let vendors = vendors.join(", ");
+        format!(
+            "--arch leaves no machine of {vendors} out: the catalog has no architectures of them."
+        )
+    })
 }
 
 /// A need, and what is accepted to meet it.

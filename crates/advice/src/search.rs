@@ -8,6 +8,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use blocklab_catalog::{Host, HostClass, Hosts, OnMachine, resolve};
@@ -62,13 +63,19 @@ impl Known<'_> {
 impl Market<'_> {
     /// The cheapest that meets a need by its limits, not simulated; `None`: nothing does.
     pub fn cheapest(&self, question: &Question) -> Option<Finalist> {
-        let mut ranked = self.search(question).ranked.into_iter();
+        self.cheapest_from(question, 0.0)
+    }
+
+    /// As [`Market::cheapest`], of what costs at least `price` a month.
+    pub(crate) fn cheapest_from(&self, question: &Question, price: f64) -> Option<Finalist> {
+        let found = self.search_among(question, price..f64::INFINITY);
+        let mut ranked = found.ranked.into_iter();
         ranked.find_map(|one| Finalist::new(one, self.catalog, question))
     }
 
     /// The cheapest that meet a need by their limits.
     pub(crate) fn search(&self, question: &Question) -> Found {
-        self.search_below(question, f64::INFINITY)
+        self.search_among(question, 0.0..f64::INFINITY)
     }
 
     /// What meets a need on the machine of this name. Wishes for a machine are dropped: the user has this
@@ -85,15 +92,15 @@ impl Market<'_> {
         self.only(name).search(&without_wishes)
     }
 
-    /// The search among candidates that cost less than `below`.
-    pub(crate) fn search_below(&self, question: &Question, below: f64) -> Found {
+    /// The search among candidates that cost these prices a month.
+    pub(crate) fn search_among(&self, question: &Question, prices: Range<f64>) -> Found {
         let mut found = Found::default();
         for seller in 0..self.sellers.len() {
             let mut walk = Walk {
                 market: self,
                 question,
                 seller,
-                below,
+                prices: prices.clone(),
                 carrying: Vec::new(),
                 found,
             };
@@ -109,8 +116,8 @@ struct Walk<'a> {
     market: &'a Market<'a>,
     question: &'a Question,
     seller: usize,
-    /// Only candidates below this price are kept.
-    below: f64,
+    /// Only candidates of these prices are kept.
+    prices: Range<f64>,
     /// Types of which something meets the need on some class of machine.
     carrying: Vec<String>,
     found: Found,
@@ -164,7 +171,8 @@ impl Walk<'_> {
     /// No pair of this price or above is kept.
     fn bound(&self) -> f64 {
         let last = self.found.ranked.get(KEPT - 1);
-        last.map_or(self.below, |last| last.price().min(self.below))
+        let end = self.prices.end;
+        last.map_or(end, |last| last.price().min(end))
     }
 
     /// Takes the volumes that meet the need on a machine, the cheapest first. `machine` is the index
@@ -228,7 +236,8 @@ impl Walk<'_> {
     /// Inserts a candidate in the order of prices, and drops the dearest beyond [`KEPT`].
     fn take(&mut self, candidate: Option<Candidate>) {
         // The price of what has none is infinite, so it is dropped here.
-        let Some(candidate) = candidate.filter(|one| one.price() < self.below) else {
+        let priced = candidate.filter(|one| self.prices.contains(&one.price()));
+        let Some(candidate) = priced else {
             return;
         };
         let ranked = &mut self.found.ranked;

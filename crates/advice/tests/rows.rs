@@ -165,15 +165,21 @@ fn simulated(finalist: &Finalist, start: Start, verdict: Verdict) -> Simulated {
 
 /// The advice on disks of a machine with two processors, when the first `failing` simulations fail.
 fn advice_on_disks(failing: usize) -> Advice {
+    advice_where(|number| number <= failing)
+}
+
+/// The advice on disks of a machine with two processors, when simulations of these numbers, counted from 1,
+/// fail.
+fn advice_where(fails: impl Fn(usize) -> bool) -> Advice {
     // The p99 is shorter than that of any volume.
     let mut question = question("100GiB,8000iops,p99=200us", (2, 0));
     question.durable = false;
-    question.own = Some("c6gd.large".to_owned());
+    question.own = Some("m9gd.large".to_owned());
     let market = Market::new(&CATALOG, &question).expect("machines");
     let mut tried = 0;
     let mut judge = |finalist: &Finalist, _: &Need| {
         tried += 1;
-        let verdict = if tried <= failing {
+        let verdict = if fails(tried) {
             Verdict::Fails
         } else {
             Verdict::Carries
@@ -216,7 +222,8 @@ fn an_answer_without_burst_credits_is_simulated_with_empty_buckets_as_well() {
     let mut question = question("6TiB,240MB/s", (0, 0));
     question.machine = None;
     question.volumes = 1..=1;
-    question.need.lasts = Some(Nanos::from_secs(600));
+    question.horizon = Nanos::from_secs(600);
+    question.need.lasts = Some(question.horizon);
     let market = Market::new(&CATALOG, &question).expect("sellers");
     let mut judge = |finalist: &Finalist, need: &Need| {
         let starts = finalist.starts(need).iter();
@@ -283,5 +290,78 @@ fn a_failed_simulation_is_a_reason_against_the_own_machine() {
     let advice = advice_on_disks(usize::MAX);
     let own = advice.chosen.last().expect("the own machine");
     let why = own.why_not.as_deref().expect("a reason");
-    assert!(why.starts_with("local@c6gd.large: its simulation"), "{why}");
+    assert!(why.starts_with("local@m9gd.large: its simulation"), "{why}");
+}
+
+/// The story: a vendor whose limits no document gives was answered with "Too much by itself: capacity".
+#[test]
+fn what_no_document_describes_makes_no_need_too_much() {
+    let mut question = question("1TiB", (0, 0));
+    question.machine = None;
+    question.volumes = 1..=1;
+    question.sellers[0].vendor = "hcloud".to_owned();
+    question.sellers[0].region = String::new();
+    let market = Market::new(&CATALOG, &question).expect("a seller");
+    let mut judge = |_: &_, _: &_| Ok::<_, ()>(Vec::new());
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    assert_eq!(advice.impossible, None);
+    assert_eq!(advice.lacking.len(), 1, "{:?}", advice.lacking);
+}
+
+/// The story: what had failed in its simulation was advised for a tenth more of the need, and JSON had
+/// less than nothing as its additional price.
+#[test]
+fn a_tenth_more_costs_no_less() {
+    let advice = advice_on_disks(3);
+    let added: Vec<f64> = advice
+        .more
+        .iter()
+        .filter_map(|one| one.added_per_month)
+        .collect();
+    assert!(
+        !added.is_empty() && added.iter().all(|added| *added >= 0.0),
+        "{added:?}"
+    );
+}
+
+/// The story: t2.medium is listed as `i386|x86_64`, which was compared with the architectures of others as
+/// a text. No machine but nine old ones had it, and nothing carried a need on one like it.
+#[test]
+fn a_machine_of_two_architectures_is_like_those_of_either() {
+    let only = |arch: &str| Hosts {
+        arch: Some(arch.to_owned()),
+        ..Hosts::default()
+    };
+    let names = |wanted: &Hosts| {
+        let hosts = CATALOG.hosts("aws", "us-east-1", wanted).into_iter();
+        hosts.map(|host| host.name).collect::<Vec<String>>()
+    };
+    let of_both = names(&only("i386|x86_64"));
+    for name in ["t2.medium", "m5.large"] {
+        assert!(of_both.iter().any(|one| one == name), "{name}");
+    }
+    assert!(!of_both.iter().any(|one| one == "m6g.large"));
+    assert!(names(&only("x86_64")).iter().any(|one| one == "t2.medium"));
+}
+
+/// The story: what had failed in its simulation was shown as quick enough in the front of price and latency.
+#[test]
+fn what_failed_in_its_simulation_is_not_enough() {
+    let advice = advice_on_disks(3);
+    let price = advice.chosen[0].price();
+    assert!(advice.front.iter().any(|point| point.per_month < price));
+    let mut enough = advice.front.iter().filter(|point| point.is_enough);
+    assert!(
+        enough.all(|point| point.per_month >= price),
+        "{:?}",
+        advice.front
+    );
+}
+
+/// The story: a neighbour in price that failed in its simulation was shown beside the front as enough.
+#[test]
+fn a_neighbour_that_failed_is_not_beside_the_front() {
+    let advice = advice_where(|number| number > 1);
+    assert_eq!(advice.neighbours.len(), 2);
+    assert_eq!(advice.beside, []);
 }

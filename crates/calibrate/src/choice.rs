@@ -197,6 +197,12 @@ fn measured(
             },
         });
     }
+    let mut of_disk = cells
+        .iter()
+        .filter(|cell| cell.load.depth == 1 && !cell.cpu_bound);
+    if of_disk.next().is_none() {
+        return Err(CannotCalibrate::ProcessorBound { direction });
+    }
     Ok(Some(cells))
 }
 

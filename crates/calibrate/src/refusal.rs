@@ -79,6 +79,16 @@ pub enum CannotCalibrate {
         /// `read` or `write`.
         direction: &'static str,
     },
+    /// The processor was the limit of every cell that could show a latency.
+    #[error(
+        "in every random {direction} cell of depth 1 a thread of blocklab used a whole processor, so \
+         that none shows how long the disk takes: leave out polling, or measure on a faster processor. \
+         {MEASURE}"
+    )]
+    ProcessorBound {
+        /// `read` or `write`.
+        direction: &'static str,
+    },
     /// Without two sizes, base and slope cannot be separated.
     #[error(
         "{pattern} {direction} cells of depth 1 have only one block size ({size}): what an \

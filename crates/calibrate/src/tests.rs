@@ -308,6 +308,15 @@ fn what_cannot_be_fitted_is_refused_with_what_to_measure() {
         ..whole()
     };
     check(&[failed], &["run t3st failed (EIO on read)", STUDY]);
+    // The figures were called such as no device can have.
+    let mut busy = whole();
+    for measurement in &mut busy.measurements {
+        measurement.cpu.busiest_thread_percent = 100;
+    }
+    check(
+        &[busy],
+        &["used a whole processor", "leave out polling", STUDY],
+    );
     // `calibrate latest latest` counted each pass twice: "the disk's own passes differ by 0 %".
     check(&[whole(), whole()], &["t3st is named twice"]);
     let simulated = Record {

@@ -76,6 +76,12 @@ impl Cost {
     }
 }
 
+/// The sum of a month; `None` without a cost that has one.
+pub(crate) fn total(costs: &[Cost]) -> Option<f64> {
+    let known: Vec<f64> = costs.iter().filter_map(|cost| cost.usd_per_month).collect();
+    (!known.is_empty()).then(|| known.iter().sum())
+}
+
 /// Prices, the bill, and what it rests on.
 #[derive(Debug, Default)]
 pub(crate) struct Bill {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use blocklab_device::{Limit, LimitKind, LimitName, LimitUnit, Origin};
 use blocklab_workload::Date;
 
-/// How a source begins that is none: the rest is the reason.
+/// How the source of an assumed figure begins: the rest is the reason.
 const ASSUMED: &str = "assumed: ";
 
 /// A number, its unit and where it comes from.
@@ -50,7 +50,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// Said on each of these days, as far as is known.
+    /// A value that a source states for these days, both included.
     pub(crate) fn over(from: Date, to: Date, value: f64, source: &str) -> Self {
         Self {
             value,

@@ -24,7 +24,7 @@ pub struct Hosts {
     pub vcpus: u32,
     /// The least memory; 0: any.
     pub memory: Bytes,
-    /// `x86_64`, `arm64`: only these; `None`: any.
+    /// `arm64`, or several such as `i386|x86_64`: only machines that have one of them; `None`: any.
     pub arch: Option<String>,
     /// Include instance types of previous generations.
     pub previous: bool,
@@ -39,7 +39,7 @@ pub struct Host {
     pub vcpus: Option<u32>,
     /// `None`: no list has it.
     pub memory: Option<Bytes>,
-    /// `x86_64`, `arm64`; `None`: no list has it.
+    /// `arm64`, or several such as `i386|x86_64`; `None`: no list has it.
     pub arch: Option<String>,
     /// An hour in the money of its region, Linux, on demand; `None`: no list has a price.
     pub per_hour: Option<f64>,
@@ -49,7 +49,7 @@ pub struct Host {
     pub attachments: Option<u32>,
     /// Disks of its own: how many, and how large each is.
     pub disks: Option<(u32, Bytes)>,
-    /// What volumes are on it.
+    /// By which it runs volumes as other machines do.
     pub class: HostClass,
 }
 
@@ -168,7 +168,11 @@ impl Hosts {
         let has_vcpus = self.vcpus == 0 || host.vcpus.is_some_and(|vcpus| vcpus >= self.vcpus);
         let has_memory =
             self.memory == Bytes::ZERO || host.memory.is_some_and(|memory| memory >= self.memory);
-        let has_arch = self.arch.is_none() || host.arch.is_none() || self.arch == host.arch;
+        let archs = self.arch.as_deref().zip(host.arch.as_deref());
+        let has_arch = archs.is_none_or(|(wanted, has)| {
+            let mut wanted = wanted.split('|');
+            wanted.any(|one| has.split('|').any(|other| other == one))
+        });
         let has_age = self.previous || host.is_current;
         has_vcpus && has_memory && has_arch && has_age
     }

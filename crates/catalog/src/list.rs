@@ -57,7 +57,7 @@ pub struct Listed {
     pub disk_read_iops: Option<f64>,
     /// Writes of 4 KiB a second, all disks together.
     pub disk_write_iops: Option<f64>,
-    /// US dollars an hour, Linux, on demand.
+    /// An hour with Linux on demand, in the money of the region.
     pub usd_per_hour: Option<f64>,
 }
 
@@ -106,11 +106,9 @@ impl Catalog {
 
     /// The families of instance types, sorted.
     pub fn families(&self) -> Vec<String> {
-        let mut all: Vec<_> = self
-            .instance_types()
-            .iter()
-            .map(|name| family(name).to_owned())
-            .collect();
+        let types = self.instance_types();
+        let families = types.iter().map(|name| family(name).to_owned());
+        let mut all: Vec<String> = families.collect();
         all.dedup();
         all
     }

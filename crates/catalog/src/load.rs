@@ -39,7 +39,9 @@ fn line_of(text: &str, row: &UnsoundRow) -> usize {
     let section = Section::named(row.section);
     let mut in_section = false;
     for (line, number) in text.lines().zip(1..) {
-        in_section |= line.strip_prefix("%% ").map(Section::named) == Some(section);
+        if let Some(name) = line.strip_prefix("%% ") {
+            in_section = Section::named(name) == section;
+        }
         if in_section && line.split(',').next() == Some(&row.name) {
             return number;
         }

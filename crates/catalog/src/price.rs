@@ -152,7 +152,7 @@ impl Per {
         ("ten_thousand_io", Self::TenThousandIo),
     ];
 
-    /// Of what.
+    /// What a price of this kind counts.
     pub(crate) const fn counts(self) -> Counted {
         match self {
             Self::GibMonth | Self::GibHour | Self::DiskMonth => Counted::Storage,
@@ -171,7 +171,7 @@ impl Per {
         }
     }
 
-    /// How often it is paid in a month, besides the quantity.
+    /// How many times it is paid in a month: once, or every hour.
     pub(crate) const fn times(self) -> f64 {
         match self {
             Self::GibHour | Self::IopsHour | Self::MbpsHour => HOURS_PER_MONTH,
@@ -197,7 +197,7 @@ impl Per {
         texts[self as usize]
     }
 
-    /// The word of the tables.
+    /// Its name in the tables.
     pub(crate) fn key(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, per)| *per == self);
         found.map_or("hour", |(key, _)| key)
@@ -347,7 +347,7 @@ impl Catalog {
         ))
     }
 
-    /// Whether any list has a price of what is called so.
+    /// Whether any list has a price of a volume type of this name.
     pub(crate) fn prices_volume(&self, kind: &str) -> bool {
         let tables = self.tables(Section::VolumePrices);
         tables

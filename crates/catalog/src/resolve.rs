@@ -6,7 +6,7 @@ use blocklab_device::{Credit, DeviceSpec, InstanceSpec, Limit, LimitUnit, Rate, 
 use blocklab_units::{count, did_you_mean, nearest};
 use blocklab_workload::{Address, Date, Offer, address::Part};
 
-use crate::cost::{Cost, purchase};
+use crate::cost::{Cost, purchase, total};
 use crate::delivered::deliver;
 use crate::draft::{Draft, cap};
 use crate::error::{Refusal, refuse_settings};
@@ -49,13 +49,7 @@ impl Resolved {
     /// A month of 730 hours, in [`Resolved::currency`]; `None`: a part has no price, which the notes
     /// name. What is billed by use is not in it.
     pub fn per_month(&self) -> Option<f64> {
-        let known: Vec<f64> = self
-            .costs
-            .iter()
-            .filter_map(|cost| cost.usd_per_month)
-            .collect();
-        let is_priced = !known.is_empty() && !self.partly_unpriced;
-        is_priced.then(|| known.iter().sum())
+        total(&self.costs).filter(|_| !self.partly_unpriced)
     }
 
     /// `USD`, or `CNY` in the regions of China.
@@ -278,14 +272,7 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
             .filter(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor)
             .collect();
         let hint = did_you_mean(name, near.iter().copied(), || match near.as_slice() {
-            [] => {
-                let vendors: Vec<String> = catalog
-                    .vendors()
-                    .into_iter()
-                    .map(|vendor| vendor.name)
-                    .collect();
-                format!("the vendors are {}", vendors.join(", "))
-            }
+            [] => format!("the vendors are {}", catalog.vendor_names().join(", ")),
             near => format!("the types are {}", near.join(", ")),
         });
         format!("no volume type {name}; {hint}")
@@ -655,15 +642,17 @@ fn apply_profile(
     if let Some(name) = offer.named_profile() {
         // `average` is applied where a best-effort type is described; here only its name is checked.
         let kind = catalog.volume_type(&offer.volume);
-        let known = name == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
-        return if known {
-            Ok(())
+        let has_average = kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
+        if has_average && name == "average" {
+            return Ok(());
+        }
+        let other = if has_average {
+            "; there is average"
         } else {
-            Err(Refusal::new(
-                part,
-                format!("no {name} of {} is documented", offer.volume),
-            ))
+            ""
         };
+        let message = format!("no {name} of {} is documented{other}", offer.volume);
+        return Err(Refusal::new(part, message));
     }
     if draft.volume.service.is_some() {
         let message = format!(

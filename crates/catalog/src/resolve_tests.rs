@@ -471,6 +471,12 @@ fn names_are_guessed() {
         "gp3:1TiB@azure/Standard_A5",
         "gp3 cannot be attached to azure/Standard_A5",
     );
+    refuse("standard:1TiB,profile=avg", "there is average");
+    // `catalog list --vendor hcloud`, which was to show them, is refused.
+    refuse(
+        "hcloud/block:10GiB@hcloud/cx11",
+        "no machine of hcloud is in the catalog",
+    );
     refuse("azur/P30", "the vendors are aws, azure, gcp, rds");
     refuse("rds:gp3", "rds/gp3 names a type of it");
 }

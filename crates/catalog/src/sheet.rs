@@ -9,7 +9,7 @@ use blocklab_workload::{Address, Direction, Offer};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
-use crate::cost::Cost;
+use crate::cost::{Cost, total};
 use crate::endurance::{Endurance, SteadyLoad};
 use crate::price::{Per, Price};
 use crate::remarks::{RemarkKind, no_size};
@@ -244,12 +244,6 @@ fn add_new(known: &mut Vec<String>, more: Vec<String>) {
             known.push(text);
         }
     }
-}
-
-/// The sum of a month; `None` without a cost that has one.
-fn total(costs: &[Cost]) -> Option<f64> {
-    let known: Vec<f64> = costs.iter().filter_map(|cost| cost.usd_per_month).collect();
-    (!known.is_empty()).then(|| known.iter().sum())
 }
 
 /// What a flush takes: no document and no published measurement gives it.

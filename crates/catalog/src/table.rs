@@ -15,8 +15,8 @@ pub(crate) struct Table<'t> {
 /// The lines of a table by their first cell.
 type Index = HashMap<&'static str, Vec<&'static str>>;
 
-/// Of the tables that the program carries, by where they lie: whoever looks for the cheapest of all
-/// asks them thousands of times. Each is read once, when it is first asked for a row.
+/// The indices of the tables that the program carries, by the addresses of their texts. A search for the
+/// cheapest of all asks for rows thousands of times; a table is indexed when it is first asked.
 static INDICES: LazyLock<Mutex<HashMap<usize, &'static Index>>> = LazyLock::new(Mutex::default);
 
 pub(crate) struct Row<'t> {

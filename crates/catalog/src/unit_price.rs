@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
-use crate::cost::Cost;
+use crate::cost::{Cost, total};
 use crate::error::Error;
 use crate::price::{HOURS_PER_MONTH, Per, Price};
 use crate::resolve::resolve;
@@ -275,11 +275,8 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
         priced.notes.push(no_total.to_owned());
         return priced;
     }
-    let costs = priced.costs.iter();
-    let known: Vec<f64> = costs.filter_map(|cost| cost.usd_per_month).collect();
     let is_partial = bought.iter().any(|one| one.sheet.cost.is_partial);
-    if !known.is_empty() && !is_partial {
-        let month: f64 = known.iter().sum();
+    if let Some(month) = total(&priced.costs).filter(|_| !is_partial) {
         priced.usd_per_month = Some(month);
         priced.usd_per_hour = Some(month / HOURS_PER_MONTH);
         let promised = match bought {

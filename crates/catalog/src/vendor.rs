@@ -56,7 +56,7 @@ impl Catalog {
         rows.map(|row| Vendor::from_row(&row)).collect()
     }
 
-    /// Their names.
+    /// The names of all vendors, in the same order.
     pub fn vendor_names(&self) -> Vec<String> {
         let all = self.vendors().into_iter();
         all.map(|vendor| vendor.name).collect()
@@ -107,12 +107,18 @@ impl Catalog {
     /// `azure/P30` is a size of `azure/Premium_LRS`, and `D4s_v5` a machine of the volume's vendor.
     ///
     /// # Errors
-    /// When a volume is called by the name of a vendor.
+    /// When a volume is called by the name of a vendor, or by that of a size and has another one.
     pub(crate) fn with_known_names(&self, offer: &Offer) -> Result<Offer, Refusal> {
-        let mut known = offer.clone();
+        // Names of the own vendor have no vendor before them in the tables, and may have it here.
+        let own = format!("{}/", self.own_vendor());
+        let bare = |name: &str| name.strip_prefix(&own).unwrap_or(name).to_owned();
+        let mut known = Offer {
+            volume: bare(&offer.volume),
+            ..offer.clone()
+        };
         self.use_known_volume(&mut known)?;
         if let Some(machine) = &offer.instance {
-            known.instance = Some(self.known_machine(&known.volume, machine));
+            known.instance = Some(self.known_machine(&known.volume, &bare(machine)));
         }
         Ok(known)
     }
@@ -137,17 +143,19 @@ impl Catalog {
             row.text("means").clone_into(&mut offer.volume);
             return Ok(());
         }
-        if let Some((vendor, size)) = offer.volume.split_once('/')
-            && offer.size.is_none()
-            && offer.size_name.is_none()
-        {
+        if let Some((vendor, size)) = offer.volume.split_once('/') {
             let rows = self
                 .tables(Section::VolumeSizes)
                 .flat_map(|table| table.rows());
             let mut of_vendor = rows.filter(|row| named(row.text("type")) == Some(vendor));
             if let Some(row) = of_vendor.find(|row| row.text("size").eq_ignore_ascii_case(size)) {
-                offer.size_name = Some(row.text("size").to_owned());
-                row.text("type").clone_into(&mut offer.volume);
+                let (kind, size) = (row.text("type"), row.text("size"));
+                if offer.size.is_some() || offer.size_name.is_some() {
+                    let message = format!("{size} is a size of {kind}: leave the other one out");
+                    return Err(Refusal::new(Part::Size, message));
+                }
+                offer.size_name = Some(size.to_owned());
+                kind.clone_into(&mut offer.volume);
                 return Ok(());
             }
         }
@@ -207,9 +215,11 @@ impl Catalog {
     pub(crate) fn no_such_machine(&self, name: &str) -> Refusal {
         let names = self.machines();
         let vendor = named(name).unwrap_or_default();
-        let of_vendor = names.iter().filter(|known| named(known) == Some(vendor));
-        let hint = did_you_mean(name, of_vendor.map(String::as_str), || {
-            format!("`blocklab catalog list --vendor {vendor}` shows them")
+        let mut of_vendor = names.iter().filter(|known| named(known) == Some(vendor));
+        let known = of_vendor.clone().map(String::as_str);
+        let hint = did_you_mean(name, known, || match of_vendor.next() {
+            Some(_) => format!("`blocklab catalog list --vendor {vendor}` shows them"),
+            None => format!("no machine of {vendor} is in the catalog"),
         });
         Refusal::new(Part::Instance, format!("no machine {name}; {hint}"))
     }

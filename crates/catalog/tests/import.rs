@@ -119,6 +119,33 @@ fn newer_prices_of_a_price_list() {
 }
 
 /// `aws pricing get-products` gives every product as a text.
+/// The story: of two prices for one instance type, another one was kept each time the list was imported.
+#[test]
+fn one_list_gives_the_same_prices_each_time() {
+    let product = r#"{"productFamily": "Compute Instance", "attributes": {"regionCode": "us-east-1",
+        "instanceType": "m5.large", "tenancy": "Shared", "operatingSystem": "Linux"}}"#;
+    let priced = |usd: &str| {
+        let price = format!(r#"{{"unit": "Hrs", "pricePerUnit": {{"USD": "{usd}"}}}}"#);
+        format!(r#"{{"T": {{"priceDimensions": {{"R": {price}}}}}}}"#)
+    };
+    let list = format!(
+        r#"{{"offerCode": "AmazonEC2", "publicationDate": "2026-11-18T00:00:00Z",
+        "products": {{"B": {product}, "A": {product}}},
+        "terms": {{"OnDemand": {{"B": {}, "A": {}}}}}}}"#,
+        priced("0.3"),
+        priced("0.2")
+    );
+    // The order of a map of two changes from one to the next, so a few of them show it.
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("list.json");
+        fs::write(&path, &list).expect("written");
+        let done = import(&[file(path)], folder.path()).expect("an import");
+        let changed = told(&done[0].changed);
+        assert!(changed[0].ends_with("-> 0.2"), "{changed:?}");
+    }
+}
+
 #[test]
 fn products_one_by_one() {
     let product = r#"{"product":{"productFamily":"Storage","attributes":{"regionCode":"us-east-1","volumeApiName":"gp3","usagetype":"EBS:VolumeUsage.gp3"}},"publicationDate":"2026-11-18T00:00:00Z","terms":{"OnDemand":{"A.B":{"priceDimensions":{"r":{"unit":"GB-Mo","pricePerUnit":{"USD":"0.08"}}}}}}}"#;

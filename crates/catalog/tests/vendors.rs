@@ -254,6 +254,20 @@ fn a_setting_that_nothing_heeds_is_refused() {
     refuse("m5.large@m5.large", "an instance type: gp3:1TiB@m5.large");
 }
 
+/// The story: `aws:gp3` was answered with "aws/gp3 names a type of it", and `aws/gp3` with "no volume type".
+#[test]
+fn the_vendor_may_be_named_before_names_that_need_none() {
+    refuse("aws:gp3", "aws/gp3 names a type");
+    assert_eq!(
+        sheet("aws/gp3:1TiB@aws/m5.large").address,
+        "gp3:1TiB@m5.large"
+    );
+    assert_eq!(sheet("local@aws/i3.large").address, "local@i3.large");
+    // "no volume type azure/P40", which is a size and was known without another one.
+    let two = "P40 is a size of azure/Premium_LRS: leave the other one out";
+    refuse("azure/P40:2TiB", two);
+}
+
 /// The story: any word before the name of a limit was a way to buy it, so `burst` made the burst of a
 /// small disk last for ever, and `on_demand` that of a large one cost nothing.
 #[test]

@@ -93,7 +93,8 @@ pub struct Outcome {
 }
 
 impl Replay {
-    /// A load whose operations may wait for at most `tolerated`.
+    /// A load whose operations may wait for at most `tolerated`. On a device without faults: whether an
+    /// operation fails is not looked at.
     ///
     /// # Errors
     /// The first rule that the specification of the device breaks.

@@ -6,7 +6,7 @@
 //!  "terms": {"OnDemand": {SKU: {TERM: {"priceDimensions": {RATE: {"unit": …, "pricePerUnit": …}}}}}}}
 //! ```
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use blocklab_workload::Date;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(super) struct Offer {
     code: String,
     #[serde(rename = "publicationDate")]
     published: String,
-    products: HashMap<String, Product>,
+    products: BTreeMap<String, Product>,
     terms: Terms,
 }
 
@@ -54,13 +54,13 @@ struct Attributes {
 #[derive(Deserialize)]
 struct Terms {
     #[serde(rename = "OnDemand", default)]
-    on_demand: HashMap<String, HashMap<String, Term>>,
+    on_demand: BTreeMap<String, BTreeMap<String, Term>>,
 }
 
 #[derive(Deserialize)]
 struct Term {
     #[serde(rename = "priceDimensions", default)]
-    dimensions: HashMap<String, Dimension>,
+    dimensions: BTreeMap<String, Dimension>,
 }
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ struct Dimension {
     #[serde(default)]
     unit: String,
     #[serde(rename = "pricePerUnit", default)]
-    price: HashMap<String, String>,
+    price: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -89,7 +89,7 @@ struct Single {
 #[derive(Deserialize)]
 struct SingleTerms {
     #[serde(rename = "OnDemand", default)]
-    on_demand: HashMap<String, Term>,
+    on_demand: BTreeMap<String, Term>,
 }
 
 /// Reads a price list of EC2 for one region.
@@ -107,7 +107,7 @@ pub(super) fn read(catalog: &Catalog, offer: Offer) -> Result<Found, String> {
     };
     for (sku, product) in &offer.products {
         let terms = offer.terms.on_demand.get(sku).into_iter();
-        found.take(catalog, product, terms.flat_map(HashMap::values));
+        found.take(catalog, product, terms.flat_map(BTreeMap::values));
     }
     found.in_order();
     Ok(found)
@@ -217,7 +217,7 @@ impl Found {
         true
     }
 
-    /// Maps have no order of their own; lists do.
+    /// Sorts the prices, and keeps the first of several for the same thing.
     fn in_order(&mut self) {
         self.hours.sort_by(|a, b| {
             (&a.region, &a.name, a.system as u8).cmp(&(&b.region, &b.name, b.system as u8))

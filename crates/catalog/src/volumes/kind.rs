@@ -173,7 +173,7 @@ pub(crate) struct UnsoundRow {
     pub(crate) why: String,
 }
 
-/// What follows a name in a table of pairs.
+/// The rule of this name in a table of rules; `what` it is for is part of the error.
 fn known<T: Copy>(
     what: &str,
     text: &str,
@@ -433,10 +433,8 @@ impl Catalog {
 
     /// All types, sorted by name.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
-        let mut names: Vec<_> = self
-            .tables(Section::VolumeTypes)
-            .flat_map(Table::keys)
-            .collect();
+        let types = self.tables(Section::VolumeTypes);
+        let mut names: Vec<_> = types.flat_map(Table::keys).collect();
         names.sort_unstable();
         names.dedup();
         names

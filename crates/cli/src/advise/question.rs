@@ -1,7 +1,7 @@
 //! In: the arguments of `blocklab advise`. Out: a valid question.
 
 use anyhow::{Result, bail};
-use blocklab_advice::{Question, Seller};
+use blocklab_advice::{Question, Seller, unknown_architectures};
 use blocklab_catalog::{Catalog, Host, Hosts};
 use blocklab_units::{Bytes, did_you_mean};
 use blocklab_workload::Offer;
@@ -22,6 +22,10 @@ pub fn question(
         Some(name) => Some(machine_named(name, &sellers, catalog)?),
         None => None,
     };
+    let mut remarks = derived.remarks;
+    if args.arch.is_some() {
+        remarks.extend(unknown_architectures(&sellers, catalog));
+    }
     let mut need = derived.need;
     need.lasts = args.burst.then_some(args.horizon);
     Ok(Question {
@@ -36,7 +40,7 @@ pub fn question(
         // `keep_machine` sets it for a migration.
         only: None,
         at_least: derived.lower_bound.is_some(),
-        remarks: derived.remarks,
+        remarks,
     })
 }
 

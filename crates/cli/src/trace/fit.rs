@@ -160,7 +160,12 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
 /// Looks an address up in the catalog: the model of the volume, and its price if one is known.
 pub fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
     let text = address.strip_prefix("sim:").unwrap_or(address);
-    let resolved = resolve_text(text, catalog).map_err(unusable)?;
+    let mut resolved = resolve_text(text, catalog).map_err(unusable)?;
+    // An operation that fails would count as a quick one, and no limit holds back one that stalls.
+    if !std::mem::take(&mut resolved.spec.faults).is_empty() {
+        let left_out = format!("{text}: its faults are left out");
+        resolved.assumptions.push(left_out);
+    }
     let sheet = describe(text, catalog).ok();
     Ok(Candidate {
         address: text.to_owned(),
