@@ -207,7 +207,7 @@ fn until_full(
     }
 }
 
-/// Bytes of all files of these lengths behind an offset.
+/// Bytes of all files of these lengths behind an offset, which each of them is beyond.
 fn space_in(lengths: &[u64], offset: u64) -> u64 {
     lengths.iter().fold(0, |space: u64, length| {
         space.saturating_add(length - offset)
@@ -246,6 +246,7 @@ fn lengths_in_range(
     if fewest_blocks >= most_blocks || is_shared || is_longer || has_no_files {
         return Ok(None);
     }
+    // Counted from 1: number 0 of the spread would always be the shortest length.
     let first = u64::from(number) * paths.len() as u64 + 1;
     let files = first..first + paths.len() as u64;
     let choices = most_blocks - fewest_blocks + 1;

@@ -288,7 +288,7 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
             ..Batch::default()
         };
     }
-    // Who gives one of them gets the others as fio has them without.
+    // Where one of the three is given, the others have fio's defaults; where none is, ours.
     let complete = min.unwrap_or(1).clamp(1, depth);
     Batch {
         submit: match submit.unwrap_or(1) {
@@ -461,6 +461,7 @@ fn range(spec: &Spec) -> Result<(u32, u32), Mistake> {
     let (words, every) = text.split_once(':').unwrap_or((text, "1"));
     let mut flags = 0;
     for word in words.split(',') {
+        // The bits of sync_file_range(2).
         flags |= match word {
             "wait_before" => 1,
             "write" => 2,

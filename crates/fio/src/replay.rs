@@ -146,6 +146,7 @@ pub(super) fn working_set(
     }
     let extents = trace.extents().into_iter();
     let end = extents.filter_map(|extent| extent.used).max();
+    // A trace of flushes alone has no place, and a region holds a block.
     let space = end.unwrap_or(0).max(4096);
     Ok(WorkingSet {
         targets: trace.files.clone(),
