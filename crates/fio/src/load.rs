@@ -66,7 +66,7 @@ pub(super) fn load(
             group: options.gid,
             control_group: control_group(options, context).map(|group| group.path),
         },
-        window: window(spec, block, working_set, context)?,
+        window: zone_window(spec, block, working_set, context)?,
         verify: verify::verify(spec, rw, is_asynchronous(engine, depth), context.bytes_of)?.map(
             |verify| Verify {
                 pass: again,
@@ -84,13 +84,13 @@ pub(super) fn load(
         drop_cache_every,
         ignored_errors: ignored_errors(spec)?,
         submit_latency: is_asynchronous(engine, depth) && takes_submission,
-        ..plain(spec, rw, working_set, outline)
+        ..add_single_options(spec, rw, working_set, outline)
     };
     Ok(job)
 }
 
 /// Adds to the outline of a job the settings that follow from single options.
-fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> Job {
+fn add_single_options(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> Job {
     let options = &spec.options;
     Job {
         access: if options.direct || options.atomic || !options.buffered {
@@ -356,7 +356,7 @@ fn align(given: Sizes) -> Option<[Bytes; 3]> {
 }
 
 /// `zonemode=strided`.
-fn window(
+fn zone_window(
     spec: &Spec,
     block: u64,
     working_set: &WorkingSet,
@@ -440,7 +440,7 @@ fn fill(spec: &Spec, context: &PlanContext<'_>) -> Result<Option<Arc<[u8]>>, Mis
 }
 
 fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
-    let (range_flags, range_every) = range(spec)?;
+    let (range_flags, range_every) = flush_range(spec)?;
     let options = &spec.options;
     let may_read = rw.reads || verify::method(options).is_some();
     Ok(Flush {
@@ -454,7 +454,7 @@ fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
 }
 
 /// `wait_before,write:8`: what to wait for, and after how many writes.
-fn range(spec: &Spec) -> Result<(u32, u32), Mistake> {
+fn flush_range(spec: &Spec) -> Result<(u32, u32), Mistake> {
     let Some(text) = &spec.options.sync_file_range else {
         return Ok((0, 0));
     };
