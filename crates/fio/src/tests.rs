@@ -431,6 +431,11 @@ fn sections_can_be_chosen() {
     assert_eq!(only.specs[0].name, "b");
     let missing = resolve(&sections, &["c".to_owned()]).expect_err("there is no c");
     assert!(missing.to_string().contains("there are a, b"), "{missing}");
+    // `--showcmd` printed all jobs, whichever were chosen.
+    let only = ["b".to_owned()];
+    let chosen = sections.iter().filter(|section| section.is_chosen(&only));
+    let names: Vec<&str> = chosen.map(|section| &*section.name).collect();
+    assert_eq!(names, ["global", "b"]);
 }
 
 #[track_caller]
