@@ -159,18 +159,7 @@ pub(super) fn working_set(
         None => size_of_each(spec, &paths, existing, offset)?,
     };
     let Some(size) = size.filter(|size| *size > 0) else {
-        let needs_size =
-            !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
-        if existing == 0 && needs_size {
-            let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
-            return Err(Fault::invalid(why));
-        }
-        return Ok(WorkingSet {
-            space: existing.saturating_sub(offset.saturating_mul(count)),
-            targets: paths,
-            offset,
-            ..WorkingSet::default()
-        });
+        return up_to_their_end(spec, paths, existing, offset);
     };
     let lengths = vec![end_of(spec, offset, size)?; paths.len()];
     let planned = planned(&spec.options, rw, &paths, &lengths);
@@ -181,6 +170,35 @@ pub(super) fn working_set(
         offset,
         size: Some(size),
         planned,
+        ..WorkingSet::default()
+    })
+}
+
+/// The targets of a job to which nothing gives a size. `existing`: bytes that all of them have.
+fn up_to_their_end(
+    spec: &Spec,
+    paths: Vec<String>,
+    existing: u64,
+    offset: u64,
+) -> Result<WorkingSet, Fault> {
+    let needs_size =
+        !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
+    if existing == 0 && needs_size {
+        let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
+        return Err(Fault::invalid(why));
+    }
+    let space = existing.saturating_sub(offset.saturating_mul(paths.len() as u64));
+    if needs_size && space < pattern::block_sizes(spec)?.smallest().0 {
+        let wrong = format!(
+            "blocksize is larger than data set range: of {existing} bytes, {space} lie behind the \
+             offset {offset}"
+        );
+        return Err(Fault::one_job(0, spec.mistake("bs", wrong)));
+    }
+    Ok(WorkingSet {
+        space,
+        targets: paths,
+        offset,
         ..WorkingSet::default()
     })
 }
@@ -612,5 +630,27 @@ mod tests {
         check("sim:gp3:1TiB@r5d.xlarge", &["sim:gp3:1TiB@r5d.xlarge"]);
         check(r"sim\:gp3\:1TiB:b", &["sim:gp3:1TiB", "b"]);
         check(":a::", &["a"]);
+    }
+
+    /// One per cent of a file of 100 KiB is no block: the whole file was read, where fio fails. A size in
+    /// bytes below a block failed alone, after its file was made; fio then runs no job at all. And a job
+    /// behind the end of its file refused them all: it would never end, and a larger size was proposed.
+    #[test]
+    fn a_size_holds_a_block() {
+        for part in [
+            "size=0.0001%",
+            "offset=1g",
+            "offset=100%",
+            "offset=1073741000",
+        ] {
+            let text = format!("[a]\nfilename=/dev/there\n{part}\n");
+            let unfit = planned(&text).expect("the others run").unfit;
+            let words = unfit[0].to_string();
+            assert!(words.contains("blocksize is larger"), "{part}: {words}");
+        }
+        let small = "[a]\nsize=4095\n[b]\nsize=1m\n";
+        let mistake = planned(small).map(|_| ()).unwrap_err().to_string();
+        assert!(mistake.contains("4095 < 4096"), "{mistake}");
+        assert!(planned("[a]\nsize=4095\nbs=8k,1k\n").is_ok());
     }
 }

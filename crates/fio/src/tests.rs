@@ -784,16 +784,3 @@ fn a_turn_is_a_number() {
     }
     assert_eq!(job("size=1m file_service_type=roundrobin:8").target_turn, 8);
 }
-
-/// One per cent of a file of 100 KiB is no block: the whole file was read, where fio fails. A size in
-/// bytes below a block failed alone, after its file was made; fio then runs no job at all.
-#[test]
-fn a_size_holds_a_block() {
-    let there = "[a]\nfilename=/dev/there\nsize=0.0001%\n";
-    refused(there, "blocksize is larger than data set range");
-    assert!(planned(there).is_ok(), "the others run");
-    let small = "[a]\nsize=4095\n[b]\nsize=1m\n";
-    let mistake = planned(small).map(|_| ()).unwrap_err().to_string();
-    assert!(mistake.contains("4095 < 4096"), "{mistake}");
-    assert!(planned("[a]\nsize=4095\nbs=8k,1k\n").is_ok());
-}
