@@ -472,13 +472,17 @@ pub(super) fn can_be_made(options: &Options, path: &str) -> bool {
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
     let options = &spec.options;
     let mut paths = Vec::new();
+    let is_sized = options.size.is_some() || options.filesize.is_some();
     for directory in &options.opendir {
-        paths.extend((context.files_below)(directory));
-    }
-    if let (true, Some(directory)) = (paths.is_empty(), options.opendir.first()) {
-        return Err(spec.mistake("opendir", format!("there are no files below {directory}")));
+        let found = (context.files_below)(directory).into_iter();
+        // An empty file holds nothing to work on, unless the job makes it longer.
+        paths.extend(found.filter(|path| is_sized || (context.size_of)(path) != Some(0)));
     }
     paths.extend_from_slice(&options.filename);
+    if let (true, Some(directory)) = (paths.is_empty(), options.opendir.first()) {
+        let wrong = format!("there are no files below {directory} that hold anything");
+        return Err(spec.mistake("opendir", wrong));
+    }
     if paths.is_empty() && is_named_by_its_section(spec, context) {
         paths.push(spec.section.clone());
     }
@@ -652,5 +656,21 @@ mod tests {
         let mistake = planned(small).map(|_| ()).unwrap_err().to_string();
         assert!(mistake.contains("4095 < 4096"), "{mistake}");
         assert!(planned("[a]\nsize=4095\nbs=8k,1k\n").is_ok());
+    }
+
+    /// An empty file below the directory refused the run, and a directory without files a job that
+    /// names others besides; fio goes on with what there is.
+    #[test]
+    fn an_opened_directory_adds_the_files_that_hold_something() {
+        #[track_caller]
+        fn check(options: &str, targets: &[&str]) {
+            let prepared = planned(&format!("[a]\n{options}\n")).expect(options);
+            assert_eq!(prepared.plan.cases[0].workload.jobs[0].targets, targets);
+        }
+        check("opendir=/full", &["/dev/there"]);
+        check("opendir=/full\nsize=8k", &["/dev/there", "/full/empty"]);
+        check("opendir=/none\nfilename=/dev/there", &["/dev/there"]);
+        let none = planned("[a]\nopendir=/none\n").map(|_| ()).unwrap_err();
+        assert!(none.to_string().contains("no files below /none"), "{none}");
     }
 }

@@ -36,10 +36,17 @@ fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
     let sections = parse_jobs("job.fio", text, &mut NoFiles)?;
     let resolved = resolve(&sections, &[])?;
     let context = PlanContext {
-        size_of: &|path| (path == "/dev/there").then_some(1 << 30),
+        size_of: &|path| match path {
+            "/dev/there" => Some(1 << 30),
+            "/full/empty" => Some(0),
+            _ => None,
+        },
         is_device: &|path| path == "/dev/there",
         room_at: &|_| Some(1 << 20),
-        files_below: &|_| Vec::new(),
+        files_below: &|directory| match directory {
+            "/full" => ["/dev/there", "/full/empty"].map(str::to_owned).into(),
+            _ => Vec::new(),
+        },
         processors: 8,
         device_of: &|major, minor| format!("/dev/{major}-{minor}"),
         control_groups: None,
