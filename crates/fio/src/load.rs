@@ -47,8 +47,8 @@ pub(super) fn load(
         targets: if engine.needs_target() {
             working_set.targets.clone()
         } else {
-            // No device is opened.
-            vec![Target::Null.to_string()]
+            // No file is opened, but each operation has the number of its own.
+            vec![Target::Null.to_string(); working_set.targets.len()]
         },
         random_percent: pattern::random_percent(spec, rw)?,
         center: center(spec, "random_distribution", &options.random_distribution)?,

@@ -209,4 +209,17 @@ mod tests {
         let missing = planned("[a]\nread_iolog=read.log\n").expect("a plan").unfit;
         assert!(missing[0].to_string().contains("none is not there"));
     }
+
+    /// With the engine `null` a trace of two files did not run, because the operations of the second one
+    /// had no target; and a trace that was written of two files had all operations on the first.
+    #[test]
+    fn a_job_that_opens_no_files_has_a_target_for_each() {
+        for options in ["read_iolog=two.log", "size=64k\nfilename=x:y"] {
+            let text = format!("[a]\nioengine=null\n{options}\n");
+            let prepared = planned(&text).expect("a plan");
+            let jobs = &prepared.plan.cases[0].workload.jobs;
+            assert_eq!(jobs[0].targets, ["null", "null"]);
+            assert_eq!(prepared.clones[0].logs.traced, ["x", "y"]);
+        }
+    }
 }

@@ -54,6 +54,9 @@ fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
         bytes_of: &|path| match path {
             "write.log" => Ok(trace("/dev/shm/x", "write")),
             "read.log" => Ok(trace("none", "read")),
+            "two.log" => {
+                Ok([trace("x", "read"), b"y add\ny open\ny read 0 4096\n".into()].concat())
+            }
             "local-a-0-verify.state" => Ok(State::default().encode()),
             _ => Err("there is none".to_owned()),
         },
