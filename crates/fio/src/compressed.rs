@@ -70,7 +70,8 @@ impl Sample {
     fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_first_chunk::<PLAIN>()?;
         let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or([0; 8]));
-        let word = number(16) as u32;
+        // Direction and flags are the lower half of this number; the priority begins the upper one.
+        let (word, priority) = (number(16) as u32, (number(16) >> 32) as u16);
         let (offset, rest) = match word & WITH_OFFSET {
             0 => (None, rest),
             _ => {
@@ -85,7 +86,7 @@ impl Sample {
             direction: word & !(WITH_OFFSET | WHOLE_PRIORITY),
             block: number(24),
             offset,
-            priority: (number(16) >> 32) as u16,
+            priority,
             whole_priority: word & WHOLE_PRIORITY != 0,
             issued_ns: None,
         };

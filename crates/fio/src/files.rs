@@ -159,18 +159,7 @@ pub(super) fn working_set(
         None => size_of_each(spec, &paths, existing, offset)?,
     };
     let Some(size) = size.filter(|size| *size > 0) else {
-        let needs_size =
-            !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
-        if existing == 0 && needs_size {
-            let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
-            return Err(Fault::invalid(why));
-        }
-        return Ok(WorkingSet {
-            space: existing.saturating_sub(offset.saturating_mul(count)),
-            targets: paths,
-            offset,
-            ..WorkingSet::default()
-        });
+        return up_to_their_end(spec, paths, existing, offset);
     };
     let lengths = vec![end_of(spec, offset, size)?; paths.len()];
     let planned = planned(&spec.options, rw, &paths, &lengths);
@@ -181,6 +170,35 @@ pub(super) fn working_set(
         offset,
         size: Some(size),
         planned,
+        ..WorkingSet::default()
+    })
+}
+
+/// The targets of a job to which nothing gives a size. `existing`: bytes that all of them have.
+fn up_to_their_end(
+    spec: &Spec,
+    paths: Vec<String>,
+    existing: u64,
+    offset: u64,
+) -> Result<WorkingSet, Fault> {
+    let needs_size =
+        !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
+    if existing == 0 && needs_size {
+        let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
+        return Err(Fault::invalid(why));
+    }
+    let space = existing.saturating_sub(offset.saturating_mul(paths.len() as u64));
+    if needs_size && space < pattern::block_sizes(spec)?.smallest().0 {
+        let wrong = format!(
+            "blocksize is larger than data set range: of {existing} bytes, {space} lie behind the \
+             offset {offset}"
+        );
+        return Err(Fault::one_job(0, spec.mistake("bs", wrong)));
+    }
+    Ok(WorkingSet {
+        space,
+        targets: paths,
+        offset,
         ..WorkingSet::default()
     })
 }
@@ -207,7 +225,7 @@ fn until_full(
     }
 }
 
-/// Bytes of all files of these lengths behind an offset.
+/// Bytes of all files of these lengths behind an offset, which each of them is beyond.
 fn space_in(lengths: &[u64], offset: u64) -> u64 {
     lengths.iter().fold(0, |space: u64, length| {
         space.saturating_add(length - offset)
@@ -246,6 +264,7 @@ fn lengths_in_range(
     if fewest_blocks >= most_blocks || is_shared || is_longer || has_no_files {
         return Ok(None);
     }
+    // Counted from 1: number 0 of the spread would always be the shortest length.
     let first = u64::from(number) * paths.len() as u64 + 1;
     let files = first..first + paths.len() as u64;
     let choices = most_blocks - fewest_blocks + 1;
@@ -453,13 +472,17 @@ pub(super) fn can_be_made(options: &Options, path: &str) -> bool {
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
     let options = &spec.options;
     let mut paths = Vec::new();
+    let is_sized = options.size.is_some() || options.filesize.is_some();
     for directory in &options.opendir {
-        paths.extend((context.files_below)(directory));
-    }
-    if let (true, Some(directory)) = (paths.is_empty(), options.opendir.first()) {
-        return Err(spec.mistake("opendir", format!("there are no files below {directory}")));
+        let found = (context.files_below)(directory).into_iter();
+        // An empty file holds nothing to work on, unless the job makes it longer.
+        paths.extend(found.filter(|path| is_sized || (context.size_of)(path) != Some(0)));
     }
     paths.extend_from_slice(&options.filename);
+    if let (true, Some(directory)) = (paths.is_empty(), options.opendir.first()) {
+        let wrong = format!("there are no files below {directory} that hold anything");
+        return Err(spec.mistake("opendir", wrong));
+    }
     if paths.is_empty() && is_named_by_its_section(spec, context) {
         paths.push(spec.section.clone());
     }
@@ -611,5 +634,43 @@ mod tests {
         check("sim:gp3:1TiB@r5d.xlarge", &["sim:gp3:1TiB@r5d.xlarge"]);
         check(r"sim\:gp3\:1TiB:b", &["sim:gp3:1TiB", "b"]);
         check(":a::", &["a"]);
+    }
+
+    /// One per cent of a file of 100 KiB is no block: the whole file was read, where fio fails. A size in
+    /// bytes below a block failed alone, after its file was made; fio then runs no job at all. And a job
+    /// behind the end of its file refused them all: it would never end, and a larger size was proposed.
+    #[test]
+    fn a_size_holds_a_block() {
+        for part in [
+            "size=0.0001%",
+            "offset=1g",
+            "offset=100%",
+            "offset=1073741000",
+        ] {
+            let text = format!("[a]\nfilename=/dev/there\n{part}\n");
+            let unfit = planned(&text).expect("the others run").unfit;
+            let words = unfit[0].to_string();
+            assert!(words.contains("blocksize is larger"), "{part}: {words}");
+        }
+        let small = "[a]\nsize=4095\n[b]\nsize=1m\n";
+        let mistake = planned(small).map(|_| ()).unwrap_err().to_string();
+        assert!(mistake.contains("4095 < 4096"), "{mistake}");
+        assert!(planned("[a]\nsize=4095\nbs=8k,1k\n").is_ok());
+    }
+
+    /// An empty file below the directory refused the run, and a directory without files a job that
+    /// names others besides; fio goes on with what there is.
+    #[test]
+    fn an_opened_directory_adds_the_files_that_hold_something() {
+        #[track_caller]
+        fn check(options: &str, targets: &[&str]) {
+            let prepared = planned(&format!("[a]\n{options}\n")).expect(options);
+            assert_eq!(prepared.plan.cases[0].workload.jobs[0].targets, targets);
+        }
+        check("opendir=/full", &["/dev/there"]);
+        check("opendir=/full\nsize=8k", &["/dev/there", "/full/empty"]);
+        check("opendir=/none\nfilename=/dev/there", &["/dev/there"]);
+        let none = planned("[a]\nopendir=/none\n").map(|_| ()).unwrap_err();
+        assert!(none.to_string().contains("no files below /none"), "{none}");
     }
 }

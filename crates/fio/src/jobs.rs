@@ -38,7 +38,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
             resolved.globals.append(&mut common.own);
             continue;
         }
-        if !only.is_empty() && !only.contains(&section.name) {
+        if !section.is_chosen(only) {
             continue;
         }
         let mut spec = Spec {

@@ -47,8 +47,8 @@ pub(super) fn load(
         targets: if engine.needs_target() {
             working_set.targets.clone()
         } else {
-            // No device is opened.
-            vec![Target::Null.to_string()]
+            // No file is opened, but each operation has the number of its own.
+            vec![Target::Null.to_string(); working_set.targets.len()]
         },
         random_percent: pattern::random_percent(spec, rw)?,
         center: center(spec, "random_distribution", &options.random_distribution)?,
@@ -66,7 +66,7 @@ pub(super) fn load(
             group: options.gid,
             control_group: control_group(options, context).map(|group| group.path),
         },
-        window: window(spec, block, working_set, context)?,
+        window: zone_window(spec, block, working_set, context)?,
         verify: verify::verify(spec, rw, is_asynchronous(engine, depth), context.bytes_of)?.map(
             |verify| Verify {
                 pass: again,
@@ -84,13 +84,13 @@ pub(super) fn load(
         drop_cache_every,
         ignored_errors: ignored_errors(spec)?,
         submit_latency: is_asynchronous(engine, depth) && takes_submission,
-        ..plain(spec, rw, working_set, outline)
+        ..add_single_options(spec, rw, working_set, outline)
     };
     Ok(job)
 }
 
 /// Adds to the outline of a job the settings that follow from single options.
-fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> Job {
+fn add_single_options(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> Job {
     let options = &spec.options;
     Job {
         access: if options.direct || options.atomic || !options.buffered {
@@ -288,7 +288,7 @@ fn batch(spec: &Spec, depth: u32) -> Batch {
             ..Batch::default()
         };
     }
-    // Who gives one of them gets the others as fio has them without.
+    // Where one of the three is given, the others have fio's defaults; where none is, ours.
     let complete = min.unwrap_or(1).clamp(1, depth);
     Batch {
         submit: match submit.unwrap_or(1) {
@@ -356,7 +356,7 @@ fn align(given: Sizes) -> Option<[Bytes; 3]> {
 }
 
 /// `zonemode=strided`.
-fn window(
+fn zone_window(
     spec: &Spec,
     block: u64,
     working_set: &WorkingSet,
@@ -440,7 +440,7 @@ fn fill(spec: &Spec, context: &PlanContext<'_>) -> Result<Option<Arc<[u8]>>, Mis
 }
 
 fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
-    let (range_flags, range_every) = range(spec)?;
+    let (range_flags, range_every) = flush_range(spec)?;
     let options = &spec.options;
     let may_read = rw.reads || verify::method(options).is_some();
     Ok(Flush {
@@ -454,13 +454,14 @@ fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
 }
 
 /// `wait_before,write:8`: what to wait for, and after how many writes.
-fn range(spec: &Spec) -> Result<(u32, u32), Mistake> {
+fn flush_range(spec: &Spec) -> Result<(u32, u32), Mistake> {
     let Some(text) = &spec.options.sync_file_range else {
         return Ok((0, 0));
     };
     let (words, every) = text.split_once(':').unwrap_or((text, "1"));
     let mut flags = 0;
     for word in words.split(',') {
+        // The bits of sync_file_range(2).
         flags |= match word {
             "wait_before" => 1,
             "write" => 2,

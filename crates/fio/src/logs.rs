@@ -31,7 +31,7 @@ pub struct LogRule {
     pub average: Option<Nanos>,
     /// Which latency of its span a line reports.
     pub window: WindowValue,
-    /// Length of the spans of histograms.
+    /// Length of the spans of histograms; `Nanos::MAX`: none is given, and none is ever whole.
     histogram: Nanos,
     /// How many times neighbouring buckets are put together.
     coarseness: u32,
@@ -285,10 +285,7 @@ impl LogRule {
 
 /// Throughput of one operation in units of 1,000 bytes a second, as fio logs it.
 pub const fn speed(bytes: u64, completion: Nanos) -> u64 {
-    if completion.0 == 0 {
-        return 0;
-    }
-    bytes * 1_000_000 / completion.0
+    per_second(bytes, completion) / 1000
 }
 
 /// Throughput over a span in KiB a second.
@@ -412,6 +409,7 @@ mod tests {
     #[test]
     fn speeds() {
         assert_eq!(speed(4096, Nanos(252_220)), 16_239);
+        assert_eq!(speed(4096, Nanos::ZERO), 0);
         assert_eq!(mean_speed(4 << 20, Nanos::from_millis(500)), 8192);
     }
 }

@@ -33,7 +33,7 @@ pub fn amount(text: &str, scale: Scale) -> Result<i64, String> {
         Some("" | "-") => Err(no_number(text)),
         // fio reads `10%` as -11, which is out of range, or no limit, or all blocks.
         Some(_) if text.ends_with('%') => Err(format!(
-            "`{text}` is no number: no share in per cent is taken here"
+            "`{text}` is no number: this option takes one without `%`"
         )),
         Some(prefix) => with_arithmetic(prefix, scale),
         None => with_arithmetic(text, scale),
@@ -369,7 +369,7 @@ mod tests {
             ("(1/0)", "no number"),
             ("9e", "no unit `e`"),
             ("0x", "no number"),
-            ("10%", "no share in per cent"),
+            ("10%", "without `%`"),
         ] {
             let error = amount(text, Scale::default()).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");

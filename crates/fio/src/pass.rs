@@ -57,7 +57,7 @@ impl<'a> Pass<'a> {
     ///  any other                                io_size without a stub  loops
     /// ```
     pub(super) fn amount(&self) -> (u64, u64) {
-        let (whole, loops) = (self.whole(), self.loops());
+        let (whole, loops) = (self.whole_pass(), self.loops());
         let (counted, passes) = match self.requested() {
             None => (
                 self.working_set.pass_limit.unwrap_or(whole).min(whole),
@@ -171,9 +171,9 @@ impl<'a> Pass<'a> {
         self.working_set.is_cut_short && self.requested().is_none()
     }
 
-    /// All of the files: what of one is no whole block is left out, where blocks are of one size,
-    /// or where each is hit once. A job that comes back moves a whole block for it.
-    fn whole(&self) -> u64 {
+    /// Bytes of a pass over all files: what of one is no whole block is left out, where blocks are of
+    /// one size, or where each is hit once. A job that comes back moves a whole block for it.
+    fn whole_pass(&self) -> u64 {
         let piece = self.job.piece().map(|piece| piece.0);
         let block = largest_block(&self.job.sizes, self.rw);
         let files = self.working_set.targets.len() as u64;

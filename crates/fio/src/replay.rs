@@ -146,6 +146,7 @@ pub(super) fn working_set(
     }
     let extents = trace.extents().into_iter();
     let end = extents.filter_map(|extent| extent.used).max();
+    // A trace of flushes alone has no place, and a region holds a block.
     let space = end.unwrap_or(0).max(4096);
     Ok(WorkingSet {
         targets: trace.files.clone(),
@@ -207,5 +208,18 @@ mod tests {
         assert!(made("read_iolog=read.log\nioengine=null").is_empty());
         let missing = planned("[a]\nread_iolog=read.log\n").expect("a plan").unfit;
         assert!(missing[0].to_string().contains("none is not there"));
+    }
+
+    /// With the engine `null` a trace of two files did not run, because the operations of the second one
+    /// had no target; and a trace that was written of two files had all operations on the first.
+    #[test]
+    fn a_job_that_opens_no_files_has_a_target_for_each() {
+        for options in ["read_iolog=two.log", "size=64k\nfilename=x:y"] {
+            let text = format!("[a]\nioengine=null\n{options}\n");
+            let prepared = planned(&text).expect("a plan");
+            let jobs = &prepared.plan.cases[0].workload.jobs;
+            assert_eq!(jobs[0].targets, ["null", "null"]);
+            assert_eq!(prepared.clones[0].logs.traced, ["x", "y"]);
+        }
     }
 }

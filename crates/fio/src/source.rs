@@ -48,6 +48,11 @@ impl Section {
     pub fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
+
+    /// Whether it counts where `only` jobs of these names are run; without names, all are.
+    pub fn is_chosen(&self, only: &[String]) -> bool {
+        self.is_global() || only.is_empty() || only.contains(&self.name)
+    }
 }
 
 /// What a job file may ask the outside for.

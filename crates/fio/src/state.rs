@@ -65,7 +65,7 @@ impl State {
         let mut bytes = Vec::with_capacity(HEAD + rest.len());
         bytes.extend(VERSION.to_le_bytes());
         bytes.extend((rest.len() as u64).to_le_bytes());
-        bytes.extend(u64::from(check_of(&rest)).to_le_bytes());
+        bytes.extend(u64::from(checksum(&rest)).to_le_bytes());
         bytes.extend(rest);
         bytes
     }
@@ -88,7 +88,7 @@ impl State {
                 number(head, 8)
             ));
         }
-        if number(head, 16) != u64::from(check_of(rest)) {
+        if number(head, 16) != u64::from(checksum(rest)) {
             return Err("its checksum does not match: it is damaged".to_owned());
         }
         let (fixed, recent) = rest.split_at(FIXED);
@@ -115,7 +115,7 @@ impl State {
 }
 
 /// The CRC as fio computes it: not inverted at the end.
-fn check_of(bytes: &[u8]) -> u32 {
+fn checksum(bytes: &[u8]) -> u32 {
     !crc32c::crc32c(bytes)
 }
 
@@ -212,7 +212,7 @@ mod tests {
         ] {
             bytes[at] = byte;
         }
-        let check = check_of(&bytes[HEAD..]).to_le_bytes();
+        let check = checksum(&bytes[HEAD..]).to_le_bytes();
         bytes[16..20].copy_from_slice(&check);
         let state = State::decode(&bytes).expect("a sound file");
         assert_eq!((state.name.as_str(), state.writes), ("a", 1));
@@ -258,7 +258,7 @@ mod tests {
             rest[0] %= 16;
             rest[1..8].fill(0);
             let mut bytes = [VERSION.to_le_bytes(), (rest.len() as u64).to_le_bytes(),
-                u64::from(check_of(&rest)).to_le_bytes()].concat();
+                u64::from(checksum(&rest)).to_le_bytes()].concat();
             bytes.extend(rest);
             let _ = State::decode(&bytes);
         }

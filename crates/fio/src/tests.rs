@@ -36,10 +36,17 @@ fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
     let sections = parse_jobs("job.fio", text, &mut NoFiles)?;
     let resolved = resolve(&sections, &[])?;
     let context = PlanContext {
-        size_of: &|path| (path == "/dev/there").then_some(1 << 30),
+        size_of: &|path| match path {
+            "/dev/there" => Some(1 << 30),
+            "/full/empty" => Some(0),
+            _ => None,
+        },
         is_device: &|path| path == "/dev/there",
         room_at: &|_| Some(1 << 20),
-        files_below: &|_| Vec::new(),
+        files_below: &|directory| match directory {
+            "/full" => ["/dev/there", "/full/empty"].map(str::to_owned).into(),
+            _ => Vec::new(),
+        },
         processors: 8,
         device_of: &|major, minor| format!("/dev/{major}-{minor}"),
         control_groups: None,
@@ -47,6 +54,9 @@ fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
         bytes_of: &|path| match path {
             "write.log" => Ok(trace("/dev/shm/x", "write")),
             "read.log" => Ok(trace("none", "read")),
+            "two.log" => {
+                Ok([trace("x", "read"), b"y add\ny open\ny read 0 4096\n".into()].concat())
+            }
             "local-a-0-verify.state" => Ok(State::default().encode()),
             _ => Err("there is none".to_owned()),
         },
@@ -431,6 +441,11 @@ fn sections_can_be_chosen() {
     assert_eq!(only.specs[0].name, "b");
     let missing = resolve(&sections, &["c".to_owned()]).expect_err("there is no c");
     assert!(missing.to_string().contains("there are a, b"), "{missing}");
+    // `--showcmd` printed all jobs, whichever were chosen.
+    let only = ["b".to_owned()];
+    let chosen = sections.iter().filter(|section| section.is_chosen(&only));
+    let names: Vec<&str> = chosen.map(|section| &*section.name).collect();
+    assert_eq!(names, ["global", "b"]);
 }
 
 #[track_caller]
@@ -778,17 +793,4 @@ fn a_turn_is_a_number() {
         refused(&text, "no number follows");
     }
     assert_eq!(job("size=1m file_service_type=roundrobin:8").target_turn, 8);
-}
-
-/// One per cent of a file of 100 KiB is no block: the whole file was read, where fio fails. A size in
-/// bytes below a block failed alone, after its file was made; fio then runs no job at all.
-#[test]
-fn a_size_holds_a_block() {
-    let there = "[a]\nfilename=/dev/there\nsize=0.0001%\n";
-    refused(there, "blocksize is larger than data set range");
-    assert!(planned(there).is_ok(), "the others run");
-    let small = "[a]\nsize=4095\n[b]\nsize=1m\n";
-    let mistake = planned(small).map(|_| ()).unwrap_err().to_string();
-    assert!(mistake.contains("4095 < 4096"), "{mistake}");
-    assert!(planned("[a]\nsize=4095\nbs=8k,1k\n").is_ok());
 }

@@ -572,7 +572,7 @@ mod tests {
             "bs=10%",
             "rwmixread=10%",
         ] {
-            check(setting, "no share in per cent");
+            check(setting, "without `%`");
         }
         check("uid=4294967295", "0 to 4294967294");
         planned("[a]\nioengine=null\nsize=64k\nbsrange=0-8k\nrate=0\n").expect("as with fio");

@@ -149,7 +149,9 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
         return Err(anyhow!("No job(s) defined"));
     }
     if general.show_command {
-        terminal::print(help::command_line(&sections))?;
+        let chosen = sections.into_iter();
+        let chosen = chosen.filter(|section| section.is_chosen(&general.sections));
+        terminal::print(help::command_line(&chosen.collect::<Vec<_>>()))?;
         return Ok(status::DONE);
     }
     let name = name(&command.inputs);

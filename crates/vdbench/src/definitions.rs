@@ -158,8 +158,10 @@ fn expand_counts(sds: &[Sd]) -> Vec<Sd> {
         .cloned()
         .collect();
     for sd in sds {
-        let (start, n) = sd.count.unwrap_or((0, 0));
-        plain.extend((start..start + n as i64).map(|number| Sd {
+        let Some((start, count)) = sd.count else {
+            continue;
+        };
+        plain.extend((start..start + count as i64).map(|number| Sd {
             name: numbered_name(&sd.name, number),
             lun: if sd.lun.is_empty() {
                 String::new()

@@ -105,6 +105,7 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
 pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Planned]) {
     let requested = &file.general.data_errors;
     let all = MostErrors::new(requested.most, 0);
+    // 0 is the counter of all together.
     let limits: Vec<MostErrors> = (1..)
         .zip(&file.sds)
         .map(|(counter, _)| {

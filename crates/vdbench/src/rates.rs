@@ -36,6 +36,10 @@ const GROUP: u32 = 1;
 /// What a run may reach at the points of a curve, until the maximum has been measured.
 const ASSUMED_MAXIMUM: f64 = 10_000.0;
 
+/// The least rate and the least weight of a job, which must be above 0: a curve may find that a workload
+/// had no share of its maximum.
+const LEAST: f64 = 1e-6;
+
 /// The rate with which a run is planned; what depends on an earlier run is set when that is known.
 pub(super) fn nominal(run: &Run) -> f64 {
     run.rate.number(ASSUMED_MAXIMUM, ASSUMED_MAXIMUM)
@@ -68,7 +72,7 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
                 if run.controlled {
                     pooled.share = Some(Share {
                         group: GROUP,
-                        weight: planned_job.skew.max(1e-6),
+                        weight: planned_job.skew.max(LEAST),
                     });
                 }
                 continue;
@@ -77,7 +81,7 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
         };
         // Arrivals keep the shares.
         pooled.share = None;
-        let speed = Speed::Iops(speed.max(1e-6));
+        let speed = Speed::Iops(speed.max(LEAST));
         job.pace = match run.options.arrivals {
             Arrivals::Exponential => Pace::OpenPoisson(speed),
             Arrivals::Uniform | Arrivals::Deterministic => Pace::OpenFixed(speed),

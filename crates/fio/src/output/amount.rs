@@ -11,7 +11,8 @@ pub(super) enum Base {
 
 const LETTERS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// `digits` wide at most, the point counted: `13.8k`, `930k`, `3631`.
+/// `digits` wide at most, the point counted: `13.8k`, `930k`, `3631`. As with fio, what rounds up to a
+/// digit more is one wider: `100.0k`.
 pub(super) fn short(value: f64, digits: usize, base: Base) -> String {
     let (step, infix) = match base {
         Base::Decimal => (1000.0, ""),
@@ -31,14 +32,7 @@ pub(super) fn short(value: f64, digits: usize, base: Base) -> String {
         Base::Decimal => LETTERS[power].to_owned(),
     };
     let decimals = digits.saturating_sub(whole_digits(value) + 1);
-    // What rounds up to a digit more has a place after the point less.
-    let text = format!("{value:.decimals$}");
-    let text = if text.len() > digits && decimals > 0 {
-        format!("{value:.0$}", decimals - 1)
-    } else {
-        text
-    };
-    format!("{text}{letter}{infix}")
+    format!("{value:.decimals$}{letter}{infix}")
 }
 
 /// The number of digits before the decimal point.
@@ -63,6 +57,8 @@ mod tests {
             (374_210.0, 6, Base::Decimal, "374210"),
             (4_050_970.0, 6, Base::Decimal, "4051.0k"),
             (0.0, 4, Base::Binary, "0"),
+            (99_999.0, 4, Base::Decimal, "100.0k"),
+            (10_235.0, 4, Base::Binary, "10.00Ki"),
         ] {
             assert_eq!(short(value, digits, base), expected, "{value}");
         }

@@ -105,6 +105,7 @@ pub(super) fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members
             "latency_window": style.latency_goal.window_us,
         });
     }
+    // A later fio writes two of them once more, with their units in the names.
     if moment.starts.contains_key(&figures.clone.job) && figures.ran {
         members.extend(members! {
             "latency_target_ns": style.latency_goal.limit_ns,

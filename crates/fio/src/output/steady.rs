@@ -28,19 +28,19 @@ struct Verdict {
 
 /// How steady a job was by its rule; `None` without a rule of fio.
 fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
-    let (variable, (rounds, round_length), limit, is_slope) = match figures.clone.steady? {
+    let (variable, round_length, rounds, limit, is_slope) = match figures.clone.steady? {
         Steady::Slope {
             variable,
             round,
             rounds,
             limit,
-        } => (variable, (rounds, round), limit, true),
+        } => (variable, round, rounds, limit, true),
         Steady::Deviation {
             variable,
             round,
             rounds,
             limit,
-        } => (variable, (rounds, round), limit, false),
+        } => (variable, round, rounds, limit, false),
         Steady::Snia { .. } => return None,
     };
     let values = figures.rounds.iter().map(|round| match variable {
@@ -50,19 +50,17 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
     });
     let values: Vec<f64> = values.collect();
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let deviations = values.iter().map(|value| (value - mean).abs());
-    let (deviation, slope) = if is_slope {
-        (
-            0.0,
-            blocklab_stats::fit(&values).map_or(0.0, |line| line.slope),
-        )
+    // As with fio, the one that is not judged is 0.
+    let (mut deviation, mut slope) = (0.0, 0.0);
+    if is_slope {
+        slope = blocklab_stats::fit(&values).map_or(0.0, |line| line.slope);
     } else {
-        (deviations.fold(0.0, f64::max), 0.0)
-    };
+        let deviations = values.iter().map(|value| (value - mean).abs());
+        deviation = deviations.fold(0.0, f64::max);
+    }
     let rounds_seen = figures.rounds.len().max(1) as f64;
     let bytes_per_s: f64 = figures.rounds.iter().map(|round| round.bytes_per_s).sum();
     let iops: f64 = figures.rounds.iter().map(|round| round.iops).sum();
-    // One of them is 0.
     let change = deviation + slope;
     Some(Verdict {
         word: match (variable, is_slope) {

@@ -53,6 +53,7 @@ fn line(figures: &Figures<'_>, version: u8) -> Vec<String> {
     ]);
     let directions = match (style.unified, version) {
         (Unified::Mixed, _) => 1,
+        // Version 3 leaves trims out.
         (_, 3) => 2,
         _ => 3,
     };
