@@ -231,6 +231,12 @@ fn a_command_line_holds_what_parameters_lack() {
         ("8 KiB", "random")
     );
     assert_eq!((job.threads, job.depth), (2, 4));
+    // The story: a run with `-F4 -O2` had one thread, and eight operations in flight where a finding expected
+    // two.
+    let pool = line.replace("-o4 -t2", "-F3 -O5");
+    let record = read(Tool::DiskSpd, &bare(&format!("\n{pool}\r\n\r\n")));
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!((job.threads, job.depth), (3, 5));
     let record = read(Tool::DiskSpd, &bare(""));
     assert_eq!(record.measurements[0].jobs[0].depth, 0);
 }

@@ -4,7 +4,7 @@ use super::figures::Figures;
 use super::record::{Case, Found, Job, random_percent};
 use super::scan::{after, moment, number, size, whole};
 use super::{not_a_result, not_a_result_at};
-use blocklab_diskspd::{self as diskspd, Cache, Requested, Throughput};
+use blocklab_diskspd::{self as diskspd, Cache, Requested, Throughput, TimeSpan};
 use blocklab_syntax::Mistake;
 use blocklab_workload::Pattern;
 
@@ -16,12 +16,13 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// What was requested of a target, by a command line or a profile.
-    pub(super) fn requested(target: &diskspd::Target) -> Self {
-        Self {
+    /// What was requested of the targets of a time span, by a command line or a profile.
+    pub(super) fn requested(span: &TimeSpan) -> Vec<Self> {
+        let targets = span.targets.iter().map(|target| Self {
             path: target.path.clone(),
-            job: requested_for(target),
-        }
+            job: requested_for(target, span),
+        });
+        targets.collect()
     }
 }
 
@@ -351,10 +352,11 @@ impl Reading {
 fn targets_of(line: &str) -> Vec<Target> {
     let words: Vec<String> = words(line).into_iter().skip(1).collect();
     match diskspd::parse(&words).map(|parsed| parsed.requested) {
-        Ok(Requested::Load(profile)) => {
-            let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-            targets.map(Target::requested).collect()
-        }
+        Ok(Requested::Load(profile)) => profile
+            .timespans
+            .iter()
+            .flat_map(Target::requested)
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -374,20 +376,30 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The request of a command line or a profile for a target.
-fn requested_for(target: &diskspd::Target) -> Job {
-    let threads = f64::from(target.threads);
+/// The request of a command line or a profile for a target of a time span.
+fn requested_for(target: &diskspd::Target, span: &TimeSpan) -> Job {
+    // With `-F`, all threads work on all targets, and with `-O`, a thread has its depth on all together.
+    let threads = match span.thread_count {
+        0 => target.threads,
+        all => all,
+    };
+    let depth = match (span.request_count, span.targets.len()) {
+        (0, _) => target.requests,
+        (all, 1) => all,
+        _ => 0,
+    };
+    let factor = f64::from(threads);
     let (iops, bytes) = match target.throughput {
-        Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * threads), None),
-        Some(Throughput::BytesPerMs(bytes)) => (None, Some(f64::from(bytes) * 1000.0 * threads)),
+        Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * factor), None),
+        Some(Throughput::BytesPerMs(bytes)) => (None, Some(f64::from(bytes) * 1000.0 * factor)),
         None => (None, None),
     };
     Job {
         pattern: Some(random_percent(f64::from(target.random_ratio))),
         block: target.block,
         read_percent: Some((100 - target.write_ratio.min(100)) as u8),
-        threads: target.threads,
-        depth: target.requests,
+        threads,
+        depth,
         direct: match target.cache {
             Cache::None => Some(true),
             Cache::Cached => Some(false),
