@@ -288,16 +288,16 @@ impl Entry {
         let longest = runtimes.fold(0.0, f64::max);
         let seconds = if longest > 0.0 {
             longest
-        } else if self.all().any(|entry| entry.total_ios > Some(0.0)) {
-            // All was over in less than a millisecond.
+        } else if self.all().any(|entry| entry.total_ios > Some(0.0))
+            || !self.all().any(|entry| entry.iops > Some(0.0))
+        {
+            // All was over in less than a millisecond, or failed before its first operation.
             1e-3
         } else {
-            if self.all().any(|entry| entry.iops > Some(0.0)) {
-                found.note(&format!(
-                    "the result of {name} does not tell how long it ran: {ASSUMED_SECONDS} s is \
-                     assumed; no rate depends on it"
-                ));
-            }
+            found.note(&format!(
+                "the result of {name} does not tell how long it ran: {ASSUMED_SECONDS} s is \
+                 assumed; no rate depends on it"
+            ));
             ASSUMED_SECONDS
         };
         let figures = |key: &str, entry: &Option<DirectionEntry>| match entry {

@@ -202,6 +202,18 @@ fn a_share_of_random_operations_and_no_pause_are_read() {
     assert_eq!(shares.pattern, None);
 }
 
+/// The story: a job that failed before its first operation lasted 60 s, and so did the case of the others,
+/// which had run for ten.
+#[test]
+fn a_job_that_did_nothing_took_no_time() {
+    let nothing =
+        r#""read": {"io_bytes": 0, "bw_bytes": 0, "iops": 0.0, "runtime": 0, "total_ios": 0}"#;
+    let failed = entry("", nothing).replace("\"g\"", "\"b\", \"error\": 1");
+    let record = read(Tool::Fio, &document(&[entry("", SIDE), failed]));
+    assert_eq!(record.measurements[0].elapsed_ns, 10_000_000_000);
+    assert_eq!(record.measurements[0].jobs.len(), 2);
+}
+
 /// The story: `unified_rw_reporting`, results without `total_ios`, and flushes came out as "nothing
 /// was measured" or not at all, with exit code 0.
 #[test]
