@@ -134,7 +134,8 @@ impl Reader {
     }
 
     /// The options of the job that a block is about. `None` if no request of that name was printed, or
-    /// if the block sums up several jobs of its group: then a job of the group has no block of its own.
+    /// if the block sums up several jobs of its group: then it has several threads, and a job of the group
+    /// has no block of its own.
     fn options(&self, block: &Block, all: &[Block]) -> Option<&Options> {
         let mut options = None;
         for request in &self.requests {
@@ -142,7 +143,7 @@ impl Reader {
                 continue;
             }
             let has_block = all.iter().any(|reported| reported.name == request.name);
-            if !has_block {
+            if !has_block && block.threads > 1 {
                 return None;
             }
             if request.name == block.name {

@@ -15,7 +15,7 @@ pub(super) struct Block {
     pub line: usize,
     pub name: String,
     pub group: String,
-    threads: u32,
+    pub threads: u32,
     errors: u64,
     pub process: String,
     pub date: String,
