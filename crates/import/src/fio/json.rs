@@ -179,7 +179,6 @@ impl Document {
             .ok_or("no `fio version` in it: not fio's JSON")?;
         let mut found = Found {
             tool: version.replacen("fio-", "fio ", 1),
-            started_at: started(self.timestamp),
             ..Found::default()
         };
         let global = match self.global.as_array() {
@@ -211,6 +210,10 @@ impl Document {
             found.add_job(format!("group-{}", entry.groupid.unwrap_or(0)), job);
         }
         name_single_job_cases(&mut found.cases);
+        // The timestamp is that of the output, when the jobs had run for this long.
+        let jobs = found.cases.iter().flat_map(|case| &case.jobs);
+        let longest = jobs.map(|job| job.seconds).fold(0.0, f64::max);
+        found.started_at = started(self.timestamp.map(|printed| printed - longest));
         Ok(Printed {
             found,
             load,
@@ -241,9 +244,10 @@ fn refuse_copies(found: &Found, job: &Job) -> Result<(), String> {
     }
 }
 
-fn started(seconds: Option<f64>) -> String {
-    let seconds = seconds.filter(|seconds| (0.0..250_000_000_000.0).contains(seconds));
-    let moment = seconds.and_then(|second| jiff::Timestamp::from_second(second as i64).ok());
+/// A moment in seconds since 1970 as RFC 3339; empty if it is unknown or beyond all calendars.
+fn started(unix_seconds: Option<f64>) -> String {
+    let sound = unix_seconds.filter(|seconds| (0.0..250_000_000_000.0).contains(seconds));
+    let moment = sound.and_then(|second| jiff::Timestamp::from_second(second as i64).ok());
     moment.map(|moment| moment.to_string()).unwrap_or_default()
 }
 

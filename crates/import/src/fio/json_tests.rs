@@ -202,6 +202,14 @@ fn a_share_of_random_operations_and_no_pause_are_read() {
     assert_eq!(shares.pattern, None);
 }
 
+/// The story: a run was shown as started when it had ended.
+#[test]
+fn a_run_started_before_its_output() {
+    let stamp = "\"timestamp\": 1795909312, \"jobs\"";
+    let text = document(&[entry("", SIDE)]).replace("\"jobs\"", stamp);
+    assert_eq!(read(Tool::Fio, &text).started_at, "2026-11-28T23:41:42Z");
+}
+
 /// The story: a job that failed before its first operation lasted 60 s, and so did the case of the others,
 /// which had run for ten.
 #[test]
