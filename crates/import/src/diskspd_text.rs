@@ -107,7 +107,7 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
             line.trim().clone_into(&mut reading.title);
         }
     }
-    reading.done()
+    reading.into_found()
 }
 
 impl Reading {
@@ -300,7 +300,7 @@ impl Reading {
         Ok(())
     }
 
-    fn done(mut self) -> Result<Found, Mistake> {
+    fn into_found(mut self) -> Result<Found, Mistake> {
         if self.outcomes.is_empty() {
             return Err(not_a_result(
                 "no `Results for timespan` in it: not DiskSpd's text, or cut off before its end",
@@ -519,7 +519,7 @@ fn share(label: &str) -> Option<f64> {
 }
 
 /// Notes that a run without `-L` has no latency.
-fn untimed(jobs: &[Job], found: &mut Found) {
+fn note_missing_latency(jobs: &[Job], found: &mut Found) {
     let mut means = jobs.iter().map(|job| job.read.mean.or(job.write.mean));
     if means.any(|mean| mean.is_none()) {
         found.note("run without -L: no latency is known");
@@ -559,7 +559,7 @@ impl Outcome {
                 paths.push((row.path.clone(), row.file_size));
             }
         }
-        let alone = paths.len() == 1;
+        let is_only_target = paths.len() == 1;
         let jobs = paths.iter().enumerate().map(|(index, (path, _))| {
             let own = requested.iter().find(|target| target.path == *path);
             let asked = own.or(requested.first());
@@ -576,7 +576,7 @@ impl Outcome {
                 .iter()
                 .find(|table| table.path.as_ref() == Some(path));
             let all = self.tables.iter().find(|table| table.path.is_none());
-            if let Some(table) = own.or(all.filter(|_| alone)) {
+            if let Some(table) = own.or(all.filter(|_| is_only_target)) {
                 let [reads, writes] = table.shapes.clone();
                 job.read.set_percentiles(reads);
                 job.write.set_percentiles(writes);
@@ -587,12 +587,12 @@ impl Outcome {
         let is_known = jobs
             .iter()
             .any(|job| job.read.shape.is_known() || job.write.shape.is_known());
-        if !self.tables.is_empty() && !alone && !is_known {
+        if !self.tables.is_empty() && !is_only_target && !is_known {
             found.note(
                 "percentiles are reported for all targets together: those of each are unknown",
             );
         }
-        untimed(&jobs, found);
+        note_missing_latency(&jobs, found);
         for (path, bytes) in &paths {
             found.target(path, *bytes);
         }
