@@ -19,6 +19,9 @@ use super::record::{Case, Found, Job};
 use super::{Source, named, not_a_result};
 use blocklab_syntax::Mistake;
 
+/// How fio's client names the sum over all hosts. Next to their own results it would count all twice.
+const ALL_CLIENTS: &str = "All clients";
+
 type Reader = fn(&str) -> Result<Vec<Found>, Mistake>;
 
 /// Results, each for itself; but logs together are one.

@@ -8,7 +8,7 @@ use serde::{Deserialize, de};
 use serde_json::{Map, Value};
 
 use super::request::{Options, requested};
-use super::{check_agreement, name_single_job_cases};
+use super::{ALL_CLIENTS, check_agreement, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -187,8 +187,7 @@ impl Document {
         };
         let mut entries = self.jobs;
         entries.extend(self.client_stats);
-        // The sum over all hosts would count everything twice.
-        let sum = Some("All clients");
+        let sum = Some(ALL_CLIENTS);
         if entries.iter().any(|entry| entry.jobname.as_deref() != sum) {
             entries.retain(|entry| entry.jobname.as_deref() != sum);
         }

@@ -10,7 +10,7 @@
 //! Sizes in KiB, latencies in microseconds. They are followed by figures of the processor, depths,
 //! latencies, and the counts of disks, which all lines of one run share.
 
-use super::{check_agreement, name_single_job_cases};
+use super::{ALL_CLIENTS, check_agreement, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -30,7 +30,14 @@ const PERCENTILES: std::ops::Range<usize> = 12..32;
 const OTHERS: usize = 34;
 
 pub(super) fn is_terse(text: &str) -> bool {
-    text.lines().any(|line| Layout::announced(line).is_some())
+    lines(text).any(|line| Layout::announced(line).is_some())
+}
+
+/// The lines of a text. Before one of them, fio's client may print its progress, which ends with a carriage
+/// return alone.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .map(|line| line.rsplit('\r').next().unwrap_or(line))
 }
 
 /// How the fields of a line are arranged.
@@ -75,7 +82,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut runs = Runs::default();
     let mut disks = None;
     let mut open: Option<Found> = None;
-    for (index, line) in text.lines().enumerate() {
+    let mut has_job = false;
+    for (index, line) in lines(text).enumerate() {
         let Some(layout) = Layout::announced(line) else {
             continue;
         };
@@ -91,6 +99,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             );
             return Err(not_a_result_at(index + 1, message));
         }
+        let is_sum = fields[head - 3] == ALL_CLIENTS;
+        if is_sum && has_job {
+            continue;
+        }
+        has_job |= !is_sum;
         let tool = match version {
             2 => "fio".to_owned(),
             _ => fields[1].replacen("fio-", "fio ", 1),

@@ -98,6 +98,22 @@ fn a_job_that_failed_leaves_the_others_as_they_are() {
     assert_eq!(record.measurements[0].jobs.len(), 2);
 }
 
+/// The story: the sum that fio's client prints after the results of its hosts was a second run, and the jobs
+/// had no depth, because their requests begin with the name of the host.
+#[test]
+fn the_text_of_a_client_is_one_run() {
+    let (_, result) = TEXT_3.split_once("\n\n").expect("a gap");
+    let sum = result.replace("g: (groupid", "All clients: (groupid");
+    let record = read(Tool::Fio, &format!("<h1> {TEXT_3}{sum}"));
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!((&*job.name, job.depth), ("g", 16));
+    near(job.iops(), 12_510.7);
+    near(
+        read(Tool::Fio, &sum).measurements[0].jobs[0].iops(),
+        12_510.7,
+    );
+}
+
 #[test]
 fn the_normal_text_of_fio() {
     let record = read(Tool::Fio, TEXT_3);
