@@ -213,6 +213,16 @@ fn make_files(
         if !blocklab_workload::Target::is_path(path) {
             continue;
         }
+        if own.read_only {
+            let is_ready = fs::metadata(path)
+                .is_ok_and(|metadata| !metadata.is_file() || metadata.len() >= size.0);
+            if is_ready {
+                continue;
+            }
+            bail!(
+                "{path} is missing or smaller than {size} (-c), and --read-only forbids to write it"
+            );
+        }
         let (file, is_new) = match guard.open(Path::new(path)) {
             Ok(handle) => match emptied_if_short(&handle, *size, guard)? {
                 Some(file) => (file, false),
