@@ -201,8 +201,14 @@ impl Document {
             let mut options = global.clone();
             options.extend(strings(Some(&entry.options)));
             load += &format!("{options:?}");
-            if let Some(path) = options.get("filename").or(options.get("directory")) {
-                found.target(path, 0);
+            let path = match (options.get("directory"), options.get("filename")) {
+                (Some(directory), Some(name)) if !name.starts_with('/') => {
+                    Some(format!("{}/{name}", directory.trim_end_matches('/')))
+                }
+                (directory, name) => name.or(directory).cloned(),
+            };
+            if let Some(path) = path {
+                found.target(&path, 0);
             }
             let job = entry.job(&options, count[&entry.identity()], &mut found)?;
             refuse_copies(&found, &job)?;

@@ -202,6 +202,14 @@ fn a_share_of_random_operations_and_no_pause_are_read() {
     assert_eq!(shares.pattern, None);
 }
 
+/// The story: a job with `directory=/data` and `filename=f` had `f` for its target.
+#[test]
+fn a_file_is_in_its_directory() {
+    let options = r#""directory": "/data/", "filename": "f""#;
+    let record = read(Tool::Fio, &document(&[entry(options, SIDE)]));
+    assert_eq!(record.targets[0].path, "/data/f");
+}
+
 /// The story: a run was shown as started when it had ended.
 #[test]
 fn a_run_started_before_its_output() {
