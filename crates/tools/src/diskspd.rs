@@ -97,7 +97,10 @@ fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let bytes = read_input(Path::new(path), LARGEST_SCRIPT)
         .map_err(|error| mistake(format!("it cannot be read: {error}")))?;
     let text = encoding::text(bytes).ok_or_else(|| {
-        mistake("it is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so".to_owned())
+        mistake(
+            "it is neither UTF-8 nor UTF-16; `iconv -f WINDOWS-1252 -t UTF-8` would make it so"
+                .to_owned(),
+        )
     })?;
     Ok(dialect::read_xml(&text, overrides)?)
 }
