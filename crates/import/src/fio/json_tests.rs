@@ -170,6 +170,8 @@ fn what_was_requested_is_read_as_fio_reads_it() {
 fn units_are_those_of_kb_base() {
     for (base, size, bytes, rate) in [
         ("1000", "4k", 4_000, 4e6),
+        // On a command line, before `kb_base`.
+        ("1000", "4k", 4_096, 4e6),
         ("1000", "4KiB", 4_096, 4e6),
         ("1024", "4k", 4_096, 4_194_304.0),
         ("1024", "4KiB", 4_000, 4_194_304.0),
@@ -177,7 +179,10 @@ fn units_are_those_of_kb_base() {
         let options = format!(
             "\"rw\": \"randread\", \"kb_base\": \"{base}\", \"bs\": \"{size}\", \"rate\": \"4m\""
         );
-        let record = read(Tool::Fio, &document(&[entry(&options, SIDE)]));
+        let side = SIDE
+            .replace("40960000", &(bytes * 10_000).to_string())
+            .replace("4096000,", &format!("{},", bytes * 1000));
+        let record = read(Tool::Fio, &document(&[entry(&options, &side)]));
         let job = &record.measurements[0].jobs[0];
         assert_eq!(job.block_sizes, Some(BlockSizes::fixed(Bytes(bytes))));
         assert_eq!(job.requested_bytes_per_s, Some(rate));
