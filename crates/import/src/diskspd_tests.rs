@@ -85,6 +85,13 @@ pub(crate) fn two_targets(title: &str, total: &str) -> String {
     )
 }
 
+/// The story: a machine with `proc count: 4` had one processor, as the text of 2.0 has no `cpu count:`.
+#[test]
+fn the_processors_of_an_old_text_are_counted() {
+    let record = read(Tool::DiskSpd, WINDOWS);
+    assert_eq!(record.environment.processor.count, 4);
+}
+
 #[test]
 fn percentiles_of_each_target_are_its_own() {
     for (title, total) in [
