@@ -199,8 +199,10 @@ impl Reading {
             let seconds = number(rest.trim_end_matches('s'));
             outcome.seconds = seconds.ok_or_else(|| format!("`{rest}` is no time"))?;
         }
+        // Later versions print `cpu count:` before the results, too.
         if let Some(rest) = after(line, "proc count:") {
-            self.found.processors = whole(rest).unwrap_or(0) as u32;
+            let count = whole(rest).unwrap_or(0) as u32;
+            self.found.processors = self.found.processors.max(count);
         }
         if let Some(rest) = line.strip_prefix("avg.|") {
             outcome.busy_percent = rest.split('|').next().and_then(number);
