@@ -64,15 +64,25 @@ impl Layout {
         })
     }
 
-    /// The layout of these fields: under `unified_rw_reporting`, one direction stands for all. Only a
-    /// direction has percentiles, which contain `=`.
+    /// The layout of these fields, by the percentiles, which only a direction has and which contain `=`:
+    /// under `unified_rw_reporting`, one direction stands for all, and each `;` in a name moves them.
     fn for_fields(self, fields: &[&str]) -> Self {
-        let second = fields.get(self.head + self.width + PERCENTILES.start);
+        let first = fields.iter().position(|field| field.contains("%="));
+        let head = first.map_or(0, |at| at.saturating_sub(PERCENTILES.start));
+        let head = head.max(self.head);
+        let second = fields.get(head + self.width + PERCENTILES.start);
         let is_unified = second.is_some_and(|field| !field.contains('='));
         Self {
             directions: if is_unified { 1 } else { self.directions },
+            head,
             ..self
         }
+    }
+
+    /// The name of the job: it is behind the versions and before the group and the error.
+    fn name(&self, fields: &[&str]) -> String {
+        let versions = if self.version == 2 { 1 } else { 2 };
+        fields[versions..self.head - 2].join(";")
     }
 }
 
@@ -99,7 +109,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             );
             return Err(not_a_result_at(index + 1, message));
         }
-        let is_sum = fields[head - 3] == ALL_CLIENTS;
+        let is_sum = layout.name(&fields) == ALL_CLIENTS;
         if is_sum && has_job {
             continue;
         }
@@ -175,7 +185,7 @@ fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, Strin
         .map(figures)
         .collect::<Result<_, _>>()?;
     let mut job = Job {
-        name: fields[head - 3].to_owned(),
+        name: layout.name(fields),
         engine: "fio".to_owned(),
         block: mean_block(&directions, longest),
         seconds: longest.max(1e-3),

@@ -68,6 +68,16 @@ fn each_line_of_a_client_is_read() {
     near(sum.measurements[0].jobs[0].iops(), 1000.0);
 }
 
+/// The story: the figures of a job called `a;b` were read a field too early, and it was refused as one that
+/// contradicts itself.
+#[test]
+fn a_name_may_contain_what_separates_fields() {
+    let record = read(Tool::Fio, &terse("a;b", 40_000, 1000, 10_000));
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!(job.name, "a;b");
+    near(job.iops(), 1000.0);
+}
+
 /// The story: without any sample (`gtod_reduce`), the mean latency was 0 ns.
 #[test]
 fn zeros_of_no_sample_are_no_latency() {
