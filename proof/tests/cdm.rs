@@ -53,3 +53,11 @@ fn what_a_version_does_not_have_is_refused() {
         stand.lab.refused(all, &[words]);
     }
 }
+
+/// The story: `--json --output -` printed the report and then JSON, which no reader of JSON takes.
+#[test]
+fn json_and_a_report_on_standard_output_are_refused() {
+    let stand = Stand::new();
+    let line = ["cdm", "--json", "--output", "-"].into_iter().chain(MODEL);
+    stand.lab.refused(line, &["--output -", "name a file"]);
+}

@@ -142,6 +142,16 @@ fn files_and_limits_are_taken_as_they_are_there() {
     assert_eq!(std::fs::read(&file).expect("read"), b"somebody's");
 }
 
+/// The story: with `--read-only`, `-c` made a file and filled it all the same.
+#[test]
+fn a_read_only_run_makes_no_file() {
+    let stand = Stand::new();
+    let line = "--no-save --read-only -c64K -b4K -d1 -W0 new.dat";
+    let line: Vec<&str> = line.split(' ').collect();
+    refused(&stand, &line, 1, "--read-only forbids");
+    assert!(!stand.lab.path().join("new.dat").exists());
+}
+
 #[test]
 fn mistakes_end_with_three() {
     let stand = Stand::new();

@@ -232,6 +232,22 @@ fn a_lost_write_is_found_after_a_kill() {
     assert!(!ran.out.contains("Starting RD=rd1"), "{}", ran.out);
 }
 
+/// The story: the recovery of a file that was gone, such as one of a disk that was not mounted, made an empty
+/// one and reported all its blocks as wrong.
+#[test]
+fn a_file_that_is_gone_is_not_recovered() {
+    let lab = Lab::new();
+    journalled(&lab, 2);
+    let ran = again(&lab, "-j");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let lun = lab.path().join("lun");
+    std::fs::remove_file(&lun).expect("it is there");
+    let ran = again(&lab, "-jr");
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("lun does not exist"), "{}", ran.err);
+    assert!(!lun.exists());
+}
+
 #[test]
 fn journals_that_cannot_be_used_are_reported() {
     let lab = Lab::new();

@@ -85,6 +85,13 @@ pub(crate) fn two_targets(title: &str, total: &str) -> String {
     )
 }
 
+/// The story: a machine with `proc count: 4` had one processor, as the text of 2.0 has no `cpu count:`.
+#[test]
+fn the_processors_of_an_old_text_are_counted() {
+    let record = read(Tool::DiskSpd, WINDOWS);
+    assert_eq!(record.environment.processor.count, 4);
+}
+
 #[test]
 fn percentiles_of_each_target_are_its_own() {
     for (title, total) in [
@@ -231,6 +238,12 @@ fn a_command_line_holds_what_parameters_lack() {
         ("8 KiB", "random")
     );
     assert_eq!((job.threads, job.depth), (2, 4));
+    // The story: a run with `-F4 -O2` had one thread, and eight operations in flight where a finding expected
+    // two.
+    let pool = line.replace("-o4 -t2", "-F3 -O5");
+    let record = read(Tool::DiskSpd, &bare(&format!("\n{pool}\r\n\r\n")));
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!((job.threads, job.depth), (3, 5));
     let record = read(Tool::DiskSpd, &bare(""));
     assert_eq!(record.measurements[0].jobs[0].depth, 0);
 }

@@ -4,7 +4,7 @@ use super::figures::Figures;
 use super::record::{Case, Found, Job, random_percent};
 use super::scan::{after, moment, number, size, whole};
 use super::{not_a_result, not_a_result_at};
-use blocklab_diskspd::{self as diskspd, Cache, Requested, Throughput};
+use blocklab_diskspd::{self as diskspd, Cache, Requested, Throughput, TimeSpan};
 use blocklab_syntax::Mistake;
 use blocklab_workload::Pattern;
 
@@ -16,12 +16,13 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// What was requested of a target, by a command line or a profile.
-    pub(super) fn requested(target: &diskspd::Target) -> Self {
-        Self {
+    /// What was requested of the targets of a time span, by a command line or a profile.
+    pub(super) fn requested(span: &TimeSpan) -> Vec<Self> {
+        let targets = span.targets.iter().map(|target| Self {
             path: target.path.clone(),
-            job: requested_for(target),
-        }
+            job: requested_for(target, span),
+        });
+        targets.collect()
     }
 }
 
@@ -106,7 +107,7 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
             line.trim().clone_into(&mut reading.title);
         }
     }
-    reading.done()
+    reading.into_found()
 }
 
 impl Reading {
@@ -198,9 +199,13 @@ impl Reading {
             let seconds = number(rest.trim_end_matches('s'));
             outcome.seconds = seconds.ok_or_else(|| format!("`{rest}` is no time"))?;
         }
+        // Later versions print `cpu count:` before the results, too.
+        if let Some(rest) = after(line, "proc count:") {
+            let count = whole(rest).unwrap_or(0) as u32;
+            self.found.processors = self.found.processors.max(count);
+        }
         if let Some(rest) = line.strip_prefix("avg.|") {
             outcome.busy_percent = rest.split('|').next().and_then(number);
-            self.found.processors = self.found.processors.max(1);
         }
         Ok(())
     }
@@ -299,7 +304,7 @@ impl Reading {
         Ok(())
     }
 
-    fn done(mut self) -> Result<Found, Mistake> {
+    fn into_found(mut self) -> Result<Found, Mistake> {
         if self.outcomes.is_empty() {
             return Err(not_a_result(
                 "no `Results for timespan` in it: not DiskSpd's text, or cut off before its end",
@@ -351,10 +356,11 @@ impl Reading {
 fn targets_of(line: &str) -> Vec<Target> {
     let words: Vec<String> = words(line).into_iter().skip(1).collect();
     match diskspd::parse(&words).map(|parsed| parsed.requested) {
-        Ok(Requested::Load(profile)) => {
-            let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-            targets.map(Target::requested).collect()
-        }
+        Ok(Requested::Load(profile)) => profile
+            .timespans
+            .iter()
+            .flat_map(Target::requested)
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -374,20 +380,30 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The request of a command line or a profile for a target.
-fn requested_for(target: &diskspd::Target) -> Job {
-    let threads = f64::from(target.threads);
+/// The request of a command line or a profile for a target of a time span.
+fn requested_for(target: &diskspd::Target, span: &TimeSpan) -> Job {
+    // With `-F`, all threads work on all targets, and with `-O`, a thread has its depth on all together.
+    let threads = match span.thread_count {
+        0 => target.threads,
+        all => all,
+    };
+    let depth = match (span.request_count, span.targets.len()) {
+        (0, _) => target.requests,
+        (all, 1) => all,
+        _ => 0,
+    };
+    let factor = f64::from(threads);
     let (iops, bytes) = match target.throughput {
-        Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * threads), None),
-        Some(Throughput::BytesPerMs(bytes)) => (None, Some(f64::from(bytes) * 1000.0 * threads)),
+        Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * factor), None),
+        Some(Throughput::BytesPerMs(bytes)) => (None, Some(f64::from(bytes) * 1000.0 * factor)),
         None => (None, None),
     };
     Job {
         pattern: Some(random_percent(f64::from(target.random_ratio))),
         block: target.block,
         read_percent: Some((100 - target.write_ratio.min(100)) as u8),
-        threads: target.threads,
-        depth: target.requests,
+        threads,
+        depth,
         direct: match target.cache {
             Cache::None => Some(true),
             Cache::Cached => Some(false),
@@ -507,7 +523,7 @@ fn share(label: &str) -> Option<f64> {
 }
 
 /// Notes that a run without `-L` has no latency.
-fn untimed(jobs: &[Job], found: &mut Found) {
+fn note_missing_latency(jobs: &[Job], found: &mut Found) {
     let mut means = jobs.iter().map(|job| job.read.mean.or(job.write.mean));
     if means.any(|mean| mean.is_none()) {
         found.note("run without -L: no latency is known");
@@ -547,7 +563,7 @@ impl Outcome {
                 paths.push((row.path.clone(), row.file_size));
             }
         }
-        let alone = paths.len() == 1;
+        let is_only_target = paths.len() == 1;
         let jobs = paths.iter().enumerate().map(|(index, (path, _))| {
             let own = requested.iter().find(|target| target.path == *path);
             let asked = own.or(requested.first());
@@ -564,7 +580,7 @@ impl Outcome {
                 .iter()
                 .find(|table| table.path.as_ref() == Some(path));
             let all = self.tables.iter().find(|table| table.path.is_none());
-            if let Some(table) = own.or(all.filter(|_| alone)) {
+            if let Some(table) = own.or(all.filter(|_| is_only_target)) {
                 let [reads, writes] = table.shapes.clone();
                 job.read.set_percentiles(reads);
                 job.write.set_percentiles(writes);
@@ -575,12 +591,12 @@ impl Outcome {
         let is_known = jobs
             .iter()
             .any(|job| job.read.shape.is_known() || job.write.shape.is_known());
-        if !self.tables.is_empty() && !alone && !is_known {
+        if !self.tables.is_empty() && !is_only_target && !is_known {
             found.note(
                 "percentiles are reported for all targets together: those of each are unknown",
             );
         }
-        untimed(&jobs, found);
+        note_missing_latency(&jobs, found);
         for (path, bytes) in &paths {
             found.target(path, *bytes);
         }

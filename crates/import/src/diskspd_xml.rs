@@ -117,8 +117,7 @@ fn case(
             shapes: names.map(|name| percentiles(latency, name).collect()),
         });
     }
-    let requested = requested.iter().flat_map(|span| &span.targets);
-    let requested: Vec<Target> = requested.map(Target::requested).collect();
+    let requested = requested.map(Target::requested).unwrap_or_default();
     let jobs = outcome.jobs(&requested, found);
     let busy = span
         .child("CpuUtilization")

@@ -86,7 +86,12 @@ fn named(mistake: Mistake, file: &str) -> Mistake {
 /// # Errors
 /// Other encodings.
 pub fn decode(name: &str, bytes: Vec<u8>) -> Result<Source, Mistake> {
-    let unknown = "neither UTF-8 nor UTF-16 text; save the report as UTF-8";
+    let unknown = if name.ends_with(".log.fz") {
+        "it is compressed (log_store_compressed): keep what `blocklab fio --inflate-log=FILE` prints \
+         of it, under its name without .fz"
+    } else {
+        "neither UTF-8 nor UTF-16 text; save the report as UTF-8"
+    };
     let text =
         blocklab_syntax::encoding::text(bytes).ok_or_else(|| named(not_a_result(unknown), name))?;
     Ok(Source {

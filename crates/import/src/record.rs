@@ -80,6 +80,7 @@ pub(super) struct Job {
 /// More would be no measurement but a damaged text.
 const LONGEST_SECONDS: f64 = 1e9;
 const MOST_OPERATIONS: u64 = 1 << 53;
+const MOST_BYTES: u64 = 1 << 60;
 
 impl Found {
     /// Adds a note once.
@@ -190,8 +191,11 @@ fn check_job(job: &Job) -> Result<(), String> {
         return Err(format!("{} errors cannot be", job.errors));
     }
     for figures in job.directions() {
-        if figures.ios.max(figures.bytes >> 20) > MOST_OPERATIONS {
+        if figures.ios > MOST_OPERATIONS {
             return Err(format!("{} operations cannot be", figures.ios));
+        }
+        if figures.bytes > MOST_BYTES {
+            return Err(format!("{} bytes cannot be", figures.bytes));
         }
         let counted = figures.shape.counted();
         if counted > MOST_OPERATIONS as f64 {

@@ -40,6 +40,15 @@ pub(crate) fn near(found: f64, wanted: f64) {
     );
 }
 
+/// The story: a compressed log of fio was to be saved as UTF-8.
+#[test]
+fn a_compressed_log_is_to_be_inflated() {
+    let error = decode("x_bw.1.log.fz", vec![0x78, 0x9c, 0xff]).expect_err("no text");
+    assert!(error.to_string().contains("--inflate-log"), "{error}");
+    let error = decode("x.txt", vec![0x78, 0x9c, 0xff]).expect_err("no text");
+    assert!(error.to_string().contains("save the report"), "{error}");
+}
+
 /// A spreadsheet read "p99 = 0 ns" of reports without percentiles, and every run of Vdbench was
 /// O_DIRECT with one operation in flight.
 #[test]

@@ -330,6 +330,11 @@ fn case(row: &Row<'_>, average: &Average, intervals: &[Row<'_>]) -> Case {
     let requested = rate_asked.filter(|rate| *rate > 0.0 && *rate < 999_900.0);
     // It formats targets before their first use, one after the other; the columns do not apply.
     let formats = name == "SD_format";
+    // Of a mix of sizes, the column has one, and the mean shows that there are others.
+    let size = row
+        .value("xfersize")
+        .filter(|size| rate <= 0.0 || (size - bytes).abs() < 1.0);
+    let block = if formats { bytes } else { size.unwrap_or(0.0) };
     let random = row.value("seekpct").filter(|_| !formats);
     let read_percent = row.value("rdpct").filter(|_| !formats);
     let series = intervals
@@ -343,11 +348,7 @@ fn case(row: &Row<'_>, average: &Average, intervals: &[Row<'_>]) -> Case {
                 _ if formats => Some(Pattern::Sequential),
                 random => random.map(random_percent),
             },
-            block: if formats {
-                bytes as u64
-            } else {
-                row.value("xfersize").unwrap_or(0.0) as u64
-            },
+            block: block as u64,
             read_percent: read_percent.map(|read_percent| read_percent.min(100.0) as u8),
             threads: row.value("threads").unwrap_or(0.0) as u32,
             requested_iops: requested,

@@ -42,6 +42,15 @@ fn vdbench_with_and_without_its_histogram() {
     near(read.p90_ns as f64, 400_000.0);
 }
 
+/// The story: a run with `xfersize=(4k,50,8k,50)` was shown with blocks of 4 KiB, the first of its sizes.
+#[test]
+fn a_mix_of_sizes_is_no_block_size() {
+    let mixed = VDBENCH_LOOPS.replace("0.4 4096 100", "0.6 6136 100");
+    let jobs = vdbench(&[("flatfile.html", &mixed)]);
+    let sizes = |at: usize| jobs.measurements[at].jobs[0].block_size_name();
+    assert_eq!((&*sizes(0), &*sizes(1)), ("unknown", "4 KiB"));
+}
+
 /// Two runs of one name, as `iorate=(100,200)` or `forthreads=(1,8)` leave them.
 pub(crate) const VDBENCH_LOOPS: &str = "<pre>\n\
 tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp xfersize threads rdpct seekpct\n\

@@ -229,13 +229,10 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 
 /// The lines after the result: the file of the page, and the command that shows the result again.
 fn closing(page: Option<&Path>, again: Option<&str>) -> String {
-    let page = page.map(|page| format!("Report  {}\n", page.display()));
-    let again = again.map(|again| format!("Again   {again}\n"));
-    ["\n".to_owned()]
-        .into_iter()
-        .chain(page)
-        .chain(again)
-        .collect()
+    let mut lines = String::from("\n");
+    lines.extend(page.map(|page| format!("Report  {}\n", page.display())));
+    lines.extend(again.map(|again| format!("Again   {again}\n")));
+    lines
 }
 
 /// The exit code: the most severe thing that happened to a run comes before the gate's answer, which

@@ -160,6 +160,10 @@ fn is_pipe(path: &Path) -> bool {
 
 /// Opens a file for writing; with its path if it was created. That is not `path` if this is a link.
 fn open(path: &Path, over: Over) -> io::Result<(File, Option<PathBuf>)> {
+    // A link such as `/dev/stdout` leads to a pipe that has no path of its own.
+    if path.exists() {
+        return Ok((reopen(path, over)?, None));
+    }
     let place = beyond_links(path);
     match File::create_new(&place) {
         Ok(file) => {
@@ -364,6 +368,22 @@ mod tests {
             refused(try_out(&place("device"), over), "device");
         }
         refused(append(&place("device")).map(drop), "device");
+    }
+
+    /// The story: `export -o /dev/stdout | cat` and `-o >(cat)` failed with "No such file or directory", and a
+    /// run with `--html /dev/stdout` did so after all had been measured.
+    #[test]
+    fn a_pipe_is_written_by_the_name_of_its_descriptor() {
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let path = format!("/dev/fd/{}", writer.as_raw_fd());
+        let path = Path::new(&path);
+        try_out(path, Over::Ours).expect("possible");
+        write(path, "page", Over::Ours).expect("written");
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("text");
+        assert_eq!(text, "page");
     }
 
     /// `export -o /dev/sdb` for a disk that was not there made a file of that name, in memory.

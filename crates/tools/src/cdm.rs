@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blocklab_cdm::{self as cdm, Choices, Prepared, Profile, RunFacts, Settings, Version};
 use blocklab_record::Record;
 use blocklab_runner::{Missing, Request};
@@ -29,6 +29,9 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     // Mistakes in the names of the store and the file are reported before anything is measured.
     keeping::try_out(store, args.no_save)?;
     if let Some(path) = &args.output {
+        if args.json && path == Path::new("-") {
+            bail!("--json prints to standard output, and --output - the report: name a file");
+        }
         output::try_out(path, Over::Files)?;
     }
     let mut view = live_view(!args.quiet, &plan, (!args.no_save).then_some(store));

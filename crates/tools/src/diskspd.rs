@@ -98,7 +98,10 @@ fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let bytes = read_input(Path::new(path), LARGEST_SCRIPT)
         .map_err(|error| mistake(format!("it cannot be read: {error}")))?;
     let text = encoding::text(bytes).ok_or_else(|| {
-        mistake("it is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so".to_owned())
+        mistake(
+            "it is neither UTF-8 nor UTF-16; `iconv -f WINDOWS-1252 -t UTF-8` would make it so"
+                .to_owned(),
+        )
     })?;
     Ok(dialect::read_xml(&text, overrides)?)
 }
@@ -212,6 +215,16 @@ fn make_files(
     for (path, size) in &prepared.files {
         if !blocklab_workload::Target::is_path(path) {
             continue;
+        }
+        if own.read_only {
+            let is_ready = fs::metadata(path)
+                .is_ok_and(|metadata| !metadata.is_file() || metadata.len() >= size.0);
+            if is_ready {
+                continue;
+            }
+            bail!(
+                "{path} is missing or smaller than {size} (-c), and --read-only forbids to write it"
+            );
         }
         let (file, is_new) = match guard.open(Path::new(path)) {
             Ok(handle) => match emptied_if_short(&handle, *size, guard)? {

@@ -8,7 +8,7 @@ use serde::{Deserialize, de};
 use serde_json::{Map, Value};
 
 use super::request::{Options, requested};
-use super::{check_agreement, name_single_job_cases};
+use super::{ALL_CLIENTS, check_agreement, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -179,7 +179,6 @@ impl Document {
             .ok_or("no `fio version` in it: not fio's JSON")?;
         let mut found = Found {
             tool: version.replacen("fio-", "fio ", 1),
-            started_at: started(self.timestamp),
             ..Found::default()
         };
         let global = match self.global.as_array() {
@@ -188,8 +187,7 @@ impl Document {
         };
         let mut entries = self.jobs;
         entries.extend(self.client_stats);
-        // The sum over all hosts would count everything twice.
-        let sum = Some("All clients");
+        let sum = Some(ALL_CLIENTS);
         if entries.iter().any(|entry| entry.jobname.as_deref() != sum) {
             entries.retain(|entry| entry.jobname.as_deref() != sum);
         }
@@ -203,14 +201,24 @@ impl Document {
             let mut options = global.clone();
             options.extend(strings(Some(&entry.options)));
             load += &format!("{options:?}");
-            if let Some(path) = options.get("filename").or(options.get("directory")) {
-                found.target(path, 0);
+            let path = match (options.get("directory"), options.get("filename")) {
+                (Some(directory), Some(name)) if !name.starts_with('/') => {
+                    Some(format!("{}/{name}", directory.trim_end_matches('/')))
+                }
+                (directory, name) => name.or(directory).cloned(),
+            };
+            if let Some(path) = path {
+                found.target(&path, 0);
             }
             let job = entry.job(&options, count[&entry.identity()], &mut found)?;
             refuse_copies(&found, &job)?;
             found.add_job(format!("group-{}", entry.groupid.unwrap_or(0)), job);
         }
         name_single_job_cases(&mut found.cases);
+        // The timestamp is that of the output, when the jobs had run for this long.
+        let jobs = found.cases.iter().flat_map(|case| &case.jobs);
+        let longest = jobs.map(|job| job.seconds).fold(0.0, f64::max);
+        found.started_at = started(self.timestamp.map(|printed| printed - longest));
         Ok(Printed {
             found,
             load,
@@ -241,9 +249,10 @@ fn refuse_copies(found: &Found, job: &Job) -> Result<(), String> {
     }
 }
 
-fn started(seconds: Option<f64>) -> String {
-    let seconds = seconds.filter(|seconds| (0.0..250_000_000_000.0).contains(seconds));
-    let moment = seconds.and_then(|second| jiff::Timestamp::from_second(second as i64).ok());
+/// A moment in seconds since 1970 as RFC 3339; empty if it is unknown or beyond all calendars.
+fn started(unix_seconds: Option<f64>) -> String {
+    let sound = unix_seconds.filter(|seconds| (0.0..250_000_000_000.0).contains(seconds));
+    let moment = sound.and_then(|second| jiff::Timestamp::from_second(second as i64).ok());
     moment.map(|moment| moment.to_string()).unwrap_or_default()
 }
 
@@ -288,16 +297,16 @@ impl Entry {
         let longest = runtimes.fold(0.0, f64::max);
         let seconds = if longest > 0.0 {
             longest
-        } else if self.all().any(|entry| entry.total_ios > Some(0.0)) {
-            // All was over in less than a millisecond.
+        } else if self.all().any(|entry| entry.total_ios > Some(0.0))
+            || !self.all().any(|entry| entry.iops > Some(0.0))
+        {
+            // All was over in less than a millisecond, or failed before its first operation.
             1e-3
         } else {
-            if self.all().any(|entry| entry.iops > Some(0.0)) {
-                found.note(&format!(
-                    "the result of {name} does not tell how long it ran: {ASSUMED_SECONDS} s is \
-                     assumed; no rate depends on it"
-                ));
-            }
+            found.note(&format!(
+                "the result of {name} does not tell how long it ran: {ASSUMED_SECONDS} s is \
+                 assumed; no rate depends on it"
+            ));
             ASSUMED_SECONDS
         };
         let figures = |key: &str, entry: &Option<DirectionEntry>| match entry {

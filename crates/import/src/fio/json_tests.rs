@@ -170,6 +170,8 @@ fn what_was_requested_is_read_as_fio_reads_it() {
 fn units_are_those_of_kb_base() {
     for (base, size, bytes, rate) in [
         ("1000", "4k", 4_000, 4e6),
+        // On a command line, before `kb_base`.
+        ("1000", "4k", 4_096, 4e6),
         ("1000", "4KiB", 4_096, 4e6),
         ("1024", "4k", 4_096, 4_194_304.0),
         ("1024", "4KiB", 4_000, 4_194_304.0),
@@ -177,7 +179,10 @@ fn units_are_those_of_kb_base() {
         let options = format!(
             "\"rw\": \"randread\", \"kb_base\": \"{base}\", \"bs\": \"{size}\", \"rate\": \"4m\""
         );
-        let record = read(Tool::Fio, &document(&[entry(&options, SIDE)]));
+        let side = SIDE
+            .replace("40960000", &(bytes * 10_000).to_string())
+            .replace("4096000,", &format!("{},", bytes * 1000));
+        let record = read(Tool::Fio, &document(&[entry(&options, &side)]));
         let job = &record.measurements[0].jobs[0];
         assert_eq!(job.block_sizes, Some(BlockSizes::fixed(Bytes(bytes))));
         assert_eq!(job.requested_bytes_per_s, Some(rate));
@@ -200,6 +205,34 @@ fn a_share_of_random_operations_and_no_pause_are_read() {
     assert!(!mixed.think);
     let shares = job(r#""rw": "randread", "percentage_random": "30,50""#);
     assert_eq!(shares.pattern, None);
+}
+
+/// The story: a job with `directory=/data` and `filename=f` had `f` for its target.
+#[test]
+fn a_file_is_in_its_directory() {
+    let options = r#""directory": "/data/", "filename": "f""#;
+    let record = read(Tool::Fio, &document(&[entry(options, SIDE)]));
+    assert_eq!(record.targets[0].path, "/data/f");
+}
+
+/// The story: a run was shown as started when it had ended.
+#[test]
+fn a_run_started_before_its_output() {
+    let stamp = "\"timestamp\": 1795909312, \"jobs\"";
+    let text = document(&[entry("", SIDE)]).replace("\"jobs\"", stamp);
+    assert_eq!(read(Tool::Fio, &text).started_at, "2026-11-28T23:41:42Z");
+}
+
+/// The story: a job that failed before its first operation lasted 60 s, and so did the case of the others,
+/// which had run for ten.
+#[test]
+fn a_job_that_did_nothing_took_no_time() {
+    let nothing =
+        r#""read": {"io_bytes": 0, "bw_bytes": 0, "iops": 0.0, "runtime": 0, "total_ios": 0}"#;
+    let failed = entry("", nothing).replace("\"g\"", "\"b\", \"error\": 1");
+    let record = read(Tool::Fio, &document(&[entry("", SIDE), failed]));
+    assert_eq!(record.measurements[0].elapsed_ns, 10_000_000_000);
+    assert_eq!(record.measurements[0].jobs.len(), 2);
 }
 
 /// The story: `unified_rw_reporting`, results without `total_ios`, and flushes came out as "nothing

@@ -167,6 +167,16 @@ fn a_run_by_another_clock_begins_with_its_first_line() {
     assert_eq!(record.measurements[0].elapsed_ns, 7_200_000_000_000);
 }
 
+/// The story: the bytes of reads and writes together were too many for a number, and the report panicked.
+#[test]
+fn bytes_that_cannot_be_are_refused() {
+    let text = LAT.replacen("4096", "18446744073709551615", 1);
+    refused(
+        &[("x_clat.1.log", &text)],
+        "18446744073709551615 bytes cannot be",
+    );
+}
+
 /// The story: a last operation at a whole second was in no interval, and the intervals lacked it.
 #[test]
 fn an_operation_at_the_end_of_the_run_is_in_its_last_interval() {

@@ -69,7 +69,7 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
     Job {
         engine: engine.to_owned(),
         pattern: pattern(options, rw),
-        block: block(options),
+        block: block(options, &printed),
         read_percent: match can {
             [true, true, _] => read_percent(options),
             [false, true, false] => Some(0),
@@ -141,17 +141,21 @@ fn requested_rate(options: &Options, name: &str, can: [bool; 3], threads: u32) -
     for (index, _) in can.iter().enumerate().filter(|(_, can)| **can) {
         let number = numbers.get(index).or(numbers.last())?;
         // 0 and an empty part are no limit.
-        sum += amount(options, number).filter(|rate| *rate > 0)? as f64;
+        sum += amount(number, scale(options)).filter(|rate| *rate > 0)? as f64;
     }
     (sum > 0.0).then_some(sum * f64::from(threads))
 }
 
-/// A number as fio reads it: `kb_base` says whether `k` is 1024 or 1000.
-fn amount(options: &Options, text: &str) -> Option<u64> {
-    let mut scale = Scale::default();
-    if options.get("kb_base").is_some_and(|base| base == "1000") {
-        scale.kilo = 1000;
+/// Whether `k` is 1024 or 1000.
+fn scale(options: &Options) -> Scale {
+    match options.get("kb_base").map(String::as_str) {
+        Some("1000") => Scale { kilo: 1000 },
+        _ => Scale::default(),
     }
+}
+
+/// A number as fio reads it.
+fn amount(text: &str, scale: Scale) -> Option<u64> {
     blocklab_fio::amount(text, scale).ok()?.try_into().ok()
 }
 
@@ -160,8 +164,8 @@ fn is_on(options: &Options, name: &str) -> bool {
     !matches!(value, None | Some("0" | "false" | "none"))
 }
 
-/// One size, where all operations have it; 0: unknown.
-fn block(options: &Options) -> u64 {
+/// One size, where all operations have it; 0: unknown. `printed`: what they moved.
+fn block(options: &Options, printed: &Job) -> u64 {
     let several = ["bsrange", "blocksize_range", "bssplit", "bs_unaligned"];
     if several.iter().any(|name| options.contains_key(*name)) {
         return 0;
@@ -169,7 +173,17 @@ fn block(options: &Options) -> u64 {
     match options.get("bs").or(options.get("blocksize")) {
         // Sizes of their own for reads, writes and trims.
         Some(text) if text.contains([',', '-']) => 0,
-        Some(text) => amount(options, text).unwrap_or(0),
+        Some(text) => {
+            let moved = [&printed.read, &printed.write, &printed.trim];
+            let ios: f64 = moved.iter().map(|figures| figures.ios as f64).sum();
+            let bytes: f64 = moved.iter().map(|figures| figures.bytes as f64).sum();
+            // On a command line, `kb_base` holds for the options after it alone, and a result has them
+            // without their order: what was moved shows it.
+            let sizes = [scale(options), Scale::default()].map(|scale| amount(text, scale));
+            let mut known = sizes.into_iter().flatten();
+            let fitting = known.find(|size| *size as f64 * ios == bytes);
+            fitting.or(sizes[0]).unwrap_or(0)
+        }
         None => 4096,
     }
 }

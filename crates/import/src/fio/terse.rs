@@ -10,7 +10,7 @@
 //! Sizes in KiB, latencies in microseconds. They are followed by figures of the processor, depths,
 //! latencies, and the counts of disks, which all lines of one run share.
 
-use super::{check_agreement, name_single_job_cases};
+use super::{ALL_CLIENTS, check_agreement, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -30,7 +30,14 @@ const PERCENTILES: std::ops::Range<usize> = 12..32;
 const OTHERS: usize = 34;
 
 pub(super) fn is_terse(text: &str) -> bool {
-    text.lines().any(|line| Layout::announced(line).is_some())
+    lines(text).any(|line| Layout::announced(line).is_some())
+}
+
+/// The lines of a text. Before one of them, fio's client may print its progress, which ends with a carriage
+/// return alone.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .map(|line| line.rsplit('\r').next().unwrap_or(line))
 }
 
 /// How the fields of a line are arranged.
@@ -57,15 +64,25 @@ impl Layout {
         })
     }
 
-    /// The layout of these fields: under `unified_rw_reporting`, one direction stands for all. Only a
-    /// direction has percentiles, which contain `=`.
+    /// The layout of these fields, by the percentiles, which only a direction has and which contain `=`:
+    /// under `unified_rw_reporting`, one direction stands for all, and each `;` in a name moves them.
     fn for_fields(self, fields: &[&str]) -> Self {
-        let second = fields.get(self.head + self.width + PERCENTILES.start);
+        let first = fields.iter().position(|field| field.contains("%="));
+        let head = first.map_or(0, |at| at.saturating_sub(PERCENTILES.start));
+        let head = head.max(self.head);
+        let second = fields.get(head + self.width + PERCENTILES.start);
         let is_unified = second.is_some_and(|field| !field.contains('='));
         Self {
             directions: if is_unified { 1 } else { self.directions },
+            head,
             ..self
         }
+    }
+
+    /// The name of the job: it is behind the versions and before the group and the error.
+    fn name(&self, fields: &[&str]) -> String {
+        let versions = if self.version == 2 { 1 } else { 2 };
+        fields[versions..self.head - 2].join(";")
     }
 }
 
@@ -75,7 +92,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut runs = Runs::default();
     let mut disks = None;
     let mut open: Option<Found> = None;
-    for (index, line) in text.lines().enumerate() {
+    let mut has_job = false;
+    for (index, line) in lines(text).enumerate() {
         let Some(layout) = Layout::announced(line) else {
             continue;
         };
@@ -91,6 +109,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             );
             return Err(not_a_result_at(index + 1, message));
         }
+        let is_sum = layout.name(&fields) == ALL_CLIENTS;
+        if is_sum && has_job {
+            continue;
+        }
+        has_job |= !is_sum;
         let tool = match version {
             2 => "fio".to_owned(),
             _ => fields[1].replacen("fio-", "fio ", 1),
@@ -162,7 +185,7 @@ fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, Strin
         .map(figures)
         .collect::<Result<_, _>>()?;
     let mut job = Job {
-        name: fields[head - 3].to_owned(),
+        name: layout.name(fields),
         engine: "fio".to_owned(),
         block: mean_block(&directions, longest),
         seconds: longest.max(1e-3),

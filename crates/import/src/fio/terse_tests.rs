@@ -55,6 +55,29 @@ fn one_direction_for_all_is_divided() {
     assert_eq!((reads, writes), (5000, 5000));
 }
 
+/// The story: the first line of fio's client follows its progress on the same line and was lost without a word;
+/// the sum of all its lines was a run of its own.
+#[test]
+fn each_line_of_a_client_is_read() {
+    let lines = ["a", "b", "All clients"].map(|name| terse(name, 40_000, 1000, 10_000));
+    let text = format!("Jobs: 2 (f=2), 0-600 IOPS\r{}", lines.concat());
+    let runs = reads(Tool::Fio, &text);
+    let names: Vec<_> = runs.iter().map(|run| &*run.measurements[0].case).collect();
+    assert_eq!(names, ["a", "b"]);
+    let sum = read(Tool::Fio, &lines[2]);
+    near(sum.measurements[0].jobs[0].iops(), 1000.0);
+}
+
+/// The story: the figures of a job called `a;b` were read a field too early, and it was refused as one that
+/// contradicts itself.
+#[test]
+fn a_name_may_contain_what_separates_fields() {
+    let record = read(Tool::Fio, &terse("a;b", 40_000, 1000, 10_000));
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!(job.name, "a;b");
+    near(job.iops(), 1000.0);
+}
+
 /// The story: without any sample (`gtod_reduce`), the mean latency was 0 ns.
 #[test]
 fn zeros_of_no_sample_are_no_latency() {

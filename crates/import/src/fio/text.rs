@@ -14,8 +14,8 @@
 
 mod block;
 
-use super::name_single_job_cases;
 use super::request::Options;
+use super::{ALL_CLIENTS, name_single_job_cases};
 use crate::not_a_result_at;
 use crate::record::Found;
 use crate::runs::{Printed, Runs};
@@ -62,6 +62,10 @@ impl Reader {
     fn read_line(&mut self, line: &str, at: usize) -> Result<(), Mistake> {
         // First, because the name of a job may look like a request.
         if let Some(mut block) = head(line) {
+            if block.name == ALL_CLIENTS && !self.blocks.is_empty() {
+                self.is_over = true;
+                return Ok(());
+            }
             if self.is_over && !self.blocks.is_empty() {
                 self.end_result()?;
             }
@@ -134,7 +138,8 @@ impl Reader {
     }
 
     /// The options of the job that a block is about. `None` if no request of that name was printed, or
-    /// if the block sums up several jobs of its group: then a job of the group has no block of its own.
+    /// if the block sums up several jobs of its group: then it has several threads, and a job of the group
+    /// has no block of its own.
     fn options(&self, block: &Block, all: &[Block]) -> Option<&Options> {
         let mut options = None;
         for request in &self.requests {
@@ -142,7 +147,7 @@ impl Reader {
                 continue;
             }
             let has_block = all.iter().any(|reported| reported.name == request.name);
-            if !has_block {
+            if !has_block && block.threads > 1 {
                 return None;
             }
             if request.name == block.name {
@@ -162,6 +167,11 @@ fn is_version(line: &str) -> bool {
 /// `j: (g=0): rw=read, bs=(R) 4096B-4096B, (W) …, (T) …, ioengine=psync, iodepth=1`.
 fn request(line: &str) -> Option<Request> {
     let (name, rest) = line.rsplit_once(REQUEST)?;
+    // fio's client prints `<HOST> ` before it.
+    let of_host = name
+        .strip_prefix('<')
+        .and_then(|rest| rest.split_once("> "));
+    let name = of_host.map_or(name, |(_, name)| name);
     let (group, rest) = rest.split_once("): ")?;
     let (sizes, more) = match rest.split_once(", bs=") {
         Some((rw, rest)) => {

@@ -82,6 +82,38 @@ fn directions_count_where_they_are_printed_both_ways() {
     );
 }
 
+/// The story: next to a job that failed before its first operation, and that fio's text leaves out, another one
+/// had no depth and no pattern, and a file with the JSON of the same run was refused.
+#[test]
+fn a_job_that_failed_leaves_the_others_as_they_are() {
+    let request = "b: (g=0): rw=read, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\n";
+    let text = TEXT_3.replace("jobs=4", "jobs=1");
+    let text = format!("{request}{text}");
+    let job = &read(Tool::Fio, &text).measurements[0].jobs[0];
+    assert_eq!((job.threads, job.depth), (1, 16));
+    let failed = r#""read": {"io_bytes": 0, "runtime": 0, "total_ios": 0}"#;
+    let failed = entry("", failed).replace("\"g\"", "\"b\", \"error\": 1");
+    let json = document(&[entry("", SIDE), failed]);
+    let record = read(Tool::Fio, &format!("{json}{text}"));
+    assert_eq!(record.measurements[0].jobs.len(), 2);
+}
+
+/// The story: the sum that fio's client prints after the results of its hosts was a second run, and the jobs
+/// had no depth, because their requests begin with the name of the host.
+#[test]
+fn the_text_of_a_client_is_one_run() {
+    let (_, result) = TEXT_3.split_once("\n\n").expect("a gap");
+    let sum = result.replace("g: (groupid", "All clients: (groupid");
+    let record = read(Tool::Fio, &format!("<h1> {TEXT_3}{sum}"));
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!((&*job.name, job.depth), ("g", 16));
+    near(job.iops(), 12_510.7);
+    near(
+        read(Tool::Fio, &sum).measurements[0].jobs[0].iops(),
+        12_510.7,
+    );
+}
+
 #[test]
 fn the_normal_text_of_fio() {
     let record = read(Tool::Fio, TEXT_3);

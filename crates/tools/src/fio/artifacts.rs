@@ -116,8 +116,9 @@ fn write_trace(path: &str, clone: &CloneFacts, job: &Job, log: &JobLog) -> Resul
     let mut entries: Vec<&LogEntry> = log.entries.iter().collect();
     // The trace format has no action for a flush of a range (sync_file_range), so those are left out.
     let flush = job.flush;
-    let flushes = flush.fsync_every > 0 || flush.fdatasync_every > 0 || flush.range_every == 0;
-    entries.retain(|entry| entry.direction != Direction::Sync || flushes);
+    let keeps_flushes =
+        flush.fsync_every > 0 || flush.fdatasync_every > 0 || flush.range_every == 0;
+    entries.retain(|entry| entry.direction != Direction::Sync || keeps_flushes);
     entries.sort_by_key(|entry| entry.begin);
     let operations = entries.into_iter().map(|entry| Traced {
         at: entry.begin,

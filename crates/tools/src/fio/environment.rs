@@ -26,14 +26,14 @@ pub struct Texts {
     includes: BTreeMap<String, String>,
     variables: RefCell<BTreeMap<String, String>>,
     /// Whether this was received from another host, so that variables of this one must not be read.
-    is_told: bool,
+    is_received: bool,
 }
 
 impl Texts {
     /// A copy to send to another host.
     pub fn for_another_host(&self) -> Self {
         Self {
-            is_told: true,
+            is_received: true,
             ..self.clone()
         }
     }
@@ -73,7 +73,7 @@ impl Reader for Texts {
             "$pagesize" => Some(page_size().to_string()),
             "$ncpus" => Some(configured_processors().to_string()),
             "$mb_memory" => Some((environment().memory_bytes.0 >> 20).to_string()),
-            name if self.is_told => self.variables.borrow().get(name).cloned(),
+            name if self.is_received => self.variables.borrow().get(name).cloned(),
             name => {
                 let value = env::var(name).ok()?;
                 let mut known = self.variables.borrow_mut();

@@ -27,7 +27,11 @@ use blocklab_results::output::{self, Over};
 /// jobs fail.
 pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     for directory in &prepared.directories {
-        if !Path::new(directory).is_dir() {
+        let path = Path::new(directory);
+        if path.exists() && !path.is_dir() {
+            bail!("{directory} is a file; directory= names a directory");
+        }
+        if !path.is_dir() {
             let word = shell_word(directory);
             bail!("{directory} is not a directory; `mkdir -p {word}` would make it");
         }
@@ -635,6 +639,21 @@ fn remove_groups(groups: &[ControlGroup]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: where `directory=` named a file, the error recommended `mkdir -p`, which cannot make it.
+    #[test]
+    fn a_file_is_no_directory() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = folder.path().join("job.fio");
+        fs::write(&job, format!("[a]\ndirectory={}\nsize=4k\n", job.display())).expect("written");
+        let mut prepared = crate::fio::prepared(&job.display().to_string()).expect("a sound job");
+        let made = make(&mut prepared, &AtomicBool::new(false), &Guard::default());
+        let wrong = made.expect_err("a file").to_string();
+        assert!(
+            wrong.ends_with("is a file; directory= names a directory"),
+            "{wrong}"
+        );
+    }
 
     /// The story: lengths were added up in 64 bits, and four files of 4 EiB were announced as 0 MiB.
     #[test]

@@ -6,6 +6,7 @@ use blocklab_fio::{
     general_options, option_hint, options,
 };
 
+use blocklab_console::place::shell_word;
 use blocklab_console::terminal;
 
 /// The answer to `--cpuclock-test`.
@@ -174,18 +175,28 @@ pub fn command_line(sections: &[Section]) -> String {
             .chain(names)
             .filter(|setting| setting.key != "name")
             .map(|setting| match &setting.value {
-                Some(value) if value.contains(' ') => format!(" --{}=\"{value}\"", setting.key),
-                Some(value) => format!(" --{}={value}", setting.key),
+                Some(value) => format!(" --{}={}", setting.key, quoted(value)),
                 None => format!(" --{}", setting.key),
             })
             .collect();
         if !section.is_global() {
-            text.push_str(&format!(" --name={}", section.name));
+            text.push_str(&format!(" --name={}", quoted(&section.name)));
         }
         text.push_str(&words);
     }
     text.push('\n');
     text
+}
+
+/// A value as a word of the shell: blanks alone are in double quotes, as fio prints them.
+fn quoted(value: &str) -> String {
+    if value.contains(|sign: char| "\"'$`\\;&|<>()*?[#~".contains(sign)) {
+        shell_word(value)
+    } else if value.contains(' ') {
+        format!("\"{value}\"")
+    } else {
+        value.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -212,5 +223,15 @@ mod tests {
         let sections = parse_jobs("j", text, &mut NoFiles).expect("two sections");
         let expected = "fio --bs=4k --filename=f --name=a --rw=read --filename=g\n";
         assert_eq!(command_line(&sections), expected);
+    }
+
+    /// The story: the name of a job with a blank and a command with quotes were printed as they are. The shell
+    /// took them for other words.
+    #[test]
+    fn what_the_shell_would_change_is_quoted() {
+        let text = "[a b]\ndescription=one two\nexec_prerun=echo \"hi\" && date\n";
+        let sections = parse_jobs("j", text, &mut NoFiles).expect("a section");
+        let words = "--name=\"a b\" --description=\"one two\" --exec_prerun='echo \"hi\" && date'";
+        assert_eq!(command_line(&sections), format!("fio {words}\n"));
     }
 }

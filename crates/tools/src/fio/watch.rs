@@ -242,15 +242,15 @@ impl Questions for Watcher<'_> {
         }
         let failed = self.commands(step, Around::Before);
         let clones = self.prepared.clones.iter();
-        let without: Vec<&str> = clones
+        let left_out: Vec<&str> = clones
             .filter(|clone| {
-                let is_out = clone.create_only || clone.failed.is_some();
-                is_out || failed.contains(&&*clone.job)
+                let cannot_run = clone.create_only || clone.failed.is_some();
+                cannot_run || failed.contains(&&*clone.job)
             })
             .map(|clone| &*clone.job)
             .collect();
         let jobs = &mut case.workload.jobs;
-        jobs.retain(|job| !without.contains(&&*job.name));
+        jobs.retain(|job| !left_out.contains(&&*job.name));
         !jobs.is_empty()
     }
 }

@@ -146,6 +146,11 @@ impl<'a> Journals<'a> {
             );
             return Err(cannot_use(sd, &map, fault));
         }
+        let message = format_args!(
+            "{} does not exist, so nothing of it can be recovered; -j without r begins anew",
+            sd.lun
+        );
+        sd.check(Path::new(&sd.lun).exists(), message)?;
         let mut pending = saved
             .replay(&read(sd, &journal_file)?)
             .map_err(|fault| cannot_use(sd, &journal_file, fault))?;

@@ -101,7 +101,8 @@ pub fn check_permitted(plan: &Plan, guard: &Guard) -> Result<()> {
 }
 
 /// Looks at every lun that a run uses, and creates or lengthens files. Returns the sizes of all storage
-/// definitions, and which of them the runs write first; none with `keeps_data`, for a recovery.
+/// definitions, and which of them the runs write first. With `keeps_data`, for a recovery, the runs write
+/// none first, and no file is created.
 pub fn make_ready(
     file: &ParameterFile,
     guard: &Guard,
@@ -119,8 +120,10 @@ pub fn make_ready(
         if found.is_written && !keeps_data {
             format.push(index);
         }
-        // Only a file can be too short: a device that is has been refused.
-        if found.current < found.size {
+        // Only a file can be too short: a device that is has been refused. A recovery makes none: the
+        // journal reports the one that it misses.
+        let may_make = !keeps_data || Path::new(&sd.lun).exists();
+        if found.current < found.size && may_make {
             create_or_lengthen(sd, found.size, found.current, guard)?;
         }
         sizes.push(found.size);

@@ -15,7 +15,7 @@ pub(super) struct Block {
     pub line: usize,
     pub name: String,
     pub group: String,
-    threads: u32,
+    pub threads: u32,
     errors: u64,
     pub process: String,
     pub date: String,
@@ -315,6 +315,8 @@ impl PrintedDirection {
             return Ok(());
         };
         let Some(unit) = unit.strip_suffix(')').map(str::trim).and_then(nanoseconds) else {
+            // `clat prio 0/0 (47.68% of IOs) percentiles (usec)`: its list is not of all operations.
+            self.open_list = None;
             return Ok(());
         };
         let (what, is_list) = match what.strip_suffix(" percentiles") {
