@@ -220,9 +220,9 @@ pub enum NoFleet {
 pub fn merge(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFleet> {
     let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
     check(&records, lost)?;
-    let mut cases = records[1..].iter();
+    let mut others = records[1..].iter();
     if let Some((other, what)) =
-        cases.find_map(|other| Some((other, difference(records[0], other)?)))
+        others.find_map(|other| Some((other, difference(records[0], other)?)))
     {
         return Err(NoFleet::Loads {
             first: records[0].id.clone(),

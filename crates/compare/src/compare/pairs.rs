@@ -151,10 +151,11 @@ impl<'a> Load<'a> {
             }),
         ];
         let mut found: Vec<String> = Vec::new();
-        for (one, other) in self.jobs.iter().zip(other.jobs) {
-            for (name, of) in settings {
-                let text = format!("{name}: {} | {}", of(one), of(other));
-                if of(one) != of(other) && !found.contains(&text) {
+        for (own, theirs) in self.jobs.iter().zip(other.jobs) {
+            for (name, value) in settings {
+                let (own, theirs) = (value(own), value(theirs));
+                let text = format!("{name}: {own} | {theirs}");
+                if own != theirs && !found.contains(&text) {
                     found.push(text);
                 }
             }
@@ -259,9 +260,11 @@ impl Pairs {
         let (here, there) = self.alone(base.len(), other.len());
         for at in here {
             let (load, kind) = &base[at];
-            let is_same =
-                |place: &&usize| load.has_name_of(other[**place].0) && *kind == other[**place].1;
-            if let Some(partner) = there.iter().find(is_same) {
+            let partner = there.iter().find(|place| {
+                let (theirs, their_kind) = &other[**place];
+                load.has_name_of(theirs) && kind == their_kind
+            });
+            if let Some(partner) = partner {
                 self.add(at, *partner);
             }
         }

@@ -386,7 +386,7 @@ fn found(
         from: starts[*first],
         length: starts[*last] + slices[*last].length_ns as f64 - starts[*first],
     };
-    // What an episode begins and ends with is slow in part.
+    // An episode also slows a part of the slices before and after it.
     let around = usize::from(runs.len() == 1);
     let slow = Slow {
         span,
