@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use blocklab_record::{Interval, Measurement, PaceKind};
-use blocklab_stats::{largest_step, median};
+use blocklab_stats::{largest_step, mean, median};
 use blocklab_units::Nanos;
 
 use super::slices::{ios, is_replay, levels, moving, whole};
@@ -150,12 +150,17 @@ struct Usual {
     longest_ns: f64,
 }
 
-/// The medians over all slices; `None` where most are empty.
+/// The medians over all slices; `None` where all are empty. Where most are, the median rate is 0, and the
+/// mean replaces it: it is lower than the rate of the others, so that fewer operations count as due.
 fn usual(slices: &[&Interval]) -> Option<Usual> {
     let waits: Vec<f64> = slices.iter().map(|slice| longest(slice)).collect();
-    let level = median(&levels(slices));
-    (level > 0.0).then(|| Usual {
-        iops: level,
+    let rates = levels(slices);
+    let mut iops = median(&rates);
+    if iops <= 0.0 {
+        iops = mean(&rates);
+    }
+    (iops > 0.0).then(|| Usual {
+        iops,
         longest_ns: median(&waits),
     })
 }

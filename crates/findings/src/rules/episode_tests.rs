@@ -47,6 +47,22 @@ fn a_pause_has_a_beginning_and_a_length() {
     silent(&passes(|_, _| ()), "standstill");
 }
 
+/// The story: a volume that stood still for most of a pass left no median rate, and so no finding: the run
+/// was called sound.
+#[test]
+fn a_pause_may_be_most_of_the_pass() {
+    let found = passes(|second, slice| match second {
+        3..=11 => slice.read.ios = 0,
+        12 => slice.read.max_ns = 9_000_000_000,
+        _ => (),
+    });
+    let statement = the(&found, "standstill").statement;
+    assert!(statement.contains("for 9.0 s, from 3.0 s"), "{statement}");
+    // A slow target answers now and then.
+    let slow = passes(|second, slice| slice.read.ios = u64::from(second % 5 == 0));
+    silent(&slow, "standstill");
+}
+
 /// Half of two neighbours is missing, and an operation waited just as long.
 #[test]
 fn a_pause_may_leave_no_slice_empty() {
