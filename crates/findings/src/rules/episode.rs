@@ -303,17 +303,17 @@ fn slow(pass: &Measurement) -> Option<Slow> {
         && last + 1 - first >= SLICES
         && starts[last] + slices[last].length_ns as f64 - starts[first] >= SHORTEST
     {
-        return found(pass, &slices, &latencies, &[(first, last)], usual_ns);
+        return episode_of(pass, &slices, &latencies, &[(first, last)], usual_ns);
     }
     // Slow slices may be as many as the others.
     let (usual_ns, scatter) = lower_half(&known);
     let again = slow_from(usual_ns, scatter, SLOWER_AGAIN, CHANCE);
     if again.len() >= AGAIN {
-        return found(pass, &slices, &latencies, &again, usual_ns);
+        return episode_of(pass, &slices, &latencies, &again, usual_ns);
     }
     let (run, usual_ns) =
         most_of_the_pass(&latencies).or_else(|| to_an_end(pass, &slices, &latencies))?;
-    found(pass, &slices, &latencies, &[run], usual_ns)
+    episode_of(pass, &slices, &latencies, &[run], usual_ns)
 }
 
 /// The slow slices of a pass from its beginning to a moment or from a moment to its end, and the mean
@@ -371,7 +371,7 @@ fn most_of_the_pass(latencies: &[Option<f64>]) -> Option<((usize, usize), f64)> 
 }
 
 /// What these runs of slices are together, unless nothing completed in them.
-fn found(
+fn episode_of(
     pass: &Measurement,
     slices: &[&Interval],
     latencies: &[Option<f64>],
