@@ -51,18 +51,11 @@ impl From<Condition> for Asked {
 
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let direction = self.loads.direction.map(Direction::name);
-        let loads: Vec<&str> = self
-            .loads
-            .case
-            .as_deref()
-            .into_iter()
-            .chain(direction)
-            .collect();
+        let loads = self.loads.text();
         if loads.is_empty() {
             return self.condition.fmt(f);
         }
-        write!(f, "{}, {}", loads.join(" "), self.condition)
+        write!(f, "{loads}, {}", self.condition)
     }
 }
 
@@ -163,8 +156,10 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
     // A misspelled name must not let a pipeline pass.
     if judged.is_empty() {
         let why = "no load of this name and direction was measured, so nothing is decided";
-        let subject = asked.loads.case.clone().unwrap_or_default();
-        judged.push(Judged::new(0, subject, Answer::Undecided, why.to_owned()));
+        // Of two runs that are compared, the baseline is judged by no condition.
+        let run = usize::from(comparison.is_some_and(|comparison| comparison.baseline == 0));
+        let subject = loads.text();
+        judged.push(Judged::new(run, subject, Answer::Undecided, why.to_owned()));
     }
     Check::new(asked, judged)
 }
@@ -172,6 +167,34 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: of a comparison without trims, a gate on trims was left open for the baseline, and for a
+    /// load without a name.
+    #[test]
+    fn what_no_load_answers_is_open_for_the_run_that_is_judged() {
+        use crate::compare::{Margins, compare};
+        use crate::testing::{Sketch, record};
+        let run = record(&[Sketch::default()]);
+        let runs: [(&Record, &[Finding]); 2] = [(&run, &[]), (&run, &[])];
+        let trims = Asked {
+            condition: "iops<1".parse().expect("a condition"),
+            loads: Loads {
+                case: None,
+                direction: Some(Direction::Trim),
+            },
+        };
+        for (baseline, judged_run) in [(0, 1), (1, 0)] {
+            let comparison = compare(&[&run, &run], baseline, Margins::default());
+            let evidence = Evidence {
+                runs: &runs,
+                comparison: Some(&comparison),
+                ..Evidence::default()
+            };
+            let judged = check(&trims, evidence).judged;
+            assert_eq!(judged.len(), 1, "{judged:?}");
+            assert_eq!((judged[0].run, &*judged[0].subject), (judged_run, "trim"));
+        }
+    }
 
     /// The story: "no case fits `case = \"\"` of a [[gate]]" for a condition on all loads, of a run that was
     /// stopped before its first measurement.
