@@ -31,8 +31,8 @@ pub struct Asked {
 pub struct Evidence<'a> {
     /// The runs, with what was found in them.
     pub runs: &'a [(&'a Record, &'a [Finding])],
-    /// A comparison of the runs. Its baseline is only compared with: no condition is judged on it
-    /// alone.
+    /// A comparison of the runs. Its baseline is only compared with: no condition but that on findings is
+    /// judged on it alone.
     pub comparison: Option<&'a Comparison>,
     /// A comparison of the only run with those before it.
     pub history: Option<&'a AgainstHistory>,
@@ -156,7 +156,7 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
     // A misspelled name must not let a pipeline pass.
     if judged.is_empty() {
         let why = "no load of this name and direction was measured, so nothing is decided";
-        // Of two runs that are compared, the baseline is judged by no condition.
+        // No load of the baseline of a comparison is judged.
         let run = usize::from(comparison.is_some_and(|comparison| comparison.baseline == 0));
         let subject = loads.text();
         judged.push(Judged::new(run, subject, Answer::Undecided, why.to_owned()));
