@@ -92,7 +92,8 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
     vec![of_run("interrupted", None, hit)]
 }
 
-/// Operations came back with an error or short: one finding a kind.
+/// Operations came back with an error, short or changed, or too few of them came back in time: one finding a
+/// kind.
 pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
     let mut kinds = std::collections::BTreeMap::<_, (_, Vec<(&str, Hit)>)>::new();
     for case in &cases.list {
@@ -104,6 +105,10 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
                 ErrorKind::Verify => critical(
                     "what was written did not come back: {} wrong ({})",
                     [sum(count, "block is", "blocks are"), message],
+                ),
+                ErrorKind::Rate => critical(
+                    "the minimum rate of {}s was not reached ({})",
+                    [word(direction), message],
                 ),
                 _ => critical(
                     "{} failed with {} ({})",
@@ -117,19 +122,24 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
                         message,
                     ],
                 ),
-            }
-            .alone(
-                ", the first {} into its pass at offset {}",
-                [
-                    time(Nanos(first.first_at_ns)),
-                    word(Bytes(first.first_offset).to_string()),
-                ],
-            )
-            .with(
-                &format!("{direction} operations failed with {kind}"),
-                count,
-                "",
-            );
+            };
+            let at = time(Nanos(first.first_at_ns));
+            // No operation failed of a rate that was missed, and so none has a place.
+            let hit = if kind == ErrorKind::Rate {
+                hit.alone(", {} into its pass", [at]).with(
+                    "times that it was not reached",
+                    count,
+                    "",
+                )
+            } else {
+                let offset = word(Bytes(first.first_offset).to_string());
+                hit.alone(", the first {} into its pass at offset {}", [at, offset])
+                    .with(
+                        &format!("{direction} operations failed with {kind}"),
+                        count,
+                        "",
+                    )
+            };
             let of_kind = kinds.entry((kind.to_string(), direction));
             let (_, hits) = of_kind.or_insert((kind, Vec::new()));
             hits.push((case.name, hit));
@@ -179,6 +189,9 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
         ErrorKind::Verify => {
             "Trust no data to this target before the cause is found: the medium, the path to it, \
              or somebody else who writes there."
+        }
+        ErrorKind::Rate => {
+            "The job ended there. Look for what held the rate back, or ask for a lower minimum."
         }
         ErrorKind::Short => {
             "The target is smaller than it was at the start, or it ends inside a block."
@@ -385,6 +398,22 @@ mod tests {
             first_offset: 0,
         }];
         record
+    }
+
+    /// The story: a job that missed its minimum rate had "1 read operation failed with rate …, at offset
+    /// 0 B", though none had failed.
+    #[test]
+    fn a_minimum_rate_that_was_missed_is_no_failed_operation() {
+        let found = the(&one_failed(ErrorKind::Rate), "failed-operations");
+        assert_eq!(
+            found.statement,
+            "a: the minimum rate of writes was not reached (the kernel's words), 1 ns into its pass."
+        );
+        assert!(
+            found
+                .advice
+                .is_some_and(|advice| advice.contains("a lower minimum"))
+        );
     }
 
     /// A served volume that reached its memory limit was to get a smaller --size or free space.
