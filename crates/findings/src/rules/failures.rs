@@ -161,6 +161,10 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
     let mut kinds = record.targets.iter().map(|target| target.kind);
     let is_device = kinds.len() > 0 && kinds.all(|kind| kind == TargetKind::BlockDevice);
     match kind {
+        ErrorKind::Errno(_) if record.origin == Origin::Simulated => {
+            "The device is described with a fault that fails operations. The figures hold only those that \
+             succeeded."
+        }
         ErrorKind::Errno(errno::ENOSPC) if is_emulated => {
             "Raise the server's memory limit (`emulate --memory-limit`), or give it a file on a disk with \
              room (`emulate --backing FILE`)."
@@ -202,7 +206,10 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
 
 /// Operations never came back.
 pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Look into the kernel's log for hung tasks and resets of the device.";
+    let advice = cases.real_or_simulated(
+        "Look into the kernel's log for hung tasks and resets of the device.",
+        "The device is described with a fault that lets it stand still for longer than a run waits.",
+    );
     per_case(cases, "stalled", Some(advice), |case| {
         let stalled = case.jobs().filter(|job| job.stopped == Stopped::Stalled);
         let lost: Vec<u64> = stalled.map(|job| job.accounting.in_flight).collect();
@@ -414,6 +421,19 @@ mod tests {
                 .advice
                 .is_some_and(|advice| advice.contains("a lower minimum"))
         );
+    }
+
+    /// The story: of a simulated device whose file describes failing operations, "look into the kernel's log:
+    /// the device or the path to it is faulty".
+    #[test]
+    fn a_simulated_fault_is_in_no_kernels_log() {
+        let mut record = one_failed(ErrorKind::Errno(errno::EIO));
+        record.origin = Origin::Simulated;
+        record.measurements[0].jobs[0].stopped = Stopped::Stalled;
+        for rule in ["failed-operations", "stalled"] {
+            let advice = the(&record, rule).advice;
+            assert!(advice.is_some_and(|advice| advice.contains("is described with a fault")));
+        }
     }
 
     /// A served volume that reached its memory limit was to get a smaller --size or free space.
