@@ -136,10 +136,13 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
             }
         }
         // What a run is expected to do is judged for a single run.
-        Condition::Missed => missed(
-            0,
-            compared.expect("`missed` is asked where something was expected"),
-        ),
+        Condition::Missed => {
+            let compared = compared.expect("`missed` is asked where something was expected");
+            let mut judged = missed(0, compared);
+            let run = runs.first();
+            judged.extend(run.and_then(|(record, _)| Judged::unfinished(0, record)));
+            judged
+        }
         Condition::Warning => warning(runs, loads),
         Condition::Beyond(bound) => {
             // The baseline is as it is: a bound is about the runs that follow it.
@@ -194,6 +197,30 @@ mod tests {
             assert_eq!(judged.len(), 1, "{judged:?}");
             assert_eq!((judged[0].run, &*judged[0].subject), (judged_run, "trim"));
         }
+    }
+
+    /// The story: a run that was stopped before the case of a limit passed `missed` with the limits of the
+    /// others.
+    #[test]
+    fn a_run_that_was_cut_off_may_have_missed_a_limit() {
+        let mut run = crate::testing::record(&[crate::testing::Sketch::default()]);
+        run.status = blocklab_record::Status::Interrupted;
+        let compared = Compared {
+            address: "gp3:1TiB".to_owned(),
+            cases: Vec::new(),
+            limits: Vec::new(),
+        };
+        let evidence = Evidence {
+            runs: &[(&run, &[])],
+            compared: Some(&compared),
+            ..Evidence::default()
+        };
+        let judged = check(&Asked::from(Condition::Missed), evidence).judged;
+        let of_run = format!("run {}", run.id);
+        assert!(
+            judged.iter().any(|judged| judged.subject == of_run),
+            "{judged:?}"
+        );
     }
 
     /// The story: "no case fits `case = \"\"` of a [[gate]]" for a condition on all loads, of a run that was
