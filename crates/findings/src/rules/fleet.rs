@@ -415,6 +415,23 @@ mod tests {
         the(&late(1_100_000), "common-window");
     }
 
+    /// The story: hosts that began a discarded pass apart, and the others together, "were measured together
+    /// for only 50 % of the time".
+    #[test]
+    fn a_discarded_pass_need_not_be_together() {
+        let mut hosts = alike();
+        for host in &mut hosts {
+            host.measurements[0].pass = 0;
+        }
+        let first = &mut hosts[0].measurements[0];
+        first.started_unix_us = first.started_unix_us.map(|at| at + 5_000_000);
+        silent(&fleet(&hosts), "common-window");
+        for host in &mut hosts {
+            host.measurements[0].pass = 1;
+        }
+        the(&fleet(&hosts), "common-window");
+    }
+
     #[test]
     fn clocks_and_machines() {
         let mut hosts = alike();
