@@ -7,7 +7,6 @@ use std::fmt;
 use blocklab_findings::Finding;
 use blocklab_record::Record;
 use blocklab_units::did_you_mean;
-use blocklab_workload::Direction;
 
 use super::{
     Answer, Check, Condition, Gate, Judged, Loads, beyond, missed, slower, slower_than_history,
@@ -169,6 +168,8 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_workload::Direction;
+
     use super::*;
 
     /// The story: of a comparison without trims, a gate on trims was left open for the baseline, and for a
