@@ -63,6 +63,22 @@ fn a_pause_may_be_most_of_the_pass() {
     silent(&slow, "standstill");
 }
 
+/// The story: a job began 20 s after another one had ended, and "nothing completed for 19.0 s".
+#[test]
+fn the_time_between_two_jobs_is_no_pause() {
+    let mut record = passes(|second, slice| {
+        if (6..9).contains(&second) {
+            slice.read.ios = 0;
+        }
+    });
+    the(&record, "standstill");
+    for measurement in &mut record.measurements {
+        measurement.jobs[0].elapsed_ns = 6_000_000_000;
+        measurement.jobs.push(measurement.jobs[0].clone());
+    }
+    silent(&record, "standstill");
+}
+
 /// Half of two neighbours is missing, and an operation waited just as long.
 #[test]
 fn a_pause_may_leave_no_slice_empty() {
