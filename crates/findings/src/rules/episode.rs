@@ -8,6 +8,7 @@ use blocklab_units::Nanos;
 
 use super::slices::{ios, is_replay, levels, moving, whole};
 use crate::hit::{per_case, warning};
+use crate::requested::missed;
 use crate::statement::{Slot, delay, number, time};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -326,7 +327,8 @@ fn to_an_end(
 ) -> Option<((usize, usize), f64)> {
     use PaceKind::{Closed, Dependent, Recorded};
     let mut jobs = pass.jobs.iter();
-    if jobs.any(|job| matches!(job.pace, Closed | Recorded | Dependent)) {
+    // The operations of a job that asks for more than it gets wait longer by themselves.
+    if jobs.any(|job| matches!(job.pace, Closed | Recorded | Dependent) || missed(job).is_some()) {
         return None;
     }
     let known: Vec<f64> = latencies.iter().copied().collect::<Option<_>>()?;

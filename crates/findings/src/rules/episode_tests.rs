@@ -266,6 +266,13 @@ fn an_episode_may_last_to_the_end_of_a_load_with_a_rate() {
         finding.statement.contains("from 0.0 s to 7.0 s of pass 2"),
         "{finding:?}"
     );
+    // The story: 3,500 operations a second were requested of a volume of 3,000, and filled the depth
+    // after 4 s: "operations took 35.3 times as long …: the device is described with a fault".
+    let mut overloaded = with_rate(PaceKind::OpenPoisson, &late);
+    for pass in &mut overloaded.measurements {
+        pass.jobs[0].requested_iops = Some(3500.0);
+    }
+    silent(&overloaded, "slow-episode");
     // Neither a load without a rate, nor one that could not keep it, nor a drift, nor scatter.
     silent(&with_rate(PaceKind::Closed, &late), "slow-episode");
     let not_kept = |second: usize, slice: &mut Interval| {
