@@ -5,6 +5,7 @@ use std::cell::LazyCell;
 use blocklab_record::{Interval, Measurement, PaceKind};
 use blocklab_stats::{largest_step, mean, median};
 use blocklab_units::Nanos;
+use blocklab_workload::Direction;
 
 use super::slices::{ios, is_replay, levels, moving, whole};
 use crate::hit::{per_case, warning};
@@ -447,11 +448,13 @@ fn lower_half(means: &[f64]) -> (f64, f64) {
     (quartile, DEVIATION_BELOW * median(&distances))
 }
 
-/// Standard deviation of the latencies of single operations in the pass. If they are independent, the
-/// mean of n of them has this deviation over the square root of n, whatever their tail.
+/// Standard deviation of the latencies of single operations in the pass, without flushes, which are in no
+/// slice. If they are independent, the mean of n of them has this deviation over the square root of n,
+/// whatever their tail.
 fn latency_deviation_ns(pass: &Measurement) -> f64 {
-    let results = pass.jobs.iter().flat_map(|job| job.directions.values());
-    let known = results.filter_map(|result| result.service.histogram().ok());
+    let results = pass.jobs.iter().flat_map(|job| &job.directions);
+    let moved = results.filter(|(direction, _)| **direction != Direction::Sync);
+    let known = moved.filter_map(|(_, result)| result.service.histogram().ok());
     let bins = known
         .flat_map(|histogram| histogram.edges().collect::<Vec<_>>())
         .map(|(low, high, ios)| (f64::midpoint(low as f64, high as f64), ios as f64));

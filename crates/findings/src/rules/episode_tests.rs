@@ -204,6 +204,29 @@ fn an_episode_may_be_longer_than_the_rest_of_its_pass() {
     silent(&lasting(6, 29, 3_000_000), "slow-episode");
 }
 
+/// The story: flushes that take long by themselves counted for the scatter of the reads, and four seconds
+/// in which those took four times as long were chance.
+#[test]
+fn flushes_hide_no_episode_of_the_other_operations() {
+    let slow = |second: usize, slice: &mut Interval| {
+        if (8..12).contains(&second) {
+            slice.read.mean_ns = 2_600_000;
+        }
+    };
+    let mut found = passes(slow);
+    the(&found, "slow-episode");
+    let flushing = record(&[Sketch {
+        latency_ns: Some(500e6),
+        ..Sketch::default()
+    }]);
+    let flushes = &flushing.measurements[0].jobs[0].directions[&Direction::Read];
+    for pass in &mut found.measurements {
+        let directions = &mut pass.jobs[0].directions;
+        directions.insert(Direction::Sync, flushes.clone());
+    }
+    the(&found, "slow-episode");
+}
+
 #[test]
 fn what_lasts_to_the_end_is_a_level() {
     let to_the_end = |second: usize, slice: &mut Interval| {
