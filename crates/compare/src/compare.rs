@@ -480,6 +480,23 @@ mod tests {
         assert_eq!(pair.other_case.as_deref(), Some("rand4k-q32-read"));
     }
 
+    /// The story: two jobs that a study named in another order made another load, and "block size differs: 4
+    /// KiB | 64 KiB, …, block size differs: 64 KiB | 4 KiB".
+    #[test]
+    fn jobs_in_another_order_are_the_same_load() {
+        let mut base = run(&[10_000.0, 10_100.0]);
+        for measurement in &mut base.measurements {
+            let mut second = measurement.jobs[0].clone();
+            (second.depth, second.effective_depth) = (1, 1);
+            measurement.jobs.push(second);
+        }
+        let mut other = base.clone();
+        for measurement in &mut other.measurements {
+            measurement.jobs.reverse();
+        }
+        assert_eq!(only(&base, &other).differs, Vec::<String>::new());
+    }
+
     #[test]
     fn another_engine_is_compared_and_reported() {
         let other = Sketch {

@@ -31,7 +31,7 @@ pub fn host_rows(record: &Record, case: &str) -> Vec<HostRow> {
     let rows = fleet.hosts.iter().filter_map(|host| {
         let own: Vec<Measurement> = passes
             .iter()
-            .map(|pass| only(pass, &host.name))
+            .map(|pass| pass_of_host(pass, &host.name))
             .filter(|pass| !pass.jobs.is_empty())
             .collect();
         let own: Vec<&Measurement> = own.iter().collect();
@@ -45,7 +45,7 @@ pub fn host_rows(record: &Record, case: &str) -> Vec<HostRow> {
 
 /// The run of one host by itself, as far as the run of all keeps it: its jobs, its targets and what its
 /// machine did. The seconds of a pass are not kept host by host.
-pub(crate) fn alone(record: &Record, host: &str) -> Option<Record> {
+pub(crate) fn run_of_host(record: &Record, host: &str) -> Option<Record> {
     let fleet = record.fleet.as_ref()?;
     let place = fleet.hosts.iter().position(|known| known.name == host)?;
     // The targets of a fleet carry their host before the path.
@@ -64,7 +64,7 @@ pub(crate) fn alone(record: &Record, host: &str) -> Option<Record> {
             .filter(|hosts| hosts.case == pass.case && hosts.pass == pass.pass)
             .flat_map(|hosts| &hosts.machines);
         let machine = machines.find(|machine| machine.host as usize == place);
-        let own = with_machine(only(pass, host), machine);
+        let own = with_machine(pass_of_host(pass, host), machine);
         (!own.jobs.is_empty()).then_some(own)
     });
     Some(Record {
@@ -93,7 +93,7 @@ fn with_machine(pass: Measurement, machine: Option<&HostMachine>) -> Measurement
 }
 
 /// A pass with the jobs of one host.
-fn only(pass: &Measurement, host: &str) -> Measurement {
+fn pass_of_host(pass: &Measurement, host: &str) -> Measurement {
     let jobs = pass
         .jobs
         .iter()

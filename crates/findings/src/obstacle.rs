@@ -30,7 +30,7 @@ pub enum Obstacle {
     SeveralPatterns,
     /// It flushed or trimmed as well.
     OtherOperations,
-    /// The model has no closed form for its pattern.
+    /// The model has no closed form for its pattern, or other programs made the load.
     Pattern,
     /// Nothing is documented for such a load.
     NothingPromised,
@@ -41,6 +41,9 @@ pub enum Obstacle {
 pub fn obstacle(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<Obstacle> {
     if case.is_null() {
         Some(Obstacle::NoIo)
+    } else if case.passes[0].observed.is_some() {
+        // Of the programs that used a served volume only their operations are known.
+        Some(Obstacle::Pattern)
     } else if !case.is_direct() {
         Some(Obstacle::PageCache)
     } else if !case.is_saturating() && !is_missed_by_all(case) {
@@ -57,4 +60,25 @@ pub fn obstacle(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<Obstacle> {
 /// Whether a rate is the target's, no rate was requested, and nothing else kept it down.
 pub(crate) fn shows_target(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     case.is_saturating() && obstacle(cases, case).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::summed;
+    use crate::testing::{Sketch, observed, record};
+
+    /// The story: a run of `emulate` was not compared with documents, as "the page cache may have answered":
+    /// whether the clients had passed theirs is not known, but what was served was not answered by one.
+    #[test]
+    fn a_served_volume_lies_behind_no_page_cache() {
+        let mut record = record(&[Sketch::default()]);
+        for pass in &mut record.measurements {
+            pass.jobs[0].direct = None;
+            pass.observed = Some(Box::new(observed()));
+        }
+        let rows = summed(&record);
+        let cases = Cases::new(&record, &rows);
+        assert_eq!(obstacle(&cases, &cases.list[0]), Some(Obstacle::Pattern));
+    }
 }

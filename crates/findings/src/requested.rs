@@ -79,7 +79,7 @@ fn scatter(job: &JobResult) -> f64 {
 }
 
 /// How far a job stayed below the rate that it asked for.
-fn missed(job: &JobResult) -> Option<RequestedRate> {
+pub(crate) fn missed(job: &JobResult) -> Option<RequestedRate> {
     let found = delivered(job)?;
     // More is missing than the end of a run and chance explain.
     let is_short = found.share() < REACHED - scatter(job);

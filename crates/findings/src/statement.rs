@@ -1,6 +1,6 @@
 //! A statement on one case, or on many together: its figures become ranges.
 
-use blocklab_units::{Nanos, agreeing, count, latency, plural, rate, stated};
+use blocklab_units::{Nanos, agreeing, count, latency, plural, rate, significant, stated};
 
 /// What fills one `{}` of the sentence.
 #[derive(Debug, Clone)]
@@ -111,9 +111,15 @@ pub fn percent(value: f64) -> Slot {
     Slot::Range(value, |value| format!("{} %", count(value)))
 }
 
-/// `1,234`
+/// `1,234`; below 1, as the rate of very large operations, `0.26`
 pub fn number(value: f64) -> Slot {
-    Slot::Range(value, count)
+    Slot::Range(value, |value| {
+        if value < 1.0 {
+            significant(value, 2)
+        } else {
+            count(value)
+        }
+    })
 }
 
 /// `1 operation`, `1,234 operations`
@@ -192,6 +198,14 @@ mod tests {
             (6_000_000_000, "6.0 s"),
         ] {
             check("{}", &[[time(Nanos(measured))]], expected);
+        }
+    }
+
+    /// The story: of operations of 1 GiB, "its 0 IOPS are not the 0 of this address".
+    #[test]
+    fn a_rate_below_one_is_not_nothing() {
+        for (iops, expected) in [(0.267, "0.27"), (0.0, "0"), (1.4, "1"), (3000.2, "3,000")] {
+            check("{}", &[[number(iops)]], expected);
         }
     }
 

@@ -188,6 +188,7 @@ fn is_plain_offer(target: &Target) -> bool {
     }
 }
 
+/// A mount option; without its value, unless that reveals nothing.
 fn harmless(option: &str) -> &str {
     match option.split_once('=') {
         Some((name, _)) if !HARMLESS_OPTIONS.contains(&name) => name,

@@ -29,9 +29,10 @@ pub struct Fleet {
 
 impl Fleet {
     /// The passes of a case to which the most hosts came. The others have the rates of some hosts
-    /// missing, and are in no figure.
+    /// missing, and are in no figure; nor is a pass 0, which was run before them.
     pub fn whole_passes(&self, case: &str) -> impl Iterator<Item = &FleetPass> + Clone {
-        let passes = self.passes.iter().filter(move |pass| pass.case == case);
+        let passes = self.passes.iter();
+        let passes = passes.filter(move |pass| pass.case == case && pass.pass > 0);
         let most = passes.clone().map(|pass| pass.hosts).max();
         passes.filter(move |pass| Some(pass.hosts) == most)
     }
@@ -132,7 +133,7 @@ impl HostRun {
 pub struct FleetPass {
     /// Name of the case.
     pub case: String,
-    /// From 1.
+    /// From 1; 0: a pass that was run before the others and enters no figure.
     pub pass: u32,
     /// Hosts that ran it.
     pub hosts: u32,
@@ -220,9 +221,9 @@ pub enum NoFleet {
 pub fn merge(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFleet> {
     let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
     check(&records, lost)?;
-    let mut cases = records[1..].iter();
+    let mut others = records[1..].iter();
     if let Some((other, what)) =
-        cases.find_map(|other| Some((other, difference(records[0], other)?)))
+        others.find_map(|other| Some((other, difference(records[0], other)?)))
     {
         return Err(NoFleet::Loads {
             first: records[0].id.clone(),

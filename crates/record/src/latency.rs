@@ -97,6 +97,9 @@ impl LatencySum {
 
 impl Latency {
     /// From a histogram and exact sums. `sum_squares` is in ns^2.
+    ///
+    /// # Panics
+    /// When `min` is above `max`; without a value, both are the same.
     pub fn new(histogram: &Histogram, min: u64, max: u64, sum: f64, sum_squares: f64) -> Self {
         let count = histogram.count();
         let divisor = count.max(1) as f64;

@@ -204,6 +204,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 ///
 /// Chance does that as well, so it is no change yet: two more values will tell.
 pub fn suspected(level: &[f64]) -> Option<Suspicion> {
+    // Two that agree tell more than the last one alone.
     [2, 1].into_iter().find_map(|last| {
         let at = level
             .len()

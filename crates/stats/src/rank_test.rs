@@ -132,8 +132,11 @@ pub(crate) fn doubled_ranks(few: &[f64], many: &[f64]) -> Vec<u64> {
     ranks
 }
 
-fn choices(of: usize, count: usize) -> f64 {
-    (0..count).fold(1.0, |product, k| product * (of - k) as f64 / (k + 1) as f64)
+/// In how many ways `count` can be chosen of `all`.
+fn choices(all: usize, count: usize) -> f64 {
+    (0..count).fold(1.0, |product, k| {
+        product * (all - k) as f64 / (k + 1) as f64
+    })
 }
 
 /// The share of the normal distribution above `z`, which is not negative, to 7.5e-8 (Abramowitz and

@@ -78,10 +78,12 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
         return None;
     }
     let freedom = u32::try_from(values.len() - 2).unwrap_or(u32::MAX);
-    let chance = match (line.slope == 0.0, line.slope_error > 0.0) {
-        (true, _) => 1.0,
-        (false, true) => 1.0 - within(line.slope / line.slope_error, freedom),
-        (false, false) => 0.0,
+    let chance = if line.slope == 0.0 {
+        1.0
+    } else if line.slope_error > 0.0 {
+        1.0 - within(line.slope / line.slope_error, freedom)
+    } else {
+        0.0
     };
     Some(Drift {
         last_over_first: (by_share * (values.len() - 1) as f64).exp(),

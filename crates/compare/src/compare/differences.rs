@@ -1,7 +1,10 @@
 //! What else differs between runs: machine, target, tool, time and temperature.
 
+use std::collections::BTreeSet;
+
 use blocklab_device::LimitKind;
 use blocklab_record::{Record, Status, Stopped, TargetFacts, TargetKind};
+use blocklab_stats::mean;
 use blocklab_units::{latency, stated};
 use serde::Serialize;
 
@@ -127,7 +130,9 @@ const SAME_TIME: f64 = 1.05;
 /// How long a pass was measured on average. Only jobs that ended by their runtime count: for a job
 /// that ends after a number of bytes, the time is a result and not a setting.
 fn measured_time(records: &[&Record]) -> Option<Difference> {
-    let times: Vec<f64> = records.iter().map(|record| mean_time_ns(record)).collect();
+    let cases = shared_cases(records);
+    let times = records.iter().map(|record| mean_time_ns(record, &cases));
+    let times: Vec<f64> = times.collect();
     let most = times.iter().copied().fold(f64::MIN, f64::max);
     let least = times.iter().copied().fold(f64::MAX, f64::min);
     (most > least * SAME_TIME).then(|| Difference {
@@ -161,16 +166,32 @@ fn temperature(records: &[&Record]) -> Option<Difference> {
     })
 }
 
-/// The mean measured time of a timed job, in nanoseconds; 0 where no job ended by its runtime.
-fn mean_time_ns(record: &Record) -> f64 {
-    let timed = record
-        .measurements
-        .iter()
-        .filter(|measurement| measurement.pass > 0)
-        .flat_map(|measurement| &measurement.jobs)
-        .filter(|job| job.stopped == Stopped::Runtime);
-    let times: Vec<f64> = timed.map(|job| job.elapsed_ns as f64).collect();
-    times.iter().sum::<f64>() / times.len().max(1) as f64
+/// The cases that all runs have, since one that a run lacks may have a time of its own; all cases where
+/// the runs have none in common.
+fn shared_cases<'r>(records: &[&'r Record]) -> BTreeSet<&'r str> {
+    let measurements = records.iter().flat_map(|record| &record.measurements);
+    let all: BTreeSet<&str> = measurements.map(|one| &*one.case).collect();
+    let mut shared = all.clone();
+    shared.retain(|case| {
+        let mut runs = records.iter();
+        runs.all(|run| run.measurements.iter().any(|one| one.case == *case))
+    });
+    if shared.is_empty() { all } else { shared }
+}
+
+/// The mean measured time of the timed jobs of these cases, in nanoseconds, whose numbers of passes may
+/// differ; 0 where no job ended by its runtime.
+fn mean_time_ns(record: &Record, cases: &BTreeSet<&str>) -> f64 {
+    let times = cases.iter().filter_map(|case| {
+        let passes = record.measurements.iter();
+        let timed = passes
+            .filter(|pass| pass.case == *case && pass.pass > 0)
+            .flat_map(|pass| &pass.jobs)
+            .filter(|job| job.stopped == Stopped::Runtime);
+        let times: Vec<f64> = timed.map(|job| job.elapsed_ns as f64).collect();
+        (!times.is_empty()).then(|| mean(&times))
+    });
+    mean(&times.collect::<Vec<f64>>())
 }
 
 /// `2.0 s a pass`; empty where no job ended by its runtime.
@@ -299,6 +320,25 @@ mod tests {
         let mut late = short.clone();
         late.measurements[0].jobs[0].elapsed_ns += 20_000_000;
         assert_eq!(all(&[&short, &late]), []);
+    }
+
+    /// The story: a study with passes of 10 s and of 60 s was compared with a run of its first case alone,
+    /// and "in a longer pass more of caches, credits and heat shows".
+    #[test]
+    fn a_case_that_a_run_lacks_makes_no_other_length() {
+        let case = |name: &str, seconds| Sketch {
+            seconds,
+            ..Sketch::named(name)
+        };
+        let whole = record(&[case("a", 10), case("b", 60)]);
+        let mut cut = whole.clone();
+        cut.measurements.retain(|pass| pass.case == "a");
+        assert_eq!(all(&[&whole, &cut]), []);
+        let mut fewer_passes = whole.clone();
+        fewer_passes
+            .measurements
+            .retain(|pass| pass.case == "a" || pass.pass == 1);
+        assert_eq!(all(&[&whole, &fewer_passes]), []);
     }
 
     /// The story: io2 was slower than gp3 by an assumed latency, and a database's comparison said so

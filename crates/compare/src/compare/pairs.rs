@@ -105,26 +105,15 @@ impl<'a> Load<'a> {
     fn kind(&self, agreement: Agreement) -> Kind {
         let mut kinds: Vec<(Kind, u32)> = Vec::new();
         for job in self.jobs {
-            let own = vec![
-                ("block size", job.block_size_name()),
-                ("pattern", agreement.pattern(job)),
-                ("mix", job.mix_name()),
-                ("depth", job.depth.to_string()),
-                ("durability", agreement.durability(job).name().to_owned()),
-                ("pace", job.pace.name().to_owned()),
-                ("requested IOPS", requested(job.requested_iops)),
-                (
-                    "requested bytes per second",
-                    requested(job.requested_bytes_per_s),
-                ),
-                ("pauses", job.think.to_string()),
-            ];
+            let own = agreement.settings(job);
             // Four jobs of one thread put the same load on a device as one job of four threads.
             match kinds.iter_mut().find(|(kind, _)| *kind == own) {
                 Some((_, threads)) => *threads += job.threads,
                 None => kinds.push((own, job.threads)),
             }
         }
+        // In whatever order a study has its jobs.
+        kinds.sort();
         let mut kind = vec![
             ("direction", self.direction.to_string()),
             ("number of different jobs", kinds.len().to_string()),
@@ -134,6 +123,13 @@ impl<'a> Load<'a> {
             kind.push(("threads", threads.to_string()));
         }
         kind
+    }
+
+    /// The jobs in an order that does not depend on that of the study.
+    fn sorted_jobs(&self) -> Vec<&'a JobResult> {
+        let mut jobs: Vec<&JobResult> = self.jobs.iter().collect();
+        jobs.sort_by_cached_key(|job| Agreement::Near.settings(job));
+        jobs
     }
 
     /// Settings that differ without making it another load: how the host issues the operations.
@@ -151,10 +147,11 @@ impl<'a> Load<'a> {
             }),
         ];
         let mut found: Vec<String> = Vec::new();
-        for (one, other) in self.jobs.iter().zip(other.jobs) {
-            for (name, of) in settings {
-                let text = format!("{name}: {} | {}", of(one), of(other));
-                if of(one) != of(other) && !found.contains(&text) {
+        for (own, theirs) in self.sorted_jobs().into_iter().zip(other.sorted_jobs()) {
+            for (name, value) in settings {
+                let (own, theirs) = (value(own), value(theirs));
+                let text = format!("{name}: {own} | {theirs}");
+                if own != theirs && !found.contains(&text) {
                     found.push(text);
                 }
             }
@@ -215,6 +212,24 @@ enum Agreement {
 }
 
 impl Agreement {
+    /// The settings in which two jobs must agree, each with its name.
+    fn settings(self, job: &JobResult) -> Kind {
+        vec![
+            ("block size", job.block_size_name()),
+            ("pattern", self.pattern(job)),
+            ("mix", job.mix_name()),
+            ("depth", job.depth.to_string()),
+            ("durability", self.durability(job).name().to_owned()),
+            ("pace", job.pace.name().to_owned()),
+            ("requested IOPS", requested(job.requested_iops)),
+            (
+                "requested bytes per second",
+                requested(job.requested_bytes_per_s),
+            ),
+            ("pauses", job.think.to_string()),
+        ]
+    }
+
     fn pattern(self, job: &JobResult) -> String {
         if self == Self::Near && job.is_random() {
             "random".to_owned()
@@ -259,9 +274,11 @@ impl Pairs {
         let (here, there) = self.alone(base.len(), other.len());
         for at in here {
             let (load, kind) = &base[at];
-            let is_same =
-                |place: &&usize| load.has_name_of(other[**place].0) && *kind == other[**place].1;
-            if let Some(partner) = there.iter().find(is_same) {
+            let partner = there.iter().find(|place| {
+                let (theirs, their_kind) = &other[**place];
+                load.has_name_of(theirs) && kind == their_kind
+            });
+            if let Some(partner) = partner {
                 self.add(at, *partner);
             }
         }

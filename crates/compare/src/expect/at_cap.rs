@@ -15,7 +15,7 @@ const OVER: f64 = 2.0;
 
 /// The phase whose limit binds a case that delivers what is documented; `None` for a case that
 /// latency or the peak of a limiter binds, or that is explained otherwise.
-fn limit<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
+fn limited_phase<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
     let phase = case.phase()?;
     let limited = !matches!(phase.binding.kind(), None | Some(LimitKind::Peak { .. }));
     (limited && case.why == Why::AsExpected).then_some(phase)
@@ -35,7 +35,7 @@ fn is_reported(run: &ExplainedRun<'_>, phase: &Phase) -> bool {
 /// is left to the rules on the record alone.
 pub(super) fn documented_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.per_case("at-documented-limit", None, |case| {
-        let phase = limit(case)?;
+        let phase = limited_phase(case)?;
         if is_reported(run, phase) || !case.fits(phase.iops, NEAR) {
             return None;
         }
@@ -60,7 +60,7 @@ pub(super) fn over_driven(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let spec = &run.given.resolved.spec;
     let advice = "Fewer in flight give the same rate at a lower latency.";
     run.per_case("more-than-the-limit-takes", Some(advice), |case| {
-        let (phase, load) = (limit(case)?, case.load?);
+        let (phase, load) = (limited_phase(case)?, case.load?);
         let alone = predict(
             spec,
             Load {
@@ -90,7 +90,7 @@ pub(super) fn over_driven(run: &ExplainedRun<'_>) -> Vec<Finding> {
 /// Reads and writes have budgets of their own.
 pub(super) fn separate_budgets(run: &ExplainedRun<'_>) -> Vec<Finding> {
     run.per_case("separate-budgets", None, |case| {
-        let (phase, load) = (limit(case)?, case.load?);
+        let (phase, load) = (limited_phase(case)?, case.load?);
         let share = match phase.binding.kind()?.covers() {
             Covers::Writes => 100 - load.read_percent,
             Covers::Reads => load.read_percent,
@@ -124,7 +124,7 @@ pub(super) fn aggregate(run: &ExplainedRun<'_>) -> Vec<Finding> {
         count(spec.volumes.len() as f64)
     );
     run.per_case("instance-binds-the-sum", Some(&advice), |case| {
-        let (phase, load) = (limit(case)?, case.load?);
+        let (phase, load) = (limited_phase(case)?, case.load?);
         let granted = grants(spec, load).ok()?;
         // A grant counts operations of the whole load, which is striped over all volumes: the
         // smallest one is what the volumes can do together.

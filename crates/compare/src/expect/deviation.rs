@@ -112,7 +112,7 @@ pub(super) fn quicker(run: &ExplainedRun<'_>) -> Vec<Finding> {
         Some(advice),
         run.because(&Why::Quicker),
         |case| {
-            beyond(
+            beyond_published(
                 run,
                 case,
                 "an operation takes {}, quicker than any published {}: {} to {} for small ones, \
@@ -129,7 +129,7 @@ pub(super) fn slower(run: &ExplainedRun<'_>) -> Vec<Finding> {
         Some(LOOK_AROUND),
         run.because(&Why::Slower),
         |case| {
-            beyond(
+            beyond_published(
                 run,
                 case,
                 "an operation takes {}, slower than any published {}: {} to {} for small ones",
@@ -170,7 +170,11 @@ fn mean_ns(case: &ExplainedCase<'_>) -> Option<f64> {
 }
 
 /// The mean latency next to the published range, for a latency outside of it.
-fn beyond(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, text: &'static str) -> Option<Hit> {
+fn beyond_published(
+    run: &ExplainedRun<'_>,
+    case: &ExplainedCase<'_>,
+    text: &'static str,
+) -> Option<Hit> {
     let known = run.published.as_ref()?;
     let mean = mean_ns(case)?;
     let (from, to) = (known.from.0 as f64, known.to.0 as f64);
@@ -206,7 +210,7 @@ fn shortfall(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, severity: Severit
 }
 
 /// The delivered rate over the one that was expected in the middle of the measured time.
-fn share(case: &ExplainedCase<'_>) -> f64 {
+fn share_of_phase(case: &ExplainedCase<'_>) -> f64 {
     case.iops / case.phase().map_or(f64::INFINITY, |phase| phase.iops)
 }
 
@@ -215,7 +219,7 @@ pub(super) fn under_delivery(run: &ExplainedRun<'_>) -> Vec<Finding> {
     // A case can be below the mean over the measured time and still reach the rate of this phase.
     let below = run
         .because(&Why::Below)
-        .filter(|case| (LITTLE..1.0).contains(&share(case)));
+        .filter(|case| (LITTLE..1.0).contains(&share_of_phase(case)));
     let mut notes = run.given.resolved.notes.iter();
     let promise = notes.find(|note| note.kind == RemarkKind::Promise);
     let text = format!(
@@ -236,7 +240,9 @@ pub(super) fn under_delivery(run: &ExplainedRun<'_>) -> Vec<Finding> {
 
 /// The rate is far below a limit that was expected to bind.
 pub(super) fn below_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
-    let below = run.because(&Why::Below).filter(|case| share(case) < LITTLE);
+    let below = run
+        .because(&Why::Below)
+        .filter(|case| share_of_phase(case) < LITTLE);
     let advice = "Test with more in flight: if the rate grows, latency held it back and the limit \
                   was not reached. Else look at what else uses the volume or the instance, and \
                   whether burst credits are spent.";

@@ -25,8 +25,8 @@ pub(super) const ABOVE: f64 = 0.03;
 /// Vendors promise this share of a documented rate for most of the time: below it, the shortfall
 /// needs an explanation.
 pub(super) const LITTLE: f64 = 0.90;
-/// From this many times the latency of the model on, it is not that of a healthy device. What is published of one type differs by up to four times (a local NVMe disk: 43 to
-/// 165 µs, writes and reads).
+/// From this many times the latency of the model on, it is not that of a healthy device. What is
+/// published of one type differs by up to four times (a local NVMe disk: 43 to 165 µs, writes and reads).
 const FAR_FROM_MODEL: f64 = 5.0;
 /// The factors by which a rate is off after a mix-up of units, each with the units.
 const SLIPS: [(f64, &str); 4] = [

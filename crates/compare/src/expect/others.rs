@@ -62,11 +62,17 @@ impl Others {
             return Self::default();
         };
         let spec = &given.resolved.spec;
+        let (volume, instance) = (spec.volumes.first(), spec.instance.as_ref());
+        let (own_types, own_instances) = (owners(record, true), owners(record, false));
+        // Where the record itself names what was bought, nothing else was.
+        let is_bought_type = volume.is_some_and(|volume| own_types.contains(&*volume.kind));
+        let is_bought_instance =
+            instance.is_some_and(|instance| own_instances.contains(&*instance.name));
         let mut kinds = given.catalog.volume_types();
         kinds.retain(|kind| {
             // Local disks come with an instance: no volume was bought in their place.
             let is_other = *kind != offer.volume && kind != LOCAL && offer.volume != LOCAL;
-            is_other && vendor(kind) == vendor(&offer.volume)
+            is_other && !is_bought_type && vendor(kind) == vendor(&offer.volume)
         });
         let types = kinds.into_iter().filter_map(|kind| {
             let spec = given.changed(|other| {
@@ -77,17 +83,22 @@ impl Others {
             let is_other = spec.volumes.first()?.kind == kind;
             is_other.then_some((kind, spec))
         });
-        let (volume, instance) = (spec.volumes.first(), spec.instance.as_ref());
         Self {
-            recorded_type: volume.and_then(|volume| {
-                let own = owners(record, true);
-                other(&own, &volume.kind, &given.catalog.volume_types())
-            }),
+            recorded_type: volume
+                .and_then(|volume| other(&own_types, &volume.kind, &given.catalog.volume_types())),
             recorded_instance: instance.and_then(|instance| {
-                let own = owners(record, false);
-                other(&own, &instance.name, &given.catalog.instance_types())
+                other(
+                    &own_instances,
+                    &instance.name,
+                    &given.catalog.instance_types(),
+                )
             }),
             types: types.collect(),
+            siblings: if is_bought_instance {
+                OnceCell::from(Vec::new())
+            } else {
+                OnceCell::new()
+            },
             ..Self::default()
         }
     }

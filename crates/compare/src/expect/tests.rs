@@ -517,6 +517,17 @@ fn another_type_than_was_bought() {
     assert_eq!(rule(&found, "setting-not-in-effect"), None);
 }
 
+/// The story: half of four gp3 volumes of 500 GiB has the rate of four of gp2. The record of a simulation
+/// of gp3 named its type, and "another type of volume: gp2" explained it.
+#[test]
+fn a_record_of_what_was_bought_is_of_nothing_else() {
+    let bought = "4xgp3:500GiB@m5.24xlarge";
+    let mut half = record(&[case(4, 6000.0)]);
+    assert_eq!(why(&half, bought), Why::OtherType("gp2".to_owned()));
+    half.targets[0].limits = resolved("2xgp3:500GiB@m5.24xlarge").spec.limits();
+    assert_eq!(why(&half, bought), Why::FewerVolumes(2));
+}
+
 /// m5.large compared with m5.24xlarge: "57 % of gp3 volume IOPS", and no word that 593.75 MB/s is
 /// what the small sizes let pass.
 #[test]

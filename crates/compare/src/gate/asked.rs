@@ -7,7 +7,6 @@ use std::fmt;
 use blocklab_findings::Finding;
 use blocklab_record::Record;
 use blocklab_units::did_you_mean;
-use blocklab_workload::Direction;
 
 use super::{
     Answer, Check, Condition, Gate, Judged, Loads, beyond, missed, slower, slower_than_history,
@@ -31,8 +30,8 @@ pub struct Asked {
 pub struct Evidence<'a> {
     /// The runs, with what was found in them.
     pub runs: &'a [(&'a Record, &'a [Finding])],
-    /// A comparison of the runs. Its baseline is only compared with: no condition is judged on it
-    /// alone.
+    /// A comparison of the runs. Its baseline is only compared with: no condition but that on findings is
+    /// judged on it alone.
     pub comparison: Option<&'a Comparison>,
     /// A comparison of the only run with those before it.
     pub history: Option<&'a AgainstHistory>,
@@ -51,18 +50,11 @@ impl From<Condition> for Asked {
 
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let direction = self.loads.direction.map(Direction::name);
-        let loads: Vec<&str> = self
-            .loads
-            .case
-            .as_deref()
-            .into_iter()
-            .chain(direction)
-            .collect();
+        let loads = self.loads.text();
         if loads.is_empty() {
             return self.condition.fmt(f);
         }
-        write!(f, "{}, {}", loads.join(" "), self.condition)
+        write!(f, "{loads}, {}", self.condition)
     }
 }
 
@@ -143,10 +135,13 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
             }
         }
         // What a run is expected to do is judged for a single run.
-        Condition::Missed => missed(
-            0,
-            compared.expect("`missed` is asked where something was expected"),
-        ),
+        Condition::Missed => {
+            let compared = compared.expect("`missed` is asked where something was expected");
+            let mut judged = missed(0, compared);
+            let run = runs.first();
+            judged.extend(run.and_then(|(record, _)| Judged::unfinished(0, record)));
+            judged
+        }
         Condition::Warning => warning(runs, loads),
         Condition::Beyond(bound) => {
             // The baseline is as it is: a bound is about the runs that follow it.
@@ -163,15 +158,71 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
     // A misspelled name must not let a pipeline pass.
     if judged.is_empty() {
         let why = "no load of this name and direction was measured, so nothing is decided";
-        let subject = asked.loads.case.clone().unwrap_or_default();
-        judged.push(Judged::new(0, subject, Answer::Undecided, why.to_owned()));
+        // No load of the baseline of a comparison is judged.
+        let run = usize::from(comparison.is_some_and(|comparison| comparison.baseline == 0));
+        let subject = loads.text();
+        judged.push(Judged::new(run, subject, Answer::Undecided, why.to_owned()));
     }
     Check::new(asked, judged)
 }
 
 #[cfg(test)]
 mod tests {
+    use blocklab_workload::Direction;
+
     use super::*;
+
+    /// The story: of a comparison without trims, a gate on trims was left open for the baseline, and for a
+    /// load without a name.
+    #[test]
+    fn what_no_load_answers_is_open_for_the_run_that_is_judged() {
+        use crate::compare::{Margins, compare};
+        use crate::testing::{Sketch, record};
+        let run = record(&[Sketch::default()]);
+        let runs: [(&Record, &[Finding]); 2] = [(&run, &[]), (&run, &[])];
+        let trims = Asked {
+            condition: "iops<1".parse().expect("a condition"),
+            loads: Loads {
+                case: None,
+                direction: Some(Direction::Trim),
+            },
+        };
+        for (baseline, judged_run) in [(0, 1), (1, 0)] {
+            let comparison = compare(&[&run, &run], baseline, Margins::default());
+            let evidence = Evidence {
+                runs: &runs,
+                comparison: Some(&comparison),
+                ..Evidence::default()
+            };
+            let judged = check(&trims, evidence).judged;
+            assert_eq!(judged.len(), 1, "{judged:?}");
+            assert_eq!((judged[0].run, &*judged[0].subject), (judged_run, "trim"));
+        }
+    }
+
+    /// The story: a run that was stopped before the case of a limit passed `missed` with the limits of the
+    /// others.
+    #[test]
+    fn a_run_that_was_cut_off_may_have_missed_a_limit() {
+        let mut run = crate::testing::record(&[crate::testing::Sketch::default()]);
+        run.status = blocklab_record::Status::Interrupted;
+        let compared = Compared {
+            address: "gp3:1TiB".to_owned(),
+            cases: Vec::new(),
+            limits: Vec::new(),
+        };
+        let evidence = Evidence {
+            runs: &[(&run, &[])],
+            compared: Some(&compared),
+            ..Evidence::default()
+        };
+        let judged = check(&Asked::from(Condition::Missed), evidence).judged;
+        let of_run = format!("run {}", run.id);
+        assert!(
+            judged.iter().any(|judged| judged.subject == of_run),
+            "{judged:?}"
+        );
+    }
 
     /// The story: "no case fits `case = \"\"` of a [[gate]]" for a condition on all loads, of a run that was
     /// stopped before its first measurement.

@@ -29,9 +29,10 @@ const MOST_RATE: f64 = 1e12;
 /// A figure of a load that a bound can be set for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
-    /// Operations a second of a case, all directions together.
+    /// Operations a second of a case, all directions together; flushes only where there is nothing else.
     Iops,
-    /// 10^6 bytes a second of a case, all directions together.
+    /// 10^6 bytes a second of a case, reads and writes together; those of trims only where there is
+    /// nothing else.
     MbPerS,
     /// Mean latency of a direction.
     Mean,

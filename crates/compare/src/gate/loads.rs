@@ -12,6 +12,13 @@ pub struct Loads {
 }
 
 impl Loads {
+    /// `rand* read`; empty for all loads.
+    pub(super) fn text(&self) -> String {
+        let direction = self.direction.map(Direction::name);
+        let parts = self.case.as_deref().into_iter().chain(direction);
+        parts.collect::<Vec<&str>>().join(" ")
+    }
+
     /// Whether it includes a case, in any direction.
     pub fn has_case(&self, name: &str) -> bool {
         let pattern = self.case.as_deref();

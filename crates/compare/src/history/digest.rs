@@ -13,7 +13,7 @@ use crate::compare::{Clocked, Load, Quantity, loads};
 
 /// Version of what [`derive()`] makes. It changes with every change of that, so that no store serves
 /// what an older build derived.
-pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/5");
+pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/6");
 
 /// What a list needs of a run. It is short, as a list reads it for every run of a store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -69,8 +69,8 @@ pub struct Digest {
     /// The seed of a simulated run: another seed gives other figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// A fingerprint of the cases, passes and times of a simulated run, each of which changes the figures
-    /// of all: draws and burst credits go on from one measurement to the next.
+    /// A fingerprint of the cases, passes, order and times of a simulated run, each of which changes the
+    /// figures of all: draws and burst credits go on from one measurement to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
     /// The class of the machine: figures of different classes are not compared.
@@ -213,11 +213,23 @@ impl Digest {
 /// The fingerprint of [`Digest::schedule`]. A record without a plan has its passes alone.
 fn schedule(record: &Record) -> String {
     let mut text = format!("{} passes", record.requested.passes);
-    let cases = record.requested.plan.iter().flat_map(|plan| &plan.cases);
-    for case in cases {
+    let Some(plan) = &record.requested.plan else {
+        return format!("{:016x}", fingerprint(&text));
+    };
+    let _ = write!(
+        text,
+        " {:?} after {}, {:?}",
+        plan.aggregate, plan.discard, plan.order
+    );
+    let _ = write!(
+        text,
+        ", {} ns before a {:?}",
+        plan.pause.0, plan.pause_before
+    );
+    for case in &plan.cases {
         let _ = write!(text, "; {}", case.name);
         for job in &case.workload.jobs {
-            let _ = write!(text, ", {} and {:?}", job.ramp, job.stop);
+            let _ = write!(text, ", {} ns and {:?}", job.ramp.0, job.stop);
         }
     }
     format!("{:016x}", fingerprint(&text))

@@ -263,6 +263,33 @@ fn simulations_of_other_lengths_are_not_compared() {
     assert!(!changes_nowhere(&faster), "the same schedule is compared");
 }
 
+/// The story: a pause between the passes, in which burst credits came back, made the same load "1 faster".
+#[test]
+fn simulations_of_another_order_or_pause_are_not_compared() {
+    let simulated = |iops: f64, edit: fn(&mut Plan)| {
+        let mut record = run(&[iops]);
+        record.origin = Origin::Simulated;
+        let mut plan = Plan::once("quick", "", vec![Case::new("c", 1, vec![Job::default()])]);
+        edit(&mut plan);
+        record.requested.plan = Some(plan);
+        record
+    };
+    let edits: [fn(&mut Plan); 3] = [
+        |plan| plan.pause = Nanos::from_secs(3600),
+        |plan| plan.order = blocklab_workload::Order::Interleaved,
+        |plan| plan.discard = 1,
+    ];
+    for edit in edits {
+        let base = [simulated(10_000.0, |_| {}), simulated(10_000.0, |_| {})];
+        assert!(changes_nowhere(
+            &[&base[..], &[simulated(11_000.0, edit)]].concat()
+        ));
+        assert!(!changes_nowhere(
+            &[&base[..], &[simulated(11_000.0, |_| {})]].concat()
+        ));
+    }
+}
+
 /// Under a given rate the device can only show in latencies.
 #[test]
 fn a_paced_load_is_judged_by_its_latency() {

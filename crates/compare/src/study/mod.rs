@@ -13,6 +13,7 @@ mod value;
 
 use blocklab_catalog::{Listed, Resolved};
 use blocklab_record::{Origin, Record};
+use blocklab_stats::median;
 use blocklab_workload::publication::{Basis, Cell, Figure, Publication, Scope, System};
 pub use blocklab_workload::publication::{Drawn, Quantity};
 use serde::Serialize;
@@ -207,7 +208,7 @@ fn nearness(compared: &[Compared]) -> Option<Nearness> {
     let last = sorted.last().copied()?;
     Some(Nearness {
         figures: count,
-        median_percent: f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]),
+        median_percent: median(&sorted),
         p90_percent: sorted[(count * 9).div_ceil(10) - 1],
         worst_percent: last,
     })

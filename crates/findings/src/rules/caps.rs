@@ -83,7 +83,7 @@ fn plateaus<'a>(
                 .collect();
             let values: Vec<f64> = family.iter().map(|case| what(case)).collect();
             // Of runs of the same length, the one of the smallest blocks.
-            let lengths = (0..values.len()).map(|start| (start, run(&values[start..])));
+            let lengths = (0..values.len()).map(|start| (start, same_from(&values[start..])));
             let (start, length) =
                 lengths.max_by_key(|(start, length)| (*length, usize::MAX - start))?;
             (length >= fewest).then(|| family[start..start + length].to_vec())
@@ -92,7 +92,7 @@ fn plateaus<'a>(
 }
 
 /// How many of the first values are the same.
-fn run(values: &[f64]) -> usize {
+fn same_from(values: &[f64]) -> usize {
     (1..=values.len())
         .take_while(|length| level(&values[..*length]).1 <= SAME_PERCENT)
         .last()

@@ -3,11 +3,13 @@
 use std::cell::LazyCell;
 
 use blocklab_record::{Interval, Measurement, PaceKind};
-use blocklab_stats::{largest_step, median};
+use blocklab_stats::{largest_step, mean, median};
 use blocklab_units::Nanos;
+use blocklab_workload::Direction;
 
 use super::slices::{ios, is_replay, levels, moving, whole};
 use crate::hit::{per_case, warning};
+use crate::requested::missed;
 use crate::statement::{Slot, delay, number, time};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -150,12 +152,17 @@ struct Usual {
     longest_ns: f64,
 }
 
-/// The medians over all slices; `None` where most are empty.
+/// The medians over all slices; `None` where all are empty. Where most are, the median rate is 0, and the
+/// mean replaces it: it is lower than the rate of the others, so that fewer operations count as due.
 fn usual(slices: &[&Interval]) -> Option<Usual> {
     let waits: Vec<f64> = slices.iter().map(|slice| longest(slice)).collect();
-    let level = median(&levels(slices));
-    (level > 0.0).then(|| Usual {
-        iops: level,
+    let rates = levels(slices);
+    let mut iops = median(&rates);
+    if iops <= 0.0 {
+        iops = mean(&rates);
+    }
+    (iops > 0.0).then(|| Usual {
+        iops,
         longest_ns: median(&waits),
     })
 }
@@ -298,17 +305,17 @@ fn slow(pass: &Measurement) -> Option<Slow> {
         && last + 1 - first >= SLICES
         && starts[last] + slices[last].length_ns as f64 - starts[first] >= SHORTEST
     {
-        return found(pass, &slices, &latencies, &[(first, last)], usual_ns);
+        return episode_of(pass, &slices, &latencies, &[(first, last)], usual_ns);
     }
     // Slow slices may be as many as the others.
     let (usual_ns, scatter) = lower_half(&known);
     let again = slow_from(usual_ns, scatter, SLOWER_AGAIN, CHANCE);
     if again.len() >= AGAIN {
-        return found(pass, &slices, &latencies, &again, usual_ns);
+        return episode_of(pass, &slices, &latencies, &again, usual_ns);
     }
     let (run, usual_ns) =
         most_of_the_pass(&latencies).or_else(|| to_an_end(pass, &slices, &latencies))?;
-    found(pass, &slices, &latencies, &[run], usual_ns)
+    episode_of(pass, &slices, &latencies, &[run], usual_ns)
 }
 
 /// The slow slices of a pass from its beginning to a moment or from a moment to its end, and the mean
@@ -321,7 +328,8 @@ fn to_an_end(
 ) -> Option<((usize, usize), f64)> {
     use PaceKind::{Closed, Dependent, Recorded};
     let mut jobs = pass.jobs.iter();
-    if jobs.any(|job| matches!(job.pace, Closed | Recorded | Dependent)) {
+    // The operations of a job that asks for more than it gets wait longer by themselves.
+    if jobs.any(|job| matches!(job.pace, Closed | Recorded | Dependent) || missed(job).is_some()) {
         return None;
     }
     let known: Vec<f64> = latencies.iter().copied().collect::<Option<_>>()?;
@@ -366,7 +374,7 @@ fn most_of_the_pass(latencies: &[Option<f64>]) -> Option<((usize, usize), f64)> 
 }
 
 /// What these runs of slices are together, unless nothing completed in them.
-fn found(
+fn episode_of(
     pass: &Measurement,
     slices: &[&Interval],
     latencies: &[Option<f64>],
@@ -386,7 +394,7 @@ fn found(
         from: starts[*first],
         length: starts[*last] + slices[*last].length_ns as f64 - starts[*first],
     };
-    // What an episode begins and ends with is slow in part.
+    // An episode also slows a part of the slices before and after it.
     let around = usize::from(runs.len() == 1);
     let slow = Slow {
         span,
@@ -440,11 +448,13 @@ fn lower_half(means: &[f64]) -> (f64, f64) {
     (quartile, DEVIATION_BELOW * median(&distances))
 }
 
-/// Standard deviation of the latencies of single operations in the pass. If they are independent, the
-/// mean of n of them has this deviation over the square root of n, whatever their tail.
+/// Standard deviation of the latencies of single operations in the pass, without flushes, which are in no
+/// slice. If they are independent, the mean of n of them has this deviation over the square root of n,
+/// whatever their tail.
 fn latency_deviation_ns(pass: &Measurement) -> f64 {
-    let results = pass.jobs.iter().flat_map(|job| job.directions.values());
-    let known = results.filter_map(|result| result.service.histogram().ok());
+    let results = pass.jobs.iter().flat_map(|job| &job.directions);
+    let moved = results.filter(|(direction, _)| **direction != Direction::Sync);
+    let known = moved.filter_map(|(_, result)| result.service.histogram().ok());
     let bins = known
         .flat_map(|histogram| histogram.edges().collect::<Vec<_>>())
         .map(|(low, high, ios)| (f64::midpoint(low as f64, high as f64), ios as f64));

@@ -47,6 +47,38 @@ fn a_pause_has_a_beginning_and_a_length() {
     silent(&passes(|_, _| ()), "standstill");
 }
 
+/// The story: a volume that stood still for most of a pass left no median rate, and so no finding: the run
+/// was called sound.
+#[test]
+fn a_pause_may_be_most_of_the_pass() {
+    let found = passes(|second, slice| match second {
+        3..=11 => slice.read.ios = 0,
+        12 => slice.read.max_ns = 9_000_000_000,
+        _ => (),
+    });
+    let statement = the(&found, "standstill").statement;
+    assert!(statement.contains("for 9.0 s, from 3.0 s"), "{statement}");
+    // A slow target answers now and then.
+    let slow = passes(|second, slice| slice.read.ios = u64::from(second % 5 == 0));
+    silent(&slow, "standstill");
+}
+
+/// The story: a job began 20 s after another one had ended, and "nothing completed for 19.0 s".
+#[test]
+fn the_time_between_two_jobs_is_no_pause() {
+    let mut record = passes(|second, slice| {
+        if (6..9).contains(&second) {
+            slice.read.ios = 0;
+        }
+    });
+    the(&record, "standstill");
+    for measurement in &mut record.measurements {
+        measurement.jobs[0].elapsed_ns = 6_000_000_000;
+        measurement.jobs.push(measurement.jobs[0].clone());
+    }
+    silent(&record, "standstill");
+}
+
 /// Half of two neighbours is missing, and an operation waited just as long.
 #[test]
 fn a_pause_may_leave_no_slice_empty() {
@@ -172,6 +204,29 @@ fn an_episode_may_be_longer_than_the_rest_of_its_pass() {
     silent(&lasting(6, 29, 3_000_000), "slow-episode");
 }
 
+/// The story: flushes that take long by themselves counted for the scatter of the reads, and four seconds
+/// in which those took four times as long were chance.
+#[test]
+fn flushes_hide_no_episode_of_the_other_operations() {
+    let slow = |second: usize, slice: &mut Interval| {
+        if (8..12).contains(&second) {
+            slice.read.mean_ns = 2_600_000;
+        }
+    };
+    let mut found = passes(slow);
+    the(&found, "slow-episode");
+    let flushing = record(&[Sketch {
+        latency_ns: Some(500e6),
+        ..Sketch::default()
+    }]);
+    let flushes = &flushing.measurements[0].jobs[0].directions[&Direction::Read];
+    for pass in &mut found.measurements {
+        let directions = &mut pass.jobs[0].directions;
+        directions.insert(Direction::Sync, flushes.clone());
+    }
+    the(&found, "slow-episode");
+}
+
 #[test]
 fn what_lasts_to_the_end_is_a_level() {
     let to_the_end = |second: usize, slice: &mut Interval| {
@@ -234,6 +289,13 @@ fn an_episode_may_last_to_the_end_of_a_load_with_a_rate() {
         finding.statement.contains("from 0.0 s to 7.0 s of pass 2"),
         "{finding:?}"
     );
+    // The story: 3,500 operations a second were requested of a volume of 3,000, and filled the depth
+    // after 4 s: "operations took 35.3 times as long …: the device is described with a fault".
+    let mut overloaded = with_rate(PaceKind::OpenPoisson, &late);
+    for pass in &mut overloaded.measurements {
+        pass.jobs[0].requested_iops = Some(3500.0);
+    }
+    silent(&overloaded, "slow-episode");
     // Neither a load without a rate, nor one that could not keep it, nor a drift, nor scatter.
     silent(&with_rate(PaceKind::Closed, &late), "slow-episode");
     let not_kept = |second: usize, slice: &mut Interval| {

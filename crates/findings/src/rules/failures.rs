@@ -92,7 +92,8 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
     vec![of_run("interrupted", None, hit)]
 }
 
-/// Operations came back with an error or short: one finding a kind.
+/// Operations came back with an error, short or changed, or too few of them came back in time: one finding a
+/// kind.
 pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
     let mut kinds = std::collections::BTreeMap::<_, (_, Vec<(&str, Hit)>)>::new();
     for case in &cases.list {
@@ -104,6 +105,10 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
                 ErrorKind::Verify => critical(
                     "what was written did not come back: {} wrong ({})",
                     [sum(count, "block is", "blocks are"), message],
+                ),
+                ErrorKind::Rate => critical(
+                    "the minimum rate of {}s was not reached ({})",
+                    [word(direction), message],
                 ),
                 _ => critical(
                     "{} failed with {} ({})",
@@ -117,19 +122,24 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
                         message,
                     ],
                 ),
-            }
-            .alone(
-                ", the first {} into its pass at offset {}",
-                [
-                    time(Nanos(first.first_at_ns)),
-                    word(Bytes(first.first_offset).to_string()),
-                ],
-            )
-            .with(
-                &format!("{direction} operations failed with {kind}"),
-                count,
-                "",
-            );
+            };
+            let at = time(Nanos(first.first_at_ns));
+            // No operation failed of a rate that was missed, and so none has a place.
+            let hit = if kind == ErrorKind::Rate {
+                hit.alone(", {} into its pass", [at]).with(
+                    "times that it was not reached",
+                    count,
+                    "",
+                )
+            } else {
+                let offset = word(Bytes(first.first_offset).to_string());
+                hit.alone(", the first {} into its pass at offset {}", [at, offset])
+                    .with(
+                        &format!("{direction} operations failed with {kind}"),
+                        count,
+                        "",
+                    )
+            };
             let of_kind = kinds.entry((kind.to_string(), direction));
             let (_, hits) = of_kind.or_insert((kind, Vec::new()));
             hits.push((case.name, hit));
@@ -151,6 +161,10 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
     let mut kinds = record.targets.iter().map(|target| target.kind);
     let is_device = kinds.len() > 0 && kinds.all(|kind| kind == TargetKind::BlockDevice);
     match kind {
+        ErrorKind::Errno(_) if record.origin == Origin::Simulated => {
+            "The device is described with a fault that fails operations. The figures hold only those that \
+             succeeded."
+        }
         ErrorKind::Errno(errno::ENOSPC) if is_emulated => {
             "Raise the server's memory limit (`emulate --memory-limit`), or give it a file on a disk with \
              room (`emulate --backing FILE`)."
@@ -180,6 +194,9 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
             "Trust no data to this target before the cause is found: the medium, the path to it, \
              or somebody else who writes there."
         }
+        ErrorKind::Rate => {
+            "The job ended there. Look for what held the rate back, or ask for a lower minimum."
+        }
         ErrorKind::Short => {
             "The target is smaller than it was at the start, or it ends inside a block."
         }
@@ -189,7 +206,10 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
 
 /// Operations never came back.
 pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Look into the kernel's log for hung tasks and resets of the device.";
+    let advice = cases.real_or_simulated(
+        "Look into the kernel's log for hung tasks and resets of the device.",
+        "The device is described with a fault that lets it stand still for longer than a run waits.",
+    );
     per_case(cases, "stalled", Some(advice), |case| {
         let stalled = case.jobs().filter(|job| job.stopped == Stopped::Stalled);
         let lost: Vec<u64> = stalled.map(|job| job.accounting.in_flight).collect();
@@ -385,6 +405,35 @@ mod tests {
             first_offset: 0,
         }];
         record
+    }
+
+    /// The story: a job that missed its minimum rate had "1 read operation failed with rate …, at offset
+    /// 0 B", though none had failed.
+    #[test]
+    fn a_minimum_rate_that_was_missed_is_no_failed_operation() {
+        let found = the(&one_failed(ErrorKind::Rate), "failed-operations");
+        assert_eq!(
+            found.statement,
+            "a: the minimum rate of writes was not reached (the kernel's words), 1 ns into its pass."
+        );
+        assert!(
+            found
+                .advice
+                .is_some_and(|advice| advice.contains("a lower minimum"))
+        );
+    }
+
+    /// The story: of a simulated device whose file describes failing operations, "look into the kernel's log:
+    /// the device or the path to it is faulty".
+    #[test]
+    fn a_simulated_fault_is_in_no_kernels_log() {
+        let mut record = one_failed(ErrorKind::Errno(errno::EIO));
+        record.origin = Origin::Simulated;
+        record.measurements[0].jobs[0].stopped = Stopped::Stalled;
+        for rule in ["failed-operations", "stalled"] {
+            let advice = the(&record, rule).advice;
+            assert!(advice.is_some_and(|advice| advice.contains("is described with a fault")));
+        }
     }
 
     /// A served volume that reached its memory limit was to get a smaller --size or free space.

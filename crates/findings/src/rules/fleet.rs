@@ -7,7 +7,7 @@ use blocklab_record::{Environment, FleetPass, Record};
 use blocklab_stats::{Histogram, median};
 use blocklab_workload::Direction;
 
-use crate::fleet::{alone, host_rows};
+use crate::fleet::{host_rows, run_of_host};
 use crate::hit::{critical, info, of_run, opening, per_case, warning};
 use crate::rows::summed;
 use crate::statement::{delay, listed, percent as share_of, word};
@@ -118,7 +118,7 @@ const LIMITS: [&str; 9] = [
 
 /// The limit that holds a host back in a case, in the words of a finding of its own run.
 fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
-    let own = alone(record, host)?;
+    let own = run_of_host(record, host)?;
     let rows = summed(&own);
     let cases = Cases::new(&own, &rows);
     let findings = super::judge(&cases);
@@ -413,6 +413,23 @@ mod tests {
         };
         silent(&late(900_000), "common-window");
         the(&late(1_100_000), "common-window");
+    }
+
+    /// The story: hosts that began a discarded pass apart, and the others together, "were measured together
+    /// for only 50 % of the time".
+    #[test]
+    fn a_discarded_pass_need_not_be_together() {
+        let mut hosts = alike();
+        for host in &mut hosts {
+            host.measurements[0].pass = 0;
+        }
+        let first = &mut hosts[0].measurements[0];
+        first.started_unix_us = first.started_unix_us.map(|at| at + 5_000_000);
+        silent(&fleet(&hosts), "common-window");
+        for host in &mut hosts {
+            host.measurements[0].pass = 1;
+        }
+        the(&fleet(&hosts), "common-window");
     }
 
     #[test]

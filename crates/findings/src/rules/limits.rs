@@ -48,7 +48,7 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         // a saved-up second spoils.
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
-            let (advice, hit) = hit(cases, case, &alike);
+            let (advice, hit) = advised_hit(cases, case, &alike);
             let mut of_advice = hits.iter_mut().filter(|(known, _)| *known == advice);
             let (_, hits) = of_advice.next().expect("ADVICE has every advice of a hit");
             hits.push((case.name, hit));
@@ -103,7 +103,11 @@ fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
 }
 
 /// A finding on equal limits of one case, and the advice on it.
-fn hit(cases: &Cases<'_>, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'static str, Hit) {
+fn advised_hit(
+    cases: &Cases<'_>,
+    case: &CaseView<'_>,
+    alike: &[UsedLimit<'_>],
+) -> (&'static str, Hit) {
     let (limit, record) = (&alike[0], cases.record);
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
     let mut hit = held_back(record, case, alike);
@@ -115,7 +119,7 @@ fn hit(cases: &Cases<'_>, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> (&'st
             [number(rate), number(operations)],
         );
     }
-    let close = next(record, case, alike);
+    let close = next_limit(record, case, alike);
     if let Some(next) = &close {
         let name = next.limit.name.to_string();
         let percents = next.share() * 100.0;
@@ -263,7 +267,7 @@ fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
 
 /// The limit that holds the case back as soon as these are a little higher: of the same targets, and
 /// nearly used up.
-fn next<'a>(
+fn next_limit<'a>(
     record: &'a Record,
     case: &CaseView<'a>,
     alike: &[UsedLimit<'a>],

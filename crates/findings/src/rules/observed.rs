@@ -95,7 +95,7 @@ pub(super) fn bound_by(cases: &Cases<'_>) -> Vec<Finding> {
             let share = share(load, waited.waited_ns) * 100.0;
             hit.with(&waited.limit.to_string(), share, "% of the time")
         });
-        Some(match next(cases, case, load) {
+        Some(match next_limit(cases, case, load) {
             Some((limit, used)) => nearest(hit, limit, used * 100.0),
             None => hit,
         })
@@ -109,7 +109,7 @@ fn nearest(hit: Hit, limit: &LimitName, used_percent: f64) -> Hit {
 }
 
 /// The limit nearest to the load among those for which no operation waited, and the share of it that was used.
-fn next<'a>(
+fn next_limit<'a>(
     cases: &Cases<'a>,
     case: &CaseView<'_>,
     load: &ObservedLoad,
@@ -124,7 +124,7 @@ fn next<'a>(
         holds_steadily(&limit.name.kind) && !is_met
     });
     let used = free
-        .filter_map(|limit| Some((&limit.name, used(cases, case, limit)?)))
+        .filter_map(|limit| Some((&limit.name, used_share(cases, case, limit)?)))
         .filter(|(_, share)| *share > 0.0 && *share < 1.0);
     used.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
@@ -139,7 +139,7 @@ const fn holds_steadily(kind: &LimitKind) -> bool {
 }
 
 /// The share of a limit that was used: of one volume, or of all together.
-fn used(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f64> {
+fn used_share(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f64> {
     let unit = limit.unit.per_second()?;
     // A unit of operations is one of them; one of bytes is many.
     let counts_bytes = unit > 1.0;

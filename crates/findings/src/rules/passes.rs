@@ -89,7 +89,7 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
         left_over(cases),
     );
     per_case(cases, "drift-over-passes", Some(advice), |case| {
-        let found = drifts(case).filter(|_| !fell_by_credits(cases, case))?;
+        let found = clear_drift(case).filter(|_| !fell_by_credits(cases, case))?;
         let change = found.change_percent();
         let text = if change < 0.0 {
             "IOPS fell by {} over {} passes, from the beginning of their trend to its end"
@@ -115,7 +115,7 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-fn drifts(case: &CaseView<'_>) -> Option<Drift> {
+fn clear_drift(case: &CaseView<'_>) -> Option<Drift> {
     let found = drift(&case.pass_iops)?;
     (found.chance < CHANCE && found.change_percent().abs() > DRIFT_PERCENT).then_some(found)
 }
@@ -130,7 +130,7 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
         let summary = Summary::new(&case.pass_iops).filter(|summary| summary.count >= 2)?;
         let scatter = summary.cv() * 100.0;
         // Those have findings of their own, with better advice.
-        let is_explained = outlier(case).is_some() || drifts(case).is_some();
+        let is_explained = outlier(case).is_some() || clear_drift(case).is_some();
         if scatter <= SCATTER_PERCENT || is_explained || fell_by_credits(cases, case) {
             return None;
         }

@@ -122,7 +122,7 @@ const CLIMBS: &str =
 pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Run until it is steady, and take the figure from there.";
     per_case(cases, "drift-within", Some(advice), |case| {
-        let drifts = case.passes.iter().filter_map(|pass| drifts(pass));
+        let drifts = case.passes.iter().filter_map(|pass| clear_drift(pass));
         let (falls, rises): (Vec<Drift>, Vec<Drift>) =
             drifts.partition(|drift| drift.last_over_first < 1.0);
         // The sentence counts the passes that went one way.
@@ -167,7 +167,7 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 /// The change from the first third of a pass to its last, if it is a trend and not a step.
-fn drifts(pass: &Measurement) -> Option<Drift> {
+fn clear_drift(pass: &Measurement) -> Option<Drift> {
     let slices = slices(pass)?;
     let levels = levels(&slices);
     let chance = drift(&blocks(&levels))?.chance;

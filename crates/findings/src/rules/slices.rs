@@ -2,11 +2,15 @@
 
 use blocklab_record::{Interval, IntervalDirection, Measurement, PaceKind, Stopped};
 
-/// Slices of the measured time, but for a last one that was cut short; `None` where jobs ended at
-/// different times: when one ends early, the sum falls for that reason alone.
+/// Slices of the measured time, but for a last one that was cut short; `None` where jobs began or ended
+/// at different times: the sum falls and rises for that reason alone.
 pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
-    let longest = pass.jobs.iter().map(|job| job.elapsed_ns).max()?;
+    let mut longest = pass.jobs.iter().map(|job| job.elapsed_ns).max()?;
     let slices = uncut(&pass.series);
+    // Of several jobs, one may have begun when another one had ended.
+    if pass.jobs.len() > 1 {
+        longest = longest.max(slices.iter().map(|slice| slice.length_ns).sum());
+    }
     pass.jobs
         .iter()
         .all(|job| {
