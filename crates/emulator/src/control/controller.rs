@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use blocklab_device::{Direction, VolumeSpec};
 use blocklab_record::{ControlAction, ControlEvent};
 use blocklab_targets::Clock;
-use blocklab_units::{Nanos, visible};
+use blocklab_units::{Bytes, Nanos, visible};
 
 use super::answer::{Answer, CONTROL_FORMAT, FaultState, VolumeState};
 use super::command::{Command, Order};
@@ -151,6 +151,7 @@ impl Controller {
         settings: &mut [Vec<(String, String)>],
     ) -> Result<(), String> {
         let selected = self.selected(command)?;
+        self.check_range(&selected, &command.order)?;
         match &command.order {
             Order::Set(pairs) => self.modified(&selected, pairs, settings).map(drop),
             Order::Credits(_) if !self.have_credits(&selected) => Err(self.no_credits(&selected)),
@@ -188,6 +189,7 @@ impl Controller {
     /// When these volumes cannot do it: what would work.
     pub fn run(&self, command: &Command) -> Result<Answer, String> {
         let selected = self.selected(command)?;
+        self.check_range(&selected, &command.order)?;
         let mut history = self.history();
         let History { events, settings } = &mut *history;
         if command.action.is_some() && events.len() >= MOST_EVENTS {
@@ -269,6 +271,26 @@ impl Controller {
                 names.join(", ")
             )
         })
+    }
+
+    /// Refuses a range that none of the selected volumes reaches.
+    fn check_range(&self, selected: &[usize], order: &Order) -> Result<(), String> {
+        let (Order::Inject {
+            range: Some(range), ..
+        }
+        | Order::Bitflip { range, .. }) = order
+        else {
+            return Ok(());
+        };
+        let mut sizes = selected.iter().map(|index| self.volume(*index).size());
+        if sizes.any(|size| range.start < size) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} ends before the range, which begins at {}",
+            self.names_of(selected),
+            Bytes(range.start)
+        ))
     }
 
     fn volume(&self, index: usize) -> &Volume {

@@ -208,6 +208,17 @@ fn a_backing_that_fails_keeps_no_volume_attached_and_is_kept_as_an_event() {
     }
 }
 
+/// A fault on bytes that no volume has was taken, and hit nothing; to flip bits of them, the answer was to
+/// write first.
+#[test]
+fn a_range_beyond_the_end_is_refused() {
+    let (controller, _) = controller(false);
+    let words = "each of a, b ends before the range, which begins at 1 MiB";
+    refused(&controller, "fault error 1% --range 1MiB..", words);
+    refused(&controller, "fault bitflip 1 --range 1MiB..2MiB", words);
+    done(&controller, "fault error 1% --range 1023KiB..2MiB");
+}
+
 #[test]
 fn errors_are_counted_where_they_hit() {
     let (controller, volumes) = controller(false);
