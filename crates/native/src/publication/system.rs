@@ -111,9 +111,7 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
     let figure: Figure = figure.parse().map_err(|_| figure_hint(figure))?;
     let case = match figure.scope() {
         Scope::System if case.is_empty() => None,
-        Scope::Sweep if known.families.iter().any(|family| family.name == case) => {
-            Some(case.to_owned())
-        }
+        Scope::Sweep if known.is_sweep(case) => Some(case.to_owned()),
         Scope::Case if known.cases().any(|(_, name)| name == case) => Some(case.to_owned()),
         Scope::System => return Err(format!("a figure of a system is of no case: `{case}`")),
         Scope::Sweep => return Err(format!("no sweep is called `{case}`")),

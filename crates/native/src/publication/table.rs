@@ -224,6 +224,10 @@ pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complain
     let cases =
         cases.ok_or_else(|| missing(section, "the sweeps", "cases = [\"rand-read-4k\"]"))?;
     let choice = choice(known, systems, Some(cases), None)?;
+    if let Some(case) = choice.cases.iter().find(|case| !known.is_sweep(case)) {
+        let wrong = format!("`{case}` is one case of a sweep, and a curve shows the whole");
+        return Err(cases.complaint(wrong));
+    }
     Ok(Curve {
         title: title.name()?,
         note: text_or_empty(note)?,
