@@ -230,7 +230,7 @@ impl Bytestore {
         Ok(())
     }
 
-    /// A page as it is; `None`: it was never written.
+    /// A page as it is; `None`: it was never written, which only memory knows.
     pub(crate) fn page(&self, number: u64) -> Result<Option<Page>, Failure> {
         match self {
             Self::Memory(memory) => Ok(memory.page(number).copied()),
