@@ -52,6 +52,7 @@ impl Known {
     }
 }
 
+/// A name out of those that are known; `what` has this name, for the error.
 fn one_of<'k>(
     value: Value<'_>,
     known: impl Iterator<Item = &'k str>,

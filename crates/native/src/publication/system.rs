@@ -8,6 +8,7 @@ use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
 use blocklab_syntax::toml_tree::Complaint;
 
+/// Reads the sections `[[system]]`, whose names differ.
 pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint> {
     let mut systems: Vec<System> = Vec::new();
     for section in sections {
@@ -47,6 +48,7 @@ const HEAD: &str = "system,case,figure,value";
 /// Where not every figure was measured, a last column names its basis.
 const HEAD_WITH_BASIS: &str = "system,case,figure,value,basis";
 
+/// Reads the section `[published]`: its source, and the figures in its text, none of which comes twice.
 pub(super) fn published(
     value: Value<'_>,
     known: &Known,

@@ -28,6 +28,7 @@ struct Position {
     pick: Pick,
 }
 
+/// Reads a section `[[table]]`, down to the cell of each row and column.
 pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complaint> {
     // The last ones hold for all of its cells.
     fields!(section; title, note, corner, draw, rows, columns, ratio, systems, cases, figures,
@@ -218,6 +219,7 @@ fn cells(
     Ok(lines)
 }
 
+/// Reads a section `[[curve]]`, which has a line for each sweep and system.
 pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complaint> {
     fields!(section; title, note, cases, systems, x, y, bound);
     let title = title.ok_or_else(|| missing(section, "a title", "title = \"4K random read\""))?;
