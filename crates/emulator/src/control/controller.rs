@@ -154,7 +154,7 @@ impl Controller {
         self.check_range(&selected, &command.order)?;
         match &command.order {
             Order::Set(pairs) => self.modified(&selected, pairs, settings).map(drop),
-            Order::Credits(_) if !self.have_credits(&selected) => Err(self.no_credits(&selected)),
+            Order::Credits(_) => self.check_credits(&selected, command),
             _ => Ok(()),
         }
     }
@@ -354,38 +354,45 @@ impl Controller {
     /// Sets the burst buckets of the selected volumes, and of their instance, to `share` (0 to 1) of
     /// what they hold.
     fn credits(&self, selected: &[usize], command: &Command, share: f64) -> Result<(), String> {
-        let mut found = 0;
+        self.check_credits(selected, command)?;
         for (nth, index) in selected.iter().enumerate() {
             let Some((instance, part)) = self.volume(*index).model() else {
                 continue;
             };
-            found += instance.set_credits(Some(part), share);
+            instance.set_credits(Some(part), share);
             // The buckets of the instance are those of all its volumes: a command for one volume leaves
             // them, and a command for all sets them once.
             if nth == 0 && command.volume.is_none() {
-                found += instance.set_credits(None, share);
+                instance.set_credits(None, share);
             }
         }
-        match found {
-            0 => Err(self.no_credits(selected)),
-            _ => Ok(()),
+        Ok(())
+    }
+
+    /// Refuses a command that would set no burst bucket.
+    fn check_credits(&self, selected: &[usize], command: &Command) -> Result<(), String> {
+        let (mut is_any_own, mut is_any) = (false, false);
+        for index in selected {
+            if let Some((instance, part)) = self.volume(*index).model() {
+                is_any_own |= instance.has_own_credits(part);
+                is_any |= !instance.balances(part).is_empty();
+            }
         }
-    }
-
-    fn have_credits(&self, selected: &[usize]) -> bool {
-        let models = selected
-            .iter()
-            .filter_map(|index| self.volume(*index).model());
-        let mut balances = models.map(|(instance, part)| instance.balances(part));
-        balances.any(|balances| !balances.is_empty())
-    }
-
-    fn no_credits(&self, selected: &[usize]) -> String {
-        format!(
-            "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` changes \
-             what is provisioned",
-            self.names_of(selected)
-        )
+        if is_any_own || (is_any && command.volume.is_none()) {
+            return Ok(());
+        }
+        let names = self.names_of(selected);
+        Err(if is_any {
+            format!(
+                "{names} has no burst bucket of its own; `credits` without `--volume` sets those of \
+                 its instance"
+            )
+        } else {
+            format!(
+                "{names} has no burst bucket to drain or fill, nor has its instance; `set iops=N` \
+                 changes what is provisioned"
+            )
+        })
     }
 
     /// Injects faults, which have this number, into the volumes of an event.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use blocklab_device::{
-    Cap, Credit, Device, DeviceSpec, Direction, Latency, Layout, Origin, Rate, Service, Spread,
-    VolumeSpec,
+    Cap, Credit, Device, DeviceSpec, Direction, InstanceSpec, Latency, Layout, Origin, Rate,
+    Service, Spread, VolumeSpec,
 };
 use blocklab_record::ControlAction;
 use blocklab_targets::Clock;
@@ -13,13 +13,8 @@ use blocklab_units::{Bytes, Nanos};
 use super::*;
 use crate::{Backing, Failure, Instance, MemoryLimit, Settled, Volume, VolumeSetup};
 
-fn spec(iops: f64, bursts: bool) -> VolumeSpec {
-    let latency = Latency {
-        base: Nanos::from_millis(1),
-        per_kib_ns: 0.0,
-        origin: Origin::Given,
-    };
-    let credit = Credit {
+fn credit() -> Credit {
+    Credit {
         name: "burst credits".to_owned(),
         baseline: Rate::Iops(100.0),
         burst: Rate::Iops(3000.0),
@@ -27,22 +22,35 @@ fn spec(iops: f64, bursts: bool) -> VolumeSpec {
         initial_share: 1.0,
         full_again: None,
         origin: Origin::Given,
+    }
+}
+
+fn spec(iops: f64, bursts: bool) -> VolumeSpec {
+    let latency = Latency {
+        base: Nanos::from_millis(1),
+        per_kib_ns: 0.0,
+        origin: Origin::Given,
     };
     VolumeSpec {
         caps: vec![Cap::new("IOPS", Rate::Iops(iops), Origin::Given)],
-        credits: if bursts { vec![credit] } else { Vec::new() },
+        credits: if bursts { vec![credit()] } else { Vec::new() },
         service: Some(Service::even(latency, Spread::NONE)),
         ..VolumeSpec::new("test", Bytes(1 << 30))
     }
 }
 
-/// Two volumes of one instance, the second one a local disk.
+/// Two volumes without an instance, the second one a local disk.
 fn controller(bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
+    controller_on(None, bursts)
+}
+
+/// The same two volumes on an instance.
+fn controller_on(instance: Option<InstanceSpec>, bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
     let spec_of = DeviceSpec {
         name: "two".to_owned(),
         volumes: vec![spec(1000.0, bursts); 2],
         layout: Layout::Joined,
-        instance: None,
+        instance,
         faults: Vec::new(),
     };
     let clock = Clock::start();
@@ -305,10 +313,31 @@ fn rates_and_credits_change_where_there_are_any() {
     assert_eq!(left("credits fill"), 1e6);
 }
 
+/// `status` showed the buckets of m5.large, and `credits drain --volume a` said that the instance of `a`
+/// had none; for a later moment, it was not refused before.
+#[test]
+fn buckets_of_the_instance_are_set_for_all_of_its_volumes() {
+    let instance = InstanceSpec {
+        cache: None,
+        name: "small".to_owned(),
+        caps: Vec::new(),
+        credits: vec![credit()],
+    };
+    let (controller, _) = controller_on(Some(instance), false);
+    let drain = "credits drain --volume a";
+    let words = "a has no burst bucket of its own; `credits` without `--volume`";
+    refused(&controller, drain, words);
+    let command: Command = drain.parse().expect("a command");
+    let error = controller.check(&[command]).expect_err(drain);
+    assert!(error.contains(words), "{error}");
+    let drained = done(&controller, "credits drain");
+    assert!(drained.volumes[0].balances[0].left < 1e5);
+}
+
 /// Two volumes of 1,000 IOPS each on an instance of 1,500: together they get what it grants.
 #[test]
 fn volumes_share_what_their_instance_grants() {
-    let instance = blocklab_device::InstanceSpec {
+    let instance = InstanceSpec {
         cache: None,
         name: "small".to_owned(),
         caps: vec![Cap::new("IOPS", Rate::Iops(1500.0), Origin::Given)],
