@@ -357,11 +357,16 @@ const INTERVAL: Nanos = Nanos::from_secs(1);
 impl<'a> Watch<'a> {
     fn new(args: &'a EmulateArgs, model: &'a Model, volumes: &'a [Arc<Volume>]) -> Self {
         let began = model.clock.now();
+        let samplers = (0..volumes.len()).map(|index| {
+            let instance = model.instance.as_ref();
+            let balances = instance.map_or(Vec::new(), |instance| instance.balances(index));
+            Sampler::begin(began, balances)
+        });
         Self {
             args,
             model,
             volumes,
-            samplers: volumes.iter().map(|_| Sampler::begin(began)).collect(),
+            samplers: samplers.collect(),
             waited: vec![Vec::new(); volumes.len()],
             began,
             next: began + INTERVAL,

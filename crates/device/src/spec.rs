@@ -25,7 +25,7 @@ pub struct DeviceSpec {
 }
 
 impl DeviceSpec {
-    /// Volumes one behind the other, without an instance and without faults.
+    /// Volumes in the default layout, without an instance and without faults.
     pub fn new(name: &str, volumes: Vec<VolumeSpec>) -> Self {
         Self {
             name: name.to_owned(),

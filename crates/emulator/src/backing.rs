@@ -30,7 +30,7 @@ pub enum FileError {
     /// It has other content.
     #[error(
         "{path} holds {found} that no volume of {wanted} wrote; name a new file{}",
-        read_only_advice(*found, *wanted)
+        if *is_volume { own_size_advice(*found) } else { read_only_advice(*found, *wanted) }
     )]
     Other {
         /// The file.
@@ -39,6 +39,8 @@ pub enum FileError {
         found: Bytes,
         /// The size of the volume.
         wanted: Bytes,
+        /// It is that of a volume of its own size.
+        is_volume: bool,
     },
     /// Not a regular file.
     #[error("{0} is no regular file; a volume is kept in memory or in a file")]
@@ -68,6 +70,14 @@ pub enum FileError {
     /// The system's refusal of a file.
     #[error("cannot open {0}: {1}")]
     System(PathBuf, io::Error),
+}
+
+/// The end of an error: how the file of a volume of another size can be served.
+fn own_size_advice(found: Bytes) -> String {
+    format!(
+        ", or serve this one in its own size with --size {}",
+        found.0
+    )
 }
 
 /// The end of an error: how a file with other content can be served, in whole sectors.
@@ -140,6 +150,7 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
                 path,
                 found,
                 wanted,
+                is_volume: marked(&file) == Some(found),
             });
         }
     }
@@ -230,7 +241,7 @@ impl Bytestore {
         Ok(())
     }
 
-    /// A page as it is; `None`: it was never written.
+    /// A page as it is; `None`: it was never written, which only memory knows.
     pub(crate) fn page(&self, number: u64) -> Result<Option<Page>, Failure> {
         match self {
             Self::Memory(memory) => Ok(memory.page(number).copied()),
@@ -351,7 +362,12 @@ mod tests {
             open_file(&path, Bytes(1 << 20), false).expect("ours");
         }
         let other = open_file(&path, Bytes(2 << 20), false).expect_err("another size");
-        let advice = "--read-only --size 1048576";
+        // A volume was to be served for reading only, though its own size would do.
+        let advice = if marked.is_some() {
+            "with --size 1048576"
+        } else {
+            "--read-only --size 1048576"
+        };
         assert!(other.to_string().contains(advice), "{other}");
     }
 

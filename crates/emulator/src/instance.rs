@@ -114,11 +114,15 @@ impl Instance {
         shared.device.balances_of(volume, now)
     }
 
+    /// Whether a volume has burst buckets of its own, apart from those of the instance.
+    pub(crate) fn has_own_credits(&self, volume: usize) -> bool {
+        !self.lock().device.spec().volumes[volume].credits.is_empty()
+    }
+
     /// The burst buckets of a volume, or those that all share (`None`), hold this share from now on.
-    /// Gives how many there are.
-    pub(crate) fn set_credits(&self, volume: Option<usize>, share: f64) -> usize {
+    pub(crate) fn set_credits(&self, volume: Option<usize>, share: f64) {
         let (mut shared, now) = self.lock_now();
-        shared.device.set_credits(volume, now, share)
+        shared.device.set_credits(volume, now, share);
     }
 
     /// A volume becomes another one of its size; what is in flight stays as it was.

@@ -51,13 +51,15 @@ pub struct ServiceFacts<'a> {
 const MOST_SLICES: usize = 172_800;
 
 impl Sampler {
-    /// The first slice begins now.
-    pub fn begin(now: Nanos) -> Self {
-        Self {
+    /// The first slice begins now, with this in the burst buckets.
+    pub fn begin(now: Nanos, balances: Vec<CreditBalance>) -> Self {
+        let mut sampler = Self {
             began: now,
             ended: now,
             ..Self::default()
-        }
+        };
+        sampler.track_balances(balances);
+        sampler
     }
 
     /// The levels of the burst buckets when the last slice began.
@@ -97,7 +99,7 @@ impl Sampler {
         slice
     }
 
-    /// Keeps the levels of the burst buckets at the end of a slice.
+    /// Keeps the levels of the burst buckets at the end of a slice, or at the beginning of the first.
     fn track_balances(&mut self, balances: Vec<CreditBalance>) {
         let levels = balances.iter().map(|balance| balance.left).collect();
         self.levels_before = std::mem::replace(&mut self.levels, levels);
@@ -262,5 +264,35 @@ fn observed_direction(counter: &OperationCounter) -> ObservedDirection {
                 ios: *ios,
             })
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::CreditUnit;
+
+    use super::*;
+
+    /// What a bucket held at the start of the run was what the first second had left in it.
+    #[test]
+    fn a_bucket_starts_with_what_it_held_before_the_first_slice() {
+        let holding = |left| CreditBalance {
+            name: "gp2: burst credits".to_owned(),
+            left,
+            capacity: 100.0,
+            unit: CreditUnit::Operations,
+        };
+        let mut sampler = Sampler::begin(Nanos::ZERO, vec![holding(100.0)]);
+        sampler.slice(
+            Nanos::from_secs(1),
+            Observed::default(),
+            vec![holding(40.0)],
+        );
+        assert_eq!(sampler.previous(), [100.0]);
+        let bucket = &sampler.balances[0];
+        assert_eq!(
+            (bucket.at_start, bucket.at_end, bucket.least),
+            (100.0, 40.0, 40.0)
+        );
     }
 }

@@ -166,6 +166,7 @@ impl Stripes {
                 at += found.len;
             }
         }
+        // Only a range without bytes has no piece.
         run.unwrap_or(Extent::data(len))
     }
 

@@ -76,6 +76,7 @@ pub fn parse(text: &str, file_name: &str) -> Result<Parsed, Error> {
     parse_study(text, file_name).map_err(|complaint| Error::new(file_name, text, complaint))
 }
 
+/// As [`parse`], with a complaint that does not know the file yet.
 fn parse_study(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
     let twice = "keep one of the two; to run both, sweep it in [matrix]";
     let document = toml_tree::parse(text, twice)?;

@@ -52,6 +52,7 @@ fn resize(region: &mut Region, size: Option<Bytes>) {
     region.size = Some(size);
 }
 
+/// Leaves out the cases that write or trim, with a note for each.
 fn drop_writers(plan: &mut Plan) -> Vec<Note> {
     let why = "left out: it writes, and the run is read-only";
     let mut notes = Vec::new();

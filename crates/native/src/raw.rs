@@ -118,6 +118,7 @@ fn section<'a>(name: &str, place: &Range<usize>, value: Value<'a>) -> Result<Val
 /// How cases and jobs are written.
 const REPEATED: &str = "[[case]], and [[case.job]] for the jobs of a case";
 
+/// Reads a section `[[case]]`: its own keys, its jobs and its sweep; every other key is one of a job.
 fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
     let mut case = RawCase {
         head: Case::default(),
@@ -160,6 +161,7 @@ fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
     }
 }
 
+/// Reads a section `[[case.job]]`.
 fn job(value: Value<'_>) -> Result<RawJob<'_>, Complaint> {
     let mut job = RawJob {
         name: String::new(),
@@ -213,6 +215,7 @@ fn job_entry<'a>(
     })
 }
 
+/// The keys of a section `[matrix]`, with the values of each.
 fn axes<'a>(table: Value<'a>) -> Result<Vec<Axis<'a>>, Complaint> {
     let mut axes = Vec::new();
     for (name, place, value) in table.entries()? {
@@ -223,6 +226,7 @@ fn axes<'a>(table: Value<'a>) -> Result<Vec<Axis<'a>>, Complaint> {
     Ok(axes)
 }
 
+/// The values of a swept key: at least one, and the key takes each of them.
 fn axis_values<'a>(key: &Key<Job>, value: Value<'a>) -> Result<Vec<&'a Node<'a>>, Complaint> {
     let example = format!("example: {} = [{}]", key.name, key.example);
     let Ok(list) = value.list() else {

@@ -249,6 +249,7 @@ impl<'r> Resolver<'r> {
         Ok(())
     }
 
+    /// The case of one combination of a sweep. `chosen`: the entries that the sweep sets.
     fn case(&mut self, case: &'r RawCase<'r>, chosen: &[Entry<'r>]) -> Result<Case, Complaint> {
         let swept: Vec<(String, String)> = chosen
             .iter()

@@ -141,7 +141,7 @@ impl Record {
         })
     }
 
-    /// Its operation, if the request does this; `target` is the number of its device.
+    /// The operation of its request, whose direction is known; `target` is the number of its device.
     fn raw(&self, at: Nanos, direction: Direction, target: u32) -> Raw {
         Raw {
             at,

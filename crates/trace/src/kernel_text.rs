@@ -82,7 +82,8 @@ impl Line<'_> {
     /// the end of a write with a flush, whose data was completed before.
     fn request(&self) -> Option<Request> {
         if self.bytes > 0 {
-            Some(Request::Data(self.sector))
+            // A command that is passed through completes with its bytes at the sector -1.
+            (self.sector < u64::MAX).then_some(Request::Data(self.sector))
         } else if !self.rwbs.contains(&b'F') || self.rwbs.starts_with(b"Z") {
             // The `F` behind a `Z` finishes a zone.
             None
@@ -422,17 +423,26 @@ CPU:1 [LOST 12 EVENTS]
     }
 
     /// The story: the command of smartctl has blanks and digits, and the first number in it was taken for the
-    /// sector: the file was refused. Atomic writes (`U`) were left out without a word.
+    /// sector: the file was refused. Its end was a completion whose issue was lost. Atomic writes (`U`) were
+    /// left out without a word.
     #[test]
     fn commands_are_passed_over_and_atomic_writes_are_writes() {
         let text = "\
  smartctl 11 [001] 1.000000: block:block_rq_issue: 8,0 N 36 (12 00 00 00 24 00) 0 + 0 [smartctl]
  smartctl 11 [001] 1.000100: block:block_rq_complete: 8,0 N (12 00 00 00 24 00) 0 + 0 [0]
+ smartctl 11 [001] 1.100000: block:block_rq_complete: 8,0 N (85 08 0e 00) 18446744073709551615 + 1 [0]
  db 12 [001] 2.000000: block:block_rq_issue: 8,0 WSU 16384 () 64 + 32 [(db)]
 ";
         assert_eq!(
             short(text, KernelText::Events),
             [(2_000_000_000, None, Direction::Write, 32_768, 16_384)]
+        );
+        let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
+        all(&mut events);
+        let remarks = events.remarks();
+        assert!(
+            remarks.len() == 1 && remarks[0].contains("no completion"),
+            "{remarks:?}"
         );
     }
 

@@ -1,13 +1,12 @@
-//! In: recorded operations in any known format, as bytes or a reader; device models to try them on.
-//! Out: the operations in order of time, statistics of the load, and how long they would wait on a
-//! device.
+//! In: recorded operations in any known format, as bytes or a reader; tables of rates.
+//! Out: the operations in order of time, statistics of the load, and a study with a load like it; the
+//! rates of a volume.
 //! Never: opens files or devices; it reads and writes only through what it is given.
 //!
 //! ```text
 //!   iolog, blktrace, blkparse, perf, ─▶ Source ─▶ Sorted ─▶ Merged ─┬─▶ Stored    the own format
 //!   biosnoop, xperf, vscsi, tables     one operation after another  ├─▶ Character what the load is like
-//!                                                                   ├─▶ Model     a study like it
-//!                                                                   └─▶ Fit       which volumes suffice
+//!                                                                   └─▶ Model     a study like it
 //!   iolog, blktrace ─▶ read ─▶ Trace: all operations, for a replay
 //!   operations as they were issued ─▶ iolog::render
 //! ```

@@ -28,7 +28,8 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line without its end, which may be LF or CR LF, and without a byte order mark; `None` at the end of the text.
+    /// The next line without its end, which may be LF or CR LF, and without a byte order mark; `None` at
+    /// the end of the text.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
         self.line.clear();
         self.number += 1;

@@ -112,11 +112,12 @@ fn placed(operations: &mut [Operation], place: ReplayPlace, size: u64) -> Result
     match place {
         ReplayPlace::AsRecorded if end > size => {
             return Err(format!(
-                "the trace reaches {}, and the target has {}: take a larger one, or --wrap (modulo \
-                 its size), --scale (offsets by the ratio of the sizes) or --compact (used extents \
-                 of 1 MiB next to one another)",
+                "the trace reaches {}, and the target has {}, {} less: take a larger one, or --wrap \
+                 (modulo its size), --scale (offsets by the ratio of the sizes) or --compact (used \
+                 extents of 1 MiB next to one another)",
                 Bytes(end),
-                Bytes(size)
+                Bytes(size),
+                Bytes(end - size)
             ));
         }
         ReplayPlace::AsRecorded => return Ok(0),
@@ -251,7 +252,7 @@ mod tests {
         let refused =
             prepared(far.to_vec(), &wish(ReplayPlace::AsRecorded), limits).expect_err("too small");
         assert!(
-            refused.contains("reaches 9") && refused.contains("--wrap"),
+            refused.contains("has 4 MiB, 5.0 MiB less") && refused.contains("--wrap"),
             "{refused}"
         );
         let wrapped = [(0, 4096), (3 << 20, 4096), (1 << 20, 4096)];

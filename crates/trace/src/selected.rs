@@ -89,15 +89,20 @@ impl<'a> Selected<'a> {
         Ok(true)
     }
 
-    /// Checks at the end of the trace that it has the selected device.
+    /// Checks at the end of a trace with operations that it has the selected device.
     fn refuse_unknown_device(&self) -> Result<(), TraceError> {
         let names = self.source.targets();
         match &self.selection.device {
-            Some(device) if !names.contains(device) => {
-                let shown: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
+            Some(device) if self.others > 0 && !names.contains(device) => {
+                let named = names.iter().map(String::as_str);
+                let shown: Vec<&str> = named.filter(|name| !name.is_empty()).take(20).collect();
+                let known = if shown.is_empty() {
+                    "names none".to_owned()
+                } else {
+                    format!("has {}", shown.join(", "))
+                };
                 Err(TraceError::Ask(format!(
-                    "no operation is on the device `{device}`; the trace has {}",
-                    shown.join(", ")
+                    "no operation is on the device `{device}`; the trace {known}"
                 )))
             }
             _ => Ok(()),
@@ -170,7 +175,7 @@ impl Source for Selected<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csv::{Csv, Preset};
+    use crate::csv::{Columns, Csv, Preset};
     use crate::testing::{all, fault};
 
     const TWO: &str =
@@ -213,6 +218,25 @@ mod tests {
             assert_eq!(all(&mut other), []);
             assert_eq!(other.left_out(), 3);
         }
+    }
+
+    /// `--device x` of a table without a column for it, or of an empty trace, ended in "the trace has"
+    /// and nothing after it.
+    #[test]
+    fn a_trace_without_devices_says_that_it_names_none() {
+        let columns = Columns::parse("time=1:us,op=2,offset=3,length=4").expect("sound");
+        let of_table = |text: &'static str| {
+            let source = Box::new(Csv::new(text.as_bytes(), columns.clone()));
+            let device = Some("x".to_owned());
+            let selection = Selection {
+                device,
+                ..Selection::default()
+            };
+            Selected::new(source, selection)
+        };
+        let text = fault(&mut of_table("1,R,0,512\n"));
+        assert!(text.ends_with("`x`; the trace names none"), "{text}");
+        assert_eq!(all(&mut of_table("")), []);
     }
 
     #[test]

@@ -574,6 +574,12 @@ impl<R: BufRead> Reader<R> {
                 if total != Ok(self.read) {
                     return Err(self.damaged("the end mark counts other operations than came"));
                 }
+                if fill(&mut self.input, &mut [0])? > 0 {
+                    return Err(self.damaged(
+                        "more follows the end mark; files of several traces are merged when all are \
+                         named, not when they are joined to one file",
+                    ));
+                }
             }
             _ => self.operations(head.count)?,
         }
@@ -741,6 +747,15 @@ mod tests {
             let error = fault(&mut reader);
             assert!(error.contains("the file is damaged"), "{error}");
         }
+    }
+
+    /// Of `cat a.trace b.trace`, the second trace was missing without a word.
+    #[test]
+    fn what_follows_the_end_mark_is_not_left_out_in_silence() {
+        let bytes = written(&[crate::testing::at(0)]).repeat(2);
+        let mut reader = Reader::new(bytes.as_slice()).expect("own file");
+        let error = fault(&mut reader);
+        assert!(error.contains("more follows the end mark"), "{error}");
     }
 
     #[test]

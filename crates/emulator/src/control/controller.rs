@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use blocklab_device::{Direction, VolumeSpec};
 use blocklab_record::{ControlAction, ControlEvent};
 use blocklab_targets::Clock;
-use blocklab_units::{Nanos, agreeing, visible};
+use blocklab_units::{Bytes, Nanos, agreeing, visible};
 
 use super::answer::{Answer, CONTROL_FORMAT, FaultState, VolumeState};
 use super::command::{Command, Order};
@@ -151,9 +151,10 @@ impl Controller {
         settings: &mut [Vec<(String, String)>],
     ) -> Result<(), String> {
         let selected = self.selected(command)?;
+        self.check_range(&selected, &command.order)?;
         match &command.order {
             Order::Set(pairs) => self.modified(&selected, pairs, settings).map(drop),
-            Order::Credits(_) if !self.have_credits(&selected) => Err(self.no_credits(&selected)),
+            Order::Credits(_) => self.check_credits(&selected, command),
             _ => Ok(()),
         }
     }
@@ -188,6 +189,7 @@ impl Controller {
     /// When these volumes cannot do it: what would work.
     pub fn run(&self, command: &Command) -> Result<Answer, String> {
         let selected = self.selected(command)?;
+        self.check_range(&selected, &command.order)?;
         let mut history = self.history();
         let History { events, settings } = &mut *history;
         if command.action.is_some() && events.len() >= MOST_EVENTS {
@@ -271,6 +273,26 @@ impl Controller {
         })
     }
 
+    /// Refuses a range that none of the selected volumes reaches.
+    fn check_range(&self, selected: &[usize], order: &Order) -> Result<(), String> {
+        let (Order::Inject {
+            range: Some(range), ..
+        }
+        | Order::Bitflip { range, .. }) = order
+        else {
+            return Ok(());
+        };
+        let mut sizes = selected.iter().map(|index| self.volume(*index).size());
+        if sizes.any(|size| range.start < size) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} ends before the range, which begins at {}",
+            self.names_of(selected),
+            Bytes(range.start)
+        ))
+    }
+
     fn volume(&self, index: usize) -> &Volume {
         &self.volumes[index].volume
     }
@@ -332,39 +354,49 @@ impl Controller {
     /// Sets the burst buckets of the selected volumes, and of their instance, to `share` (0 to 1) of
     /// what they hold.
     fn credits(&self, selected: &[usize], command: &Command, share: f64) -> Result<(), String> {
-        let mut found = 0;
+        self.check_credits(selected, command)?;
         for (nth, index) in selected.iter().enumerate() {
             let Some((instance, part)) = self.volume(*index).model() else {
                 continue;
             };
-            found += instance.set_credits(Some(part), share);
+            instance.set_credits(Some(part), share);
             // The buckets of the instance are those of all its volumes: a command for one volume leaves
             // them, and a command for all sets them once.
             if nth == 0 && command.volume.is_none() {
-                found += instance.set_credits(None, share);
+                instance.set_credits(None, share);
             }
         }
-        match found {
-            0 => Err(self.no_credits(selected)),
-            _ => Ok(()),
+        Ok(())
+    }
+
+    /// Refuses a command that would set no burst bucket.
+    fn check_credits(&self, selected: &[usize], command: &Command) -> Result<(), String> {
+        let (mut is_any_own, mut is_any) = (false, false);
+        for index in selected {
+            if let Some((instance, part)) = self.volume(*index).model() {
+                is_any_own |= instance.has_own_credits(part);
+                is_any |= !instance.balances(part).is_empty();
+            }
         }
-    }
-
-    fn have_credits(&self, selected: &[usize]) -> bool {
-        let models = selected
-            .iter()
-            .filter_map(|index| self.volume(*index).model());
-        let mut balances = models.map(|(instance, part)| instance.balances(part));
-        balances.any(|balances| !balances.is_empty())
-    }
-
-    fn no_credits(&self, selected: &[usize]) -> String {
-        format!(
-            "{} {} no burst bucket to drain or fill, nor has the instance; `set iops=N` changes \
-             what is provisioned",
-            self.names_of(selected),
-            agreeing(selected.len(), "has", "have")
-        )
+        if is_any_own || (is_any && command.volume.is_none()) {
+            return Ok(());
+        }
+        let names = self.names_of(selected);
+        let volumes = selected.len();
+        Err(if is_any {
+            let have = agreeing(
+                volumes,
+                "has no burst bucket of its own",
+                "have no burst bucket of their own",
+            );
+            format!("{names} {have}; `credits` without `--volume` sets those of the instance")
+        } else {
+            let have = agreeing(volumes, "has", "have");
+            format!(
+                "{names} {have} no burst bucket to drain or fill, nor has the instance; \
+                 `set iops=N` changes what is provisioned"
+            )
+        })
     }
 
     /// Injects faults, which have this number, into the volumes of an event.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use blocklab_device::{
-    Cap, Credit, Device, DeviceSpec, Direction, Latency, Layout, Origin, Rate, Service, Spread,
-    VolumeSpec,
+    Cap, Credit, Device, DeviceSpec, Direction, InstanceSpec, Latency, Layout, Origin, Rate,
+    Service, Spread, VolumeSpec,
 };
 use blocklab_record::ControlAction;
 use blocklab_targets::Clock;
@@ -13,13 +13,8 @@ use blocklab_units::{Bytes, Nanos};
 use super::*;
 use crate::{Backing, Failure, Instance, MemoryLimit, Settled, Volume, VolumeSetup};
 
-fn spec(iops: f64, bursts: bool) -> VolumeSpec {
-    let latency = Latency {
-        base: Nanos::from_millis(1),
-        per_kib_ns: 0.0,
-        origin: Origin::Given,
-    };
-    let credit = Credit {
+fn credit() -> Credit {
+    Credit {
         name: "burst credits".to_owned(),
         baseline: Rate::Iops(100.0),
         burst: Rate::Iops(3000.0),
@@ -27,22 +22,35 @@ fn spec(iops: f64, bursts: bool) -> VolumeSpec {
         initial_share: 1.0,
         full_again: None,
         origin: Origin::Given,
+    }
+}
+
+fn spec(iops: f64, bursts: bool) -> VolumeSpec {
+    let latency = Latency {
+        base: Nanos::from_millis(1),
+        per_kib_ns: 0.0,
+        origin: Origin::Given,
     };
     VolumeSpec {
         caps: vec![Cap::new("IOPS", Rate::Iops(iops), Origin::Given)],
-        credits: if bursts { vec![credit] } else { Vec::new() },
+        credits: if bursts { vec![credit()] } else { Vec::new() },
         service: Some(Service::even(latency, Spread::NONE)),
         ..VolumeSpec::new("test", Bytes(1 << 30))
     }
 }
 
-/// Two volumes of one instance, the second one a local disk.
+/// Two volumes without an instance, the second one a local disk.
 fn controller(bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
+    controller_on(None, bursts)
+}
+
+/// The same two volumes on an instance.
+fn controller_on(instance: Option<InstanceSpec>, bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
     let spec_of = DeviceSpec {
         name: "two".to_owned(),
         volumes: vec![spec(1000.0, bursts); 2],
         layout: Layout::Joined,
-        instance: None,
+        instance,
         faults: Vec::new(),
     };
     let clock = Clock::start();
@@ -210,6 +218,17 @@ fn a_backing_that_fails_keeps_no_volume_attached_and_is_kept_as_an_event() {
     }
 }
 
+/// A fault on bytes that no volume has was taken, and hit nothing; to flip bits of them, the answer was to
+/// write first.
+#[test]
+fn a_range_beyond_the_end_is_refused() {
+    let (controller, _) = controller(false);
+    let words = "each of a, b ends before the range, which begins at 1 MiB";
+    refused(&controller, "fault error 1% --range 1MiB..", words);
+    refused(&controller, "fault bitflip 1 --range 1MiB..2MiB", words);
+    done(&controller, "fault error 1% --range 1023KiB..2MiB");
+}
+
 #[test]
 fn errors_are_counted_where_they_hit() {
     let (controller, volumes) = controller(false);
@@ -296,10 +315,31 @@ fn rates_and_credits_change_where_there_are_any() {
     assert_eq!(left("credits fill"), 1e6);
 }
 
+/// `status` showed the buckets of m5.large, and `credits drain --volume a` said that the instance of `a`
+/// had none; for a later moment, it was not refused before.
+#[test]
+fn buckets_of_the_instance_are_set_for_all_of_its_volumes() {
+    let instance = InstanceSpec {
+        cache: None,
+        name: "small".to_owned(),
+        caps: Vec::new(),
+        credits: vec![credit()],
+    };
+    let (controller, _) = controller_on(Some(instance), false);
+    let drain = "credits drain --volume a";
+    let words = "a has no burst bucket of its own; `credits` without `--volume`";
+    refused(&controller, drain, words);
+    let command: Command = drain.parse().expect("a command");
+    let error = controller.check(&[command]).expect_err(drain);
+    assert!(error.contains(words), "{error}");
+    let drained = done(&controller, "credits drain");
+    assert!(drained.volumes[0].balances[0].left < 1e5);
+}
+
 /// Two volumes of 1,000 IOPS each on an instance of 1,500: together they get what it grants.
 #[test]
 fn volumes_share_what_their_instance_grants() {
-    let instance = blocklab_device::InstanceSpec {
+    let instance = InstanceSpec {
         cache: None,
         name: "small".to_owned(),
         caps: vec![Cap::new("IOPS", Rate::Iops(1500.0), Origin::Given)],
@@ -405,17 +445,29 @@ fn lines_over_a_socket_and_clients_that_are_none() {
     client.read_line(&mut lines).expect("another answer");
     assert!(!lines.contains('\x1b'), "{lines}");
     assert!(lines.contains("unrecognized subcommand"), "{lines}");
-    let mut endless = UnixStream::connect(&path).expect("it listens");
-    // As much as it takes.
-    let _ = endless.write_all(&[b'x'; 1 << 16]);
-    let mut rest = Vec::new();
-    let _ = endless.read_to_end(&mut rest);
-    let rest = String::from_utf8(rest).expect("text");
+    // The client that is answered leaves room for fifteen: as many of those that hung up may still be
+    // there, so that the next one is refused.
+    let rest = loop {
+        let mut endless = UnixStream::connect(&path).expect("it listens");
+        // As much as it takes.
+        let _ = endless.write_all(&[b'x'; 1 << 16]);
+        let mut rest = Vec::new();
+        let _ = endless.read_to_end(&mut rest);
+        let rest = String::from_utf8(rest).expect("text");
+        if !rest.contains("16 clients are connected") {
+            break rest;
+        }
+    };
     assert!(
         rest.contains("a line of text of at most 4096 bytes"),
         "{rest}"
     );
-    let (answer, _) = ask(&path, "fault detach").expect("it listens");
+    let answer = loop {
+        let (answer, line) = ask(&path, "fault detach").expect("it listens");
+        if !line.contains("16 clients are connected") {
+            break answer;
+        }
+    };
     assert!(answer.volumes.iter().all(|volume| !volume.attached));
     drop(socket);
     assert!(!path.exists());

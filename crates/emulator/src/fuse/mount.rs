@@ -231,7 +231,7 @@ fn receive_descriptor(from: &UnixStream) -> io::Result<OwnedFd> {
 pub(super) enum Unmount {
     /// Only if nobody uses it.
     Idle,
-    /// Whoever uses it gets errors from now on.
+    /// Whoever uses it gets errors: from now on, or without root from the end of this process on.
     Forced,
 }
 

@@ -283,6 +283,7 @@ impl<'a> Handshake<'a> {
         let place = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
         let export = &self.exports[place];
         let (size, flags) = (export.size.to_be_bytes(), self.flags(place).to_be_bytes());
+        // The least, the preferred and the largest block.
         let sizes = [1, PREFERRED_BLOCK, MAX_BLOCK].map(u32::to_be_bytes);
         let mut facts = vec![
             (info::EXPORT, [&size[..], &flags].concat()),

@@ -238,6 +238,7 @@ fn steady_rule(rule: Rule) -> Steady {
 /// Refuses `steady_rounds` and the limits for the SNIA rule.
 const OWN: &str = "the SNIA rule has its own";
 
+/// Sets the limit of the rule, where that has one: `of` makes it, in per cent or absolute.
 fn set_limit(job: &mut Job, value: Value<'_>, of: fn(f64) -> Limit) -> Result<(), Complaint> {
     let limit = value.number()?;
     if limit <= 0.0 {

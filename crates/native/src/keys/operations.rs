@@ -402,6 +402,7 @@ fn numbers(rates: [Option<Rate>; 3], kind: NumberOf) -> Option<[Option<String>; 
     shown.iter().any(Option::is_some).then_some(shown)
 }
 
+/// A rate, a table of rates by direction, or none.
 fn pace(value: Value<'_>, parse_rate: ParseRate) -> Result<Pace, Complaint> {
     if value.is_table() {
         let fields = optional(value, ["read", "write", "trim"])?;

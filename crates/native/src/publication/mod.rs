@@ -68,6 +68,7 @@ pub(super) fn read(
     Ok(shown)
 }
 
+/// The sections `[[name]]`. They show systems, so the study must have some.
 fn repeated<'v>(
     name: &str,
     value: Option<Value<'v>>,

@@ -37,6 +37,11 @@ impl Known {
         )
     }
 
+    /// Whether a `[[case]]` has this name: a sweep, or the only case that it makes.
+    pub fn is_sweep(&self, name: &str) -> bool {
+        self.families.iter().any(|family| family.name == name)
+    }
+
     /// All cases of a sweep, or the case itself.
     pub fn cases_of(&self, name: &str) -> Vec<Made> {
         if let Some(family) = self.families.iter().find(|family| family.name == name) {
@@ -47,6 +52,7 @@ impl Known {
     }
 }
 
+/// A name out of those that are known; `what` has this name, for the error.
 fn one_of<'k>(
     value: Value<'_>,
     known: impl Iterator<Item = &'k str>,
@@ -116,7 +122,15 @@ impl Pick {
         let figure = self.figure.ok_or("which figure? Set `figure`")?;
         let case = match figure.scope() {
             Scope::System => None,
-            Scope::Sweep => Some(self.case.clone().ok_or("of which sweep? Set `case`")?),
+            Scope::Sweep => match &self.case {
+                Some(case) if known.is_sweep(case) => Some(case.clone()),
+                Some(case) => {
+                    return Err(format!(
+                        "`{case}` is one case of a sweep, and `{figure}` is a figure of the whole"
+                    ));
+                }
+                None => return Err("of which sweep? Set `case`".to_owned()),
+            },
             Scope::Case => match self.only_case(known)? {
                 Some(case) => Some(case),
                 None => return Ok(None),

@@ -8,6 +8,7 @@ use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
 use blocklab_syntax::toml_tree::Complaint;
 
+/// Reads the sections `[[system]]`, whose names differ.
 pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint> {
     let mut systems: Vec<System> = Vec::new();
     for section in sections {
@@ -47,6 +48,7 @@ const HEAD: &str = "system,case,figure,value";
 /// Where not every figure was measured, a last column names its basis.
 const HEAD_WITH_BASIS: &str = "system,case,figure,value,basis";
 
+/// Reads the section `[published]`: its source, and the figures in its text, none of which comes twice.
 pub(super) fn published(
     value: Value<'_>,
     known: &Known,
@@ -111,9 +113,7 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
     let figure: Figure = figure.parse().map_err(|_| figure_hint(figure))?;
     let case = match figure.scope() {
         Scope::System if case.is_empty() => None,
-        Scope::Sweep if known.families.iter().any(|family| family.name == case) => {
-            Some(case.to_owned())
-        }
+        Scope::Sweep if known.is_sweep(case) => Some(case.to_owned()),
         Scope::Case if known.cases().any(|(_, name)| name == case) => Some(case.to_owned()),
         Scope::System => return Err(format!("a figure of a system is of no case: `{case}`")),
         Scope::Sweep => return Err(format!("no sweep is called `{case}`")),

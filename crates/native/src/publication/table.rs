@@ -28,6 +28,7 @@ struct Position {
     pick: Pick,
 }
 
+/// Reads a section `[[table]]`, down to the cell of each row and column.
 pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complaint> {
     // The last ones hold for all of its cells.
     fields!(section; title, note, corner, draw, rows, columns, ratio, systems, cases, figures,
@@ -218,12 +219,17 @@ fn cells(
     Ok(lines)
 }
 
+/// Reads a section `[[curve]]`, which has a line for each sweep and system.
 pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complaint> {
     fields!(section; title, note, cases, systems, x, y, bound);
     let title = title.ok_or_else(|| missing(section, "a title", "title = \"4K random read\""))?;
     let cases =
         cases.ok_or_else(|| missing(section, "the sweeps", "cases = [\"rand-read-4k\"]"))?;
     let choice = choice(known, systems, Some(cases), None)?;
+    if let Some(case) = choice.cases.iter().find(|case| !known.is_sweep(case)) {
+        let wrong = format!("`{case}` is one case of a sweep, and a curve shows the whole");
+        return Err(cases.complaint(wrong));
+    }
     Ok(Curve {
         title: title.name()?,
         note: text_or_empty(note)?,

@@ -142,6 +142,16 @@ fn mistakes_have_a_place_and_a_way_out() {
     refused("min = 150 }", "mean = 150 }", &["unknown key `mean`"]);
     refused(", min = 150 }", " }", &["`min`, `max` or both"]);
     refused(
+        "cases = \"read\", at = { threads = 2 }, figure = \"iops\"",
+        "cases = \"read-threads1\", figure = \"saturation\"",
+        &["`read-threads1` is one case of a sweep", "`saturation`"],
+    );
+    refused(
+        "cases = [\"log\"]\nbound",
+        "cases = [\"read-threads1\"]\nbound",
+        &["a curve shows the whole"],
+    );
+    refused(
         "min = 150 }",
         "min = 150, max = 15 }",
         &["`min` is above `max`"],

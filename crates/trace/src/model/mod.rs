@@ -246,10 +246,10 @@ impl Parts {
         for part in self.parts.iter_mut().flatten() {
             let [random, sequential] = part;
             let all = random.all() + sequential.all();
-            let least = (all as f64 * MIN_SHARE) as u64;
-            if sequential.all() <= least {
+            let too_few = (all as f64 * MIN_SHARE) as u64;
+            if sequential.all() <= too_few {
                 random.join(sequential);
-            } else if random.all() <= least {
+            } else if random.all() <= too_few {
                 sequential.join(random);
             }
         }

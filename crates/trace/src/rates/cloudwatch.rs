@@ -6,6 +6,7 @@
 //! hypervisor, and tells no rate.)
 
 use std::collections::HashMap;
+use std::slice;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -86,11 +87,22 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         None => statistics(&json)?,
     };
     refuse_several_volumes(&series)?;
-    let points = series.iter().flat_map(|one| &one.points);
-    let length_ns = smallest_gap(points.map(|point| point.from_ns).collect()).or(wanted.every_ns);
+    let length_ns = smallest_gap(&series).or(wanted.every_ns);
     let Some(period) = length_ns else {
         return Err("a single period: how long it is, is not in it: add --every 60s".to_owned());
     };
+    for one in series.iter().filter(|one| one.known.is_sum) {
+        // Values may be missing, or the metric was asked for with a longer period than the others.
+        if let Some(gap) = smallest_gap(slice::from_ref(one)).filter(|gap| *gap > period) {
+            remarks.push(format!(
+                "`{}` has values {} s apart or more, and its counts are taken as those of {} s, the \
+                 period of the table",
+                one.label,
+                gap / SECOND,
+                period / SECOND
+            ));
+        }
+    }
     let seconds = period as f64 / SECOND as f64;
     let mut all = Vec::new();
     for Series { known, points, .. } in series {
@@ -138,7 +150,9 @@ fn refuse_several_volumes(series: &[Series]) -> Result<(), String> {
 
 /// The smallest distance between two times. CloudWatch's are multiples of the period, so this is the
 /// period even if most values are missing.
-fn smallest_gap(mut moments: Vec<u64>) -> Option<u64> {
+fn smallest_gap(series: &[Series]) -> Option<u64> {
+    let points = series.iter().flat_map(|one| &one.points);
+    let mut moments: Vec<u64> = points.map(|point| point.from_ns).collect();
     moments.sort_unstable();
     moments.dedup();
     let gaps = moments.windows(2).map(|pair| pair[1] - pair[0]);
@@ -291,6 +305,26 @@ mod tests {
         // The rates of an instance's own disk were taken for those of its volume.
         let local = rds.replace("WriteIOPS", "WriteIOPSLocalStorage");
         assert!(table(&[&local]).is_err(), "no metric that is known");
+    }
+
+    /// Writes of 300 s beside reads of 60 s were five times as many, without a word.
+    #[test]
+    fn a_metric_with_a_longer_period_is_remarked() {
+        let answer = |writes: &str| {
+            format!(
+                r#"{{"MetricDataResults": [
+                {{"Label": "VolumeReadOps", "Values": [60, 60],
+                 "Timestamps": ["2026-11-27T10:00:00Z", "2026-11-27T10:01:00Z"]}},
+                {{"Label": "VolumeWriteOps", "Values": [300, 300],
+                 "Timestamps": ["2026-11-27T10:00:00Z", "2026-11-27T{writes}Z"]}}]}}"#
+            )
+        };
+        let remarked = |writes| {
+            let found = table(&[&answer(writes)]).expect("a sound answer");
+            let words = "`VolumeWriteOps` has values 300 s apart";
+            found.remarks.iter().any(|remark| remark.contains(words))
+        };
+        assert!(remarked("10:05:00") && !remarked("10:01:00"));
     }
 
     /// The story: of the same metric of two volumes, the last one was shown as that of the volume.

@@ -92,12 +92,16 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     rows.retain(|row| row.device == device);
     let mut remarks = Vec::new();
     // With -z, a device without operations has no row in the first report.
-    if is_iostat && rows.len() > 1 && rows[0].report == 0 {
-        rows.remove(0);
-        remarks.push(
-            "the first report is left out: without -y, iostat shows the mean since the boot in it"
-                .to_owned(),
-        );
+    if is_iostat && rows[0].report == 0 {
+        let what = if rows.len() > 1 {
+            rows.remove(0);
+            "first report is left out"
+        } else {
+            "only report is kept"
+        };
+        remarks.push(format!(
+            "the {what}: without -y, iostat shows the mean since the boot in it"
+        ));
     }
     let moments: Vec<u64> = rows.iter().filter_map(|row| row.at_ns).collect();
     let length = usual_gap(moments).or(length_ns).or(wanted.every_ns);
@@ -421,6 +425,21 @@ mod tests {
         let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
         assert_eq!(rates, [1.0, 3.0].map(Some));
         assert_eq!(found.remarks, [""; 0]);
+    }
+
+    /// The mean since the boot was shown as the rates of an interval, without a word.
+    #[test]
+    fn the_only_report_may_be_the_mean_since_the_boot() {
+        let wanted = WantedRates {
+            device: None,
+            every_ns: Some(SECOND),
+        };
+        let found = table("Device r/s w/s\nsda 1 2\n", wanted).expect("a sound table");
+        assert_eq!(found.intervals[0].iops, Some(3.0));
+        assert!(
+            found.remarks[0].starts_with("the only report is kept"),
+            "{found:?}"
+        );
     }
 
     /// The story: before sysstat 12, a table has six columns, as the row of avg-cpu between two tables, and
