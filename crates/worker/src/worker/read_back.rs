@@ -80,7 +80,7 @@ impl Worker {
     #[cold]
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
-        self.verifier.as_mut()?.trims(slot.index());
+        self.verifier.as_mut()?.trims(slot.index(), written);
         Some(self.launch_extra(slot, &written.request(Direction::Trim), NO_FLUSH, now))
     }
 
