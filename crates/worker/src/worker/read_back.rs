@@ -64,6 +64,7 @@ impl Worker {
                 slot: 0,
                 now,
                 is_full: false,
+                measured: true,
             };
             let (rules, recorder) = (self.issue_rules.as_mut(), &self.first.recorder);
             if rules.is_some_and(|rules| rules.issued(&issue, recorder)) {
