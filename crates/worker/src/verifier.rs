@@ -180,10 +180,11 @@ impl Verifier {
         }))
     }
 
-    /// Whether operations in flight must not overlap, so that the order of writes is known.
+    /// Whether operations in flight must not overlap, so that the order of writes is known. Any job can
+    /// return to a place: a sequential one in its next pass, and with strides shorter than its blocks, or
+    /// backwards, at once.
     pub(crate) fn needs_order(job: &Job) -> bool {
-        let returns = !job.pattern.is_sequential() && !job.pattern.every_block_once();
-        job.verify.is_some() && job.writes() && returns && job.effective_depth() > 1
+        job.verify.is_some() && job.writes() && job.effective_depth() > 1
     }
 
     /// Whether a job's writes are drawn and remembered, but not carried out.
