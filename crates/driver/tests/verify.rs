@@ -139,6 +139,27 @@ fn blocks_that_are_written_again_hold_the_last_write() {
     assert!(blocks > 50, "{blocks}");
 }
 
+/// Strides shorter than the blocks, or blocks of several sizes backwards, were many writes to one place in
+/// flight at once. Nobody knew which of them came last, and a sound device was found wrong.
+#[test]
+fn writes_in_flight_do_not_overlap() {
+    for pattern in [
+        Pattern::Strided {
+            stride: Bytes(8192),
+        },
+        Pattern::Backward { back: Bytes(8192) },
+    ] {
+        let file = empty_file();
+        let mut job = writing(Verify::new(Checksum::Crc32c));
+        job.pattern = pattern.clone();
+        job.depth = 64;
+        job.sizes.write = SizeMix(vec![(Bytes(4096), 1), (Bytes(65536), 1)]);
+        job.stop.bytes = Some(Bytes(16 * MIB));
+        let (_, flawed, first) = verdict(&play(&job, file.path()));
+        assert_eq!((flawed, first), (0, None), "{pattern:?}");
+    }
+}
+
 #[test]
 fn a_backlog_is_read_back_while_the_writes_go_on() {
     let file = empty_file();

@@ -26,6 +26,8 @@ pub(crate) struct IssueRules {
     low: usize,
     draining: bool,
     ios_left: u64,
+    /// What is issued in the ramp counts for the end of the job, too.
+    counts_ramp: bool,
     pieces: Option<Pieces>,
     pub(crate) pacers: Option<DirectionPacers>,
     pub(crate) replay: Option<Replaying>,
@@ -91,6 +93,8 @@ pub(crate) struct Issue<'a> {
     pub(crate) now: Nanos,
     /// It has taken the last room in flight.
     pub(crate) is_full: bool,
+    /// It is not one of the ramp.
+    pub(crate) measured: bool,
 }
 
 /// Whether an operation may be issued.
@@ -137,6 +141,8 @@ impl IssueRules {
                 low: job.batch.low as usize,
                 draining: false,
                 ios_left: job.stop.ios.unwrap_or(u64::MAX),
+                // Its number is that of the writes which an earlier run has left.
+                counts_ramp: job.verify.is_some() && !job.writes(),
                 pieces,
                 pacers,
                 replay: cursor.map(Replaying::new),
@@ -229,7 +235,8 @@ impl IssueRules {
     pub(crate) fn issued(&mut self, issue: &Issue<'_>, recorder: &Recorder) -> bool {
         let request = issue.request;
         self.draining = self.low > 0 && (issue.is_full || self.draining);
-        self.ios_left -= 1;
+        let counts = issue.measured || self.counts_ramp;
+        self.ios_left -= u64::from(counts);
         if let Some(pacers) = &mut self.pacers {
             pacers.begun(request.direction, issue.now, request.len);
         }
@@ -241,10 +248,8 @@ impl IssueRules {
         }
         let replay = self.replay.as_ref();
         let played = replay.is_some_and(|replay| replay.cursor.is_over());
-        let covered = self
-            .pieces
-            .as_mut()
-            .is_some_and(|pieces| pieces.count(request));
+        let pieces = self.pieces.as_mut().filter(|_| counts);
+        let covered = pieces.is_some_and(|pieces| pieces.count(request));
         self.ios_left == 0 || covered || played
     }
 

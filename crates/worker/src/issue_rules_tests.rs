@@ -1,6 +1,6 @@
 //! Rules that only few jobs have: rates by direction, marks, overlaps, limits, pauses, replays.
 
-use blocklab_workload::Completion;
+use blocklab_workload::{BlockSizes, Completion, Pattern, Region, SizeMix};
 
 use super::*;
 
@@ -62,6 +62,47 @@ fn a_count_of_operations_ends_a_job() {
     });
     play(&mut worker, &mut Model::new(ms(1)));
     assert_eq!((reads(&recorder), worker.stopped()), (17, Stopped::Bytes));
+}
+
+/// The operations of the ramp counted, against those of the bytes of a job, which do not: a job could end
+/// before its measured time, with a result of zeros.
+#[test]
+fn operations_of_a_ramp_do_not_end_a_job() {
+    let counted = Job {
+        stop: Stop {
+            ios: Some(17),
+            ..Stop::default()
+        },
+        ramp: ms(30),
+        ..job()
+    };
+    let in_pieces = Job {
+        stop: Stop {
+            loops: Some(1),
+            ..Stop::default()
+        },
+        ramp: ms(3),
+        pattern: Pattern::Random {
+            every_block_once: true,
+        },
+        sizes: BlockSizes {
+            read: SizeMix(vec![(Bytes(4096), 1), (Bytes(8192), 1)]),
+            ..BlockSizes::fixed(Bytes(4096))
+        },
+        region: Region {
+            size: Some(Bytes(16 * 4096)),
+            ..Region::default()
+        },
+        ..job()
+    };
+    let measured = |job: &Job| {
+        let (mut worker, recorder, _) = employ(job);
+        play(&mut worker, &mut Model::new(ms(1)));
+        let bytes = recorder.counters(Direction::Read).unwrap().bytes.get();
+        (recorder.issued.get(), bytes)
+    };
+    assert_eq!(measured(&counted).0, 30 + 17);
+    assert!(measured(&in_pieces).1 >= 16 * 4096);
 }
 
 #[test]

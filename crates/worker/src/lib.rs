@@ -28,6 +28,7 @@ mod submit_times;
 mod trimmer;
 mod verifier;
 mod worker;
+mod written_places;
 
 pub use bounds::{Stopper, Window};
 pub use io_priority::PriorityTable;

@@ -7,9 +7,9 @@ use blocklab_units::Nanos;
 use blocklab_verify::{ExpectedBlock, Generation};
 use blocklab_workload::{Direction, Job, Request, SyncKind, When};
 
-use crate::in_flight::InFlight;
 use crate::recorder::Progress;
 use crate::trimmer::Trimmer;
+use crate::written_places::WrittenPlaces;
 
 /// A write, or a trim, that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,14 +18,14 @@ pub(crate) struct Written {
     pub(crate) len: u32,
     pub(crate) offset: u64,
     /// The number of a write; for a trim, the number of the write before it.
-    generation: u64,
-    trimmed: bool,
-    /// Its range is being trimmed, or has been.
+    pub(crate) generation: u64,
+    pub(crate) trimmed: bool,
+    /// Its range is being trimmed, or has been; or nobody knows what is there.
     gone: bool,
 }
 
 impl Written {
-    const fn end(&self) -> u64 {
+    pub(crate) const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
 
@@ -55,7 +55,8 @@ impl Written {
 #[derive(Debug, Clone, Copy)]
 enum Tag {
     Nothing,
-    Writes(u64),
+    /// A write or trim that is in flight, or that failed.
+    Writes(Written),
     Checks(ExpectedBlock),
     Flushes(FileFlush),
 }
@@ -108,6 +109,8 @@ pub(crate) struct Verifier {
     /// The pass that is under way; `None`: the job is read back at its end only.
     pass: Option<BytePass>,
     recent: Recent,
+    /// `None` for a job that does not read back while it writes.
+    places: Option<WrittenPlaces>,
 }
 
 /// Bytes that a job moves before it reads back what it wrote, and how many of them are left.
@@ -173,13 +176,15 @@ impl Verifier {
                 kept: depth,
                 offsets: Vec::new(),
             },
+            places: matches!(verify.when, When::Backlog { .. }).then(WrittenPlaces::default),
         }))
     }
 
-    /// Whether operations in flight must not overlap, so that the order of writes is known.
+    /// Whether operations in flight must not overlap, so that the order of writes is known. Any job can
+    /// return to a place: a sequential one in its next pass, and with strides shorter than its blocks, or
+    /// backwards, at once.
     pub(crate) fn needs_order(job: &Job) -> bool {
-        let returns = !job.pattern.is_sequential() && !job.pattern.every_block_once();
-        job.verify.is_some() && job.writes() && returns && job.effective_depth() > 1
+        job.verify.is_some() && job.writes() && job.effective_depth() > 1
     }
 
     /// Whether a job's writes are drawn and remembered, but not carried out.
@@ -193,16 +198,16 @@ impl Verifier {
             pass.left = pass.left.saturating_sub(request.len.into());
         }
         let tag = match request.direction {
-            Direction::Write => {
-                self.generation += 1;
-                Tag::Writes(self.generation)
-            }
             // Only the write that follows it can be verified.
             Direction::Trim if self.trims_first => {
                 self.bare.push(*request);
                 Tag::Nothing
             }
-            Direction::Trim => Tag::Writes(self.generation),
+            Direction::Write | Direction::Trim => {
+                let trimmed = request.direction == Direction::Trim;
+                self.generation += u64::from(!trimmed);
+                return self.begins(slot, request, trimmed);
+            }
             Direction::Read if self.checks_reads => {
                 Tag::Checks(ExpectedBlock::any(request.target, request.offset))
             }
@@ -211,14 +216,27 @@ impl Verifier {
         self.tag(slot, tag);
     }
 
+    /// A write, or a trim of what was written, begins.
+    fn begins(&mut self, slot: usize, request: &Request, trimmed: bool) {
+        let written = Written {
+            target: request.target,
+            len: request.len,
+            offset: request.offset,
+            generation: self.generation,
+            trimmed,
+            gone: false,
+        };
+        self.tag(slot, Tag::Writes(written));
+        if let Some(places) = &mut self.places {
+            places.begins(&written);
+        }
+    }
+
     /// Tags the next operation in a slot.
     fn tag(&mut self, slot: usize, tag: Tag) {
         // A write or flush that has succeeded left no tag: this one failed.
         match self.tags[slot] {
-            Tag::Writes(failed) => {
-                let first = self.first_failed.unwrap_or(failed);
-                self.first_failed = Some(first.min(failed));
-            }
+            Tag::Writes(failed) => self.failed(failed),
             Tag::Flushes(FileFlush {
                 target,
                 first: Some(first),
@@ -228,9 +246,26 @@ impl Verifier {
         self.tags[slot] = tag;
     }
 
+    /// A write or trim has failed: it is not durable, and what it has left at its place is unknown.
+    fn failed(&mut self, failed: Written) {
+        let first = self.first_failed.unwrap_or(failed.generation);
+        self.first_failed = Some(first.min(failed.generation));
+        if let Some(places) = &mut self.places {
+            places.failed(&failed);
+        }
+        if !self.is_forgotten(&failed) {
+            // As a trim that is gone it hides what was there before, and is not read back itself.
+            self.written.push(Written {
+                trimmed: true,
+                gone: true,
+                ..failed
+            });
+        }
+    }
+
     /// The range of a write is being trimmed.
-    pub(crate) fn trims(&mut self, slot: usize) {
-        self.tag(slot, Tag::Writes(self.generation));
+    pub(crate) fn trims(&mut self, slot: usize, written: &Written) {
+        self.begins(slot, &written.request(Direction::Trim), true);
     }
 
     /// A flush of a file is submitted.
@@ -253,7 +288,7 @@ impl Verifier {
     /// or was covered by no successful flush of its file.
     fn durable_writes(&self) -> u64 {
         let open = self.tags.iter().filter_map(|tag| match tag {
-            Tag::Writes(generation) => Some(*generation),
+            Tag::Writes(written) => Some(written.generation),
             Tag::Flushes(flush) => flush.first,
             _ => None,
         });
@@ -296,7 +331,7 @@ impl Verifier {
     /// The number of the write in a slot, counted by thread.
     pub(crate) fn generation(&self, slot: usize) -> u64 {
         match self.tags[slot] {
-            Tag::Writes(generation) => generation,
+            Tag::Writes(written) => written.generation,
             _ => 0,
         }
     }
@@ -310,20 +345,13 @@ impl Verifier {
     }
 
     /// An operation has succeeded.
-    pub(crate) fn completed(&mut self, slot: usize, io: &InFlight) {
+    pub(crate) fn completed(&mut self, slot: usize) {
         match self.tags[slot] {
-            Tag::Writes(generation) => {
+            Tag::Writes(written) => {
                 // It is open no more: the next flush makes it durable. One that failed keeps its tag.
                 self.tags[slot] = Tag::Nothing;
-                self.leave_unflushed(io.file, generation);
-                self.remember(Written {
-                    target: io.file,
-                    len: io.len,
-                    offset: io.offset,
-                    generation,
-                    trimmed: io.direction == Direction::Trim,
-                    gone: false,
-                });
+                self.leave_unflushed(written.target, written.generation);
+                self.remember(written);
             }
             Tag::Flushes(_) => {
                 self.tags[slot] = Tag::Nothing;
@@ -353,8 +381,7 @@ impl Verifier {
             let trim = written.request(Direction::Trim);
             self.bare.retain(|bare| *bare != trim);
         }
-        let is_forgotten = self.when == When::Never && self.trimmer.is_none();
-        if is_forgotten || self.first.is_some_and(|first| written.generation > first) {
+        if self.is_forgotten(&written) {
             return;
         }
         self.written.push(written);
@@ -368,6 +395,12 @@ impl Verifier {
                 self.batch_left += batch;
             }
         }
+    }
+
+    /// Whether a write or trim is neither read back nor trimmed.
+    fn is_forgotten(&self, written: &Written) -> bool {
+        let is_all = self.when == When::Never && self.trimmer.is_none();
+        is_all || self.first.is_some_and(|first| written.generation > first)
     }
 
     /// The next write of a batch to read back, while the job runs; `None` if no batch is due.
@@ -427,6 +460,9 @@ impl Verifier {
         if let Some(trimmer) = &mut self.trimmer {
             trimmer.clear();
         }
+        if let Some(places) = &mut self.places {
+            places.clear();
+        }
         self.pass_ends = None;
         if let Some(pass) = &mut self.pass {
             pass.left = pass.bytes;
@@ -435,6 +471,10 @@ impl Verifier {
 
     /// All writes are done. The rest of them is read back until `ends`, or nothing if `is_stopped`.
     pub(crate) fn begin_pass(&mut self, ends: Nanos, is_stopped: impl Fn() -> bool) {
+        // Nothing is in flight: what is still open has failed.
+        for slot in 0..self.tags.len() {
+            self.tag(slot, Tag::Nothing);
+        }
         self.pass_ends = Some(ends);
         self.written.drain(..self.next);
         self.next = 0;
@@ -471,15 +511,29 @@ impl Verifier {
         None
     }
 
-    /// Whether a later write has replaced the zeros of this trim.
-    fn is_hidden(&self, trim: &Written) -> bool {
-        // In the last pass, nothing that was overwritten is left. While the job writes, overwritten
-        // data is compared by its number, which may be a later one; zeros have none.
-        trim.trimmed
-            && self.pass_ends.is_none()
-            && self.written[self.next..]
-                .iter()
-                .any(|later| later.touches(&trim.request(Direction::Trim)))
+    /// Whether a later write or trim has replaced this one, so that it cannot be told what is there.
+    fn is_hidden(&self, written: &Written) -> bool {
+        // In the last pass, nothing that was overwritten is left.
+        if self.pass_ends.is_some() {
+            return false;
+        }
+        let request = written.request(Direction::Trim);
+        let is_open = self.tags.iter().any(|tag| match tag {
+            Tag::Writes(open) => open.age() > written.age() && open.touches(&request),
+            _ => false,
+        });
+        if is_open {
+            return true;
+        }
+        if written.trimmed {
+            let mut later = self.written[self.next..].iter();
+            return later.any(|later| later.touches(&request));
+        }
+        // Data that another write replaced as a whole is compared by its number, which may be a later
+        // one. What is left of data that was replaced in part, or trimmed, tells nothing.
+        self.places
+            .as_ref()
+            .is_some_and(|places| !places.has(written))
     }
 
     /// A write is being read back.
@@ -633,16 +687,15 @@ mod tests {
         };
         let mut verifier = Verifier::for_job(&job, 1, 1, 0).expect("a job that verifies");
         let write = written(0, 4096, 0).request(Direction::Write);
-        let flush = InFlight::new(&write, Nanos::ZERO, Nanos::ZERO);
         let mut durable_after = |writes: &[bool]| {
             for succeeds in writes {
                 verifier.issued(0, &write);
                 if *succeeds {
-                    verifier.completed(0, &InFlight::new(&write, Nanos::ZERO, Nanos::ZERO));
+                    verifier.completed(0);
                 }
             }
             verifier.flushes(0, 0, SyncKind::Whole);
-            verifier.completed(0, &flush);
+            verifier.completed(0);
             verifier.progress().map(|progress| progress.durable)
         };
         assert_eq!(durable_after(&[true, true]), Some(2));
@@ -665,10 +718,9 @@ mod tests {
             target,
             ..written(0, 4096, 0).request(Direction::Write)
         };
-        let done = |target| InFlight::new(&to(target), Nanos::ZERO, Nanos::ZERO);
         for target in [0, 1] {
             verifier.issued(0, &to(target));
-            verifier.completed(0, &done(target));
+            verifier.completed(0);
         }
         // The last one is the second try after a flush that failed.
         let flushes = [
@@ -680,7 +732,7 @@ mod tests {
         for (target, kind, succeeds, durable) in flushes {
             verifier.flushes(0, target, kind);
             if succeeds {
-                verifier.completed(0, &done(target));
+                verifier.completed(0);
             }
             let progress = verifier.progress().expect("a job that writes");
             assert_eq!(progress.durable, durable, "{target} {kind:?}");
@@ -688,12 +740,12 @@ mod tests {
         // Both final flushes are in flight at once.
         for target in [0, 1] {
             verifier.issued(0, &to(target));
-            verifier.completed(0, &done(target));
+            verifier.completed(0);
         }
         verifier.flushes(0, 1, SyncKind::Whole);
         verifier.flushes(1, 0, SyncKind::Whole);
-        verifier.completed(0, &done(1));
-        verifier.completed(1, &done(0));
+        verifier.completed(0);
+        verifier.completed(1);
         assert_eq!(
             verifier.progress().map(|progress| progress.durable),
             Some(4)
@@ -716,7 +768,7 @@ mod tests {
         let mut left_after = |requests: &[Request]| {
             for request in requests {
                 verifier.issued(0, request);
-                verifier.completed(0, &InFlight::new(request, Nanos::ZERO, Nanos::ZERO));
+                verifier.completed(0);
             }
             verifier.begin_pass(Nanos::MAX, || false);
             let found = verifier.next_of_pass(Nanos::ZERO);
@@ -724,6 +776,72 @@ mod tests {
         };
         assert_eq!(left_after(&[trim, write, trim]), None);
         assert_eq!(left_after(&[write]), Some(2));
+    }
+
+    /// The numbers of the writes that a job reads back: while it writes, or at its end if `when` says so.
+    /// Each step is what is done, where, how long, and whether it succeeds.
+    fn read_back(when: When, steps: &[(Direction, u64, u32, bool)]) -> Vec<u64> {
+        let verify = Verify {
+            when,
+            ..Verify::new(Checksum::Crc32c)
+        };
+        let job = Job {
+            mix: Mix::WRITE,
+            verify: Some(verify),
+            ..Job::new("overwriting")
+        };
+        let mut verifier = Verifier::for_job(&job, 1, 1, 0).expect("a job that verifies");
+        for &(direction, offset, len, succeeds) in steps {
+            verifier.issued(0, &written(offset, len, 0).request(direction));
+            if succeeds {
+                verifier.completed(0);
+            }
+        }
+        if when == When::AfterWrites {
+            verifier.begin_pass(Nanos::MAX, || false);
+        }
+        let next = || match when {
+            When::AfterWrites => verifier.next_of_pass(Nanos::ZERO),
+            _ => verifier.next_of_batch(),
+        };
+        let all = std::iter::from_fn(next);
+        all.map(|written| written.generation).collect()
+    }
+
+    /// The story: a job with blocks of several sizes read back, while it wrote, a block that a later one had
+    /// replaced in part, and found a sound device wrong. So did a job that trimmed at random, and one whose
+    /// second write to a place had failed.
+    #[test]
+    fn what_was_replaced_in_part_is_not_read_back_while_a_job_writes() {
+        use Direction::{Trim, Write};
+        let while_writing = |steps: &[_]| {
+            let when = When::Backlog { every: 1, batch: 9 };
+            read_back(when, steps)
+        };
+        let [first, again] = [(Write, 4, 4, true); 2];
+        assert_eq!(while_writing(&[first, again]), [1, 2]);
+        assert_eq!(while_writing(&[first, (Write, 4, 8, true)]), [2]);
+        assert_eq!(while_writing(&[first, (Write, 2, 4, true), again]), [3]);
+        assert_eq!(while_writing(&[first, (Write, 8, 4, true)]), [1, 2]);
+        assert!(while_writing(&[first, (Trim, 0, 16, true)]).is_empty());
+        assert_eq!(while_writing(&[first, (Trim, 0, 16, true), again]), [2]);
+        // In flight, failed, and written again after the failure.
+        assert!(while_writing(&[first, (Write, 4, 4, false)]).is_empty());
+        let failed = [first, (Write, 4, 4, false), (Write, 0, 4, true), again];
+        assert_eq!(while_writing(&failed[..3]), [3]);
+        assert_eq!(while_writing(&failed), [3, 4]);
+    }
+
+    /// The story: a job that goes on after errors failed to overwrite a block, and read back at its end what
+    /// had been there before, which a part of the failed write had replaced.
+    #[test]
+    fn what_a_failed_write_may_have_replaced_is_not_read_back() {
+        use Direction::Write;
+        let at_the_end = |steps: &[_]| read_back(When::AfterWrites, steps);
+        let (first, failed) = ((Write, 4, 4, true), (Write, 6, 4, false));
+        assert!(at_the_end(&[first, failed]).is_empty());
+        assert_eq!(at_the_end(&[first, failed, (Write, 16, 4, true)]), [3]);
+        assert_eq!(at_the_end(&[first, failed, first]), [3]);
     }
 
     #[test]

@@ -419,6 +419,7 @@ impl Worker {
             slot,
             now,
             is_full: self.free.is_empty(),
+            measured: now >= self.window.measure_from,
         };
         let (issue_rules, recorder) = (self.issue_rules.as_mut(), &self.first.recorder);
         if issue_rules.is_some_and(|issue_rules| issue_rules.issued(&issue, recorder)) {

@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 use blocklab_record::Depths;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    Checksum, Completion, Flush, Job, Mix, Pace, Rate, SizedRamp, Stop, Verify, When, errno,
+    Checksum, Completion, Flush, Job, Mix, Pace, Rate, Replay, Replayed, SizedRamp, Stop, Verify,
+    When, errno,
 };
 
 use super::*;
@@ -443,10 +444,17 @@ fn a_job_that_only_reads_back_can_be_stopped_while_it_draws() {
     assert_eq!(recorder.assumed_bytes.get(), drawn);
 }
 
-/// The operations of a job can end it before the bytes of its ramp are moved. There was no time to read back
-/// then, and no result told that nothing had been verified.
+/// A replay can end before the bytes of its ramp are moved. There was no time to read back then, and no result
+/// told that nothing had been verified.
 #[test]
 fn what_a_job_wrote_in_a_ramp_by_bytes_is_read_back() {
+    let write = |offset| Replayed {
+        at: Nanos::ZERO,
+        target: 0,
+        direction: Direction::Write,
+        len: 4096,
+        offset,
+    };
     let (mut worker, recorder, _) = employ(&Job {
         mix: Mix::WRITE,
         verify: Some(Verify::new(Checksum::Crc32c)),
@@ -454,10 +462,11 @@ fn what_a_job_wrote_in_a_ramp_by_bytes_is_read_back() {
             bytes: Bytes(1 << 20),
             group: None,
         }),
-        stop: Stop {
-            ios: Some(2),
-            ..Stop::default()
-        },
+        replay: Some(Arc::new(Replay {
+            operations: [0, 4096].map(write).to_vec(),
+            ..Replay::default()
+        })),
+        stop: Stop::default(),
         ..job()
     });
     play(&mut worker, &mut Model::new(ms(1)));

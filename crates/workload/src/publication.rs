@@ -538,8 +538,9 @@ impl FromStr for Figure {
         text.strip_prefix('p')
             .and_then(|name| name.strip_suffix("_us"))
             .and_then(|quantile| quantile.parse::<f64>().ok())
-            .filter(|quantile| (0.001..100.0).contains(quantile))
-            .map(|quantile| Self::QuantileUs((quantile * 1000.0).round() as u32))
+            .map(|quantile| (quantile * 1000.0).round())
+            .filter(|thousandths| (1.0..100_000.0).contains(thousandths))
+            .map(|thousandths| Self::QuantileUs(thousandths as u32))
             .ok_or(NoFigure)
     }
 }
@@ -555,7 +556,8 @@ mod tests {
             assert_eq!(figure.name(), name);
             assert!(!figure.title().is_empty());
         }
-        for wrong in ["", "p_us", "p100_us", "iop", "p99"] {
+        // The last is that of all, when it is rounded to thousandths: its name would not be read again.
+        for wrong in ["", "p_us", "p100_us", "iop", "p99", "p99.9999_us"] {
             assert_eq!(wrong.parse::<Figure>(), Err(NoFigure), "{wrong}");
         }
     }

@@ -113,7 +113,7 @@ impl Worker {
             if let Some(verifier) = &mut self.verifier
                 && result == io.len as i32
             {
-                verifier.completed(index, &io);
+                verifier.completed(index);
             }
         }
         let job = self.job_as::<POOL>(io.job);

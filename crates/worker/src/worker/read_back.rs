@@ -64,6 +64,7 @@ impl Worker {
                 slot: 0,
                 now,
                 is_full: false,
+                measured: true,
             };
             let (rules, recorder) = (self.issue_rules.as_mut(), &self.first.recorder);
             if rules.is_some_and(|rules| rules.issued(&issue, recorder)) {
@@ -80,7 +81,7 @@ impl Worker {
     #[cold]
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
-        self.verifier.as_mut()?.trims(slot.index());
+        self.verifier.as_mut()?.trims(slot.index(), written);
         Some(self.launch_extra(slot, &written.request(Direction::Trim), NO_FLUSH, now))
     }
 
