@@ -114,11 +114,13 @@ impl Journals {
     /// Writes the maps, once nothing is in flight any more: also the other ones where one cannot be
     /// written, of which the first is the error.
     pub(crate) fn end(&self) -> Result<(), Error> {
-        self.0.values().fold(Ok(()), |result, journal| {
+        let mut result = Ok(());
+        for journal in self.0.values() {
             let path = map_path(&journal.how.path);
             let ended = journal.end().map_err(|cause| Error::Journal(path, cause));
-            result.and(ended)
-        })
+            result = result.and(ended);
+        }
+        result
     }
 }
 
