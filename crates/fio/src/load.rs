@@ -400,9 +400,6 @@ fn content(spec: &Spec) -> Content {
     let options = &spec.options;
     let compress_percent = options.buffer_compress_percentage.min(100) as u8;
     let dedupe_percent = options.dedupe_percentage.min(100) as u8;
-    // As fio documents, verification implies `refill_buffers`; a pattern needs no data below it.
-    let verifies_random_data =
-        verify::method(options).is_some() && options.verify_pattern.is_none();
     if dedupe_percent > 0 && options.dedupe_mode != "working_set" {
         // `dedupe_mode=repeat`: earlier writes come again, not blocks of a fixed set.
         Content::Repeating {
@@ -416,7 +413,7 @@ fn content(spec: &Spec) -> Content {
         }
     } else if options.zero_buffers {
         Content::Zero
-    } else if options.refill_buffers || verifies_random_data {
+    } else if options.refill_buffers || verify::fills_at_random(options) {
         Content::Fresh
     } else if options.scramble_buffers {
         Content::Random

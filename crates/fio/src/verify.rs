@@ -123,6 +123,11 @@ pub(super) fn method(options: &Options) -> Option<&str> {
     }
 }
 
+/// Whether fio fills the blocks that are verified with random bytes, whatever other options ask for.
+pub(super) fn fills_at_random(options: &Options) -> bool {
+    options.verify_pattern.is_none() && !matches!(method(options), None | Some("null"))
+}
+
 /// How often a job with `verify` goes through its files when its `io_size`, `bytes`, is more than the
 /// `pass` bytes that they hold: once where it writes nothing. The bytes that a mixed job reads back
 /// count, too. `None` where the job simply moves all bytes.

@@ -3,6 +3,7 @@
 use super::defs::Repeat;
 use super::error::{Mistake, Place};
 use super::setters::repeat;
+use super::value::LONGEST_S;
 
 /// Data validation, as requested with -v and -j.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -264,8 +265,11 @@ fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
 
 fn seconds(option: &str, text: &str) -> Result<u64, Mistake> {
     match text.parse() {
-        Ok(seconds @ 1..=100_000_000) => Ok(seconds),
-        _ => refused(option, format!("`{text}` is no number of seconds")),
+        Ok(seconds @ 1..=LONGEST_S) => Ok(seconds),
+        _ => {
+            let wrong = format!("`{text}` is no number of seconds from 1 to {LONGEST_S}");
+            refused(option, wrong)
+        }
     }
 }
 

@@ -126,6 +126,17 @@ impl PlanBuilder<'_> {
                         not used";
             self.note(NoteLevel::Approximated, "rw", text);
         }
+        for (option, is_given) in [
+            ("zero_buffers", options.zero_buffers),
+            ("buffer_pattern", options.buffer_pattern.is_some()),
+            ("dedupe_percentage", options.dedupe_percentage > 0),
+        ] {
+            if is_given && rw.writes && verify::fills_at_random(options) {
+                let text = "it decides what is written behind the headers; fio 3.33 writes random \
+                            bytes where it verifies";
+                self.note(NoteLevel::Approximated, option, text);
+            }
+        }
         let fills_alike = options.zero_buffers || options.buffer_pattern.is_some();
         let scrambles = spec.value("scramble_buffers") == Some(&Value::Number(1));
         if rw.writes && scrambles && fills_alike && !options.refill_buffers {
@@ -229,5 +240,7 @@ mod tests {
             Some("scramble_buffers"),
         );
         check("rw=write\nscramble_buffers=1", None);
+        check(&format!("{zeros}\nverify=crc32c"), Some("zero_buffers"));
+        check("rw=write\nverify=crc32c", None);
     }
 }
