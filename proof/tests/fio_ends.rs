@@ -95,6 +95,24 @@ fn files_that_are_only_made_go_with_unlink() {
     }
 }
 
+/// The story: a file whose length could not be set stayed behind, empty.
+#[test]
+fn a_file_that_cannot_be_made_does_not_stay() {
+    let lab = Lab::new();
+    let said = lab
+        .shell("ulimit -f 8 && blocklab fio --no-save --name=a --filename=f --size=1m --rw=write");
+    assert!(said.err.contains("cannot make f"), "{}", said.err);
+    assert!(!lab.path().join("f").exists());
+    // The same with Vdbench.
+    let lun = lab.path().join("lun");
+    let sd = format!("sd=sd1,lun={},size=1m", lun.display());
+    let rd = "rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1";
+    lab.write("parm", format!("{sd}\nwd=wd1,sd=sd1\n{rd}\n"));
+    let said = lab.shell("ulimit -f 40 && blocklab vdbench --no-save -f parm -o out");
+    assert!(said.err.contains("cannot make the file"), "{}", said.err);
+    assert!(!lun.exists());
+}
+
 /// Each file took two descriptors, so that 10,000 files did not run where 20,000 may be open, and
 /// ran with fio.
 #[test]

@@ -120,6 +120,14 @@ impl Found {
                     not_a_result(format!("{}, {}: {message}", case.name, job.name))
                 })?;
             }
+            for interval in &case.series {
+                for moved in [&interval.read, &interval.write, &interval.trim] {
+                    if moved.ios > MOST_OPERATIONS || moved.bytes > MOST_BYTES {
+                        let message = format!("{} operations in an interval cannot be", moved.ios);
+                        return Err(not_a_result(format!("{}: {message}", case.name)));
+                    }
+                }
+            }
         }
         Ok(self)
     }

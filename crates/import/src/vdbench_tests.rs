@@ -51,6 +51,14 @@ fn a_mix_of_sizes_is_no_block_size() {
     assert_eq!((&*sizes(0), &*sizes(1)), ("unknown", "4 KiB"));
 }
 
+/// The story: an interval at 1e30 operations a second was exported with 18446744073709551615 of them.
+#[test]
+fn an_interval_that_cannot_be_is_refused() {
+    let text = VDBENCH_LOOPS.replacen("rd1 2 100 100 ", "rd1 2 100 1e30 ", 1);
+    let error = import(Tool::Vdbench, &[source("flatfile.html", &text)]).expect_err("no such rate");
+    assert!(error.to_string().contains("in an interval"), "{error}");
+}
+
 /// Two runs of one name, as `iorate=(100,200)` or `forthreads=(1,8)` leave them.
 pub(crate) const VDBENCH_LOOPS: &str = "<pre>\n\
 tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp xfersize threads rdpct seekpct\n\

@@ -223,18 +223,19 @@ impl Maker<'_> {
             self.guard.new_path(path)?;
         }
         let handle = created.with_context(failed)?;
-        if !is_written(file) {
-            reserve(&handle.file(), file).with_context(failed)?;
+        let filled = if is_written(file) {
+            self.fill(&handle.file(), file, path, file.length)
         } else {
-            let filled = self.fill(&handle.file(), file, path, file.length);
-            if !matches!(filled, Ok(true)) {
-                if handle.is_at(path) {
-                    // The next run would take a half-filled file for a whole one. The first error is
-                    // reported; that the removal fails, too, would tell nothing new.
-                    let _ = fs::remove_file(path);
-                }
-                return filled;
+            let reserved = reserve(&handle.file(), file).with_context(failed);
+            reserved.map(|()| true)
+        };
+        if !matches!(filled, Ok(true)) {
+            if handle.is_at(path) {
+                // The next run would take a half-filled file for a whole one. The first error is
+                // reported; that the removal fails, too, would tell nothing new.
+                let _ = fs::remove_file(path);
             }
+            return filled;
         }
         if is_held && self.marks {
             // With the mark, other commands may overwrite it, like a file that `run` has created.

@@ -2,7 +2,7 @@
 //! before the runs.
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -196,19 +196,23 @@ fn capacity(address: &str) -> Result<u64> {
 /// with content; a new or empty one is marked as blocklab's, so that later runs may overwrite it.
 fn create_or_lengthen(sd: &Sd, size: u64, current: u64, guard: &Guard) -> Result<()> {
     let path = Path::new(&sd.lun);
-    let handle = match guard.open(path) {
+    let (handle, is_new) = match guard.open(path) {
         Ok(handle) => {
             guard.may_write(&handle)?;
-            handle
+            (handle, false)
         }
-        Err(_) => context(guard.new_path(path)?.create(0o666), "make the file", path)?,
+        Err(_) => {
+            let made = guard.new_path(path)?.create(0o666);
+            (context(made, "make the file", path)?, true)
+        }
     };
     let opened = handle.reopen(File::options().write(true));
-    context(
-        opened.and_then(|file| file.set_len(size)),
-        "make the file",
-        path,
-    )?;
+    let lengthened = opened.and_then(|file| file.set_len(size));
+    if lengthened.is_err() && is_new && handle.is_at(path) {
+        // The error of the length is reported; that the removal fails, too, would tell nothing new.
+        let _ = fs::remove_file(path);
+    }
+    context(lengthened, "make the file", path)?;
     if current == 0 {
         mark(&handle);
     }
