@@ -207,7 +207,9 @@ impl<'a> ExplainedRun<'a> {
             Some(words) => Why::UnitSlip(words),
             None if case.iops > expected * (1.0 + ABOVE) => Why::Above,
             None if case.is_latency_bound() => Why::Latency,
-            None => Why::Below,
+            // A little less is what vendors allow themselves.
+            None if case.iops >= LITTLE * documented => Why::Below,
+            None => self.recorded_setting(case, load).unwrap_or(Why::Below),
         }
     }
 
