@@ -66,6 +66,15 @@ impl Cases<'_> {
         if self.is_simulated() { simulated } else { real }
     }
 
+    /// `modelled` where the device model answered, in virtual or in real time, else `real`.
+    pub(crate) fn real_or_modelled<'w>(&self, real: &'w str, modelled: &'w str) -> &'w str {
+        if self.is_simulated() || self.is_emulated() {
+            modelled
+        } else {
+            real
+        }
+    }
+
     /// Whether a target lies on a file system that keeps everything in memory.
     pub fn in_memory(&self) -> bool {
         self.record.targets.iter().any(lies_in_memory)

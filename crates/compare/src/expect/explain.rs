@@ -207,7 +207,9 @@ impl<'a> ExplainedRun<'a> {
             Some(words) => Why::UnitSlip(words),
             None if case.iops > expected * (1.0 + ABOVE) => Why::Above,
             None if case.is_latency_bound() => Why::Latency,
-            None => Why::Below,
+            // A little less is what vendors allow themselves.
+            None if case.iops >= LITTLE * documented => Why::Below,
+            None => self.recorded_setting(case, load).unwrap_or(Why::Below),
         }
     }
 
@@ -598,8 +600,10 @@ impl ShortBurst {
                 ios as f64 * 1e9 / interval.length_ns.max(1) as f64 * share.of_ios
             })
             .collect();
-        let is_full = |rate: &&f64| **rate >= burst.iops * (1.0 - NEAR);
-        let full = rates.iter().take_while(is_full).count();
+        let from_start = rates.iter();
+        let full = from_start
+            .take_while(|rate| **rate >= burst.iops * (1.0 - NEAR))
+            .count();
         let rest = rates[full..].iter().rev();
         let empty = rest.take_while(|rate| is_near(**rate, last.iops)).count();
         let mut later = view.pass_iops.iter().skip(1);

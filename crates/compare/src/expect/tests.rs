@@ -634,6 +634,40 @@ fn what_a_limit_held_back_was_not_held_back_by_latency() {
     assert_eq!(why(&record, address), Why::Below);
 }
 
+/// The story: a simulated gp3 of 4,000 IOPS was compared with one of 6,000. The record knew what its
+/// operations waited for, and the advice was to test with more in flight.
+#[test]
+fn a_lower_setting_that_a_record_names_explains_its_rate() {
+    let mut record = record(&[case(4, 4000.0)]);
+    record.targets[0].limits = resolved("gp3:500GiB,iops=4000").spec.limits();
+    let limits = record.targets[0].limits.iter();
+    let mut by_iops = limits.filter(|limit| limit.name.to_string() == "gp3: volume IOPS");
+    let name = by_iops.next().expect("a limit of a gp3").name.clone();
+    for pass in &mut record.measurements {
+        let (ios, in_device_ns) = (4000 * 60, pass.elapsed_ns * 256);
+        let limits = vec![LimitUse {
+            limit: name.clone(),
+            targets: vec![0],
+            units: ios,
+            busiest_units: None,
+            waited_ns: in_device_ns / 2,
+            emptied_at_ns: Vec::new(),
+        }];
+        let targets = vec![TargetUse {
+            target: 0,
+            ios,
+            bytes: ios << 12,
+            in_device_ns,
+        }];
+        pass.model = Some(Box::new(ModelUse { targets, limits }));
+    }
+    let why = why(&record, "gp3:500GiB,iops=6000");
+    assert!(
+        matches!(why, Why::OtherSetting { recorded, promised, .. } if (recorded, promised) == (4000.0, 6000.0)),
+        "{why:?}"
+    );
+}
+
 /// What fio does by default: it hits every block once. Such runs were "not comparable with
 /// documents", so that an io1 of 4,000 IOPS passed for one of 5,000.
 #[test]

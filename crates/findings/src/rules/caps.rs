@@ -19,51 +19,47 @@ const ADVICE: &str = "Compare it with the documented limits of the volume and of
 /// The same bytes per second over three or more block sizes.
 pub(super) fn byte_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let plateaus = plateaus(cases, 3, CaseView::bytes_per_s);
-    plateaus.iter().filter_map(|plateau| {
+    let hits = plateaus.iter().filter_map(|plateau| {
         let slots = level_slots(plateau, |case| case.bytes_per_s() / 1e6)?;
         let text = "the rate is {} MB/s whatever the block size from {} to {}: a cap on bytes, or \
                     the full bandwidth of the target";
-        let hits = plateau.iter().map(|case| {
+        Some(plateau.iter().map(move |case| {
             let hit = sized(info(text, slots.clone()), case).confidence(Confidence::Medium);
             (
                 case.name,
                 hit.with("bytes", case.bytes_per_s() / 1e6, "MB/s"),
             )
-        });
-        Some(joined(cases, "byte-cap", Some(ADVICE), hits))
-    }).flatten().collect()
+        }))
+    });
+    joined(cases, "byte-cap", Some(ADVICE), hits.flatten())
 }
 
 /// The same operations per second over two or more block sizes, the largest at least twice the smallest.
 pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let plateaus = plateaus(cases, 2, CaseView::iops);
     let depths = families(cases, Axis::InFlight);
-    plateaus
-        .iter()
-        .filter_map(|plateau| {
-            let [level, smallest, largest] = level_slots(plateau, CaseView::iops)?;
-            let flat = plateau.iter().any(|case| is_flat(&depths, case));
-            // With few in flight, the same latency alone gives the same rate at every small size.
-            let (confidence, addition) = match (flat, plateau[0].slots() >= MANY) {
-                (true, _) => (Confidence::Medium, ", and whatever the depth"),
-                (false, true) => (Confidence::Low, ""),
-                (false, false) => return None,
-            };
-            let slots = [level, smallest, largest, fixed(addition)];
-            let text =
-                "the rate is {} IOPS whatever the block size from {} to {}{}: a cap on operations";
-            let hits = plateau.iter().map(|case| {
-                let hit = sized(info(text, slots.clone()), case).confidence(confidence);
-                (case.name, hit.with("IOPS", case.iops(), "IOPS"))
-            });
-            let [least, .., most] = plateau[..] else {
-                return None;
-            };
-            let wide = size(most).0 >= 2 * size(least).0;
-            wide.then(|| joined(cases, "iops-cap", Some(ADVICE), hits))
-        })
-        .flatten()
-        .collect()
+    let hits = plateaus.iter().filter_map(|plateau| {
+        let [level, smallest, largest] = level_slots(plateau, CaseView::iops)?;
+        let flat = plateau.iter().any(|case| is_flat(&depths, case));
+        // With few in flight, the same latency alone gives the same rate at every small size.
+        let (confidence, addition) = match (flat, plateau[0].slots() >= MANY) {
+            (true, _) => (Confidence::Medium, ", and whatever the depth"),
+            (false, true) => (Confidence::Low, ""),
+            (false, false) => return None,
+        };
+        let [least, .., most] = plateau[..] else {
+            return None;
+        };
+        let slots = [level, smallest, largest, fixed(addition)];
+        let text =
+            "the rate is {} IOPS whatever the block size from {} to {}{}: a cap on operations";
+        let hits = plateau.iter().map(move |case| {
+            let hit = sized(info(text, slots.clone()), case).confidence(confidence);
+            (case.name, hit.with("IOPS", case.iops(), "IOPS"))
+        });
+        (size(most).0 >= 2 * size(least).0).then_some(hits)
+    });
+    joined(cases, "iops-cap", Some(ADVICE), hits.flatten())
 }
 
 /// Runs of neighbouring sizes with the same figure: the longest of each family, if it has at least
@@ -169,6 +165,19 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Medium);
         let finding = the(&record(&sketches[..2]), "iops-cap");
         assert_eq!(finding.confidence, Confidence::Low);
+    }
+
+    /// The story: the same cap at two depths was the same finding twice.
+    #[test]
+    fn a_cap_at_two_depths_is_one_finding() {
+        let shallow = [capped(4, 3000.0), capped(16, 2995.0)];
+        let deep = shallow.clone().map(|sketch| Sketch {
+            case: format!("{}-q64", sketch.case),
+            depth: 64,
+            ..sketch
+        });
+        let finding = the(&record(&[shallow, deep].concat()), "iops-cap");
+        assert_eq!(finding.subject, ["4k", "16k", "4k-q64", "16k-q64"]);
     }
 
     /// One thread on a network volume: 600 µs and 609 µs. That is latency, not a cap.

@@ -69,7 +69,7 @@ fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
 
 /// Nothing completed for a second and more.
 pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = cases.real_or_simulated(
+    let advice = cases.real_or_modelled(
         "Look into the kernel's log for timeouts and resets of the device, and at what its provider \
          is about that moment. The rate of the rest of the pass is in the evidence.",
         "The device is described with a fault at that moment. The rate of the rest of the pass \

@@ -45,6 +45,11 @@ fn a_pause_has_a_beginning_and_a_length() {
     silent(&passes(still), "slow-episode");
     silent(&passes(still), "drift-within");
     silent(&passes(|_, _| ()), "standstill");
+    // The story: of a model in real time, too, the kernel's log was to show why.
+    let mut modelled = passes(still);
+    modelled.origin = blocklab_record::Origin::Emulated;
+    let advice = the(&modelled, "standstill").advice;
+    assert!(advice.is_some_and(|advice| advice.starts_with("The device is described")));
 }
 
 /// The story: a volume that stood still for most of a pass left no median rate, and so no finding: the run

@@ -206,7 +206,7 @@ fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
 
 /// Operations never came back.
 pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = cases.real_or_simulated(
+    let advice = cases.real_or_modelled(
         "Look into the kernel's log for hung tasks and resets of the device.",
         "The device is described with a fault that lets it stand still for longer than a run waits.",
     );
