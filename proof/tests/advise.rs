@@ -471,6 +471,15 @@ fn a_vendor_that_is_named_twice_is_searched_once() {
     assert_eq!(advised("aws,aws"), advised("aws"));
 }
 
+/// The story: the answer was that nothing carries the need, "too much by itself: capacity, iops".
+#[test]
+fn a_vendor_without_the_machine_in_use_is_refused() {
+    let line = "advise --migrate gp3:1TiB@m5.large --no-simulation --vendor";
+    let lab = Lab::new();
+    lab.refused(line.split(' ').chain(["azure"]), &["has no m5.large"]);
+    good(lab.blocklab(line.split(' ').chain(["azure,aws"])));
+}
+
 /// The story: two options about machines had no effect on a search for a volume alone, and nothing said so.
 #[test]
 fn options_about_machines_need_one() {

@@ -443,3 +443,18 @@ fn the_record_has_the_size_that_clients_see() {
     let record = lab.store().load("db").expect("found by its name").record;
     assert_eq!(record.targets[0].size_bytes.0, 2 << 30);
 }
+
+/// The story: a volume that was served at a port of the system's choice was recorded as "served at
+/// 127.0.0.1:0", where nobody finds it.
+#[test]
+fn the_record_has_the_port_that_was_chosen() {
+    let lab = Lab::new();
+    Server::start(&lab, "gp3:1GiB --nbd 127.0.0.1:0 --name db").end();
+    let record = lab.store().load("db").expect("found by its name").record;
+    let description = record.requested.description;
+    assert!(
+        description.contains("served at nbd://127.0.0.1:"),
+        "{description}"
+    );
+    assert!(!description.ends_with(":0"), "{description}");
+}

@@ -50,6 +50,11 @@ fn a_flag_that_cannot_be_is_named() {
     ] {
         lab.refused(format!("run -q {line}").split(' '), &[words]);
     }
+    // A region that begins beyond the target got the same hint, and no smaller size of it fits.
+    let study = "name = \"far\"\n[[case]]\nname = \"a\"\noffset = \"2TiB\"\nsize = \"1GiB\"\nruntime = \"1s\"\n";
+    lab.write("far.toml", study);
+    let line = "run far.toml --target sim:gp3:1TiB";
+    lab.refused(line.split(' '), &["a smaller offset would work"]);
     let full = "run -q --rw read --runtime 1s --size 1TiB --target sim:gp3:1TiB";
     good(lab.blocklab(full.split(' ')));
 }

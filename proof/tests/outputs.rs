@@ -215,6 +215,9 @@ fn a_page_and_json_are_not_printed_one_after_the_other() {
         let line = format!("{line} --html - --json");
         lab.refused(line.split(' '), &["both go to standard output"]);
     }
+    // Here the JSON was dropped.
+    let line = "trace import any.trace -o - --json";
+    lab.refused(line.split(' '), &["both go to standard output"]);
 }
 
 /// The story: `calibrate -o -` printed the device and then its report, so that `> mine.toml` made no device

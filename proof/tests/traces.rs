@@ -764,6 +764,15 @@ fn a_stripe_has_as_much_as_its_smallest_volume_allows() {
     let answer = fit(["table.txt", "--every", "10s"]);
     assert_eq!(answer["even"]["beyond_bytes"], serde_json::Value::Null);
     assert_eq!(answer["verdict"], "does_not_fit", "{answer}");
+    // The story: its format was not known here, and its columns were to be described.
+    for command in [
+        &["trace", "model", "table.txt", "--every", "10s"][..],
+        &["trace", "import", "table.txt", "-o", "a.trace"],
+        &["advise", "--trace", "table.txt"],
+    ] {
+        let words = ["a table of rates, not of operations"];
+        lab.refused(command.iter().copied(), &words);
+    }
 }
 
 /// The story: for `--on gp2`, whose rate grows with its size, "no provision found: its rates are not for sale

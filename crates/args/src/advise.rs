@@ -70,7 +70,7 @@ pub struct AdviseArgs {
     /// Share of the list price of machines that you do not pay, such as 40%
     #[arg(long, value_name = "PERCENT", value_parser = share, help_heading = "Machine")]
     pub instance_discount: Option<f64>,
-    /// Whose offers (several are joined with commas; default: of the machine, else AWS)
+    /// Whose offers (several are joined with commas; default: of the volume in use or the machine, else AWS)
     #[arg(
         long,
         value_name = "NAME",
@@ -78,7 +78,7 @@ pub struct AdviseArgs {
         help_heading = "Where"
     )]
     pub vendor: Vec<String>,
-    /// The region whose prices hold (default: one for each vendor)
+    /// The region whose prices hold (default: of the volume in use, else one for each vendor)
     #[arg(long, help_heading = "Where")]
     pub region: Option<String>,
     /// Every vendor near this place: ireland, netherlands, france, sweden, virginia, tokyo

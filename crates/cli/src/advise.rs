@@ -19,7 +19,7 @@ use blocklab_advice::{
     Advice, Finalist, Market, Migration, Need, Question, Simulated, advise as advice, migration,
     promised,
 };
-use blocklab_catalog::{Catalog, HOURS_PER_MONTH, Resolved, resolve_text};
+use blocklab_catalog::{Catalog, HOURS_PER_MONTH, Host, Resolved, resolve_text};
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_report::document::Form;
 use blocklab_report::live::Screen;
@@ -61,6 +61,16 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     });
     let mut question = question::question(args, derived, in_use, &catalog)?;
     keep_machine(&mut question, in_use);
+    if let Some(machine) = &question.only
+        && !args.vendor.is_empty()
+        && host_in_use(&question, in_use, &catalog).is_none()
+    {
+        bail!(
+            "--vendor: {} has no {machine}, to which the volume of --migrate is attached: leave out --vendor, \
+             or the machine",
+            args.vendor.join(", ")
+        );
+    }
     if question.machine.is_none() && (args.previous || args.instance_discount.is_some()) {
         bail!(
             "--previous and --instance-discount are about machines, and the need is that of a volume \
@@ -104,11 +114,7 @@ fn replacements(
 ) -> Result<Migration> {
     let mut found = migration(&market(catalog, question)?, question, current);
     // The discount is on the machine in use as well, whose list price is in its costs.
-    let machine = in_use.and_then(|offer| offer.instance.as_deref());
-    let host = machine.and_then(|name| {
-        let mut sellers = question.sellers.iter();
-        sellers.find_map(|seller| catalog.host(&seller.vendor, &seller.region, name))
-    });
+    let host = host_in_use(question, in_use, catalog);
     if let (Some(month), Some(hour)) = (&mut found.per_month, host.and_then(|host| host.per_hour)) {
         *month -= hour * HOURS_PER_MONTH * question.discount;
     }
@@ -120,6 +126,13 @@ fn replacements(
         !saves_nothing || !one.worse.is_empty() || !one.better.is_empty()
     });
     Ok(found)
+}
+
+/// The machine to which the volume in use is attached; `None`: to none, or no seller has it.
+fn host_in_use(question: &Question, in_use: Option<&Offer>, catalog: &Catalog) -> Option<Host> {
+    let name = in_use?.instance.as_deref()?;
+    let mut sellers = question.sellers.iter();
+    sellers.find_map(|seller| catalog.host(&seller.vendor, &seller.region, name))
 }
 
 /// The offer that `--migrate` names: a volume in use.

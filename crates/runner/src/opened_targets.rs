@@ -492,8 +492,9 @@ fn missing(path: PathBuf, parent: &Path, catalog: &Catalog) -> Error {
         )
     } else {
         format!(
-            "To measure {0}: --target {0}. (--create makes files, not directories.)",
-            nearest.display()
+            "To measure {}: --target {}. (--create makes files, not directories.)",
+            nearest.display(),
+            blocklab_units::shell_word(&nearest.display().to_string())
         )
     };
     let facts = target_facts(nearest).ok();

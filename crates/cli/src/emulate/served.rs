@@ -65,6 +65,7 @@ impl Served {
             .map(|listener| listener.uri().to_owned())
             .collect();
         places.extend(files.iter().flat_map(|file| shown(args, file)));
+        let addresses = addresses(args, &listeners, files.as_ref());
         let nbd = if listeners.is_empty() {
             None
         } else {
@@ -77,7 +78,7 @@ impl Served {
         };
         announce(args, what, volumes, &places, files.as_ref())?;
         Ok(Self {
-            places: addresses(args, files.as_ref()),
+            places: addresses,
             nbd,
             files,
             artifacts,
@@ -121,9 +122,17 @@ const fn serves_files(args: &EmulateArgs) -> bool {
     args.fuse.is_some() || args.block
 }
 
-/// The addresses as requested, and the block devices that were created.
-fn addresses(args: &EmulateArgs, files: Option<&FuseServer>) -> String {
-    let nbd = args.nbd.iter().cloned();
+/// The addresses as requested, and the block devices that were created. Port 0 requests any, and the
+/// listener knows which one it got.
+fn addresses(args: &EmulateArgs, listeners: &[Listener], files: Option<&FuseServer>) -> String {
+    let requested = args.nbd.iter().zip(listeners);
+    let nbd = requested.map(|(text, listener)| {
+        if text.ends_with(":0") {
+            listener.uri().to_owned()
+        } else {
+            text.clone()
+        }
+    });
     let folder = args.fuse.iter().map(PathBuf::as_path);
     let devices = files.map_or(&[][..], FuseServer::devices);
     let paths = folder.chain(devices.iter().map(PathBuf::as_path));

@@ -16,14 +16,17 @@ use blocklab_args::TraceImportArgs;
 
 /// Converts a trace operation by operation, so that its length does not matter.
 pub fn import(args: &TraceImportArgs) -> Result<()> {
+    let path = &args.output;
+    let is_standard = path.as_os_str() == "-";
+    if is_standard && args.json {
+        bail!("-o - and JSON would both go to standard output: name a file for the trace");
+    }
     let mut opened = opened::open(&args.files, &args.read, Devices::Any)?;
     // Read before the output is created: a file that is not understood leaves no empty trace behind.
     let first = opened.source.next().map_err(|error| opened.named(error))?;
     let Some(first) = first else {
         return Err(opened.empty());
     };
-    let path = &args.output;
-    let is_standard = path.as_os_str() == "-";
     if is_standard && std::io::stdout().is_terminal() {
         bail!("a trace is no text for a terminal: name a file with -o");
     }

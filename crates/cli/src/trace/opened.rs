@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::ShownReading;
 use blocklab_trace::csv::Columns;
 use blocklab_trace::format::{Format, LOOKED_AT, unpacker};
+use blocklab_trace::rates::is_rate_table;
 use blocklab_trace::{Merged, Moment, Selected, Selection, Source, TraceError};
 use blocklab_units::{Nanos, plural};
 
@@ -52,9 +53,6 @@ pub enum Devices {
 
 /// Opens the files as one source.
 pub fn open(files: &[PathBuf], wanted: &TraceInput, devices: Devices) -> Result<Opened> {
-    if wanted.every.is_some() {
-        bail!("--every is about a table of rates, and this is a trace of operations");
-    }
     let parsed = wanted.columns.as_deref().map(Columns::parse).transpose();
     let columns = parsed.map_err(|why| anyhow!("--columns: {why}"))?;
     let moment = match wanted.event {
@@ -75,6 +73,9 @@ pub fn open(files: &[PathBuf], wanted: &TraceInput, devices: Devices) -> Result<
         let source = source(input, wanted.input.as_deref(), columns.as_ref(), moment);
         let source = source.map_err(|why| anyhow!("{name}: {why}"))?;
         sources.push((name.to_string(), source));
+    }
+    if wanted.every.is_some() {
+        bail!("--every is about a table of rates, and this is a trace of operations");
     }
     let merged = match sources.len() {
         1 => sources.swap_remove(0).1,
@@ -143,6 +144,11 @@ fn source(
     let format = match (columns, named) {
         (Some(columns), _) => Format::Table(columns.clone()),
         (None, Some(name)) => Format::named(name, &first).map_err(TraceError::Ask)?,
+        (None, None) if is_rate_table(&first) => {
+            let why = "it is a table of rates, not of operations: only `trace show` and `trace fit` read \
+                       it, from a file";
+            return Err(TraceError::Ask(why.to_owned()));
+        }
         (None, None) => Format::detect(&first)?,
     };
     format.open(input, moment)
