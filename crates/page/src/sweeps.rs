@@ -246,7 +246,8 @@ fn chart<'a>(
     sweep: &'a Sweep<'_>,
     figure: &'static Figure,
 ) -> impl Serialize + use<'a> {
-    let places = sweep.across.places.as_deref().unwrap_or_default();
+    let places = sweep.across.places.as_deref();
+    let places = places.expect("the axis across is one of numbers");
     let line = |(index, cells): (usize, &Vec<Option<&RowDirection>>)| {
         let points = cells.iter().enumerate().filter_map(|(place, cell)| {
             let cell = (*cell)?;
