@@ -663,7 +663,11 @@ fn a_history_of_few_loads_says_what_they_lack() {
         words::history::shown(&found).left.is_empty(),
         "seven are enough"
     );
+    let is_explained = |found: &_| printed(&views::history(found)).contains("A block a run");
+    assert!(is_explained(&found));
     let found = history::history(&runs[..6]);
+    // The story: the signs of a chart were explained where there was none.
+    assert!(!is_explained(&found));
     let left = words::history::shown(&found).left;
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(
