@@ -52,20 +52,26 @@ fn plain(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// Megabytes per second without their unit: `87.4`, `1,234`; of less than 0.05, which one decimal shows
-/// as 0.0, two significant digits: `0.043`.
-pub fn mb_per_s(bytes_per_s: f64) -> String {
-    match bytes_per_s / 1e6 {
-        small if small > 0.0 && small < 0.05 => significant(small, 2),
-        value => rate(value),
+/// A rate as columns show it: `87.4`, `1,234`; of less than 0.05, which one decimal shows as 0.0, two
+/// significant digits: `0.043`.
+pub fn fine_rate(value: f64) -> String {
+    if value > 0.0 && value < 0.05 {
+        significant(value, 2)
+    } else {
+        rate(value)
     }
+}
+
+/// Megabytes per second without their unit.
+pub fn mb_per_s(bytes_per_s: f64) -> String {
+    fine_rate(bytes_per_s / 1e6)
 }
 
 /// Operations per second, whole from 10 on: `0.7`, `2,525`. Without decimals, a load of less than one
 /// operation per second would show a rate of 0 or 1.
 pub fn iops(value: f64) -> String {
     if value < 10.0 {
-        rate(value)
+        fine_rate(value)
     } else {
         count(value)
     }
@@ -88,6 +94,7 @@ mod tests {
         assert_eq!(mb_per_s(42_970.0), "0.043");
         assert_eq!(mb_per_s(87_440_000.0), "87.4");
         assert_eq!(mb_per_s(0.0), "0.0");
+        assert_eq!(iops(0.02), "0.02");
     }
 
     #[track_caller]
