@@ -4,7 +4,7 @@
 use blocklab_compare::study::REACHED;
 use blocklab_findings::sweeps::{Axis, Sweep, sweeps};
 use blocklab_findings::{Assessment, Estimate, RowDirection};
-use blocklab_units::{latency, rate};
+use blocklab_units::latency;
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -316,7 +316,7 @@ fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
                     td class="number" {
                         @match cell.and_then(figure.value) {
                             Some(value) if figure.is_time => (latency(value)),
-                            Some(value) => (rate(value)),
+                            Some(value) => (facts::fine_rate(value)),
                             None => "–",
                         }
                     }

@@ -8,7 +8,7 @@ use blocklab_compare::history::{AgainstHistory, History, SeriesVerdict};
 use blocklab_compare::study::{self, Outcome};
 use blocklab_findings::{Assessment, CaseRate, Finding, Row, Severity};
 use blocklab_record::{Origin, Record};
-use blocklab_units::{Ink, count, plural, rate, significant, stated};
+use blocklab_units::{Ink, count, plural, significant, stated};
 
 use crate::words::{facts, versus};
 
@@ -366,7 +366,7 @@ fn reached(limit: &LimitCheck) -> String {
     };
     format!(
         "{name}, {} of {}{unit} ({} %)",
-        rate(delivered),
+        facts::fine_rate(delivered),
         stated(limit.value),
         count(delivered / limit.value * 100.0)
     )
