@@ -720,3 +720,22 @@ fn tables_and_charts_are_counted_apart() {
     outcome.tables.clear();
     assert_eq!(said(&outcome), "0 systems compared");
 }
+
+/// The story: of two volumes with an address each, "Met: volume IOPS, 2,997 of 3,000" did not say
+/// which.
+#[test]
+fn a_verdict_names_the_volume_of_several() {
+    let (record, assessment) = quick();
+    let mut expected = sample::missed();
+    expected.limits[0].target = Some("/dev/sdb".to_owned());
+    let expected = Some(expected);
+    let diagnosis = Diagnosis {
+        assessment,
+        expected,
+    };
+    let verdict = words::answer::diagnosis(&record, &diagnosis).text;
+    assert!(
+        verdict.contains("Missed: volume IOPS on /dev/sdb, 6,000 of 8,000 (75 %)"),
+        "{verdict}"
+    );
+}
