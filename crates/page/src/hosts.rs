@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use blocklab_findings::fleet::host_rows;
 use blocklab_record::Record;
-use blocklab_units::rate;
 use maud::{Markup, html};
 
 use super::charts::{Bar, BarChart, BarRow, card};
@@ -44,7 +43,7 @@ fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
             value: Some(moved.iops.value),
             low: moved.iops.low,
             high: moved.iops.high,
-            text: rate(moved.iops.value),
+            text: facts::fine_rate(moved.iops.value),
             details: vec![
                 ("MB/s", facts::mb_per_s(moved.bytes_per_s.value)),
                 ("mean", facts::mean(moved)),

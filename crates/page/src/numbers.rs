@@ -106,18 +106,23 @@ fn legend(sides: &[Side<'_>]) -> String {
     figures.sort();
     figures.dedup();
     let figures = figures.join("; ");
-    let mut joint: Vec<String> = sides
-        .iter()
-        .map(|side| facts::joint_cases(side.record))
-        .filter(|cases| !cases.is_empty())
-        .collect();
-    joint.dedup();
-    let joint: String = joint.iter().map(|cases| format!(" {cases}")).collect();
+    let joint = each_once(sides.iter().map(|side| facts::joint_cases(side.record)));
     format!(
         "Rates and mean: {figures}; ± is half the 95 % confidence interval of the IOPS. \
          Percentiles are of the operations of all passes together; beyond one with ~ lie fewer \
          than ten operations.{joint}"
     )
+}
+
+/// Each sentence once, in the order of the first, with a blank before it. Runs of one load share theirs.
+fn each_once(sentences: impl Iterator<Item = String>) -> String {
+    let mut distinct: Vec<String> = Vec::new();
+    for sentence in sentences {
+        if !sentence.is_empty() && !distinct.contains(&sentence) {
+            distinct.push(sentence);
+        }
+    }
+    distinct.iter().map(|text| format!(" {text}")).collect()
 }
 
 /// The title of a column, which sorts by it.
@@ -154,5 +159,18 @@ fn column_cell(kind: &str, column: &Column, direction: &RowDirection) -> Markup 
         td class=[Some(classes.trim()).filter(|classes| !classes.is_empty())] {
             ((column.text)(direction))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: of three runs, the first and the last of one load, its sentence stood there twice.
+    #[test]
+    fn a_sentence_of_two_runs_stands_once() {
+        let sentences = ["a is 2 jobs.", "", "b is 3 jobs.", "a is 2 jobs."];
+        let joined = each_once(sentences.into_iter().map(str::to_owned));
+        assert_eq!(joined, " a is 2 jobs. b is 3 jobs.");
     }
 }

@@ -4,7 +4,7 @@
 use blocklab_compare::study::REACHED;
 use blocklab_findings::sweeps::{Axis, Sweep, sweeps};
 use blocklab_findings::{Assessment, Estimate, RowDirection};
-use blocklab_units::{latency, rate};
+use blocklab_units::latency;
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -246,7 +246,8 @@ fn chart<'a>(
     sweep: &'a Sweep<'_>,
     figure: &'static Figure,
 ) -> impl Serialize + use<'a> {
-    let places = sweep.across.places.as_deref().unwrap_or_default();
+    let places = sweep.across.places.as_deref();
+    let places = places.expect("the axis across is one of numbers");
     let line = |(index, cells): (usize, &Vec<Option<&RowDirection>>)| {
         let points = cells.iter().enumerate().filter_map(|(place, cell)| {
             let cell = (*cell)?;
@@ -315,7 +316,7 @@ fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
                     td class="number" {
                         @match cell.and_then(figure.value) {
                             Some(value) if figure.is_time => (latency(value)),
-                            Some(value) => (rate(value)),
+                            Some(value) => (facts::fine_rate(value)),
                             None => "–",
                         }
                     }

@@ -3,10 +3,11 @@
 use blocklab_report::document::html::parts;
 use blocklab_report::document::{Document, Part, head};
 use blocklab_report::fields;
-use blocklab_report::views::{LoadAndVolumes, moment, shown_rate};
+use blocklab_report::views::{LoadAndVolumes, moment, shown_rate, window_length};
+use blocklab_report::words::facts::fine_rate;
 use blocklab_sizing::{Quantity, Window};
 use blocklab_trace::character::{Character, Slot, TimeMap};
-use blocklab_units::{Bytes, latency, plural, rate, trimmed};
+use blocklab_units::{Bytes, Nanos, plural, trimmed};
 use maud::{Markup, PreEscaped, html};
 
 use super::charts::{self, Axis, DrawnLine, DrawnPoint, LineChart, six_figures};
@@ -98,7 +99,7 @@ fn line_card(
             x: slot.from_ns as f64 / 1e9,
             y: six_figures(value(slot)),
             at: format!("from {from}"),
-            text: format!("{} {unit}", rate(value(slot))),
+            text: format!("{} {unit}", fine_rate(value(slot))),
             ..DrawnPoint::default()
         });
         line(name, color, points.collect())
@@ -147,7 +148,7 @@ fn maps(map: &TimeMap, begins: Option<u64>) -> Markup {
     let places = (0..bands).map(|band| Bytes(band * map.band_bytes).to_string());
     let lead = format!(
         "Operations by slots of {}; a stronger colour means more of them.",
-        latency(map.slot_ns as f64)
+        Nanos(map.slot_ns)
     );
     html! {
         section id="sizes" class="needs-script" {
@@ -210,7 +211,7 @@ fn arrival_card(beside: &LoadAndVolumes, quantity: Quantity, unit: &'static str)
     let point = |window: &Window, value: f64| DrawnPoint {
         x: window.window_ns as f64,
         y: six_figures(value / scale),
-        at: format!("within {}", latency(window.window_ns as f64)),
+        at: format!("within {}", window_length(window)),
         text: format!("{} {unit}", shown_rate(value, quantity)),
         ..DrawnPoint::default()
     };

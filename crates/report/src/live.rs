@@ -6,11 +6,11 @@ use std::io::{self, Write};
 
 use blocklab_device::CreditBalance;
 use blocklab_record::{Interval, Measurement};
-use blocklab_units::{Bytes, Nanos, latency, rate, visible};
+use blocklab_units::{Bytes, Nanos, latency, visible};
 use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::words::facts::{mb_per_s, moved_figures};
+use crate::words::facts::{fine_rate, mb_per_s, moved_figures};
 use panel::Panel;
 
 /// What is shown while a run lasts.
@@ -286,7 +286,7 @@ fn totals(measurement: &Measurement) -> Option<String> {
         format!(
             "{} MB/s, {} IOPS, mean {}",
             mb_per_s(bytes as f64 / seconds),
-            rate(ios as f64 / seconds),
+            fine_rate(ios as f64 / seconds),
             latency(latencies.sum::<f64>() / ios as f64),
         )
     })

@@ -663,7 +663,11 @@ fn a_history_of_few_loads_says_what_they_lack() {
         words::history::shown(&found).left.is_empty(),
         "seven are enough"
     );
+    let is_explained = |found: &_| printed(&views::history(found)).contains("A block a run");
+    assert!(is_explained(&found));
     let found = history::history(&runs[..6]);
+    // The story: the signs of a chart were explained where there was none.
+    assert!(!is_explained(&found));
     let left = words::history::shown(&found).left;
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(
@@ -715,4 +719,23 @@ fn tables_and_charts_are_counted_apart() {
     assert_eq!(said(&outcome), "0 systems compared in 2 tables");
     outcome.tables.clear();
     assert_eq!(said(&outcome), "0 systems compared");
+}
+
+/// The story: of two volumes with an address each, "Met: volume IOPS, 2,997 of 3,000" did not say
+/// which.
+#[test]
+fn a_verdict_names_the_volume_of_several() {
+    let (record, assessment) = quick();
+    let mut expected = sample::missed();
+    expected.limits[0].target = Some("/dev/sdb".to_owned());
+    let expected = Some(expected);
+    let diagnosis = Diagnosis {
+        assessment,
+        expected,
+    };
+    let verdict = words::answer::diagnosis(&record, &diagnosis).text;
+    assert!(
+        verdict.contains("Missed: volume IOPS on /dev/sdb, 6,000 of 8,000 (75 %)"),
+        "{verdict}"
+    );
 }

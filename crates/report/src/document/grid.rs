@@ -52,7 +52,7 @@ pub fn painted<R: AsRef<[String]>>(
     let last = columns.saturating_sub(1);
     // Where the last column begins, if it has to wrap and there is room for some words.
     let begin = widths[from.min(last)..last].iter().sum::<usize>() + gap * last;
-    let wraps = fitting.is_none() && last > from && !right(last) && begin + LEAST_WORDS <= room;
+    let wraps = fitting.is_none() && last >= from && !right(last) && begin + LEAST_WORDS <= room;
     rows.iter().enumerate().map(move |(at, row)| {
         let (above, cells) = row.as_ref().split_at(from);
         let mut line = above.concat();
@@ -235,6 +235,18 @@ short
             assert!(width(line) <= 31, "{line}");
         }
         assert!(laid_out(60).contains("2,525 as expected, bound by gp2: burst credits"));
+    }
+
+    /// Names and words alone: the words begin below the name, and wrap there.
+    #[test]
+    fn words_next_to_a_name_wrap_below_it() {
+        let rows = [[
+            "a long name of a row",
+            "as expected, bound by gp2: burst credits",
+        ]];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        let narrow = "a long name of a row\n  as expected, bound by\n  gp2: burst credits";
+        assert_eq!(lines(&rows, |_| false, 24, 1).join("\n"), narrow);
     }
 
     #[test]

@@ -348,7 +348,8 @@ fn impossible(impossible: &Impossible) -> Part {
         [] => "No part of it alone is too much: together they are.".to_owned(),
         parts => {
             let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
-            format!("Too much by itself: {}.", names.join(", "))
+            let each = if names.len() > 1 { " each" } else { "" };
+            format!("Too much{each} by itself: {}.", names.join(", "))
         }
     };
     let rows = impossible.nearest.iter().map(|nearest: &Nearest| {
@@ -363,7 +364,13 @@ fn impossible(impossible: &Impossible) -> Part {
     let titles = ["ASKED FOR", "POSSIBLE", "A MONTH"];
     let columns = Column::named_and_words("IF THIS GIVES WAY", titles, "ADDRESS");
     let parts = vec![Part::Prose(alone), Part::indented_table(columns, rows)];
-    Part::section("The nearest that is possible", parts)
+    // Where several parts are too much, none of them alone can give way enough.
+    let title = if impossible.nearest.is_empty() {
+        "What is too much"
+    } else {
+        "The nearest that is possible"
+    };
+    Part::section(title, parts)
 }
 
 /// What would replace a volume in use, with what gets worse and better.
@@ -522,6 +529,26 @@ fn currency(advice: &Advice) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: "The nearest that is possible" had nothing below it but "Too much by itself: capacity,
+    /// iops, p99".
+    #[test]
+    fn parts_that_are_too_much_have_no_nearest() {
+        let text = |alone: &[Wanted]| {
+            let part = impossible(&Impossible {
+                alone: alone.to_vec(),
+                nearest: Vec::new(),
+            });
+            format!("{part:?}")
+        };
+        let both = text(&[Wanted::Iops, Wanted::P99]);
+        assert!(
+            both.contains("What is too much")
+                && both.contains("Too much each by itself: iops, p99."),
+            "{both}"
+        );
+        assert!(text(&[Wanted::Iops]).contains("Too much by itself: iops."));
+    }
 
     /// The story: "Prices are those of alicloud in , on demand".
     #[test]

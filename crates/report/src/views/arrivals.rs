@@ -2,11 +2,12 @@
 //! Out: both as tables.
 
 use blocklab_sizing::{Quantity, Window};
-use blocklab_units::{latency, rate};
+use blocklab_units::{count, latency};
 use serde::Serialize;
 
 use super::trace::throughput;
 use crate::document::{Column, Part};
+use crate::words::facts::fine_rate;
 
 /// The arrivals of a load next to what volumes let pass, window by window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,9 +60,18 @@ impl Passing {
 /// A rate in operations or MiB per second.
 pub fn shown(value: f64, quantity: Quantity) -> String {
     match quantity {
-        Quantity::Operations => rate(value),
+        Quantity::Operations => fine_rate(value),
         Quantity::Bytes => throughput(value),
     }
+}
+
+/// The length of a window: `20.0 ms`, `100,000 s`.
+pub fn length(window: &Window) -> String {
+    let ns = window.window_ns as f64;
+    if ns < 1e12 {
+        return latency(ns);
+    }
+    format!("{} s", count(ns / 1e9))
 }
 
 /// A table for operations and one for bytes.
@@ -76,7 +86,7 @@ pub fn arrivals(arrivals: &LoadAndVolumes) -> Part {
         columns.extend(volumes.map(|volume| Column::figure(&volume.address)));
         let rows = arrivals.windows.iter().enumerate().map(|(index, window)| {
             let mut row = vec![
-                latency(window.window_ns as f64),
+                length(window),
                 shown(LoadAndVolumes::load(window, quantity), quantity),
             ];
             row.extend(arrivals.volumes.iter().map(|volume| {
@@ -88,4 +98,23 @@ pub fn arrivals(arrivals: &LoadAndVolumes) -> Part {
         parts.push(Part::indented_table(columns, rows));
     }
     Part::section("Arrivals", parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: of an operation every 50 s, the rows of the longest windows were "100000 s" and
+    /// "0.0" operations per second.
+    #[test]
+    fn long_windows_of_little_load_have_figures() {
+        let window = Window {
+            window_ns: 100_000_000_000_000,
+            operations: 2_000.0,
+            bytes: 0.0,
+        };
+        let rate = LoadAndVolumes::load(&window, Quantity::Operations);
+        assert_eq!(length(&window), "100,000 s");
+        assert_eq!(shown(rate, Quantity::Operations), "0.02");
+    }
 }

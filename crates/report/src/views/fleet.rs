@@ -4,7 +4,7 @@
 use blocklab_findings::fleet::host_rows;
 use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{ClockOffset, Fleet, FleetPass, Record};
-use blocklab_units::{Nanos, agreeing, plural, rate};
+use blocklab_units::{Nanos, agreeing, plural};
 
 use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row, Table};
 use crate::words::facts;
@@ -67,7 +67,7 @@ fn hosts_of(record: &Record, fleet: &Fleet, case: &str) -> Vec<Row> {
 fn figures(direction: &RowDirection) -> [String; 5] {
     [
         facts::mb_per_s(direction.bytes_per_s.value),
-        rate(direction.iops.value),
+        facts::fine_rate(direction.iops.value),
         facts::mean(direction),
         facts::service_percentile(direction, "p50"),
         facts::service_percentile(direction, "p99"),

@@ -21,10 +21,10 @@ pub fn history(history: &History) -> Document {
     let mut parts = vec![Part::Entries(vec![answered(&answer::history(history))])];
     parts.extend(shown.loads.iter().map(|load| section(load)));
     parts.push(Part::Entries(left.collect()));
-    parts.push(Part::Entries(vec![Entry::aside(
-        MARGIN,
-        words::legend(history, SIGNS),
-    )]));
+    if !shown.loads.is_empty() {
+        let legend = Entry::aside(MARGIN, words::legend(history, SIGNS));
+        parts.push(Part::Entries(vec![legend]));
+    }
     Document {
         name: "History".to_owned(),
         parts,

@@ -28,7 +28,9 @@ use crate::words::facts;
 pub use crate::words::facts::target_lines;
 pub use advice::{advice, advice_verdict, money};
 pub use against::against_history;
-pub use arrivals::{LoadAndVolumes, Passing, arrivals, shown as shown_rate};
+pub use arrivals::{
+    LoadAndVolumes, Passing, arrivals, length as window_length, shown as shown_rate,
+};
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use findings::findings;

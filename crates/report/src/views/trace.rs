@@ -2,9 +2,10 @@
 //! share.
 
 use blocklab_trace::character::{Character, InFlight, Reuse, STREAMS, Sizes};
-use blocklab_units::{count, latency, plural, rate, significant, trimmed};
+use blocklab_units::{count, latency, plural, significant, trimmed};
 
 use crate::document::{Column, Document, Entry, MARGIN, Part};
+use crate::words::facts::fine_rate;
 use crate::words::shown::fixed;
 
 const MIB: f64 = 1_048_576.0;
@@ -37,7 +38,7 @@ pub fn trace(name: &str, character: &Character, begins: Option<u64>) -> Document
 fn facts(character: &Character, begins: Option<u64>) -> Vec<(&'static str, String)> {
     let mean = match (character.iops_mean, character.bytes_per_s_mean) {
         (Some(iops), Some(bytes)) => {
-            format!("{} IOPS, {} MiB/s", rate(iops), throughput(bytes))
+            format!("{} IOPS, {} MiB/s", fine_rate(iops), throughput(bytes))
         }
         _ => "-".to_owned(),
     };
@@ -175,7 +176,11 @@ fn peaks(character: &Character, begins: Option<u64>) -> Part {
         let times = character.iops_mean.map(|mean| peak.iops_max / mean);
         vec![
             format!("{} s", trimmed(peak.window_ns as f64 / SECOND, 1)),
-            trimmed(peak.iops_max, 1),
+            if peak.iops_max < 0.05 {
+                fine_rate(peak.iops_max)
+            } else {
+                trimmed(peak.iops_max, 1)
+            },
             moment(begins, peak.at_ns),
             times.map_or_else(|| "-".to_owned(), |times| fixed(times, 1)),
             throughput(peak.bytes_per_s_max),
@@ -220,7 +225,7 @@ fn profile(character: &Character, begins: Option<u64>) -> Part {
     let rows = character.profile.iter().map(|slot| {
         vec![
             moment(begins, slot.from_ns),
-            rate(slot.iops),
+            fine_rate(slot.iops),
             count(slot.iops_max as f64),
             throughput(slot.bytes_per_s),
             size(slot.working_set_bytes),

@@ -8,8 +8,9 @@ use blocklab_compare::history::{AgainstHistory, History, SeriesVerdict};
 use blocklab_compare::study::{self, Outcome};
 use blocklab_findings::{Assessment, CaseRate, Finding, Row, Severity};
 use blocklab_record::{Origin, Record};
-use blocklab_units::{Ink, count, plural, rate, significant, stated};
+use blocklab_units::{Ink, count, plural, significant, stated};
 
+use crate::words::delivered::row_name;
 use crate::words::{facts, versus};
 
 /// Whether an answer is good or bad news; decides its colour.
@@ -352,12 +353,13 @@ fn delivered(compared: &Compared) -> Answer {
 }
 
 /// A limit and how much of it was delivered: for `gp3: volume IOPS`, `volume IOPS, 6,000 of 8,000
-/// (75 %)`. A unit that the name contains is not repeated.
+/// (75 %)`, with its target if several have addresses. A unit that the name contains is not repeated.
 fn reached(limit: &LimitCheck) -> String {
     let of_product = limit.limit.split_once(": ");
     let name = of_product.map_or(&*limit.limit, |(_product, name)| name);
+    let name_and_target = row_name(name, limit.target.as_ref());
     let Some(delivered) = limit.delivered else {
-        return format!("{name}, {} {}", stated(limit.value), limit.unit);
+        return format!("{name_and_target}, {} {}", stated(limit.value), limit.unit);
     };
     let unit = if name.contains(limit.unit) {
         String::new()
@@ -365,8 +367,8 @@ fn reached(limit: &LimitCheck) -> String {
         format!(" {}", limit.unit)
     };
     format!(
-        "{name}, {} of {}{unit} ({} %)",
-        rate(delivered),
+        "{name_and_target}, {} of {}{unit} ({} %)",
+        facts::fine_rate(delivered),
         stated(limit.value),
         count(delivered / limit.value * 100.0)
     )

@@ -2,7 +2,7 @@
 
 use blocklab_compare::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
 use blocklab_findings::Obstacle;
-use blocklab_units::{Bytes, count, plural, rate, stated};
+use blocklab_units::{Bytes, count, plural, stated};
 
 use crate::words::facts;
 
@@ -27,7 +27,7 @@ pub fn limit_cells(check: &LimitCheck) -> [String; 4] {
     [
         format!("{} {}", stated(check.value), check.unit),
         check.delivered.map_or_else(dash, |delivered| {
-            format!("{} {}", rate(delivered), check.unit)
+            format!("{} {}", facts::fine_rate(delivered), check.unit)
         }),
         share.map_or_else(dash, |share| format!("{} %", count(share))),
         facts::word(check.state),

@@ -2,7 +2,7 @@
 
 use blocklab_findings::{ResponseNs, RowDirection};
 use blocklab_record::{PERCENTILES, Percentile, Statistic};
-use blocklab_units::{count, latency, rate};
+use blocklab_units::{count, latency};
 
 use crate::words::facts;
 
@@ -47,7 +47,7 @@ fn extreme(title: &'static str, statistic: Statistic, ns: fn(&RowDirection) -> u
 pub fn service() -> Vec<Column> {
     let mut all = vec![
         column("MB/s", |d| facts::mb_per_s(d.bytes_per_s.value)),
-        column("IOPS", |d| rate(d.iops.value)),
+        column("IOPS", |d| facts::fine_rate(d.iops.value)),
         column("±", |d| facts::plus_minus(&d.iops)),
         column("mean", facts::mean),
         extreme("min", Statistic::Min, |d| d.min_ns),

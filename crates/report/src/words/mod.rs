@@ -1,6 +1,7 @@
 //! In: a Record, its findings and comparisons.
 //! Out: the words and figures in which people read them, the same in a Document and on a page.
 
+mod amounts;
 pub mod answer;
 pub mod delivered;
 pub mod evidence;

@@ -104,7 +104,7 @@ pub fn cells(contrast: &Contrast) -> [String; 5] {
         if contrast.quantity.is_latency() {
             latency(value)
         } else {
-            rate(value)
+            facts::fine_rate(value)
         }
     };
     let ratio = contrast.ratio.map_or_else(|| "–".to_owned(), times);

@@ -23,7 +23,7 @@ pub fn ids(query: &[(String, String)]) -> Result<Vec<String>, PageError> {
     let named = query
         .iter()
         .filter(|(key, _)| key == "run" || key == "runs");
-    let ids = named.flat_map(|(_, ids)| ids.split(','));
+    let ids = named.flat_map(|(_, ids)| ids.split(',').map(str::trim));
     let mut ids: Vec<String> = ids.filter(|id| !id.is_empty()).map(str::to_owned).collect();
     // An id begins with the time at which its run started.
     ids.sort();
@@ -56,4 +56,16 @@ pub fn compare(runs: &StoredRuns, ids: &[String]) -> Result<Page, PageError> {
         html: page::comparison_among_others(&pairs, &comparison, &run_navigation(&more)),
         json: json::comparison(&all, &comparison, None),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: `runs=A, B`, typed by hand, had no run " B".
+    #[test]
+    fn blanks_between_ids_do_not_count() {
+        let query = [("runs".to_owned(), "B, A ,".to_owned())];
+        assert_eq!(ids(&query).expect("two ids"), ["A", "B"]);
+    }
 }

@@ -113,7 +113,7 @@ impl Filter {
             target: text("target"),
             machine: text("machine"),
             status: text("status"),
-            page: text("page").parse().unwrap_or(1).max(1),
+            page: page_number(&text("page")),
         }
     }
 
@@ -152,6 +152,13 @@ impl Filter {
             .map(|(name, value)| format!("{name}={}&", query_text(value)));
         format!("/?{}page={page}", given.collect::<String>())
     }
+}
+
+/// The number of a page from 1; 1 if it is none, and the largest number if it is larger than that.
+fn page_number(text: &str) -> usize {
+    let is_large = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let other = if is_large { usize::MAX } else { 1 };
+    text.parse().unwrap_or(other).max(1)
 }
 
 /// Whether `text` contains `part`, ignoring case.
@@ -382,6 +389,14 @@ fn damaged(all: &[Damaged]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: page 99999999999999999999 was the first one, and page 9999999999 the last.
+    #[test]
+    fn a_page_beyond_the_end_is_beyond_it_however_large() {
+        let numbers = ["", "x", "-3", "0", "7"].map(page_number);
+        assert_eq!(numbers, [1, 1, 1, 1, 7]);
+        assert_eq!(page_number("99999999999999999999"), usize::MAX);
+    }
 
     /// The list said "1200 of 20,000 runs fit.": only one of the two numbers had separators.
     #[test]
