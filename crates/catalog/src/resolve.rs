@@ -106,8 +106,7 @@ fn profile(offer: &Offer) -> Result<Option<DeviceSpec>, Error> {
         Some(_) => None,
         None => offer.profile.as_deref(),
     };
-    path.map(|path| device_file::load(Path::new(path)))
-        .transpose()
+    path.map(Path::new).map(device_file::load).transpose()
 }
 
 /// The device of an offer, with the latencies of a measured profile if one is given.
