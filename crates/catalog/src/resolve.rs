@@ -265,11 +265,8 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
         format!("no volume or instance type {name}; did you mean {near}?")
     } else {
         let vendor = name.split_once('/').map(|(vendor, _)| vendor);
-        let near: Vec<&str> = types
-            .iter()
-            .map(String::as_str)
-            .filter(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor)
-            .collect();
+        let mut near: Vec<&str> = types.iter().map(String::as_str).collect();
+        near.retain(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor);
         let hint = did_you_mean(name, near.iter().copied(), || match near.as_slice() {
             [] => format!("the vendors are {}", catalog.vendor_names().join(", ")),
             near => format!("the types are {}", near.join(", ")),

@@ -268,6 +268,30 @@ fn what_cannot_be_used_is_reported_with_its_line() {
     check("%% ebs-types", "%% ebs-kinds", 10, "an unknown section");
 }
 
+/// The story: `catalog show` of a type that lacked a limit for one of its engines, for its smallest size
+/// or for its bursts ended in a panic.
+#[test]
+fn a_type_has_its_limits_for_every_engine_and_size() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/own-vendor/own.txt");
+    let sound = fs::read_to_string(file).expect("a file of the tests");
+    let check = |row: &str, rows: &str, limit: &str| {
+        let home = tempfile::tempdir().expect("a folder");
+        let text = sound.replace(row, rows);
+        assert_ne!(text, sound, "{row}");
+        fs::write(home.path().join("own.txt"), text).expect("written");
+        let error = Catalog::load(home.path()).expect_err(limit).to_string();
+        let lacks = format!("needs the limit {limit} in volume-limits");
+        assert!(error.contains(&lacks), "{error}");
+    };
+    let bursts = "acme/tiered,burst_seconds,600,s,2026-02-01,,,acme-guide,,\n";
+    check(bursts, "", "burst_seconds");
+    let base = "acme/fast,base_iops,1000,IOPS,2026-02-01,,,acme-guide,,";
+    let larger = base.replace("acme-guide,,", "acme-guide,6,");
+    check(base, &larger, "base_iops");
+    let other = "acme/fast,other_iops,1,IOPS,2026-02-01,,,acme-guide,,oracle";
+    check(base, &format!("{base}mysql\n{other}"), "base_iops");
+}
+
 /// What the tables know, the code must not know again: a name of a type in it would be a rule that
 /// no other type can have. Examples in messages are no rules.
 #[test]
