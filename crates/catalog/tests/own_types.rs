@@ -182,6 +182,16 @@ fn a_limit_has_the_unit_of_its_own_row() {
     assert_eq!(most.expect("the newer limit").unit, "MB/s");
 }
 
+/// The story: a volume that began with more credits than its bucket holds was shown with a burst of that
+/// length, and refused where it was simulated.
+#[test]
+fn a_volume_begins_with_a_full_bucket_at_most() {
+    let catalog = catalog_with("initial_credits,4128000,", "initial_credits,9128000,");
+    let sheet = describe("xv9:512GiB", &catalog).expect("a sheet");
+    // 8,256,000 credits at 6,000 IOPS, of which the baseline earns 2,560.
+    assert_eq!(sheet.bursts[0].lasts_s, 2400.0);
+}
+
 /// The story: a price was matched with its row by the text of its number, so `0.090` had the remark of
 /// another day.
 #[test]
