@@ -15,7 +15,7 @@ use crate::migration::Migration;
 use crate::need::{Need, Wanted};
 use crate::question::Question;
 use crate::refused::{Reason, Refused, by_machine};
-use crate::search::Found;
+use crate::search::{Found, KEPT};
 
 /// The most volumes of the striped answer, which is shown beside that of one volume.
 const STRIPED_VOLUMES: u32 = 8;
@@ -367,12 +367,15 @@ fn relaxed(
         };
         terms.push((Reason::PreviousGeneration, older));
     }
+    // Without an answer nothing is known of what costs more than the last that the search kept.
+    let end = ranked
+        .get(KEPT - 1)
+        .map_or(price, |last| last.price().min(price));
     let cheaper = terms.into_iter().filter_map(|(reason, other)| {
         // Half a cent less is the same price to the cent.
-        let found = market.search_among(&other, 0.0..price - 0.005).ranked;
-        let mut cheaper = found.into_iter().filter(|one| !ranked.contains(one));
-        let cheapest = cheaper.next()?;
-        Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
+        let found = market.count_below(&other, end - 0.005, ranked);
+        let cheapest = found.ranked.first()?;
+        Some(Refused::new(reason, found.priced, cheapest))
     });
     cheaper.collect()
 }

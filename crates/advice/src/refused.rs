@@ -38,8 +38,7 @@ pub struct Refused {
     /// Why.
     #[serde(flatten)]
     pub reason: Reason,
-    /// How many: machines if the reason is theirs, else configurations, of which no more are counted
-    /// than one search keeps.
+    /// How many: machines if the reason is theirs, else configurations.
     pub count: usize,
     /// The cheapest of them.
     pub address: String,

@@ -21,7 +21,7 @@ use crate::offer::Offered;
 use crate::question::Question;
 
 /// How many are kept: the winner, and those that follow if it fails in its simulation.
-const KEPT: usize = 24;
+pub(crate) const KEPT: usize = 24;
 
 /// What a search has found.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +34,8 @@ pub(crate) struct Found {
     pub(crate) lacking: Vec<(String, String)>,
     /// Types and machines that meet it and have no price.
     pub(crate) unpriced: Vec<String>,
+    /// Candidates with a price that were looked at: of [`Market::count_below`] all that there are.
+    pub(crate) priced: usize,
 }
 
 /// All of volumes that the limits of a machine depend on.
@@ -93,7 +95,29 @@ impl Market<'_> {
     }
 
     /// The search among candidates that cost these prices a month.
-    pub(crate) fn search_among(&self, question: &Question, prices: Range<f64>) -> Found {
+    fn search_among(&self, question: &Question, prices: Range<f64>) -> Found {
+        self.walk(question, prices, None)
+    }
+
+    /// The search among candidates that cost less than `price` a month and are not among `known`. It does
+    /// not end with those that are kept, so that all are counted.
+    pub(crate) fn count_below(
+        &self,
+        question: &Question,
+        price: f64,
+        known: &[Candidate],
+    ) -> Found {
+        self.walk(question, 0.0..price, Some(known))
+    }
+
+    /// Searches the sellers one after the other. `counted_without`: all candidates are counted, but for
+    /// these; `None`: the search ends with those that are kept.
+    fn walk(
+        &self,
+        question: &Question,
+        prices: Range<f64>,
+        counted_without: Option<&[Candidate]>,
+    ) -> Found {
         let mut found = Found::default();
         for seller in 0..self.sellers.len() {
             let mut walk = Walk {
@@ -101,6 +125,7 @@ impl Market<'_> {
                 question,
                 seller,
                 prices: prices.clone(),
+                counted_without,
                 carrying: Vec::new(),
                 found,
             };
@@ -118,6 +143,8 @@ struct Walk<'a> {
     seller: usize,
     /// Only candidates of these prices are kept.
     prices: Range<f64>,
+    /// As [`Market::walk`] has it.
+    counted_without: Option<&'a [Candidate]>,
     /// Types of which something meets the need on some class of machine.
     carrying: Vec<String>,
     found: Found,
@@ -168,11 +195,13 @@ impl Walk<'_> {
         })
     }
 
-    /// No pair of this price or above is kept.
+    /// No pair of this price or above is looked at.
     fn bound(&self) -> f64 {
-        let last = self.found.ranked.get(KEPT - 1);
         let end = self.prices.end;
-        last.map_or(end, |last| last.price().min(end))
+        match self.found.ranked.get(KEPT - 1) {
+            Some(last) if self.counted_without.is_none() => last.price().min(end),
+            _ => end,
+        }
     }
 
     /// Takes the volumes that meet the need on a machine, the cheapest first. `machine` is the index
@@ -240,6 +269,13 @@ impl Walk<'_> {
         let Some(candidate) = priced else {
             return;
         };
+        if self
+            .counted_without
+            .is_some_and(|known| known.contains(&candidate))
+        {
+            return;
+        }
+        self.found.priced += 1;
         let ranked = &mut self.found.ranked;
         let place = ranked.partition_point(|known| by_price(known, &candidate).is_le());
         ranked.insert(place, candidate);

@@ -365,3 +365,17 @@ fn a_neighbour_that_failed_is_not_beside_the_front() {
     assert_eq!(advice.neighbours.len(), 2);
     assert_eq!(advice.beside, []);
 }
+
+/// The story: no more were counted than a search keeps, so 24 was the number of all that has a burst.
+#[test]
+fn all_that_is_refused_is_counted() {
+    let mut question = question("100GiB,40000iops", (2, 0));
+    question.volumes = 1..=1;
+    let market = Market::new(&CATALOG, &question).expect("machines");
+    let mut judge = |_: &_, _: &_| Ok::<_, ()>(Vec::new());
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    let mut refused = advice.refused.iter();
+    let burst = refused.find(|one| one.reason == Reason::Burst);
+    let count = burst.expect("machines with credits").count;
+    assert!(count > 100, "{count}");
+}

@@ -106,8 +106,7 @@ fn profile(offer: &Offer) -> Result<Option<DeviceSpec>, Error> {
         Some(_) => None,
         None => offer.profile.as_deref(),
     };
-    path.map(|path| device_file::load(Path::new(path)))
-        .transpose()
+    path.map(Path::new).map(device_file::load).transpose()
 }
 
 /// The device of an offer, with the latencies of a measured profile if one is given.
@@ -266,11 +265,8 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
         format!("no volume or instance type {name}; did you mean {near}?")
     } else {
         let vendor = name.split_once('/').map(|(vendor, _)| vendor);
-        let near: Vec<&str> = types
-            .iter()
-            .map(String::as_str)
-            .filter(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor)
-            .collect();
+        let mut near: Vec<&str> = types.iter().map(String::as_str).collect();
+        near.retain(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor);
         let hint = did_you_mean(name, near.iter().copied(), || match near.as_slice() {
             [] => format!("the vendors are {}", catalog.vendor_names().join(", ")),
             near => format!("the types are {}", near.join(", ")),

@@ -145,13 +145,16 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     if found != wanted {
         return Err(format!("{found} cells, {wanted} columns"));
     }
+    // A figure below zero, or an infinite one, is wrong in every column.
+    let mut cells = cells(line).into_iter();
+    let amounts = cells.all(|cell| cell.parse::<f64>().is_err() || amount(&cell).is_some());
     let text = format!("{head}\n{line}\n");
     let row = Table::new(&text).rows().next();
     let sound = row.is_some_and(|row| match section {
-        Section::Instances | Section::Machines => row.get::<u32>("vcpu").is_some(),
-        Section::VolumePrices => amount(row.text("usd"))
-            .and(row.get::<Date>("date"))
-            .is_some(),
+        Section::Instances | Section::Machines => amounts && row.get::<u32>("vcpu").is_some(),
+        Section::VolumePrices => {
+            amounts && row.get::<f64>("usd").is_some() && row.get::<Date>("date").is_some()
+        }
         Section::VolumeLimits => {
             let known = unit(row.text("unit")).is_some();
             known && amount(row.text("value")).is_some() && row.get::<Date>("from").is_some()
@@ -163,9 +166,9 @@ fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
         | Section::Names
         | Section::Places => true,
         Section::VolumeSizes => row.get::<u64>("gib").is_some(),
-        Section::MachineLimits => ["iops", "throughput"]
-            .iter()
-            .any(|figure| amount(row.text(figure)).is_some()),
+        Section::MachineLimits => {
+            amounts && row.get::<f64>("iops").or(row.get("throughput")).is_some()
+        }
         _ => row.get::<Date>("date").is_some(),
     });
     if sound {
@@ -268,5 +271,19 @@ mod tests {
         // The story: a negative price of a machine was a negative amount a month.
         check(&torn.replace("0.188", "-0.188"), 7, "cannot be read");
         check(&torn.replace("0.08,", "-0,"), 10, "cannot be read");
+        // The story: a price above -5 GiB billed five GiB more than the volume has.
+        let above = torn.replace("gib_month,0,", "gib_month,-5,");
+        check(&above, 10, "cannot be read");
+        // The story: a machine of 4,000 IOPS and -100 MB/s was shown with that limit.
+        let limits = Section::MachineLimits.head();
+        let mut row: Vec<&str> = limits.split(',').map(|_| "").collect();
+        for (column, figure) in [("iops", "4000"), ("throughput", "-100")] {
+            let place = limits.split(',').position(|name| name == column);
+            row[place.expect(column)] = figure;
+        }
+        let row = row.join(",");
+        let text = format!("{head}%% machine-limits\n{limits}\n{row}\n");
+        User::parse(&text.replace("-100", "100")).expect("both are amounts");
+        check(&text, 4, "cannot be read");
     }
 }

@@ -379,7 +379,7 @@ impl Terms<'_> {
                 baseline: Rate::Iops(baseline),
                 burst: Rate::Iops(burst.value),
                 capacity: bucket,
-                initial_share: self.limits.value("initial_credits") / bucket,
+                initial_share: (self.limits.value("initial_credits") / bucket).min(1.0),
                 full_again: None,
                 origin: burst.origin,
             });

@@ -182,6 +182,16 @@ fn a_limit_has_the_unit_of_its_own_row() {
     assert_eq!(most.expect("the newer limit").unit, "MB/s");
 }
 
+/// The story: a volume that began with more credits than its bucket holds was shown with a burst of that
+/// length, and refused where it was simulated.
+#[test]
+fn a_volume_begins_with_a_full_bucket_at_most() {
+    let catalog = catalog_with("initial_credits,4128000,", "initial_credits,9128000,");
+    let sheet = describe("xv9:512GiB", &catalog).expect("a sheet");
+    // 8,256,000 credits at 6,000 IOPS, of which the baseline earns 2,560.
+    assert_eq!(sheet.bursts[0].lasts_s, 2400.0);
+}
+
 /// The story: a price was matched with its row by the text of its number, so `0.090` had the remark of
 /// another day.
 #[test]
@@ -266,6 +276,30 @@ fn what_cannot_be_used_is_reported_with_its_line() {
     check("150,IOPS,", "150,IOPZ,", 17, "a number, a unit or a day");
     check("0.2,assumed", "0.2,guessed", 31, "`guessed` is no evidence");
     check("%% ebs-types", "%% ebs-kinds", 10, "an unknown section");
+}
+
+/// The story: `catalog show` of a type that lacked a limit for one of its engines, for its smallest size
+/// or for its bursts ended in a panic.
+#[test]
+fn a_type_has_its_limits_for_every_engine_and_size() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/own-vendor/own.txt");
+    let sound = fs::read_to_string(file).expect("a file of the tests");
+    let check = |row: &str, rows: &str, limit: &str| {
+        let home = tempfile::tempdir().expect("a folder");
+        let text = sound.replace(row, rows);
+        assert_ne!(text, sound, "{row}");
+        fs::write(home.path().join("own.txt"), text).expect("written");
+        let error = Catalog::load(home.path()).expect_err(limit).to_string();
+        let lacks = format!("needs the limit {limit} in volume-limits");
+        assert!(error.contains(&lacks), "{error}");
+    };
+    let bursts = "acme/tiered,burst_seconds,600,s,2026-02-01,,,acme-guide,,\n";
+    check(bursts, "", "burst_seconds");
+    let base = "acme/fast,base_iops,1000,IOPS,2026-02-01,,,acme-guide,,";
+    let larger = base.replace("acme-guide,,", "acme-guide,6,");
+    check(base, &larger, "base_iops");
+    let other = "acme/fast,other_iops,1,IOPS,2026-02-01,,,acme-guide,,oracle";
+    check(base, &format!("{base}mysql\n{other}"), "base_iops");
 }
 
 /// What the tables know, the code must not know again: a name of a type in it would be a rule that

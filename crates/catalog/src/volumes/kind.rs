@@ -201,10 +201,9 @@ impl Kind {
             "" => &name,
             other => other,
         };
-        let tiers = row
-            .text("iops_tiers")
-            .split('|')
-            .filter(|tier| !tier.is_empty());
+        let tiers = row.text("iops_tiers").split('|');
+        let tiers = tiers.filter(|tier| !tier.is_empty());
+        let iops_tiers: Result<_, _> = tiers.map(|tier| number("iops_tiers", tier)).collect();
         let default_iops = match row.text("default_iops") {
             "" => None,
             text => Some(number("default_iops", text)? as u64),
@@ -216,9 +215,7 @@ impl Kind {
             service: catalog.latency(latency)?,
             priced_as: own_price.to_owned(),
             default_iops,
-            iops_tiers: tiers
-                .map(|tier| number("iops_tiers", tier))
-                .collect::<Result<_, _>>()?,
+            iops_tiers: iops_tiers?,
             instead: row.text("instead").to_owned(),
             limits_as: match row.text("limits_as") {
                 "" => name.clone(),
@@ -259,14 +256,11 @@ impl Kind {
     pub(crate) fn tiers(&self, catalog: &Catalog) -> Vec<Tier> {
         let tables = catalog.tables(Section::VolumeSizes);
         let rows = tables.flat_map(|table| table.rows_of(&self.name).collect::<Vec<_>>());
-        let mut tiers: Vec<Tier> = rows
-            .filter_map(|row| {
-                Some(Tier {
-                    name: row.text("size").to_owned(),
-                    gib: row.get("gib")?,
-                })
-            })
-            .collect();
+        let tiers = rows.filter_map(|row| {
+            let name = row.text("size").to_owned();
+            row.get("gib").map(|gib| Tier { name, gib })
+        });
+        let mut tiers: Vec<Tier> = tiers.collect();
         tiers.sort_by_key(|tier| tier.gib);
         tiers
     }
@@ -299,48 +293,55 @@ impl Kind {
         }
     }
 
-    /// Checks that the tables have what the rules of the type need.
+    /// Checks that the tables have what the rules of the type need, for every engine that they name.
     ///
     /// # Errors
     /// A limit that a rule of this type needs and that the tables do not have.
     fn check(&self, catalog: &Catalog) -> Result<(), String> {
         let engines = Limits::engines(catalog, self.limits_of());
-        let engine = engines.first().and_then(|known| known.split('|').next());
+        if engines.is_empty() {
+            return self.check_limits(catalog, None);
+        }
+        let mut names = engines.iter().flat_map(|known| known.split('|'));
+        names.try_for_each(|name| self.check_limits(catalog, Some(name)))
+    }
+
+    fn check_limits(&self, catalog: &Catalog, engine: Option<&str>) -> Result<(), String> {
         let limits = Limits::find(catalog, self.limits_of(), None, engine)
             .map_err(|refusal| refusal.message)?;
         let of_iops = IOPS_RULES.iter().find(|(_, rule, _)| *rule == self.iops);
         let of_bytes = THROUGHPUT_RULES
             .iter()
             .find(|(_, rule, _)| *rule == self.throughput);
-        let by_iops = of_iops.into_iter().flat_map(|(.., names)| *names);
-        let by_bytes = of_bytes.into_iter().flat_map(|(.., names)| *names);
-        let always = &["size_min", "size_max"];
+        let mut needed = vec!["size_min", "size_max"];
+        needed.extend(of_iops.iter().flat_map(|(.., names)| *names));
+        needed.extend(of_bytes.iter().flat_map(|(.., names)| *names));
+        let bursts = limits.get("burst_iops").or(limits.get("burst_throughput"));
+        if bursts.is_some() && self.iops == IopsRule::BySize {
+            needed.extend(["burst_bucket", "initial_credits"]);
+        }
+        let has_tiers = self.iops == IopsRule::ByTier || self.throughput == ThroughputRule::ByTier;
+        if bursts.is_some() && has_tiers {
+            needed.push("burst_seconds");
+        }
+        if self.throughput == ThroughputRule::ByIops && limits.get("mibps_per_iops").is_none() {
+            needed.push("max_kib_per_iops");
+        }
         let kind = &self.name;
-        for name in by_iops.chain(by_bytes).chain(always) {
-            if limits.get(name).is_none() {
-                return Err(format!("{kind} needs the limit {name} in volume-limits"));
+        // Smaller sizes than the first tier are rounded up to it.
+        let first_tier = self.tiers(catalog).first().map(|tier| tier.gib as f64);
+        let smallest = first_tier.or(limits.get("size_min").map(|size| size.value));
+        for name in needed {
+            if limits.get(name).is_none() || limits.first_size(name) > smallest {
+                return Err(format!(
+                    "{kind} needs the limit {name} in volume-limits, from its smallest size on"
+                ));
             }
         }
         if limits.value("size_min") > limits.value("size_max") {
             return Err(format!(
                 "{kind} has a size_min above its size_max in volume-limits"
             ));
-        }
-        if limits.get("burst_iops").is_some() && self.iops == IopsRule::BySize {
-            for name in ["burst_bucket", "initial_credits"] {
-                if limits.get(name).is_none() {
-                    return Err(format!(
-                        "{kind} bursts and needs the limit {name} in volume-limits"
-                    ));
-                }
-            }
-        }
-        let per = ["mibps_per_iops", "max_kib_per_iops"];
-        if self.throughput == ThroughputRule::ByIops
-            && per.iter().all(|name| limits.get(name).is_none())
-        {
-            let names = per.join(" or ");
-            return Err(format!("{kind} needs the limit {names} in volume-limits"));
         }
         Ok(())
     }

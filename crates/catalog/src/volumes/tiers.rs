@@ -68,10 +68,8 @@ impl Terms<'_> {
 
     /// A limit of exactly this size: that of a smaller one does not hold for it.
     fn of_this_size(&self, limit: &str, like: &str) -> Option<Figure> {
-        let begins = self.limits.begins(like)?;
-        self.limits
-            .get(limit)
-            .filter(|_| self.limits.begins(limit) == Some(begins))
+        let figure = self.limits.get(limit)?;
+        (self.limits.begins(limit) == self.limits.begins(like)).then_some(figure)
     }
 
     /// The limit that one may choose for this size.
@@ -82,10 +80,8 @@ impl Terms<'_> {
         let found = self.of_this_size(&name, limit).filter(|_| is_known);
         found.ok_or_else(|| {
             let kind = &self.kind.name;
-            let tier = self
-                .tier
-                .as_ref()
-                .map_or("this size", |tier| tier.name.as_str());
+            let tier = self.tier.as_ref();
+            let tier = tier.map_or("this size", |tier| tier.name.as_str());
             let begins = self.limits.first_size(&name).filter(|_| is_known);
             let message = match begins {
                 Some(gib) => format!(
