@@ -388,10 +388,7 @@ impl Controller {
                  its instance"
             )
         } else {
-            format!(
-                "{names} has no burst bucket to drain or fill, nor has its instance; `set iops=N` \
-                 changes what is provisioned"
-            )
+            format!("{names} has no burst bucket to drain or fill, nor has its instance")
         })
     }
 
