@@ -82,7 +82,7 @@ fn parse_study(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
     let document = toml_tree::parse(text, twice)?;
     let raw = raw::read(&document)?;
     let study = resolve::resolve(&raw, text, name_from(file_name))?;
-    let publication = publication::read(&document, &study.families, study.shares)?;
+    let publication = publication::read(&document, &study.plan, &study.families, study.shares)?;
     Ok(Parsed {
         plan: study.plan,
         publication,
