@@ -93,16 +93,25 @@ fn listed<'v, T>(
     value: Option<Value<'v>>,
     read: impl Fn(Value<'v>) -> Result<T, Complaint>,
 ) -> Result<Option<Vec<T>>, Complaint> {
-    let names = value.map(Value::list_or_one);
+    let names = value.map(one_or_more).transpose()?;
     names
         .map(|names| names.into_iter().map(read).collect())
         .transpose()
 }
 
+/// The entries of a list, or a single value: a table of none would show nothing.
+fn one_or_more(value: Value<'_>) -> Result<Vec<Value<'_>>, Complaint> {
+    let entries = value.list_or_one();
+    if entries.is_empty() {
+        return Err(value.complaint("this list is empty, and at least one is needed"));
+    }
+    Ok(entries)
+}
+
 /// The rows or columns of a table, each with its name.
 fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Vec<Position>, Complaint> {
     if value.is_list() {
-        let entries = value.list()?.into_iter();
+        let entries = one_or_more(value)?.into_iter();
         return entries.map(|entry| named(entry, known)).collect();
     }
     let mut found = Vec::new();

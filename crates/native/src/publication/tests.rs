@@ -108,6 +108,25 @@ fn refused(from: &str, to: &str, words: &[&str]) {
 }
 
 #[test]
+fn amounts_out_of_bounds_and_empty_lists_are_refused() {
+    // A pass without operations, and 8,589,934,590 simulated threads that filled the memory.
+    refused(
+        "because = \"for the test\"",
+        "runtime = \"0s\"",
+        &["runtime must be above 0"],
+    );
+    refused(
+        "because = \"for the test\"",
+        "devices = 4294967295",
+        &["not from 1 to 2048", "threads of every job, 2 here"],
+    );
+    // Tables and curves without rows or lines were shown as their titles.
+    let empty = "this list is empty";
+    refused("columns = \"figure\"", "columns = []", &[empty]);
+    refused("cases = [\"log\"]", "cases = []", &[empty]);
+}
+
+#[test]
 fn mistakes_have_a_place_and_a_way_out() {
     refused(
         "ratio = [\"a\", \"b\"]",
@@ -138,17 +157,6 @@ fn mistakes_have_a_place_and_a_way_out() {
         "name = \"b\"",
         "name = \"a\"",
         &["two systems are called `a`"],
-    );
-    // A pass without operations, and 8,589,934,590 simulated threads that filled the memory.
-    refused(
-        "because = \"for the test\"",
-        "runtime = \"0s\"",
-        &["runtime must be above 0"],
-    );
-    refused(
-        "because = \"for the test\"",
-        "devices = 4294967295",
-        &["not from 1 to 2048", "threads of every job, 2 here"],
     );
     refused("min = 150 }", "mean = 150 }", &["unknown key `mean`"]);
     refused(", min = 150 }", " }", &["`min`, `max` or both"]);
