@@ -158,6 +158,10 @@ fn mistakes_have_a_place_and_a_way_out() {
         "name = \"a\"",
         &["two systems are called `a`"],
     );
+    // Those that are no sweep stood there twice.
+    let known = "known here: read, log, read-threads1, read-threads2, log-rate_percent50, \
+                 log-rate_percent120";
+    refused("case = \"read\"", "case = \"zzzzzzzz\"", &[known]);
     refused("min = 150 }", "mean = 150 }", &["unknown key `mean`"]);
     refused(", min = 150 }", " }", &["`min`, `max` or both"]);
     refused(
