@@ -120,6 +120,11 @@ fn amounts_out_of_bounds_and_empty_lists_are_refused() {
         "devices = 4294967295",
         &["not from 1 to 2048", "threads of every job, 2 here"],
     );
+    refused(
+        "bound = 1000",
+        "x = \"usd_per_hour\"",
+        &["a point for each case", "`usd_per_hour`"],
+    );
     // Tables and curves without rows or lines were shown as their titles.
     let empty = "this list is empty";
     refused("columns = \"figure\"", "columns = []", &[empty]);
