@@ -318,21 +318,20 @@ impl Device {
     }
 
     /// The burst buckets of a volume, or of the instance (`None`), hold this share of what they can
-    /// hold from now on. Gives how many there are.
-    pub fn set_credits(&mut self, volume: Option<usize>, now: Nanos, share: f64) -> usize {
+    /// hold from now on.
+    pub fn set_credits(&mut self, volume: Option<usize>, now: Nanos, share: f64) {
         assert!((0.0..=1.0).contains(&share), "{share} of a bucket");
         let Some(index) = volume else {
-            let of_cache = self.cache.as_mut().map_or(0, |path| {
-                path.limits.each_burst(|burst| burst.set_share(now, share))
-            });
-            let of_instance = self
-                .instance
+            if let Some(path) = &mut self.cache {
+                path.limits.each_burst(|burst| burst.set_share(now, share));
+            }
+            self.instance
                 .each_burst(|burst| burst.set_share(now, share));
-            return of_instance + of_cache;
+            return;
         };
         let chain = self.volumes.get_mut(index).map(|volume| &mut volume.chain);
         let bursts = chain.into_iter().flat_map(Chain::bursts);
-        bursts.map(|burst| burst.set_share(now, share)).count()
+        bursts.for_each(|burst| burst.set_share(now, share));
     }
 
     /// A volume becomes another one, as a provider modifies it while it is in use: its limiters and

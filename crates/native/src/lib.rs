@@ -78,11 +78,11 @@ pub fn parse(text: &str, file_name: &str) -> Result<Parsed, Error> {
 
 /// As [`parse`], with a complaint that does not know the file yet.
 fn parse_study(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
-    let twice = "keep one of the two; to run both, sweep it in [matrix]";
+    let twice = "keep one of the two; to run both values of a job's key, sweep it in [matrix]";
     let document = toml_tree::parse(text, twice)?;
     let raw = raw::read(&document)?;
     let study = resolve::resolve(&raw, text, name_from(file_name))?;
-    let publication = publication::read(&document, &study.families, study.shares)?;
+    let publication = publication::read(&document, &study.plan, &study.families, study.shares)?;
     Ok(Parsed {
         plan: study.plan,
         publication,

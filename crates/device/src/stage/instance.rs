@@ -154,11 +154,11 @@ impl Instance {
         }
     }
 
-    /// Changes each of its burst buckets, and counts them.
-    pub(crate) fn each_burst(&mut self, change: impl FnMut(&mut Burst)) -> usize {
+    /// Changes each of its burst buckets.
+    pub(crate) fn each_burst(&mut self, change: impl FnMut(&mut Burst)) {
         match self {
-            Self::Own(chain) => chain.bursts().map(change).count(),
-            Self::Shared(shared) => shared.lock().bursts().map(change).count(),
+            Self::Own(chain) => chain.bursts().for_each(change),
+            Self::Shared(shared) => shared.lock().bursts().for_each(change),
         }
     }
 }

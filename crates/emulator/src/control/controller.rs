@@ -392,10 +392,7 @@ impl Controller {
             format!("{names} {have}; `credits` without `--volume` sets those of the instance")
         } else {
             let have = agreeing(volumes, "has", "have");
-            format!(
-                "{names} {have} no burst bucket to drain or fill, nor has the instance; \
-                 `set iops=N` changes what is provisioned"
-            )
+            format!("{names} {have} no burst bucket to drain or fill, nor has the instance")
         })
     }
 

@@ -6,6 +6,7 @@ mod pick;
 mod system;
 mod table;
 
+use blocklab_workload::Plan;
 use blocklab_workload::publication::{Family, Publication, Share};
 
 use super::value::{Node, Value};
@@ -26,6 +27,7 @@ pub(super) const KEYS: [&str; 7] = [
 /// Reads everything but the cases. The order matters: tables, curves and conclusions name systems.
 pub(super) fn read(
     document: &Node<'_>,
+    plan: &Plan,
     families: &[Family],
     shares: Vec<Share>,
 ) -> Result<Publication, Complaint> {
@@ -46,7 +48,9 @@ pub(super) fn read(
         shown.remarks = texts(value)?;
     }
     if let Some(value) = found("system")? {
-        shown.systems = system::systems(sections("system", value)?)?;
+        let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+        let most_threads = jobs.map(|job| job.threads).max().unwrap_or(1);
+        shown.systems = system::systems(sections("system", value)?, most_threads)?;
     }
     let known = Known {
         systems: shown.systems.clone(),

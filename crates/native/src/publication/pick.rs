@@ -30,11 +30,10 @@ impl Known {
     /// The name of a sweep, or of one of its cases.
     pub fn case(&self, value: Value<'_>) -> Result<String, Complaint> {
         let families = self.families.iter().map(|family| &*family.name);
-        one_of(
-            value,
-            families.chain(self.cases().map(|(_, name)| name)),
-            "case",
-        )
+        // The only case of a family has its name.
+        let others = self.cases().map(|(_, name)| name);
+        let others = others.filter(|name| !self.is_sweep(name));
+        one_of(value, families.chain(others), "case")
     }
 
     /// Whether a `[[case]]` has this name: a sweep, or the only case that it makes.

@@ -1,15 +1,26 @@
 //! The systems of a study, and what was published of them: a text of lines
 //! `system,case,figure,value`, with a fifth column where not all of them were measured.
 
+use blocklab_units::Nanos;
 use blocklab_workload::publication::{Basis, Figure, Published, Scope, System};
 
+use super::super::keys::at_most;
 use super::super::value::{Value, fields};
 use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
 use blocklab_syntax::toml_tree::Complaint;
 
-/// Reads the sections `[[system]]`, whose names differ.
-pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint> {
+/// Most passes of a case.
+const MOST_PASSES: u32 = 100_000;
+/// Most threads of a job.
+const MOST_THREADS: u32 = 4096;
+
+/// Reads the sections `[[system]]`, whose names differ. `most_threads`: those of the job of the study
+/// that has the most.
+pub(super) fn systems(
+    sections: Vec<Value<'_>>,
+    most_threads: u32,
+) -> Result<Vec<System>, Complaint> {
     let mut systems: Vec<System> = Vec::new();
     for section in sections {
         fields!(section; name, address, because, measured, predicted, passes, devices, runtime, billed_iops);
@@ -27,21 +38,42 @@ pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint
             address,
             because: text_or_empty(because)?,
             measured: measured.map(Value::flag).transpose()?.unwrap_or(true),
-            passes: passes.map(at_least_one).transpose()?,
-            devices: devices.map(at_least_one).transpose()?.unwrap_or(1),
+            passes: passes
+                .map(|passes| count_up_to(passes, MOST_PASSES))
+                .transpose()?,
+            devices: devices
+                .map(|devices| device_count(devices, most_threads))
+                .transpose()?
+                .unwrap_or(1),
             predicted: predicted.map(Value::flag).transpose()?.unwrap_or(true),
-            runtime: runtime.map(Value::time).transpose()?,
+            runtime: runtime.map(above_zero).transpose()?,
             billed_iops: billed_iops.map(Value::number).transpose()?,
         });
     }
     Ok(systems)
 }
 
-fn at_least_one(value: Value<'_>) -> Result<u32, Complaint> {
-    match value.count()? {
-        0 => Err(value.complaint("at least one is needed")),
-        count => Ok(count),
+fn count_up_to(value: Value<'_>, most: u32) -> Result<u32, Complaint> {
+    let count = value.count()?;
+    at_most(value, u64::from(count), 1, u64::from(most))?;
+    Ok(count)
+}
+
+/// Each device gets the threads of every job, which may not become too many.
+fn device_count(value: Value<'_>, most_threads: u32) -> Result<u32, Complaint> {
+    count_up_to(value, MOST_THREADS / most_threads.max(1)).map_err(|wrong| {
+        wrong.hint(format!(
+            "it multiplies the threads of every job, {most_threads} here, to at most {MOST_THREADS}"
+        ))
+    })
+}
+
+fn above_zero(value: Value<'_>) -> Result<Nanos, Complaint> {
+    let time = value.time()?;
+    if time == Nanos::ZERO {
+        return Err(value.complaint("runtime must be above 0"));
     }
+    Ok(time)
 }
 
 const HEAD: &str = "system,case,figure,value";

@@ -1,6 +1,6 @@
 //! Tables and curves: rows and columns are systems, cases, figures, or the values of a setting.
 
-use blocklab_workload::publication::{Cell, Curve, Drawn, Figure, Table};
+use blocklab_workload::publication::{Cell, Curve, Drawn, Figure, Scope, Table};
 
 use super::super::value::{Value, fields};
 use super::pick::{self, Known, Pick, figure};
@@ -93,16 +93,25 @@ fn listed<'v, T>(
     value: Option<Value<'v>>,
     read: impl Fn(Value<'v>) -> Result<T, Complaint>,
 ) -> Result<Option<Vec<T>>, Complaint> {
-    let names = value.map(Value::list_or_one);
+    let names = value.map(one_or_more).transpose()?;
     names
         .map(|names| names.into_iter().map(read).collect())
         .transpose()
 }
 
+/// The entries of a list, or a single value: a table of none would show nothing.
+fn one_or_more(value: Value<'_>) -> Result<Vec<Value<'_>>, Complaint> {
+    let entries = value.list_or_one();
+    if entries.is_empty() {
+        return Err(value.complaint("this list is empty, and at least one is needed"));
+    }
+    Ok(entries)
+}
+
 /// The rows or columns of a table, each with its name.
 fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Vec<Position>, Complaint> {
     if value.is_list() {
-        let entries = value.list()?.into_iter();
+        let entries = one_or_more(value)?.into_iter();
         return entries.map(|entry| named(entry, known)).collect();
     }
     let mut found = Vec::new();
@@ -219,6 +228,16 @@ fn cells(
     Ok(lines)
 }
 
+/// A figure of each point of a curve.
+fn figure_of_case(value: Value<'_>) -> Result<Figure, Complaint> {
+    let figure = figure(value)?;
+    if figure.scope() != Scope::Case {
+        let wrong = format!("a curve has a point for each case, and `{figure}` is of no case");
+        return Err(value.complaint(wrong));
+    }
+    Ok(figure)
+}
+
 /// Reads a section `[[curve]]`, which has a line for each sweep and system.
 pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complaint> {
     fields!(section; title, note, cases, systems, x, y, bound);
@@ -235,8 +254,8 @@ pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complain
         note: text_or_empty(note)?,
         families: choice.cases,
         systems: choice.systems,
-        x: x.map_or(Ok(Figure::Iops), figure)?,
-        y: y.map_or(Ok(Figure::MeanUs), figure)?,
+        x: x.map_or(Ok(Figure::Iops), figure_of_case)?,
+        y: y.map_or(Ok(Figure::MeanUs), figure_of_case)?,
         bound: bound.map(Value::number).transpose()?,
     })
 }

@@ -108,6 +108,30 @@ fn refused(from: &str, to: &str, words: &[&str]) {
 }
 
 #[test]
+fn amounts_out_of_bounds_and_empty_lists_are_refused() {
+    // A pass without operations, and 8,589,934,590 simulated threads that filled the memory.
+    refused(
+        "because = \"for the test\"",
+        "runtime = \"0s\"",
+        &["runtime must be above 0"],
+    );
+    refused(
+        "because = \"for the test\"",
+        "devices = 4294967295",
+        &["not from 1 to 2048", "threads of every job, 2 here"],
+    );
+    refused(
+        "bound = 1000",
+        "x = \"usd_per_hour\"",
+        &["a point for each case", "`usd_per_hour`"],
+    );
+    // Tables and curves without rows or lines were shown as their titles.
+    let empty = "this list is empty";
+    refused("columns = \"figure\"", "columns = []", &[empty]);
+    refused("cases = [\"log\"]", "cases = []", &[empty]);
+}
+
+#[test]
 fn mistakes_have_a_place_and_a_way_out() {
     refused(
         "ratio = [\"a\", \"b\"]",
@@ -139,6 +163,10 @@ fn mistakes_have_a_place_and_a_way_out() {
         "name = \"a\"",
         &["two systems are called `a`"],
     );
+    // Those that are no sweep stood there twice.
+    let known = "known here: read, log, read-threads1, read-threads2, log-rate_percent50, \
+                 log-rate_percent120";
+    refused("case = \"read\"", "case = \"zzzzzzzz\"", &[known]);
     refused("min = 150 }", "mean = 150 }", &["unknown key `mean`"]);
     refused(", min = 150 }", " }", &["`min`, `max` or both"]);
     refused(

@@ -152,7 +152,7 @@ depth = 4
   |
 4 | depth = 4
   | ^^^^^
-  = keep one of the two; to run both, sweep it in [matrix]
+  = keep one of the two; to run both values of a job's key, sweep it in [matrix]
 "#,
     );
 }
