@@ -11,7 +11,7 @@ use blocklab_units::{Bytes, count, latency};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
-pub use super::amounts::{cents, fine_rate, iops, mb_per_s, money, percent, quantity};
+pub use super::amounts::{cents, fine_rate, iops, mb_per_s, money, percent, quantity, trimmed};
 
 /// Separates two facts on a line.
 const DOT: &str = " · ";
