@@ -581,12 +581,12 @@ fn machine_alone(
 fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
     let name = &offer.volume;
     let volume = match name.split_once('/') {
-        Some((vendor, _)) => format!("{vendor}/TYPE"),
-        None => "gp3".to_owned(),
+        Some((vendor, _)) => format!("{vendor}/TYPE:1TiB"),
+        None => "gp3:1TiB".to_owned(),
     };
     let message = |what: &str| {
         format!(
-            "{name} is an instance type and takes no {what}: {volume}:1TiB@{name} names a volume on it"
+            "{name} is an instance type and takes no {what}: {volume}@{name} names a volume on it"
         )
     };
     if offer.count.is_some() {

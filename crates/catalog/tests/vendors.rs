@@ -249,7 +249,7 @@ fn a_setting_that_nothing_heeds_is_refused() {
     // This one named `gp3:1TiB@azure/…`, which is refused, and not the text that was typed.
     let machine = "azure/D4s_v5:1TiB";
     refuse(machine, "azure/TYPE:1TiB@azure/Standard_D4s_v5 names");
-    refuse(machine, "\nazure/D4s_v5:1TiB\n");
+    refuse(machine, "azure/D4s_v5:1TiB\n");
     // This one named disks that the machine does not have.
     refuse("m5.large@m5.large", "an instance type: gp3:1TiB@m5.large");
 }

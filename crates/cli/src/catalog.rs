@@ -16,8 +16,8 @@ use blocklab_args::{
 };
 use blocklab_console::{place, terminal};
 use blocklab_report::document::{Column, Document, Part};
-
-mod sheet;
+use blocklab_report::views;
+use blocklab_report::words::facts::trimmed;
 
 /// Runs the subcommand.
 pub fn run(args: &CatalogArgs) -> Result<()> {
@@ -61,7 +61,7 @@ fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
         name: names.collect::<Vec<_>>().join(", "),
         parts: sheets
             .iter()
-            .flat_map(|sheet| sheet::document(sheet).parts)
+            .flat_map(|sheet| views::sheet(sheet).parts)
             .collect(),
     };
     Ok(whole.print(form))
@@ -71,7 +71,7 @@ fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
 pub fn shown(address: &str) -> Result<(Document, String)> {
     let sheet = describe(address, &place::load_catalog()?).map_err(readable)?;
     let json = answer::json(JsonFormat("catalog_show_format", 1), &sheet)?;
-    Ok((sheet::document(&sheet), json))
+    Ok((views::sheet(&sheet), json))
 }
 
 /// An address that cannot be used. The reason begins on a line of its own: a mark below the address
@@ -203,15 +203,6 @@ fn up_to(base: Option<f64>, max: Option<f64>) -> String {
     }
 }
 
-/// A number such as `143.75` or `1,250`: at most three decimals, and none from 1,000 on.
-fn trimmed(value: f64) -> String {
-    if value.abs() < 1000.0 {
-        blocklab_units::trimmed(value, 3)
-    } else {
-        count(value)
-    }
-}
-
 /// Merges files into the user's own catalog, all of them or none, and prints what changed.
 fn import_files(args: &CatalogImportArgs) -> Result<()> {
     let folder = place::catalog()
@@ -315,13 +306,5 @@ r5d.large      2   16     81.25    594     3,600  18,750  1 x 75 GB      30,000 
 r5d.xlarge     4   32    143.75    594     6,000  18,750  1 x 150 GB     59,000      29,000  0.3480
 "
         );
-    }
-
-    #[test]
-    fn numbers_without_idle_decimals() {
-        assert_eq!(trimmed(143.75), "143.75");
-        assert_eq!(trimmed(1250.0), "1,250");
-        assert_eq!(trimmed(0.5), "0.5");
-        assert_eq!(trimmed(1187.5), "1,188");
     }
 }

@@ -2,9 +2,10 @@
 
 mod sample;
 
-use blocklab_record::{Origin, Status};
+use blocklab_record::{Origin, Status, TargetFacts};
 use blocklab_report::json;
 use blocklab_report::prometheus::prometheus;
+use blocklab_report::words::facts::target_names;
 use serde_json::Value;
 
 fn parsed(text: &str) -> Value {
@@ -118,4 +119,22 @@ fn a_run_that_goes_on_has_not_ended() {
     assert!(ended(&record));
     record.status = Status::Running;
     assert!(!ended(&record));
+}
+
+/// The story: runs on a, b, c and on a, b, d were one time series of Prometheus, "a, b and 1 more".
+#[test]
+fn runs_on_other_targets_are_told_apart() {
+    let (mut record, _) = sample::run("7f3a2c", 1.0);
+    let target = record.targets[0].clone();
+    let mut text = |paths: &[&str]| {
+        let on = |path: &&str| TargetFacts {
+            path: (*path).to_owned(),
+            ..target.clone()
+        };
+        record.targets = paths.iter().map(on).collect();
+        target_names(&record)
+    };
+    assert_eq!(text(&["a", "b"]), "a and b");
+    assert_eq!(text(&["a", "b", "c"]), "a, b, c");
+    assert_eq!(text(&["a"; 9]), "a, a and 7 more");
 }

@@ -39,7 +39,7 @@ function liveChart(name, title, axis, say, of) {
 }
 
 const live = [
-  liveChart("rate", "IOPS", linearAxis(shortText), (value) => `${countText(value)} IOPS`, ({ ios }, { length_ns }) => (ios * 1e9) / length_ns),
+  liveChart("rate", "IOPS", linearAxis(shortText), iopsText, ({ ios }, { length_ns }) => (ios * 1e9) / length_ns),
   liveChart("p99", "p99 latency", timeAxis, latencyText, ({ p99_ns }) => p99_ns),
 ];
 for (const chart of live) chart.peers = live;

@@ -148,8 +148,7 @@ impl<'a> ExplainedRun<'a> {
         else {
             return Why::NotComparable;
         };
-        // Not every pass starts with a full bucket: their mean lies between the rate from a full
-        // bucket and the rate without any.
+        // Passes that start with less than a full bucket have a mean between both rates.
         let without_bucket = lasting(predicted).next().filter(|phase| limited(phase));
         let as_expected = |iops: f64| {
             is_near(iops, expected)

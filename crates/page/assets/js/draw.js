@@ -53,8 +53,15 @@ function countText(value) {
   return Math.round(value).toLocaleString("en-US");
 }
 
+/** With one decimal below 100; what that would show as 0.0 has two figures. */
 function rateText(value) {
+  if (value > 0 && value < 0.05) return String(Number(value.toPrecision(2)));
   return Math.abs(value) < 99.95 ? value.toFixed(1) : countText(value);
+}
+
+/** Whole from 10 on: less than one operation per second is neither 0 nor 1. */
+function iopsText(value) {
+  return `${value < 10 ? rateText(value) : countText(value)} IOPS`;
 }
 
 function percentText(value) {

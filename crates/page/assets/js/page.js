@@ -290,7 +290,7 @@ function histogram(card) {
 
 /** The five quantities: a frame each, so that the colour of a line means its pass alone. */
 const QUANTITIES = [
-  { name: "iops", title: "IOPS", axis: linearAxis(shortText), zero: true, say: (v) => `${countText(v)} IOPS` },
+  { name: "iops", title: "IOPS", axis: linearAxis(shortText), zero: true, say: iopsText },
   { name: "mbps", title: "MB/s", axis: linearAxis(shortText), zero: true, say: (v) => `${rateText(v)} MB/s` },
   { name: "p50", title: "median latency", axis: logAxis(shortLatency), say: latencyText },
   { name: "p99", title: "p99 latency", axis: logAxis(shortLatency), say: latencyText },
@@ -395,7 +395,7 @@ function wholeRun(card) {
   if (several || !passes.some(({ started }) => started > 0)) return;
   const host = el("div", { class: cases ? "map no-print" : "map" });
   const grid = el("div", { class: "grid-2" });
-  const kinds = [{ of: "iops", title: "IOPS", axis: shortText, say: (v) => `${countText(v)} IOPS` }, { of: "p99", title: "p99 latency", axis: shortLatency, say: latencyText }].filter(({ of }) => isKnown(passes, of));
+  const kinds = [{ of: "iops", title: "IOPS", axis: shortText, say: iopsText }, { of: "p99", title: "p99 latency", axis: shortLatency, say: latencyText }].filter(({ of }) => isKnown(passes, of));
   const hidden = new Set();
   const lines = ({ of }) => rows.filter((item) => isPickedCase(item) && !hidden.has(item.row.label))
     .map((item) => lineOfRun(item, passes, of)).filter(({ x }) => x.length);

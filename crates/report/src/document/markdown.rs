@@ -167,7 +167,18 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_units::Ink;
+
     use super::*;
+
+    /// The story: the advice of a finding stood there as a finding of its own, without a severity.
+    #[test]
+    fn advice_hangs_below_its_finding() {
+        let finding = Entry::new(Ink::Yellow, "  warning", 12, "a: too short.");
+        let advice = Entry::item(Ink::Blue, "            →", "Measure longer.");
+        let text = "- **warning** a: too short.\n  - Measure longer.\n";
+        assert_eq!(list(&[finding, advice]), text);
+    }
 
     /// The story: a note of two lines was "first line\\u000asecond".
     #[test]

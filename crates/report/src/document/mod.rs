@@ -170,7 +170,7 @@ impl Entry {
     /// Whether it is an item that belongs to the entry before it: by its sign and its deeper
     /// margin.
     fn is_below(&self) -> bool {
-        self.head.starts_with("    ") && self.head.trim() == "-"
+        self.head.starts_with("    ") && ["-", "→"].contains(&self.head.trim())
     }
 
     /// The head without the blanks that place it and the signs of a list, which only a terminal

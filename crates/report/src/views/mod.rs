@@ -1,4 +1,5 @@
-//! In: Records with their findings, comparisons, diagnoses, studies, histories, traces, an advice.
+//! In: Records with their findings, comparisons, diagnoses, studies, histories, traces, an advice,
+//! the data sheet of an address.
 //! Out: a Document for each, which prints in every form that people read.
 
 mod advice;
@@ -15,6 +16,7 @@ mod model;
 mod rates;
 mod rows;
 mod scaling;
+mod sheet;
 mod study;
 mod trace;
 
@@ -41,6 +43,7 @@ pub use model::model;
 pub use rates::rates;
 pub use rows::table;
 pub use scaling::scaling;
+pub use sheet::sheet;
 pub use study::{curves, study};
 pub use trace::{moment, trace};
 

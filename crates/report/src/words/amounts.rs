@@ -84,6 +84,15 @@ fn rate_or_count(value: f64) -> String {
     rate(value)
 }
 
+/// A number such as `143.75` or `1,250`: at most three decimals, and none from 1,000 on.
+pub fn trimmed(value: f64) -> String {
+    if value.abs() < 1000.0 {
+        blocklab_units::trimmed(value, 3)
+    } else {
+        count(value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,5 +130,13 @@ mod tests {
         check(2000.0, "s", "33 min 20 s");
         check(99.9, "p", "p99.9");
         check(0.0, "p", "none");
+    }
+
+    #[test]
+    fn numbers_without_idle_decimals() {
+        assert_eq!(trimmed(143.75), "143.75");
+        assert_eq!(trimmed(1250.0), "1,250");
+        assert_eq!(trimmed(0.5), "0.5");
+        assert_eq!(trimmed(1187.5), "1,188");
     }
 }

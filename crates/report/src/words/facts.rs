@@ -11,7 +11,7 @@ use blocklab_units::{Bytes, count, latency};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
-pub use super::amounts::{cents, fine_rate, iops, mb_per_s, money, percent, quantity};
+pub use super::amounts::{cents, fine_rate, iops, mb_per_s, money, percent, quantity, trimmed};
 
 /// Separates two facts on a line.
 const DOT: &str = " · ";
@@ -205,10 +205,17 @@ pub fn target_kind(kind: TargetKind) -> &'static str {
     }
 }
 
-/// The targets of a run as one text, by which other programs tell runs apart.
+/// A text for other programs holds the names of up to this many targets.
+const MOST_TARGETS: usize = 8;
+
+/// The targets of a run as one text, by which other programs tell runs apart: `a`, `a and b`, `a, b, c`;
+/// of more than eight, the first ones and how many follow.
 pub fn target_names(record: &Record) -> String {
     let names: Vec<&str> = record.targets.iter().map(|target| &*target.path).collect();
-    first_of(&names)
+    match names.len() {
+        3..=MOST_TARGETS => names.join(", "),
+        _ => first_of(&names),
+    }
 }
 
 /// Targets of one kind: `/data/x · scratch file · 1 GiB`, or `/data/x, /data/y and 6 more · file ·

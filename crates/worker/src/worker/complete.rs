@@ -80,10 +80,7 @@ impl Worker {
             self.free.len() < self.in_flight.len(),
             "slot {index} completed, and none was in flight"
         );
-        debug_assert!(
-            now >= io.submitted,
-            "slot {index} completed before it was issued"
-        );
+        debug_assert!(now >= io.submitted, "slot {index} ends before its issue");
         match self.key_steps.as_mut().filter(|_| POOL) {
             None => self.free.push(slot),
             // A write that is compared by keys may keep its slot for the read that follows.

@@ -5,12 +5,11 @@ use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate, significant};
 use blocklab_workload::Direction;
 
-use super::trimmed;
-use blocklab_report::document::{Column, Document, Entry, Part, cited};
-use blocklab_report::words::facts::money;
+use crate::document::{Column, Document, Entry, Part, cited};
+use crate::words::facts::{money, trimmed};
 
 /// The sheet as a document: first what the device delivers, last the evidence for it.
-pub fn document(sheet: &Sheet) -> Document {
+pub fn sheet(sheet: &Sheet) -> Document {
     let mut sources = Vec::new();
     let limits = limits(&sheet.limits, &mut sources);
     let prices = prices(&sheet.prices, &mut sources);
