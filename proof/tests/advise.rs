@@ -497,11 +497,15 @@ fn a_machine_that_is_not_known_is_looked_up_where_it_is_listed() {
     for (machine, words) in [
         ("Standard_D4s_v5", "did you mean azure/Standard_D4s_v5?"),
         ("azure/none", "catalog list --vendor azure` shows them"),
+        // `--vendor aws or azure` was a part of the command, which takes one vendor.
+        (
+            "none --vendor azure,hcloud,aws",
+            "list --vendor azure` or `blocklab catalog list --vendor aws` shows them",
+        ),
+        ("none --vendor hcloud", "`catalog list` has none of hcloud"),
     ] {
-        lab.refused(
-            ["advise", "--need", "1TiB", "--instance", machine],
-            &[words],
-        );
+        let line = format!("advise --need 1TiB --instance {machine}");
+        lab.refused(line.split(' '), &[words]);
     }
 }
 

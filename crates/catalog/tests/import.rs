@@ -118,7 +118,6 @@ fn newer_prices_of_a_price_list() {
     assert_eq!(hour(Some("2026-11-17")), 0.348);
 }
 
-/// `aws pricing get-products` gives every product as a text.
 /// The story: of two prices for one instance type, another one was kept each time the list was imported.
 #[test]
 fn one_list_gives_the_same_prices_each_time() {
@@ -146,6 +145,7 @@ fn one_list_gives_the_same_prices_each_time() {
     }
 }
 
+/// `aws pricing get-products` gives every product as a text.
 #[test]
 fn products_one_by_one() {
     let product = r#"{"product":{"productFamily":"Storage","attributes":{"regionCode":"us-east-1","volumeApiName":"gp3","usagetype":"EBS:VolumeUsage.gp3"}},"publicationDate":"2026-11-18T00:00:00Z","terms":{"OnDemand":{"A.B":{"priceDimensions":{"r":{"unit":"GB-Mo","pricePerUnit":{"USD":"0.08"}}}}}}}"#;

@@ -265,7 +265,7 @@ fn what_cannot_be_used_is_reported_with_its_line() {
         "xv9 needs the limit min_iops in volume-limits",
     );
     let bucket = "xv9,burst_bucket,8256000,I/O credits,2026-01-01,,,xv9-guide\n";
-    check(bucket, "", types, "bursts and needs the limit burst_bucket");
+    check(bucket, "", types, "xv9 needs the limit burst_bucket");
     // `catalog show xv9`, which assumes a size between the two, ended in a panic.
     check(
         "size_min,10,",

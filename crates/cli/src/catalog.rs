@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::import::{ImportFile, Imported, import};
-use blocklab_catalog::{Catalog, Filter, Listed, Sheet, currency_of, describe, describe_load};
+use blocklab_catalog::{Catalog, Filter, Sheet, currency_of, describe, describe_load};
 use blocklab_units::{agreeing, count, did_you_mean};
 use blocklab_workload::Date;
 
@@ -15,9 +15,8 @@ use blocklab_args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs, Output,
 };
 use blocklab_console::{place, terminal};
-use blocklab_report::document::{Column, Document, Part};
+use blocklab_report::document::Document;
 use blocklab_report::views;
-use blocklab_report::words::facts::trimmed;
 
 /// Runs the subcommand.
 pub fn run(args: &CatalogArgs) -> Result<()> {
@@ -125,7 +124,7 @@ fn list(args: &CatalogListArgs) -> Result<()> {
         args.form,
         JsonFormat("catalog_list_format", 1),
         &fields,
-        || document(&listed, currency_of(&region), filter.vendor.is_some()),
+        || views::machines(&listed, currency_of(&region), filter.vendor.is_some()),
     )
 }
 
@@ -139,67 +138,6 @@ fn explain_nothing(catalog: &Catalog, filter: &Filter) -> Result<()> {
             bail!("no family {family}: {hint}")
         }
         _ => bail!("no instance type matches these filters"),
-    }
-}
-
-/// `is_foreign`: whether the types are of another vendor than AWS.
-fn document(listed: &[Listed], currency: &str, is_foreign: bool) -> Document {
-    // Only AWS calls its volumes EBS.
-    let ebs = if is_foreign { "" } else { "EBS " };
-    let columns = [
-        Column::words("TYPE"),
-        Column::figure("vCPU"),
-        Column::figure("GiB"),
-        Column::figure(format!("{ebs}MB/s")),
-        Column::figure("UP TO"),
-        Column::figure(format!("{ebs}IOPS")),
-        Column::figure("UP TO"),
-        Column::words("OWN DISKS"),
-        Column::figure("READ IOPS"),
-        Column::figure("WRITE IOPS"),
-        Column::figure(format!("{currency}/h")),
-    ];
-    Document {
-        name: "Instance types".to_owned(),
-        parts: vec![Part::table(columns, listed.iter().map(row))],
-    }
-}
-
-/// A cell for each column: `-` where the catalog knows nothing, empty where a burst rate is no
-/// other than the base rate.
-fn row(one: &Listed) -> [String; 11] {
-    let disks = match one.disk_gb {
-        Some(gb) => format!("{} x {} GB", one.disks, count(gb)),
-        None => "-".to_owned(),
-    };
-    [
-        one.name.clone(),
-        number(one.vcpus.map(f64::from)),
-        one.memory_mib
-            .map_or_else(|| "-".to_owned(), |mib| trimmed(mib as f64 / 1024.0)),
-        one.ebs_base_mb_per_s
-            .map_or_else(|| "-".to_owned(), trimmed),
-        up_to(one.ebs_base_mb_per_s, one.ebs_max_mb_per_s),
-        number(one.ebs_base_iops),
-        up_to(one.ebs_base_iops, one.ebs_max_iops),
-        disks,
-        number(one.disk_read_iops),
-        number(one.disk_write_iops),
-        one.usd_per_hour
-            .map_or_else(|| "-".to_owned(), |usd| format!("{usd:.4}")),
-    ]
-}
-
-fn number(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), count)
-}
-
-/// The burst rate; empty if the base rate is the same, because that is no burst.
-fn up_to(base: Option<f64>, max: Option<f64>) -> String {
-    if base == max {
-        String::new()
-    } else {
-        number(max)
     }
 }
 
@@ -279,32 +217,4 @@ fn summary(done: &Imported) -> String {
         agreeing(done.skipped, "entry", "entries")
     ));
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use blocklab_report::document::Form;
-    use blocklab_units::Style;
-
-    use super::*;
-
-    #[test]
-    fn a_list_of_instance_types() {
-        let filter = Filter {
-            family: Some("r5d".into()),
-            region: "ap-northeast-1".into(),
-            ..Filter::default()
-        };
-        let listed = Catalog::embedded().list(&filter);
-        let plain = Form::Text(Style::default());
-        let text = document(&listed[..2], "USD", false).print(plain);
-        assert_eq!(
-            text,
-            "\
-TYPE        vCPU  GiB  EBS MB/s  UP TO  EBS IOPS   UP TO  OWN DISKS   READ IOPS  WRITE IOPS   USD/h
-r5d.large      2   16     81.25    594     3,600  18,750  1 x 75 GB      30,000      15,000  0.1740
-r5d.xlarge     4   32    143.75    594     6,000  18,750  1 x 150 GB     59,000      29,000  0.3480
-"
-        );
-    }
 }

@@ -91,11 +91,26 @@ fn machine_named(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Ho
         .flat_map(|seller| catalog.hosts(&seller.vendor, &seller.region, &all));
     let known: Vec<String> = known.map(|host| host.name).collect();
     let hint = did_you_mean(name, known.iter().map(String::as_str), || {
-        let vendors: Vec<&str> = sellers.iter().map(|seller| &*seller.vendor).collect();
-        let lists = format!("blocklab catalog list --vendor {}", vendors.join(" or "));
-        format!("`{lists}` shows them")
+        where_listed(sellers, catalog)
     });
     bail!("--instance: no machine {name}; {hint}")
+}
+
+/// Where the machines of sellers are listed. `catalog list` takes one vendor, and only those with machines
+/// of their own.
+fn where_listed(sellers: &[Seller], catalog: &Catalog) -> String {
+    let listed = catalog.sellers_of_machines();
+    let sellers = sellers.iter().map(|seller| seller.vendor.as_str());
+    let commands: Vec<String> = sellers
+        .clone()
+        .filter(|vendor| listed.iter().any(|known| known == vendor))
+        .map(|vendor| format!("`blocklab catalog list --vendor {vendor}`"))
+        .collect();
+    if commands.is_empty() {
+        let vendors: Vec<&str> = sellers.collect();
+        return format!("`catalog list` has none of {}", vendors.join(", "));
+    }
+    format!("{} shows them", commands.join(" or "))
 }
 
 /// The vendors whose offers are searched, each with its region.

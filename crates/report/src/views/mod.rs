@@ -1,5 +1,5 @@
 //! In: Records with their findings, comparisons, diagnoses, studies, histories, traces, an advice,
-//! the data sheet of an address.
+//! the data sheet of an address, machines and offers of the catalog.
 //! Out: a Document for each, which prints in every form that people read.
 
 mod advice;
@@ -12,7 +12,9 @@ mod fleet;
 mod gate;
 mod header;
 mod history;
+mod machines;
 mod model;
+mod offers;
 mod rates;
 mod rows;
 mod scaling;
@@ -39,7 +41,9 @@ pub use findings::findings;
 pub use fleet::fleet;
 pub use gate::gate;
 pub use history::history;
+pub use machines::machines;
 pub use model::model;
+pub use offers::offers;
 pub use rates::rates;
 pub use rows::table;
 pub use scaling::scaling;
