@@ -20,7 +20,7 @@ pub(crate) struct Written {
     /// The number of a write; for a trim, the number of the write before it.
     pub(crate) generation: u64,
     pub(crate) trimmed: bool,
-    /// Its range is being trimmed, or has been; or nobody knows what is there.
+    /// Its range is being trimmed, or has been; or it is not known what is there.
     gone: bool,
 }
 
