@@ -140,7 +140,13 @@ impl OpenJournal {
         // The map before the journal: killed in between, the old journal is one of an older generation,
         // whose writes the map already has.
         write_map(&how.path, &keys.saved(generation, state))?;
-        let file = empty(&journal_path(&how.path))?;
+        let file = empty(&journal_path(&how.path)).inspect_err(|_| {
+            // Nothing was written yet, and a map that stays open is one of a killed run.
+            drop(write_map(
+                &how.path,
+                &keys.saved(generation + 1, MapState::Closed),
+            ));
+        })?;
         let notes = (!how.map_only).then(|| {
             Mutex::new(Notes {
                 file,
@@ -426,6 +432,11 @@ mod tests {
         let error = refused(vec![job("sd1", "sd1"), job("sd2", "missing/sd2")]);
         assert!(matches!(error, Error::Journal(..)), "{error}");
         assert_eq!(map_state(&at("sd1")), MapState::Closed);
+        // The map could be written, and the journal not.
+        fs::create_dir(journal_path(&at("sd3"))).expect("a new folder");
+        let error = refused(vec![job("sd3", "sd3")]);
+        assert!(matches!(error, Error::Journal(..)), "{error}");
+        assert_eq!(map_state(&at("sd3")), MapState::Closed);
     }
 
     /// Two writes at once are one note; it is there before either, and what is left after a kill

@@ -140,7 +140,7 @@ fn blocks_that_are_written_again_hold_the_last_write() {
 }
 
 /// Strides shorter than the blocks, or blocks of several sizes backwards, were many writes to one place in
-/// flight at once. Nobody knew which of them came last, and a sound device was found wrong.
+/// flight at once. It was not known which of them came last, and a sound device was found wrong.
 #[test]
 fn writes_in_flight_do_not_overlap() {
     for pattern in [

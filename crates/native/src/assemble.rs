@@ -142,7 +142,8 @@ fn settle_end(job: &mut Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// The entry that breaks a rule about a field of the job, which a small table or several keys can set.
+/// The entry that breaks a rule about a field of the job, which a small table or several keys can set;
+/// `None` where it is not known.
 fn culprit<'u, 'a>(used: &'u [Entry<'a>], field: &str) -> Option<&'u Entry<'a>> {
     let keys: &[&str] = match field {
         "verify_interval" | "verify_backlog" => &["verify"],
@@ -151,7 +152,9 @@ fn culprit<'u, 'a>(used: &'u [Entry<'a>], field: &str) -> Option<&'u Entry<'a>> 
         "sample_every" => &["sample_bandwidth", "sample_iops"],
         _ => &[field],
     };
-    keys.iter().find_map(|key| find(used, key))
+    let mut set = keys.iter().filter_map(|key| find(used, key));
+    // Where several are set, the rule does not tell which of them breaks it.
+    set.next().filter(|_| set.next().is_none())
 }
 
 /// The entry of this key, or of this group of keys.

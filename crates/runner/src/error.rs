@@ -74,7 +74,7 @@ pub enum Error {
         job: String,
         /// End of the region.
         wanted: Bytes,
-        /// `size`, or `offset` where the region already begins beyond the target.
+        /// The keys of the job that would have to be smaller, such as `size`.
         to_reduce: &'static str,
     },
     /// The scratch file does not fit.

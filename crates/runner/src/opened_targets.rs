@@ -222,6 +222,26 @@ fn last_end(job: &Job, size: Bytes) -> Bytes {
     Bytes(end.saturating_add(further))
 }
 
+/// The keys of a job whose region of this size ends beyond a target of `has`: with smaller values of them
+/// it would fit.
+fn to_reduce(job: &Job, size: Bytes, has: Bytes) -> &'static str {
+    let offset = job.region.offset.0;
+    // Where the region of the last thread begins, and how far that is from the first one's.
+    let begin = last_end(job, Bytes::ZERO).0;
+    let further = begin - offset;
+    if begin < has.0 {
+        "size"
+    } else if further.saturating_add(size.0) <= has.0 {
+        "offset"
+    } else if offset.saturating_add(size.0) <= has.0 {
+        "offset_increment"
+    } else if further == 0 {
+        "offset and size"
+    } else {
+        "offset, offset_increment and size"
+    }
+}
+
 /// Looks up every target of a plan, before anything is created.
 fn look_up_all(
     plan: &Plan,
@@ -280,11 +300,7 @@ fn check_regions(
                     has,
                     job: job.name.clone(),
                     wanted,
-                    to_reduce: if job.region.offset < has {
-                        "size"
-                    } else {
-                        "offset"
-                    },
+                    to_reduce: to_reduce(job, size, has),
                 });
             }
         }
@@ -667,6 +683,27 @@ mod tests {
         };
         job.region.spread = Spread::Increment(Bytes(256));
         assert_eq!(last_end(&job, Bytes(512)), Bytes(512 + 3 * 256));
+    }
+
+    /// The story: where the region of the last thread began beyond its target, a smaller size was to help,
+    /// and where one of 2 TiB did in a target of 1 TiB, a smaller offset alone.
+    #[test]
+    fn what_to_reduce_is_what_helps() {
+        let check = |[offset, step, size]: [u64; 3], expected: &str| {
+            let mut job = Job {
+                threads: 4,
+                ..Job::new("a")
+            };
+            job.region.offset = Bytes(offset);
+            job.region.spread = Spread::Increment(Bytes(step));
+            assert_eq!(to_reduce(&job, Bytes(size), Bytes(1000)), expected);
+        };
+        check([0, 0, 2000], "size");
+        check([0, 300, 200], "size");
+        check([2000, 0, 500], "offset");
+        check([0, 400, 500], "offset_increment");
+        check([2000, 0, 2000], "offset and size");
+        check([0, 400, 2000], "offset, offset_increment and size");
     }
 
     /// The story: a job named its own target, and the user another one for the jobs that name none, or one

@@ -105,6 +105,27 @@ fn operations_of_a_ramp_do_not_end_a_job() {
     assert!(measured(&in_pieces).1 >= 16 * 4096);
 }
 
+/// A job that writes 600 blocks and verifies none had written those of its ramp besides. A later run, which
+/// reads back the first 600, found them replaced, and a sound device wrong.
+#[test]
+fn a_job_that_verifies_writes_as_many_as_a_later_run_reads_back() {
+    let (mut worker, recorder, _) = employ(&Job {
+        mix: Mix::WRITE,
+        verify: Some(Verify {
+            when: When::Never,
+            ..Verify::new(Checksum::Crc32c)
+        }),
+        stop: Stop {
+            ios: Some(17),
+            ..Stop::default()
+        },
+        ramp: ms(10),
+        ..job()
+    });
+    play(&mut worker, &mut Model::new(ms(1)));
+    assert_eq!(recorder.issued.get(), 17);
+}
+
 #[test]
 fn a_delayed_job_begins_later_and_lasts_as_long() {
     let (mut worker, recorder, _) = employ(&Job {

@@ -9,47 +9,7 @@ use blocklab_workload::{Direction, Job, Request, SyncKind, When};
 
 use crate::recorder::Progress;
 use crate::trimmer::Trimmer;
-use crate::written_places::WrittenPlaces;
-
-/// A write, or a trim, that succeeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Written {
-    pub(crate) target: u32,
-    pub(crate) len: u32,
-    pub(crate) offset: u64,
-    /// The number of a write; for a trim, the number of the write before it.
-    pub(crate) generation: u64,
-    pub(crate) trimmed: bool,
-    /// Its range is being trimmed, or has been; or nobody knows what is there.
-    gone: bool,
-}
-
-impl Written {
-    pub(crate) const fn end(&self) -> u64 {
-        self.offset + self.len as u64
-    }
-
-    /// Whether it shares bytes with a request.
-    const fn touches(&self, request: &Request) -> bool {
-        let end = request.offset + request.len as u64;
-        self.target == request.target && self.offset < end && request.offset < self.end()
-    }
-
-    /// Orders by time: a trim follows the write whose number it has.
-    const fn age(&self) -> (u64, bool) {
-        (self.generation, self.trimmed)
-    }
-
-    /// A read or trim of its range.
-    pub(crate) const fn request(&self, direction: Direction) -> Request {
-        Request {
-            target: self.target,
-            direction,
-            len: self.len,
-            offset: self.offset,
-        }
-    }
-}
+use crate::written_places::{Written, WrittenPlaces};
 
 /// What the operation in a slot means for verification.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! What is read back, what is durable, and what is forgotten.
+//! Which writes are read back, and how many of them are durable.
 
 use blocklab_workload::{Checksum, Mix, Verify};
 

@@ -3,7 +3,47 @@
 
 use std::collections::BTreeMap;
 
-use crate::verifier::Written;
+use blocklab_workload::{Direction, Request};
+
+/// A write, or a trim, that succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) target: u32,
+    pub(crate) len: u32,
+    pub(crate) offset: u64,
+    /// The number of a write; for a trim, the number of the write before it.
+    pub(crate) generation: u64,
+    pub(crate) trimmed: bool,
+    /// Its range is being trimmed, or has been; or it is not known what is there.
+    pub(crate) gone: bool,
+}
+
+impl Written {
+    pub(crate) const fn end(&self) -> u64 {
+        self.offset + self.len as u64
+    }
+
+    /// Whether it shares bytes with a request.
+    pub(crate) const fn touches(&self, request: &Request) -> bool {
+        let end = request.offset + request.len as u64;
+        self.target == request.target && self.offset < end && request.offset < self.end()
+    }
+
+    /// Orders by time: a trim follows the write whose number it has.
+    pub(crate) const fn age(&self) -> (u64, bool) {
+        (self.generation, self.trimmed)
+    }
+
+    /// A read or trim of its range.
+    pub(crate) const fn request(&self, direction: Direction) -> Request {
+        Request {
+            target: self.target,
+            direction,
+            len: self.len,
+            offset: self.offset,
+        }
+    }
+}
 
 /// The places of the writes that no later one has replaced in part; no two of them overlap. To look one
 /// up takes logarithmic time, as the writes of hours may wait.

@@ -287,8 +287,9 @@ impl Controller {
             return Ok(());
         }
         Err(format!(
-            "{} ends before the range, which begins at {}",
+            "{} {} before the range, which begins at {}",
             self.names_of(selected),
+            agreeing(selected.len(), "ends", "end"),
             Bytes(range.start)
         ))
     }
@@ -303,11 +304,10 @@ impl Controller {
         command.wrapping_add(index as u64)
     }
 
-    /// The volumes as the subject of a sentence in the singular: `a`, or `each of a, b`.
+    /// The volumes as the subject of a sentence, whose verb agrees with how many they are.
     fn names_of(&self, selected: &[usize]) -> String {
         let names = selected.iter().map(|index| self.volume(*index).name());
-        let each = if selected.len() > 1 { "each of " } else { "" };
-        format!("{each}{}", names.collect::<Vec<_>>().join(", "))
+        names.collect::<Vec<_>>().join(", ")
     }
 
     /// Changes the settings of the selected volumes.
@@ -382,16 +382,14 @@ impl Controller {
             return Ok(());
         }
         let names = self.names_of(selected);
-        let volumes = selected.len();
         Err(if is_any {
-            let have = agreeing(
-                volumes,
-                "has no burst bucket of its own",
-                "have no burst bucket of their own",
-            );
-            format!("{names} {have}; `credits` without `--volume` sets those of the instance")
+            // The command names its volume, so it is for this one alone.
+            format!(
+                "{names} has no burst bucket of its own; `credits` without `--volume` sets those of \
+                 the instance"
+            )
         } else {
-            let have = agreeing(volumes, "has", "have");
+            let have = agreeing(selected.len(), "has", "have");
             format!("{names} {have} no burst bucket to drain or fill, nor has the instance")
         })
     }

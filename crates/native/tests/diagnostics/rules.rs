@@ -115,6 +115,23 @@ window = { bytes = "1MiB", range = "1" }
     );
 }
 
+/// The error was at `sample_bandwidth`, as the first key that the rule is about.
+#[test]
+fn a_rule_of_two_keys_that_are_both_set() {
+    check(
+        r#"[[case]]
+name = "a"
+sample_bandwidth = "1s"
+sample_iops = "1us"
+"#,
+        r#"study.toml:2:8: the interval of samples must be at least 1 ms
+  |
+2 | name = "a"
+  |        ^^^
+"#,
+    );
+}
+
 #[test]
 fn a_steady_state_without_a_longest_wait() {
     check(

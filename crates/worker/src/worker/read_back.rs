@@ -7,7 +7,7 @@ use blocklab_workload::{Completion, Direction, Slot, SyncKind};
 
 use super::{Action, Worker};
 use crate::issue_rules::Issue;
-use crate::verifier::Written;
+use crate::written_places::Written;
 
 /// The kind of flush of an operation that is none.
 const NO_FLUSH: SyncKind = SyncKind::Whole;
