@@ -150,6 +150,10 @@ fn a_read_only_run_makes_no_file() {
     let line: Vec<&str> = line.split(' ').collect();
     refused(&stand, &line, 1, "--read-only forbids");
     assert!(!stand.lab.path().join("new.dat").exists());
+    // Without `-c`, the error recommended it.
+    let line = "--no-save --read-only -b4K -d1 -W0 new.dat";
+    let line: Vec<&str> = line.split(' ').collect();
+    refused(&stand, &line, 1, "--read-only forbids to make it");
 }
 
 #[test]

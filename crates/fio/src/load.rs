@@ -174,7 +174,7 @@ fn outline(
     Ok(Job {
         pattern: pattern::pattern(spec, rw, &sizes, working_set.space)?,
         mix: pattern::mix(options, rw),
-        size_draw: if options.bsrange.is_none() || options.bssplit.is_some() {
+        size_draw: if options.bsrange.is_none() || pattern::has_split(options, rw) {
             SizeDraw::Listed
         } else if options.bs_unaligned {
             SizeDraw::AnyByte

@@ -121,7 +121,7 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
             if let Some(part) = part.filter(|part| !part.is_empty()) {
                 *mix = split(part, options.scale(), options.bs_unaligned)
                     .map_err(|why| spec.mistake("bssplit", why))?;
-            } else if occurs && mix.smallest() < mix.largest() {
+            } else if occurs && mix.smallest() < mix.largest() && has_split(options, rw) {
                 // `size_draw` is one for all directions, and only the ends of a range are listed.
                 let wrong = "beside the bssplit of another direction no sizes of a range are \
                              drawn; bssplit can list them, as in 4k:8k:12k:16k";
@@ -131,6 +131,19 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     }
     let [read, write, trim] = mixes;
     Ok(BlockSizes { read, write, trim })
+}
+
+/// Whether `bssplit` lists the sizes of a direction that occurs.
+pub(super) fn has_split(options: &Options, rw: ReadWrite) -> bool {
+    let Some(text) = &options.bssplit else {
+        return false;
+    };
+    let splits: Vec<&str> = text.split(',').collect();
+    let directions = [rw.reads, rw.writes, rw.trims].into_iter().enumerate();
+    directions
+        .filter(|(_, occurs)| *occurs)
+        .filter_map(|(index, _)| splits.get(index).or(splits.last()))
+        .any(|part| !part.is_empty())
 }
 
 /// The sizes of sequential and random operations, where the two are given so.
@@ -508,7 +521,7 @@ fn zone_percent(text: &str, zone: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_workload::Pattern;
+    use blocklab_workload::{Pattern, SizeDraw};
 
     use crate::tests::planned;
 
@@ -618,5 +631,10 @@ mod tests {
         assert!(wrong.contains("bsrange: beside the bssplit"), "{wrong}");
         assert_eq!(with("randread", "8k/50:32k/50,"), Ok(()));
         assert_eq!(with("randrw", "8k/50:32k/50"), Ok(()));
+        // A split of the writes is none of a job that only reads, which draws all sizes of its range.
+        let text = "[a]\nioengine=null\nsize=1m\nbsrange=4k-16k\nrw=randread\nbssplit=,8k/100\n";
+        let prepared = planned(text).expect("a plan");
+        let job = &prepared.plan.cases[0].workload.jobs[0];
+        assert_eq!(job.size_draw, SizeDraw::Multiples);
     }
 }

