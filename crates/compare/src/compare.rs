@@ -252,7 +252,8 @@ fn pair(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Pair {
 mod tests {
     use super::*;
     use crate::testing::{Sketch, record, run};
-    use blocklab_workload::{Durability, Mix, Pattern};
+    use blocklab_units::Bytes;
+    use blocklab_workload::{BlockSizes, Durability, Mix, Pattern};
 
     fn only(base: &Record, other: &Record) -> Pair {
         let mut found = compare(&[base, other], 0, Margins::default());
@@ -495,6 +496,25 @@ mod tests {
             measurement.jobs.reverse();
         }
         assert_eq!(only(&base, &other).differs, Vec::<String>::new());
+    }
+
+    /// The story: sorted by their texts, "16 KiB" and "4 KiB" stood across from "4 KiB" and "64 KiB", and
+    /// both block sizes of a load differed where one of them did.
+    #[test]
+    fn a_job_that_differs_leaves_the_others_their_counterparts() {
+        let mut base = run(&[10_000.0, 10_100.0]);
+        for measurement in &mut base.measurements {
+            let mut second = measurement.jobs[0].clone();
+            second.block_sizes = Some(BlockSizes::fixed(Bytes(16 << 10)));
+            measurement.jobs.push(second);
+        }
+        let mut other = base.clone();
+        for measurement in &mut other.measurements {
+            measurement.jobs[1].block_sizes = Some(BlockSizes::fixed(Bytes(64 << 10)));
+        }
+        let found = compare(&[&base, &other], 0, Margins::default());
+        let differs = Lone::Differs("block size differs: 16 KiB | 64 KiB".to_owned());
+        assert_eq!(found.against[0].unmatched[0].why, differs);
     }
 
     #[test]

@@ -16,8 +16,8 @@ const HARMLESS_OPTIONS: [&str; 14] = [
 
 /// Fields that may hold the name of a target as their only word. In others such a word is one of our
 /// own: a file may be called `read` or `complete`.
-const WORDS: [&str; 7] = [
-    "address", "failure", "last", "subject", "targets", "text", "why",
+const WORDS: [&str; 9] = [
+    "address", "failure", "first", "last", "settings", "subject", "targets", "text", "why",
 ];
 
 /// What takes the place of a path.
@@ -221,7 +221,7 @@ impl Names {
         match value {
             Value::String(text) => {
                 // A path, or several words, are no word of our own.
-                let has_names = text.contains(|c: char| c.is_whitespace() || c == '/');
+                let has_names = text.contains(|c: char| ends_word(c) || c == '/');
                 if is_words || has_names {
                     *text = self.replaced(text);
                 }
@@ -475,6 +475,9 @@ mod tests {
             record.targets[0].address = Some(name.to_owned());
             let level = NoteLevel::Assumed;
             record.notes = vec![Note::new(level, name, format!("{name} was not empty"))];
+            // A study that swept its targets.
+            let last = record.measurements.last_mut().expect("it has some");
+            last.settings = vec![("targets".to_owned(), format!("[\"{name}\"]"))];
             let bare = record.anonymous(true, |_| false);
             let target = &bare.targets[0];
             assert_eq!(
@@ -483,8 +486,38 @@ mod tests {
             );
             let note = Note::new(level, "target1", "target1 was not empty");
             assert_eq!(bare.notes, [note]);
-            assert_eq!(bare.measurements, whole.measurements);
+            let mut measurements = bare.measurements;
+            let settings = std::mem::take(&mut measurements.last_mut().expect("as many").settings);
+            assert_eq!(settings[0].1, "[\"target1\"]");
+            assert_eq!(measurements, whole.measurements);
         }
+    }
+
+    /// The story: a job of sixteen and more files is kept with the first and the last of their names. Only
+    /// the last one was replaced, and the program stopped with a panic.
+    #[test]
+    fn numbered_files_become_numbered_targets() {
+        let mut record = sample();
+        let names: Vec<String> = (0..20).map(|number| format!("a.0.{number}")).collect();
+        let files = names.iter().map(|name| TargetFacts {
+            path: name.clone(),
+            kind: TargetKind::File,
+            ..record.targets[0].clone()
+        });
+        record.targets = files.collect();
+        let job = blocklab_workload::Job {
+            targets: names,
+            ..blocklab_workload::Job::default()
+        };
+        let case = blocklab_workload::Case::new("a", 1, vec![job]);
+        record.requested.plan = Some(blocklab_workload::Plan::once("a", "", vec![case]));
+        let bare = record.anonymous(true, |_| false);
+        let plan = bare.requested.plan.expect("it has a plan");
+        let targets = &plan.cases[0].workload.jobs[0].targets;
+        assert_eq!(targets.len(), 20);
+        let paths = bare.targets.iter().map(|target| &target.path);
+        assert!(paths.eq(targets), "{targets:?}");
+        assert_eq!(targets[19], "target20");
     }
 
     #[test]

@@ -299,10 +299,11 @@ fn measurements(
 ) -> (Vec<Measurement>, Vec<Note>) {
     let (mut measurements, mut left_out) = (Vec::new(), Vec::new());
     for (parts, pass) in by_pass.iter().zip(&fleet.passes) {
-        // All whole passes of a case have the same number of hosts.
+        // All whole passes of a case have the same number of hosts; more came to a pass 0 where one was lost
+        // after it.
         let whole = fleet.whole_passes(&pass.case).next();
         let most = whole.map_or(pass.hosts, |whole| whole.hosts);
-        if pass.hosts == most {
+        if pass.hosts >= most {
             measurements.push(merged(parts, names));
             continue;
         }

@@ -110,6 +110,26 @@ fn a_host_that_broke_off_is_named_and_its_figures_stay() {
     );
 }
 
+/// The story: a host broke off after a discarded pass, and "pass 0 was measured by 3 of 2 hosts, so it is
+/// in no figure".
+#[test]
+fn a_host_that_is_lost_after_a_discarded_pass_leaves_the_others_whole() {
+    let mut hosts = [
+        host("a", 0, 1000.0),
+        host("b", 0, 2000.0),
+        host("c", 0, 3000.0),
+    ];
+    for host in &mut hosts {
+        host.measurements[0].pass = 0;
+    }
+    hosts[2].status = Status::Failed;
+    hosts[2].measurements.truncate(1);
+    let merged = merge(&hosts).expect("a pass of two");
+    assert_eq!(merged.measurements.len(), 2);
+    let mut notes = merged.notes.iter();
+    assert!(!notes.any(|note| note.text.contains("is in no figure")));
+}
+
 #[test]
 fn runs_that_are_no_fleet_are_refused() {
     let a = host("a", 0, 1000.0);

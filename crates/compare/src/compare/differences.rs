@@ -1,6 +1,6 @@
 //! What else differs between runs: machine, target, tool, time and temperature.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_device::LimitKind;
 use blocklab_record::{Record, Status, Stopped, TargetFacts, TargetKind};
@@ -169,29 +169,33 @@ fn temperature(records: &[&Record]) -> Option<Difference> {
 /// The cases that all runs have, since one that a run lacks may have a time of its own; all cases where
 /// the runs have none in common.
 fn shared_cases<'r>(records: &[&'r Record]) -> BTreeSet<&'r str> {
-    let measurements = records.iter().flat_map(|record| &record.measurements);
-    let all: BTreeSet<&str> = measurements.map(|one| &*one.case).collect();
-    let mut shared = all.clone();
-    shared.retain(|case| {
-        let mut runs = records.iter();
-        runs.all(|run| run.measurements.iter().any(|one| one.case == *case))
+    let mut runs = records.iter().map(|record| {
+        let cases = record.measurements.iter().map(|one| &*one.case);
+        cases.collect::<BTreeSet<&str>>()
     });
+    let mut all = runs.next().unwrap_or_default();
+    let mut shared = all.clone();
+    for mut cases in runs {
+        shared.retain(|case| cases.contains(case));
+        all.append(&mut cases);
+    }
     if shared.is_empty() { all } else { shared }
 }
 
 /// The mean measured time of the timed jobs of these cases, in nanoseconds, whose numbers of passes may
 /// differ; 0 where no job ended by its runtime.
 fn mean_time_ns(record: &Record, cases: &BTreeSet<&str>) -> f64 {
-    let times = cases.iter().filter_map(|case| {
-        let passes = record.measurements.iter();
-        let timed = passes
-            .filter(|pass| pass.case == *case && pass.pass > 0)
-            .flat_map(|pass| &pass.jobs)
-            .filter(|job| job.stopped == Stopped::Runtime);
-        let times: Vec<f64> = timed.map(|job| job.elapsed_ns as f64).collect();
-        (!times.is_empty()).then(|| mean(&times))
-    });
-    mean(&times.collect::<Vec<f64>>())
+    let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let passes = record.measurements.iter().filter(|pass| pass.pass > 0);
+    for pass in passes.filter(|pass| cases.contains(&*pass.case)) {
+        let jobs = pass.jobs.iter();
+        for job in jobs.filter(|job| job.stopped == Stopped::Runtime) {
+            let of_case = times.entry(&pass.case).or_default();
+            of_case.push(job.elapsed_ns as f64);
+        }
+    }
+    let means: Vec<f64> = times.values().map(|times| mean(times)).collect();
+    mean(&means)
 }
 
 /// `2.0 s a pass`; empty where no job ended by its runtime.

@@ -101,28 +101,44 @@ impl<'a> Load<'a> {
         parts.collect::<Vec<_>>().join(";")
     }
 
-    /// The settings that two loads must share to be the same load, each with its name.
+    /// The settings that two loads must share to be the same load, each with its name, in whatever order
+    /// a study has its jobs.
     fn kind(&self, agreement: Agreement) -> Kind {
-        let mut kinds: Vec<(Kind, u32)> = Vec::new();
-        for job in self.jobs {
-            let own = agreement.settings(job);
-            // Four jobs of one thread put the same load on a device as one job of four threads.
-            match kinds.iter_mut().find(|(kind, _)| *kind == own) {
-                Some((_, threads)) => *threads += job.threads,
-                None => kinds.push((own, job.threads)),
-            }
-        }
-        // In whatever order a study has its jobs.
-        kinds.sort();
+        let mut different = self.different_jobs(agreement);
+        different.sort();
+        self.kind_of(different)
+    }
+
+    /// The settings of [`Load::kind`] with the jobs in the order of the study, in which those of another
+    /// run are most likely their counterparts.
+    fn kind_in_order(&self) -> Kind {
+        self.kind_of(self.different_jobs(Agreement::Exact))
+    }
+
+    fn kind_of(&self, different: Vec<(Kind, u32)>) -> Kind {
         let mut kind = vec![
             ("direction", self.direction.to_string()),
-            ("number of different jobs", kinds.len().to_string()),
+            ("number of different jobs", different.len().to_string()),
         ];
-        for (own, threads) in kinds {
+        for (own, threads) in different {
             kind.extend(own);
             kind.push(("threads", threads.to_string()));
         }
         kind
+    }
+
+    /// The settings of each job that differs from those before it, and the threads of all that are alike.
+    fn different_jobs(&self, agreement: Agreement) -> Vec<(Kind, u32)> {
+        let mut different: Vec<(Kind, u32)> = Vec::new();
+        for job in self.jobs {
+            let own = agreement.settings(job);
+            // Four jobs of one thread put the same load on a device as one job of four threads.
+            match different.iter_mut().find(|(kind, _)| *kind == own) {
+                Some((_, threads)) => *threads += job.threads,
+                None => different.push((own, job.threads)),
+            }
+        }
+        different
     }
 
     /// The jobs in an order that does not depend on that of the study.
@@ -186,6 +202,11 @@ impl<'l, 'a> Side<'l, 'a> {
     fn known(&self, agreement: Agreement) -> Vec<Known<'l, 'a>> {
         let loads = self.loads.iter();
         loads.map(|load| (load, load.kind(agreement))).collect()
+    }
+
+    fn in_order(&self) -> Vec<Known<'l, 'a>> {
+        let loads = self.loads.iter();
+        loads.map(|load| (load, load.kind_in_order())).collect()
     }
 
     /// Whether the run had this case to do, or nothing at all, and completed no operation of it.
@@ -310,8 +331,7 @@ pub(super) fn matched<'a>(base_side: Side<'_, 'a>, other_side: Side<'_, 'a>) -> 
         pairs.add_by_kind(&base, &other);
     }
     // What loads without a partner differ in is reported by all of their settings.
-    let base = base_side.known(Agreement::Exact);
-    let other = other_side.known(Agreement::Exact);
+    let (base, other) = (base_side.in_order(), other_side.in_order());
     let (alone_in_base, alone_in_other) = pairs.alone(base.len(), other.len());
     let of_base = alone_in_base.iter().map(|at| {
         let only = only_counterpart(&base, &alone_in_base, &other, &alone_in_other);

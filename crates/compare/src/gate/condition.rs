@@ -211,7 +211,8 @@ impl NoCondition {
 
     /// A text that is no condition at all, with examples of some.
     fn unknown(text: &str) -> Self {
-        if let Some(rest) = text.strip_prefix("slower") {
+        let rest = text.strip_prefix("slower");
+        if let Some(rest) = rest.filter(|rest| !rest.starts_with(char::is_alphabetic)) {
             return Self::slower(text, rest);
         }
         let why = "p99>5ms, iops<5000, mbps<200, slower:5%, missed and warning are some";
@@ -323,6 +324,8 @@ mod tests {
             // These three were advised to write `slower::5%`, `slower:` and `p99>5`, which are refused too.
             ("slower : 5%", "as slower:5%"),
             ("slower>", "as slower:5%"),
+            // The advice was `slower:r:5%`.
+            ("slowerr:5%", "slower:5%, missed"),
             ("p99<5", "p99>5ms"),
             ("iops<many", "5000"),
             ("iops<-1", "5000"),

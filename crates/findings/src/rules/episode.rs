@@ -99,7 +99,7 @@ pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
 /// operations that waited show how long it was at most.
 fn still(pass: &Measurement) -> Option<Span> {
     let slices = slices(pass)?;
-    let usual = usual(&slices)?;
+    let usual = usual(pass, &slices)?;
     let starts = starts(&slices);
     // A pause may also lie within two neighbours, none of them empty.
     let gaps = (0..slices.len()).filter_map(|first| {
@@ -153,12 +153,14 @@ struct Usual {
 }
 
 /// The medians over all slices; `None` where all are empty. Where most are, the median rate is 0, and the
-/// mean replaces it: it is lower than the rate of the others, so that fewer operations count as due.
-fn usual(slices: &[&Interval]) -> Option<Usual> {
+/// mean replaces it: it is lower than the rate of the others, so that fewer operations count as due. A load
+/// with flushes, which are in no slice, may spend most of its time in them.
+fn usual(pass: &Measurement, slices: &[&Interval]) -> Option<Usual> {
     let waits: Vec<f64> = slices.iter().map(|slice| longest(slice)).collect();
     let rates = levels(slices);
     let mut iops = median(&rates);
-    if iops <= 0.0 {
+    let mut jobs = pass.jobs.iter();
+    if iops <= 0.0 && !jobs.any(|job| job.directions.contains_key(&Direction::Sync)) {
         iops = mean(&rates);
     }
     (iops > 0.0).then(|| Usual {

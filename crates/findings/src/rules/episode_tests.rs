@@ -68,6 +68,24 @@ fn a_pause_may_be_most_of_the_pass() {
     silent(&slow, "standstill");
 }
 
+/// The story: thousands of buffered writes took a moment and the flush after them three seconds, in which
+/// "nothing completed".
+#[test]
+fn flushes_that_take_most_of_the_pass_are_no_pause() {
+    let mut flushing = passes(|second, slice| {
+        if second % 4 != 0 {
+            slice.read.ios = 0;
+        }
+    });
+    the(&flushing, "standstill");
+    for pass in &mut flushing.measurements {
+        let directions = &mut pass.jobs[0].directions;
+        let flushes = directions[&Direction::Read].clone();
+        directions.insert(Direction::Sync, flushes);
+    }
+    silent(&flushing, "standstill");
+}
+
 /// The story: a job began 20 s after another one had ended, and "nothing completed for 19.0 s".
 #[test]
 fn the_time_between_two_jobs_is_no_pause() {

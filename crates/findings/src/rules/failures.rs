@@ -156,12 +156,18 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// What helps against failures of this kind.
 fn failure_advice(kind: ErrorKind, record: &Record) -> &'static str {
-    // Then blocklab itself serves the volume.
     let is_emulated = record.origin == Origin::Emulated;
+    // Other programs know a volume that blocklab serves, whose bytes lie in memory or in a file.
+    let is_served = record
+        .measurements
+        .iter()
+        .any(|pass| pass.observed.is_some());
+    let is_model = record.origin == Origin::Simulated || (is_emulated && !is_served);
     let mut kinds = record.targets.iter().map(|target| target.kind);
     let is_device = kinds.len() > 0 && kinds.all(|kind| kind == TargetKind::BlockDevice);
     match kind {
-        ErrorKind::Errno(_) if record.origin == Origin::Simulated => {
+        // An operation that took longer than its job allows has no fault.
+        ErrorKind::Errno(number) if is_model && number != errno::ETIMEDOUT => {
             "The device is described with a fault that fails operations. The figures hold only those that \
              succeeded."
         }
@@ -428,12 +434,27 @@ mod tests {
     #[test]
     fn a_simulated_fault_is_in_no_kernels_log() {
         let mut record = one_failed(ErrorKind::Errno(errno::EIO));
-        record.origin = Origin::Simulated;
         record.measurements[0].jobs[0].stopped = Stopped::Stalled;
-        for rule in ["failed-operations", "stalled"] {
-            let advice = the(&record, rule).advice;
-            assert!(advice.is_some_and(|advice| advice.contains("is described with a fault")));
+        for origin in [Origin::Simulated, Origin::Emulated] {
+            record.origin = origin;
+            for rule in ["failed-operations", "stalled"] {
+                let advice = the(&record, rule).advice;
+                assert!(advice.is_some_and(|advice| advice.contains("is described with a fault")));
+            }
         }
+        record.measurements[0].observed = Some(Box::new(crate::testing::observed()));
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.contains("the server's backing file")));
+    }
+
+    /// The story: operations on a simulated gp3 took longer than the `max_latency` of a job, and "the device
+    /// is described with a fault".
+    #[test]
+    fn an_operation_that_took_too_long_is_no_described_fault() {
+        let mut record = one_failed(ErrorKind::Errno(errno::ETIMEDOUT));
+        record.origin = Origin::Simulated;
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.starts_with("The figures hold only")));
     }
 
     /// A served volume that reached its memory limit was to get a smaller --size or free space.
@@ -441,8 +462,13 @@ mod tests {
     fn a_served_volume_without_room_needs_memory_or_a_file() {
         let mut record = one_failed(ErrorKind::Errno(errno::ENOSPC));
         record.origin = Origin::Emulated;
+        record.measurements[0].observed = Some(Box::new(crate::testing::observed()));
         let advice = the(&record, "failed-operations").advice;
         assert!(advice.is_some_and(|advice| advice.contains("--memory-limit")));
+        // A run on `emu:` has no server: its device file describes one that is full.
+        record.measurements[0].observed = None;
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|advice| advice.contains("is described with a fault")));
     }
 
     /// The story: a device that shrank during the run ended it with ENOSPC, and the advice was to free
