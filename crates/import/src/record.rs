@@ -122,10 +122,16 @@ impl Found {
             }
             for interval in &case.series {
                 for moved in [&interval.read, &interval.write, &interval.trim] {
-                    if moved.ios > MOST_OPERATIONS || moved.bytes > MOST_BYTES {
-                        let message = format!("{} operations in an interval cannot be", moved.ios);
-                        return Err(not_a_result(format!("{}: {message}", case.name)));
-                    }
+                    let wrong = if moved.ios > MOST_OPERATIONS {
+                        format!("{} operations", moved.ios)
+                    } else if moved.bytes > MOST_BYTES {
+                        format!("{} bytes", moved.bytes)
+                    } else {
+                        continue;
+                    };
+                    let name = &case.name;
+                    let message = format!("{name}: {wrong} in an interval cannot be");
+                    return Err(not_a_result(message));
                 }
             }
         }

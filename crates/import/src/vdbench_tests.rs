@@ -54,9 +54,18 @@ fn a_mix_of_sizes_is_no_block_size() {
 /// The story: an interval at 1e30 operations a second was exported with 18446744073709551615 of them.
 #[test]
 fn an_interval_that_cannot_be_is_refused() {
-    let text = VDBENCH_LOOPS.replacen("rd1 2 100 100 ", "rd1 2 100 1e30 ", 1);
-    let error = import(Tool::Vdbench, &[source("flatfile.html", &text)]).expect_err("no such rate");
-    assert!(error.to_string().contains("in an interval"), "{error}");
+    for (from, to, wrong) in [
+        (
+            "rd1 2 100 100 ",
+            "rd1 2 100 1e30 ",
+            "operations in an interval",
+        ),
+        ("0.4 4096", "0.4 1e17", "bytes in an interval"),
+    ] {
+        let text = VDBENCH_LOOPS.replacen(from, to, 1);
+        let error = import(Tool::Vdbench, &[source("flatfile.html", &text)]).expect_err(to);
+        assert!(error.to_string().contains(wrong), "{error}");
+    }
 }
 
 /// Two runs of one name, as `iorate=(100,200)` or `forthreads=(1,8)` leave them.
