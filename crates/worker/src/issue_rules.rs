@@ -326,7 +326,11 @@ impl Pieces {
     }
 }
 
-fn overlaps<'a>(request: &Request, mut others: impl Iterator<Item = &'a InFlight>) -> bool {
+/// Whether a request shares bytes with one of these operations.
+pub(crate) fn overlaps<'a>(
+    request: &Request,
+    mut others: impl Iterator<Item = &'a InFlight>,
+) -> bool {
     let end = request.offset + u64::from(request.len);
     others.any(|other| {
         let moves = other.direction != Direction::Sync;

@@ -47,6 +47,8 @@ pub(crate) struct Verifier {
     /// Those trims whose write has not succeeded: what was there before them is gone.
     bare: Vec<Request>,
     trimmer: Option<Trimmer>,
+    /// A write whose trim waits for what is in flight at its place.
+    held_trim: Option<Written>,
     /// The job does not write, and each of its reads is verified.
     checks_reads: bool,
     generation: u64,
@@ -117,6 +119,7 @@ impl Verifier {
             trims_first: job.trim_first,
             bare: Vec::new(),
             trimmer: Trimmer::for_job(job, seed, thread),
+            held_trim: None,
             checks_reads: !job.writes(),
             generation: 0,
             durable: 0,
@@ -372,8 +375,17 @@ impl Verifier {
         self.next_written()
     }
 
-    /// The next write of a batch to trim before the batch is read back; `None` if none was chosen.
+    /// The trim of a write has to wait; it is the next one.
+    pub(crate) const fn hold_trim(&mut self, written: Written) {
+        self.held_trim = Some(written);
+    }
+
+    /// The write whose trim was held, or the next write of a batch to trim before the batch is read back;
+    /// `None` if none was chosen.
     pub(crate) fn trim_of_batch(&mut self) -> Option<Written> {
+        if self.held_trim.is_some() {
+            return self.held_trim.take();
+        }
         if self.batch_left == 0 {
             return None;
         }
@@ -393,6 +405,9 @@ impl Verifier {
 
     /// The next write to trim after the last write; `None` if all have been trimmed.
     pub(crate) fn last_trim(&mut self) -> Option<Written> {
+        if self.held_trim.is_some() {
+            return self.held_trim.take();
+        }
         let number = self.trimmer.as_mut()?.before(self.next as u64, u64::MAX)?;
         self.trimmed(number)
     }

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 use blocklab_record::Depths;
 use blocklab_units::Bytes;
 use blocklab_workload::{
-    Checksum, Completion, Flush, Job, Mix, Pace, Rate, Replay, Replayed, SizedRamp, Stop, Verify,
-    When, errno,
+    Checksum, Completion, Flush, Job, Mix, Pace, Pattern, Rate, Region, Replay, Replayed,
+    SizedRamp, Stop, Trims, Verify, When, errno,
 };
 
 use super::*;
@@ -508,6 +508,56 @@ fn a_write_whose_failure_is_ignored_is_not_read_back() {
         .map(|(_, offset)| (Direction::Read, *offset))
         .collect();
     assert_eq!(read, succeeded);
+}
+
+/// The story: writes waited for what was in flight at their place, and trims of what was to be read back did
+/// not. A block was trimmed while its next write was in flight, or an earlier one was being read back there,
+/// and a sound device was found wrong.
+#[test]
+fn a_trim_waits_for_what_is_in_flight_at_its_place() {
+    let (mut worker, ..) = employ(&Job {
+        mix: Mix::WRITE,
+        depth: 4,
+        pattern: Pattern::Sequential,
+        region: Region {
+            size: Some(Bytes(4 * 4096)),
+            ..Region::default()
+        },
+        verify: Some(Verify {
+            trims: Some(Trims {
+                percent: 100,
+                every: 2,
+                batch: 1,
+            }),
+            ..Verify::new(Checksum::Crc32c)
+        }),
+        stop: Stop {
+            bytes: Some(Bytes(8 * 4096)),
+            ..Stop::default()
+        },
+        ..job()
+    });
+    worker.begin(Nanos::ZERO);
+    let mut in_flight: Vec<Io> = Vec::new();
+    let mut trims = 0;
+    loop {
+        match worker.next(Nanos::ZERO) {
+            Action::Issue(io) => {
+                let is_alone = in_flight.iter().all(|other| other.offset != io.offset);
+                assert!(is_alone, "{:?} at {}", io.direction, io.offset);
+                trims += u32::from(io.direction == Direction::Trim);
+                in_flight.push(io);
+                worker.handed_over(Nanos::ZERO);
+            }
+            Action::Done => break,
+            Action::Wait(_) | Action::Spin(_) => {
+                let io = in_flight.remove(0);
+                let (slot, result) = (io.slot, io.len as i32);
+                worker.complete(Completion { slot, result }, Nanos::ZERO);
+            }
+        }
+    }
+    assert_eq!(trims, 8);
 }
 
 #[test]

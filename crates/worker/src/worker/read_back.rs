@@ -6,7 +6,7 @@ use blocklab_verify::{ExpectedBlock, Miscompare};
 use blocklab_workload::{Completion, Direction, Slot, SyncKind};
 
 use super::{Action, Worker};
-use crate::issue_rules::Issue;
+use crate::issue_rules::{Issue, overlaps};
 use crate::written_places::Written;
 
 /// The kind of flush of an operation that is none.
@@ -77,12 +77,21 @@ impl Worker {
         }
     }
 
-    /// Trims the range of a write; `None` without a free slot.
+    /// Trims the range of a write, once nothing else is in flight there; `None` without a free slot.
     #[cold]
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
+        let request = written.request(Direction::Trim);
+        // A read in flight there would find zeros, and a write may be carried out before or after the trim.
+        // A worker without rules has one operation in flight at most.
+        if self.issue_rules.is_some()
+            && overlaps(&request, self.in_flight.iter().filter(|io| io.len > 0))
+        {
+            self.verifier.as_mut()?.hold_trim(*written);
+            return Some(Action::Wait(None));
+        }
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.trims(slot.index(), written);
-        Some(self.launch_extra(slot, &written.request(Direction::Trim), NO_FLUSH, now))
+        Some(self.launch_extra(slot, &request, NO_FLUSH, now))
     }
 
     /// Between two passes over the bytes of the job, with a free slot: the next trim, the next read or a
