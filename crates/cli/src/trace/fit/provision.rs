@@ -35,7 +35,10 @@ pub(super) fn searched(
         none_because: Some(why.to_owned()),
         ..answer.clone()
     };
-    let Ok(Address::Sold(offer)) = Address::parse(&answer.address) else {
+    // `azure/P10` is a type with the name of a size: the catalog tells them apart.
+    let address = Address::parse(&answer.address).ok();
+    let resolved = address.and_then(|address| resolve(&address, catalog).ok());
+    let Some(Address::Sold(offer)) = resolved.map(|resolved| resolved.address) else {
         return Ok(not_found(
             "a device that is described by hand is not sold in sizes",
         ));
