@@ -282,18 +282,24 @@ fn what_is_approximated_is_noted() {
     assert!(prepared.notes.iter().all(|note| note.level == approximated));
 }
 
+/// What the notes of a parameter file are about.
+fn subjects_of_notes(text: &str) -> Vec<String> {
+    let inputs = Inputs {
+        sizes: vec![1 << 30],
+        ..Inputs::default()
+    };
+    let prepared = prepare(&parsed(text, "").unwrap(), &inputs).unwrap();
+    let notes = prepared.notes.into_iter();
+    notes.map(|note| note.subject).collect()
+}
+
 /// The first run of all with `iorate=50%` did one operation a second, without a word.
 #[test]
 fn a_share_of_no_run_is_noted() {
     let subjects = |rates: &str| {
-        let text = format!("sd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate={rates}\n");
-        let inputs = Inputs {
-            sizes: vec![1 << 30],
-            ..Inputs::default()
-        };
-        let prepared = prepare(&parsed(&text, "").unwrap(), &inputs).unwrap();
-        let notes = prepared.notes.into_iter();
-        notes.map(|note| note.subject).collect::<Vec<_>>()
+        subjects_of_notes(&format!(
+            "sd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate={rates}\n"
+        ))
     };
     assert_eq!(subjects("50%"), ["iorate=n% of rd=rd1"]);
     assert!(subjects("(100,50%)").is_empty());
@@ -305,16 +311,9 @@ fn a_share_of_no_run_is_noted() {
 #[test]
 fn a_workload_without_a_share_is_noted() {
     let subjects = |skew: &str| {
-        let text = format!(
+        subjects_of_notes(&format!(
             "sd=sd1,lun=a\nwd=wd1,sd=sd1,skew={skew}\nwd=wd2,sd=sd1\nrd=rd1,wd=*,iorate=5\n"
-        );
-        let inputs = Inputs {
-            sizes: vec![1 << 30],
-            ..Inputs::default()
-        };
-        let prepared = prepare(&parsed(&text, "").unwrap(), &inputs).unwrap();
-        let notes = prepared.notes.into_iter();
-        notes.map(|note| note.subject).collect::<Vec<_>>()
+        ))
     };
     assert_eq!(subjects("100"), ["skew of wd=wd2"]);
     assert!(subjects("99").is_empty());

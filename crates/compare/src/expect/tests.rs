@@ -6,6 +6,7 @@ mod bursts;
 use std::ops::Range;
 
 use blocklab_catalog::{Catalog, resolve};
+use blocklab_device::LimitName;
 use blocklab_record::{LimitUse, ModelUse, Origin, Record, TargetUse};
 use blocklab_workload::Address;
 use blocklab_workload::{Direction, Mix, Pattern};
@@ -537,6 +538,29 @@ fn why(record: &Record, address: &str) -> Why {
     compared.expect("a comparison").cases[0].why.clone()
 }
 
+/// Gives each pass a model: `ios` operations of `block` bytes with `depth` in flight, which waited for the
+/// limit during half of their time in the device.
+fn hold_back(record: &mut Record, limit: &LimitName, [ios, block]: [u64; 2], depth: u64) {
+    for pass in &mut record.measurements {
+        let in_device_ns = pass.elapsed_ns * depth;
+        let limits = vec![LimitUse {
+            limit: limit.clone(),
+            targets: vec![0],
+            units: ios,
+            busiest_units: None,
+            waited_ns: in_device_ns / 2,
+            emptied_at_ns: Vec::new(),
+        }];
+        let targets = vec![TargetUse {
+            target: 0,
+            ios,
+            bytes: ios * block,
+            in_device_ns,
+        }];
+        pass.model = Some(Box::new(ModelUse { targets, limits }));
+    }
+}
+
 /// A simulated disk of 200 MiB/s, sold as one of 537 of which no latency is published: the record
 /// knew that its limit held it back, and the case was "latency-bound".
 #[test]
@@ -549,24 +573,7 @@ fn what_a_limit_held_back_was_not_held_back_by_latency() {
     let limit = resolved(address).spec.limits()[0].clone();
     record.targets[0].limits = vec![limit.clone()];
     assert_eq!(why(&record, address), Why::Latency);
-    for pass in &mut record.measurements {
-        let (target, ios, in_device_ns) = (0, 200 * 60, pass.elapsed_ns * 8);
-        let limits = vec![LimitUse {
-            limit: limit.name.clone(),
-            targets: vec![0],
-            units: ios,
-            busiest_units: None,
-            waited_ns: in_device_ns / 2,
-            emptied_at_ns: Vec::new(),
-        }];
-        let targets = vec![TargetUse {
-            target,
-            ios,
-            bytes: ios << 20,
-            in_device_ns,
-        }];
-        pass.model = Some(Box::new(ModelUse { targets, limits }));
-    }
+    hold_back(&mut record, &limit.name, [200 * 60, 1 << 20], 8);
     assert_eq!(why(&record, address), Why::Below);
 }
 
@@ -579,24 +586,7 @@ fn a_lower_setting_that_a_record_names_explains_its_rate() {
     let limits = record.targets[0].limits.iter();
     let mut by_iops = limits.filter(|limit| limit.name.to_string() == "gp3: volume IOPS");
     let name = by_iops.next().expect("a limit of a gp3").name.clone();
-    for pass in &mut record.measurements {
-        let (ios, in_device_ns) = (4000 * 60, pass.elapsed_ns * 256);
-        let limits = vec![LimitUse {
-            limit: name.clone(),
-            targets: vec![0],
-            units: ios,
-            busiest_units: None,
-            waited_ns: in_device_ns / 2,
-            emptied_at_ns: Vec::new(),
-        }];
-        let targets = vec![TargetUse {
-            target: 0,
-            ios,
-            bytes: ios << 12,
-            in_device_ns,
-        }];
-        pass.model = Some(Box::new(ModelUse { targets, limits }));
-    }
+    hold_back(&mut record, &name, [4000 * 60, 4096], 256);
     let why = why(&record, "gp3:500GiB,iops=6000");
     assert!(
         matches!(why, Why::OtherSetting { recorded, promised, .. } if (recorded, promised) == (4000.0, 6000.0)),
