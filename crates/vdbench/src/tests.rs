@@ -282,6 +282,14 @@ fn what_is_approximated_is_noted() {
     assert!(prepared.notes.iter().all(|note| note.level == approximated));
 }
 
+/// A range of one name asked for that of every number there is where its number is the largest: the
+/// program ended for want of memory.
+#[test]
+fn a_range_of_one_name_ends_at_the_largest_number() {
+    let text = "sd=sd4294967295,lun=a\nwd=wd1,sd=(sd4294967295-sd4294967295)\nrd=rd1,wd=wd1\n";
+    assert_eq!(subjects_of_notes(text), Vec::<String>::new());
+}
+
 /// What the notes of a parameter file are about.
 fn subjects_of_notes(text: &str) -> Vec<String> {
     let inputs = Inputs {

@@ -345,8 +345,10 @@ fn names(
     let message = format_args!("{last} comes before {first}");
     parameter.check(from <= to, message)?;
     let most = format_args!("the range has more than {MOST} names");
-    parameter.check((to - from) as usize <= MOST, most)?;
-    list.extend((from + 1..=to).map(|number| format!("{stem}{number:0width$}")));
+    parameter.check(((to - from) as usize) < MOST, most)?;
+    // The first name is in the list already.
+    let more = (from..=to).skip(1);
+    list.extend(more.map(|number| format!("{stem}{number:0width$}")));
     Ok(())
 }
 
