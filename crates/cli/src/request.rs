@@ -227,7 +227,8 @@ fn from_trace(args: &RunArgs) -> Result<Loaded> {
     })
 }
 
-/// Drops all cases but those of these names; the name of a matrix means all its cases.
+/// Drops all cases but those of these names. A name that no case has means all cases that begin with it and
+/// a hyphen, as those of a matrix do.
 fn keep_cases(plan: &mut Plan, names: &[String]) -> Result<()> {
     let known: Vec<&str> = plan.cases.iter().map(|case| &*case.name).collect();
     for name in names {
@@ -239,8 +240,12 @@ fn keep_cases(plan: &mut Plan, names: &[String]) -> Result<()> {
         }
     }
     if !names.is_empty() {
-        let cases = &mut plan.cases;
-        cases.retain(|case| names.iter().any(|name| is_case_of(&case.name, name)));
+        let is_case = |name: &String| plan.cases.iter().any(|case| case.name == *name);
+        let (exact, begun): (Vec<&String>, Vec<&String>) =
+            names.iter().partition(|name| is_case(name));
+        plan.cases.retain(|case| {
+            exact.contains(&&case.name) || begun.iter().any(|name| is_case_of(&case.name, name))
+        });
     }
     Ok(())
 }
@@ -420,4 +425,30 @@ fn study_hint(name: &str) -> String {
         let known: Vec<_> = studies::builtin_names().collect();
         format!("the built-in ones are: {}", known.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::Case;
+
+    use super::*;
+
+    /// The story: of the cases `a` and `a-b`, the first could not run alone.
+    #[test]
+    fn a_case_of_its_own_name_runs_alone() {
+        let kept = |names: &[&str]| {
+            let cases =
+                ["a", "a-b", "m-1", "m-2"].map(|name| Case::new(name, 0, vec![Job::new("j")]));
+            let mut plan = Plan::once("p", "", cases.to_vec());
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            keep_cases(&mut plan, &names).expect("known");
+            plan.cases
+                .into_iter()
+                .map(|case| case.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&["a"]), ["a"]);
+        assert_eq!(kept(&["m"]), ["m-1", "m-2"]);
+        assert_eq!(kept(&["a-b", "m-2"]), ["a-b", "m-2"]);
+    }
 }
