@@ -205,11 +205,15 @@ pub(super) fn late_replies(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "late-replies", Some(advice), |case| {
         let late = observed(case)?.lateness.as_ref()?;
         let job = case.only_job()?;
-        let served = job.directions.values().map(|direction| &direction.service);
-        let median = served.clone().map(|served| served.p50_ns).min()?;
+        let served = job.directions.values();
+        let slowest = served
+            .clone()
+            .map(|direction| direction.service.p99_ns)
+            .max()? as f64;
+        let most = served.max_by_key(|direction| direction.ios)?;
         // The measured latency contains the lateness; what is left was the model's decision.
+        let median = most.service.p50_ns;
         let modelled = median.checked_sub(late.p50_ns).filter(|ns| *ns > 0)? as f64;
-        let slowest = served.map(|served| served.p99_ns).max()? as f64;
         let is_heavy = slowest > HEAVY * modelled;
         let hit = if late.p50_ns as f64 > DISTORTED * modelled {
             warning(
@@ -346,8 +350,16 @@ mod tests {
         silent(&late_by(20_000, 850_000, 9_000_000), "late-replies");
         let tail = the(&late_by(20_000, 8_500_000, 9_000_000), "late-replies");
         assert!(tail.statement.contains("the tail is this machine's"));
-        let all = the(&late_by(200_000, 210_000, 900_000), "late-replies");
+        let mut record = late_by(200_000, 210_000, 900_000);
+        let all = the(&record, "late-replies");
         assert!(all.statement.contains("half of the replies"));
+        // The story: the lateness of all replies was taken off the median of the quickest direction, here a
+        // single flush of 150 µs, which left nothing, and the finding was gone.
+        let directions = &mut record.measurements[0].jobs[0].directions;
+        let mut flush = directions[&Direction::Read].clone();
+        (flush.ios, flush.service.p50_ns) = (1, 150_000);
+        directions.insert(Direction::Sync, flush);
+        the(&record, "late-replies");
     }
 
     fn served_p99(nanos: u64) -> Record {
