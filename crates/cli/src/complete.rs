@@ -215,7 +215,12 @@ fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
 fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     match begun.rsplit_once('@') {
         Some((volume, _)) => {
-            let volume_type = volume.split(':').next().unwrap_or_default();
+            let counted = volume.split(':').next().unwrap_or_default();
+            // `2xgp3` is two volumes of the type gp3.
+            let volume_type = match counted.split_once('x') {
+                Some((count, rest)) if count.parse::<u32>().is_ok() => rest,
+                _ => counted,
+            };
             let names: Vec<String> = match volume_type.split_once('/') {
                 Some((vendor, _)) => {
                     let mut machines = catalog.machines();
@@ -226,7 +231,7 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
                     let types = catalog.instance_types().into_iter().map(String::from);
                     // Every vendor has machines with disks of their own, and volumes without a vendor's
                     // name are attached to EC2's alone.
-                    if volume_type.ends_with("local") {
+                    if volume_type == "local" {
                         types.chain(catalog.machines()).collect()
                     } else {
                         types.collect()
@@ -375,6 +380,9 @@ mod tests {
         // The story: Tab offered machines of Azure for a volume of AWS, which `catalog show` refuses.
         assert!(of("ADDRESS", "gp3:1TiB@azure/").is_empty());
         assert!(!of("ADDRESS", "local@azure/").is_empty());
+        // The story: none was offered for two volumes of Google, whose vendor was read as `2xgcp`.
+        assert!(!of("ADDRESS", "2xgcp/pd-ssd:1TiB@gcp/").is_empty());
+        assert!(!of("ADDRESS", "2xlocal@azure/").is_empty());
         assert!(of("RUN", "").is_empty() && of("FILE", "").is_empty());
     }
 }
