@@ -62,13 +62,16 @@ pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<
     })
 }
 
-/// What renting the modelled volumes for the time of the run costs.
+/// What renting the modelled volumes for the time of the run costs; `None`: no target is modelled, or a
+/// price is not known.
 fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     let mut bought = Vec::new();
     for forecast in &found.targets {
         let target = Target::parse(&forecast.facts.path).ok()?;
-        let address = target.address()?.to_string();
-        bought.push(Bought::find(&address, None, catalog).ok()?);
+        let Some(address) = target.address() else {
+            continue;
+        };
+        bought.push(Bought::find(&address.to_string(), None, catalog).ok()?);
     }
     if bought.is_empty() {
         return None;
