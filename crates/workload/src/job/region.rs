@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use blocklab_units::{Bytes, with_defaults};
+use blocklab_units::{Bytes, plural, with_defaults};
 use serde::{Deserialize, Serialize};
 
 use crate::preconditioning::writes_of_a_pass;
@@ -171,8 +171,8 @@ impl fmt::Display for Pattern {
             Self::Zipf { theta } => write!(f, "zipf {theta}"),
             Self::Pareto { h } => write!(f, "pareto {h}"),
             Self::Normal { deviation_percent } => write!(f, "normal {deviation_percent} %"),
-            Self::Zones(zones) => write!(f, "{} zones", zones.len()),
-            Self::Listed { blocks, .. } => write!(f, "{} listed blocks", blocks.len()),
+            Self::Zones(zones) => f.write_str(&plural(zones.len(), "zone")),
+            Self::Listed { blocks, .. } => f.write_str(&plural(blocks.len(), "listed block")),
             Self::Preconditioning {
                 over_provisioning, ..
             } => write!(f, "preconditioning, over-provisioning {over_provisioning}"),
