@@ -73,7 +73,10 @@ fn not_comparable(loads: &[&[&Series]]) -> Vec<String> {
                     conditions.case, conditions.direction, series.why
                 )
             });
-            sentences.collect()
+            let mut sentences: Vec<String> = sentences.collect();
+            // Loads that differ in their seed alone have the same sentence.
+            sentences.dedup();
+            sentences
         }
         many => vec![format!(
             "not comparable: {} with too few runs under the same conditions (--json shows them)",
