@@ -213,7 +213,12 @@ pub fn fail_on_miscompares(record: &mut Record, validated: &[Option<Validated>])
     let wrong = first.map_or(0, |validated| validated.keys.wrongs());
     if wrong > 0 {
         let blocks = plural(wrong as usize, "block");
-        record.failure = Some(format!("data validation: {blocks} came back wrong"));
+        let wrong = format!("data validation: {blocks} came back wrong");
+        // A target that does not answer, for one, has ended the run with a reason of its own.
+        record.failure = Some(match record.failure.take() {
+            Some(known) => format!("{known}; {wrong}"),
+            None => wrong,
+        });
         if record.status == Status::Complete {
             record.status = Status::Failed;
         }
