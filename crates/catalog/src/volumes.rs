@@ -462,7 +462,7 @@ impl Terms<'_> {
         draft.cap("volume throughput", bytes_at(most.value, &most), &most);
     }
 
-    /// Some comes with it, or the least has to be bought.
+    /// The bytes that are bought or included. `least`: the limit that is included, or the least that is sold.
     fn throughput_sold(&self, iops: f64, least: &str, draft: &mut Draft) -> Result<(), Refusal> {
         let includes = self.kind.throughput == ThroughputRule::Included;
         let least = self.limits.need(least);

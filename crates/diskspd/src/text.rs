@@ -138,7 +138,8 @@ fn time_span(outcome: &Outcome<'_>, layout: Layout) -> String {
     text
 }
 
-/// The columns before the usage: those of which there is more than one, and the processor.
+/// The table of processor usage. Socket and node are shown if there are several, and the core if processors
+/// share one.
 fn usage_table(processors: &[Processor], layout: Layout) -> String {
     if processors.is_empty() {
         return String::new();
@@ -168,7 +169,7 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
     let lead = head.len();
     let kernel = if new { 7 } else { 8 };
     let kernel_head = if new { " Kernel |" } else { "  Kernel |" };
-    // As many as the original prints: two more than the columns of usage have, or always 43.
+    // As many as the original prints: two more than the head is wide, or always 43.
     let dashes = "-".repeat(if new { lead + 35 } else { 43 });
     let mut text = format!("{head}  Usage |  User  |{kernel_head}  Idle\n{dashes}\n");
     for processor in processors {

@@ -21,11 +21,12 @@ pub(crate) const STACK: usize = 256 << 10;
 /// Assumed, with room to spare: it counts only where address space is limited.
 const OTHER_MAPPINGS: usize = 1 << 20;
 
-/// Checks that all threads have memory to start with, if address space is limited.
+/// Checks that all threads have memory to start with, if address space is limited. Then all threads of
+/// this process allocate from one heap ([`share_one_heap`]).
 ///
 /// # Errors
 /// [`Error::Memory`] when there is no room for them.
-pub(crate) fn reserve(groups: &[ThreadGroup]) -> Result<(), Error> {
+pub(crate) fn check_room(groups: &[ThreadGroup]) -> Result<(), Error> {
     let Some(limit) = getrlimit(Resource::As).current else {
         return Ok(());
     };

@@ -99,7 +99,7 @@ impl Threads {
         let shared = Arc::new(shared(run));
         let mut allowances = Allowances::new(jobs);
         let groups = thread_groups(jobs, run.targets);
-        room::reserve(&groups)?;
+        room::check_room(&groups)?;
         for group in groups {
             let (entry, note) = entry(run, &group, control.fails_alone)?;
             self.workers.notes.extend(note);

@@ -294,13 +294,15 @@ fn page_len(offset: u64, size: u64) -> usize {
     (size - offset).min(PAGE as u64) as usize
 }
 
-/// As the file system reports it; one that has no extents reports everything as data.
+/// The first extent of a range of `len` bytes, at least one, as the file system reports it; one that has no
+/// extents reports everything as data.
 fn file_extent(file: &File, offset: u64, len: u64) -> Extent {
     // Every read and write names its offset, so moving the file's position changes nothing.
     match seek(file, SeekFrom::Data(offset)) {
         Ok(data) if data > offset => Extent::hole((data - offset).min(len)),
         Ok(_) => {
             let hole = seek(file, SeekFrom::Hole(offset)).unwrap_or(offset + len);
+            // Never 0, also if the file changes between both seeks: callers go on behind the extent.
             Extent::data(hole.saturating_sub(offset).clamp(1, len))
         }
         // No data at or after the offset.

@@ -228,7 +228,7 @@ fn load(
     let counted = DIRECTIONS.map(|(direction, of_job)| (of_job, observed.direction(direction)));
     let occurred = counted.into_iter().filter(|(_, counter)| counter.ios > 0);
     let counters = observed.counters().iter();
-    let waiting: f64 = counters.map(|counter| counter.latency.sum).sum();
+    let latencies_ns: f64 = counters.map(|counter| counter.latency.sum).sum();
     let waited = facts.waited.iter().map(|(limit, waited)| WaitedFor {
         limit: limit.clone(),
         waited_ns: waited.0,
@@ -238,7 +238,8 @@ fn load(
             .map(|(direction, counter)| (direction, observed_direction(counter)))
             .collect(),
         active_ns: active.0,
-        in_flight_mean: waiting / active.0.max(1) as f64,
+        // Little's law: all latencies together, over the time in which they passed.
+        in_flight_mean: latencies_ns / active.0.max(1) as f64,
         arrivals_by_depth: observed.depths,
         waited: waited.collect(),
         balances,

@@ -155,6 +155,7 @@ impl Timers {
         }
         Ok(Self {
             timers,
+            // No reply has a timer yet, so the first `set` may set one.
             has_ended: true,
             plan,
         })

@@ -143,7 +143,8 @@ impl<'a> Look<'a> {
     }
 
     /// The marks on the device, and the reasons that they give; a mark that a mount explains is
-    /// not reported twice. Where the device cannot be read, its use is enough of a reason.
+    /// not reported twice. Where the device cannot be read, a use that claims it (a mount, a pool, swap,
+    /// a device above it) is enough of a reason.
     fn marks(&self) -> (Vec<Signature>, Vec<Reason>) {
         if !self.node.has_capacity() {
             return (Vec::new(), Vec::new());

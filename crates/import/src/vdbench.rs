@@ -160,7 +160,8 @@ fn set_date(summary: &str, first: First, found: &mut Found) {
     found.started_at = at;
 }
 
-/// `07:22:26 Dec 03 2016 PST` as RFC 3339; empty where it is no such date.
+/// `07:22:26 Dec 03 2016 PST` as RFC 3339, as if it were in UTC: the zone is left out, which the caller
+/// notes. Empty where it is no such date.
 fn named_date(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().take(4).collect();
     let [time, date @ ..] = &words[..] else {

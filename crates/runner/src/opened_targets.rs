@@ -449,7 +449,7 @@ fn what_is_missing(handle: &Handle, needs: Needs, context: &TargetContext<'_>) -
         let words = format!("it is {what}; a directory, a file or a block device would work");
         return Some(words);
     }
-    // Fio runs such a job, and fails it.
+    // Only plans of fio have this setting. Fio runs such a job, and fails it.
     let is_fio = context.missing == Missing::ScratchOrName;
     let has_nothing = needs.reads && handle.is_dev_null() && !is_fio;
     has_nothing.then(|| {

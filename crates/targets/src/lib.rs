@@ -54,7 +54,7 @@ pub trait Target {
 
     /// Submits everything staged and appends what came back: returns with at least
     /// `at_least` completions, or when `until` has come, or when a signal arrived. With
-    /// `at_least` 0 it only waits for the moment.
+    /// `at_least` 0 it waits for the moment, or for the first completion if that is earlier.
     ///
     /// # Errors
     /// As [`Target::flush`].

@@ -140,6 +140,7 @@ impl Target for PosixTarget {
         if done.is_empty() && self.in_flight.is_empty() {
             sleep_until(self.clock.now(), until);
         } else if done.is_empty() && at_least == 0 {
+            // A wait for the moment alone ends with a completion as well.
             self.suspend(until);
             self.reap(done);
         }

@@ -448,6 +448,7 @@ fn bare(line: &[u8], mut from: usize, mut to: usize) -> (u32, u32) {
     if to - from >= 2 && line[from] == b'"' && line[to - 1] == b'"' {
         (from, to) = (from + 1, to - 1);
     }
+    // A line has at most 64 KiB (`LONGEST_LINE`).
     (from as u32, to as u32)
 }
 

@@ -21,8 +21,8 @@ impl Latencies {
         self.0.iter().map(|(_, _, count)| count).sum()
     }
 
-    /// The mean, from the exact sums. It has an interval only if a single direction moved: that of
-    /// several directions is not known.
+    /// The means of the directions over the passes, weighted by their operations. It has an interval only
+    /// if a single direction moved: that of several directions is not known.
     pub fn mean_us(&self, row: &Row) -> Option<Value> {
         let moved: Vec<_> = row.moved().collect();
         if let [only] = moved[..] {

@@ -49,10 +49,10 @@ impl Planner<'_> {
             let text = if text.is_empty() { row.here } else { text };
             self.note(level, subject, text);
         }
-        let made = Bytes(target.file_size);
-        let other = self.inputs.size.filter(|size| *size != made);
-        if let (Some(size), true) = (other, target.file_size > 0) {
-            let text = format!("files are made with {size} (--size) instead of {made}");
+        let requested = Bytes(target.file_size);
+        let given = self.inputs.size.filter(|size| *size != requested);
+        if let (Some(size), true) = (given, target.file_size > 0) {
+            let text = format!("files are made with {size} (--size) instead of {requested}");
             self.note(NoteLevel::Approximated, "-c", text);
         }
         let is_source = matches!(target.buffers, Buffers::Source { .. });

@@ -574,23 +574,23 @@ fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
 /// The finding about passes that were too short to use up what a limiter saves while idle.
 fn saved_up(limit: &UsedLimit<'_>, seconds: f64) -> Hit {
     let LimitWords { value, how, name } = LimitWords::new(limit);
-    let over = limit.share();
+    let share = limit.share();
     warning(
         "the rate is {} of a limit of {}, {} for {}: a limiter saves up about a second of its rate \
          while idle, and {} a pass are too short to spend it",
         [
-            percent(over * 100.0),
+            percent(share * 100.0),
             value,
             how,
             name,
             time(Nanos((seconds * 1e9) as u64)),
         ],
     )
-    .graded(over)
+    .graded(share)
     .confidence(Confidence::Medium)
     .with("rate", limit.rate, limit.unit())
     .with("limit", limit.value(), limit.unit())
-    .with("share of the limit", over * 100.0, "%")
+    .with("share of the limit", share * 100.0, "%")
     .with("measured time of a pass", seconds, "s")
 }
 

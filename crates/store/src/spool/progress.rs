@@ -151,8 +151,8 @@ impl Progress {
         self.unreadable
     }
 
-    /// The run as it is so far: a whole Record, whose last measurement was interrupted. `failure`:
-    /// why it has no end.
+    /// The run as it is so far: an interrupted Record, with the measurement that is under way if there is
+    /// one. `failure`: why it has no end, unless it has a reason already. `None`: no head was read.
     pub fn into_record(self, failure: &str) -> Option<Record> {
         let mut record = self.record?;
         record

@@ -270,6 +270,7 @@ impl Observer for Watcher<'_> {
             }
             Event::Status(so_far) => self.print_so_far(so_far),
             Event::Left { case, outcome } => self.keep_artifacts(case, outcome),
+            // The live view says last that the run has ended: below the results of this measurement.
             Event::Ended(record) => {
                 self.ended(record);
                 self.view.event(event);
