@@ -117,6 +117,15 @@ fn a_dry_run_knows_how_much_a_load_with_an_amount_writes_and_how_long_that_takes
     }
 }
 
+/// The story: `null` beside a volume that is sold took the price of the run away.
+#[test]
+fn a_target_without_a_model_leaves_the_price_of_the_others() {
+    let lab = Lab::new();
+    let line = "run --rw randread --runtime 1s -t sim:gp3:1TiB -t null --dry-run --json";
+    let printed = json(&good(lab.blocklab(words(line))));
+    assert!(!printed["systems"][0]["cost"].is_null(), "{printed}");
+}
+
 /// The story: eight cases of 136 years in five passes are more nanoseconds than 64 bits hold, and the
 /// forecast panicked. What no clock holds is refused, and what one just holds has a forecast. A time
 /// that alone is too long was "not a time".
