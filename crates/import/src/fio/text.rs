@@ -146,7 +146,9 @@ impl Reader {
             if request.group != block.group {
                 continue;
             }
-            let has_block = all.iter().any(|reported| reported.name == request.name);
+            let has_block = all
+                .iter()
+                .any(|reported| reported.group == request.group && reported.name == request.name);
             if !has_block && block.threads > 1 {
                 return None;
             }

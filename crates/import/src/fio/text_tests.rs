@@ -98,6 +98,26 @@ fn a_job_that_failed_leaves_the_others_as_they_are() {
     assert_eq!(record.measurements[0].jobs.len(), 2);
 }
 
+/// The story: of two jobs in a group that is reported in one block, one has the name of a job of the next
+/// group. It was taken for one with a block of its own, and the sum of both had the depth of the other.
+#[test]
+fn a_name_of_another_group_is_no_block_of_this_one() {
+    let (request, _) = TEXT_3.split_once("\n...").expect("a request");
+    let named = |group| request.replace("g: (g=0)", &format!("h: (g={group})"));
+    let requests = format!("{}\n{}\n", named(0), named(1));
+    let (_, result) = TEXT_3.split_once("\n\n").expect("a gap");
+    let (block, _) = result.split_once("\n\n").expect("a gap");
+    let next = block
+        .replace("g: (groupid=0", "h: (groupid=1")
+        .replace("jobs=4", "jobs=1");
+    let text = TEXT_3.replace("\n\nRun status", &format!("\n{next}\n\nRun status"));
+    let record = read(Tool::Fio, &format!("{requests}{text}"));
+    let jobs = record.measurements.iter().flat_map(|pass| &pass.jobs);
+    let depths: Vec<_> = jobs.map(|job| (&*job.name, job.depth)).collect();
+    // 0 is unknown: two jobs are in one block.
+    assert_eq!(depths, [("g", 0), ("h", 16)]);
+}
+
 /// The story: the sum that fio's client prints after the results of its hosts was a second run, and the jobs
 /// had no depth, because their requests begin with the name of the host.
 #[test]
