@@ -145,6 +145,8 @@ fn used_share(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f
     let counts_bytes = unit > 1.0;
     let covers = limit.name.kind.covers();
     let rate = match limit.name.volumes {
+        // Of unlike volumes, the Record does not say which has the limit.
+        Some(equal) if equal as usize != cases.list.len() => return None,
         Some(_) => rate(case.passes[0], covers, counts_bytes),
         None => {
             let passes = cases.list.iter().map(|case| case.passes[0]);
@@ -292,6 +294,15 @@ mod tests {
             finding.statement,
             "rand4k-q32-read: gp3: IOPS held operations back for 71 % of the time; next is m5: IOPS, \
              used to 25 %."
+        );
+        // The story: of two unlike volumes, the limit of the one was said to be the next of the other.
+        let mut unlike = served(7_100_000_000);
+        unlike.targets[0].limits = vec![limit("gp2", Some(2), 20_000.0)];
+        let finding = the(&unlike, "bound-by");
+        assert!(
+            !finding.statement.contains("next is"),
+            "{}",
+            finding.statement
         );
         silent(&served(7_100_000_000), "never-bound");
         silent(&served(1_000), "bound-by");
