@@ -257,7 +257,7 @@ pub fn keep(record: &mut Record, store: &Store) -> bool {
     if let Some(folder) = keeping.keep(record) {
         let assessment = blocklab_findings::assess(record);
         let page = blocklab_page::runs(&[(record, &assessment)]);
-        let command = page_again(record);
+        let command = page_again(record) + &place::store_option(store);
         let again = keeping.is_well.then_some(command.as_str());
         keeping.write_page(&Store::page(&folder), &page, Over::Ours, again);
     }
