@@ -93,8 +93,8 @@ fn roff(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut roff)?;
     }
     let after = command.get_after_long_help().or(command.get_after_help());
-    let examples = after.map(ToString::to_string).unwrap_or_default();
-    closing(&mut roff, &examples)?;
+    let closing_text = after.map(ToString::to_string).unwrap_or_default();
+    closing(&mut roff, &closing_text)?;
     Ok(roff)
 }
 

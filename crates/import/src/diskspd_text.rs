@@ -489,6 +489,8 @@ fn mix(text: &str) -> Option<u8> {
     }
 }
 
+/// The pattern of `random I/O (alignment: …)` or `mixed random/sequential I/O (30% random)`; `None`: another
+/// line that begins with `using`. Interlocked threads share one position, and are read as sequential.
 fn pattern(text: &str) -> Option<Pattern> {
     if let Some(rest) = text.strip_prefix("mixed random/sequential I/O (") {
         return rest.split('%').next()?.parse().ok().map(random_percent);

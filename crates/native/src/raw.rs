@@ -86,6 +86,7 @@ pub(super) fn read<'a>(document: &'a Node<'a>) -> Result<Raw<'a>, Complaint> {
                 let cases = value.tables(name, place, REPEATED)?.into_iter().map(case);
                 raw.cases = cases.collect::<Result<_, _>>()?;
             }
+            // They are read by the module of publications.
             _ if PUBLICATION.contains(&name) => (),
             _ => match STUDY.iter().find(|key| key.name == name) {
                 Some(key) => key.read(&mut raw.study, value)?,

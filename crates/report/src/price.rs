@@ -178,7 +178,7 @@ fn detail(
     )];
     let mut line =
         |head: &str, text: &str| entries.push(Entry::new(Ink::Dim, head, LINE_COLUMN, text));
-    line("", &when(priced));
+    line("", &regions_and_days(priced));
     for cost in &priced.costs {
         // The list price behind a cost is cited by its number; the document ends with all of them.
         let mut prices = priced.prices.iter();
@@ -232,8 +232,8 @@ fn place_and_day(priced: &Priced) -> String {
     format!("{}, {days}", priced.regions.join(" and "))
 }
 
-/// The regions and days of all prices. No amount is shown without them.
-fn when(priced: &Priced) -> String {
+/// The regions and days of all prices, without which no amount is shown; or that no price is known.
+fn regions_and_days(priced: &Priced) -> String {
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
     if dates.is_empty() {
         "no price is known".to_owned()

@@ -227,9 +227,11 @@ impl Argument<'_> {
         for word in self.names()? {
             match &*word.to_lowercase() {
                 "o_direct" | "directio" => flags.direct = true,
+                // Linux defines O_RSYNC as O_SYNC.
                 "o_sync" | "o_rsync" => flags.sync = true,
                 "o_dsync" => flags.dsync = true,
                 "fsync" => flags.fsync = true,
+                // It sets no flag, and takes none back.
                 "none" => {}
                 other => {
                     return Err(self.error(format_args!(

@@ -259,12 +259,13 @@ impl<'a> ExplainedRun<'a> {
             return is_quicker.then_some(Why::Quicker);
         }
         // The sustained rate, since the credits may have been used up before the run.
-        let least = slowest.sustained().iops;
+        let least_iops = slowest.sustained().iops;
         if is_known {
-            let is_slower = case.iops < least * (1.0 - ABOVE);
+            let is_slower = case.iops < least_iops * (1.0 - ABOVE);
             return Some(if is_slower { Why::Slower } else { Why::Latency });
         }
-        let modelled = least * TIMES_UNKNOWN;
+        // The slowest device has TIMES_UNKNOWN times the latency of the model.
+        let modelled = least_iops * TIMES_UNKNOWN;
         let is_slower = case.iops * FAR_FROM_MODEL < modelled;
         Some(if is_slower {
             Why::SlowerThanModel

@@ -394,14 +394,14 @@ impl FaultVerb {
 
 impl Scope {
     /// A fault of this kind that hits a share of the operations in the scope.
-    fn inject(self, action: ControlAction, kind: FaultKind, share: f64) -> Meaning {
+    fn inject(self, action: ControlAction, kind: FaultKind, percent: f64) -> Meaning {
         let order = Order::Inject {
             kind,
-            // By direction: reads, and everything else.
+            // Reads first, then everything else.
             percents: match self.on {
-                None => [share; 4],
-                Some(On::Read) => [share, 0.0, 0.0, 0.0],
-                Some(On::Write) => [0.0, share, share, share],
+                None => [percent; 4],
+                Some(On::Read) => [percent, 0.0, 0.0, 0.0],
+                Some(On::Write) => [0.0, percent, percent, percent],
             },
             range: self.range.range,
             lasts: self.lasts,

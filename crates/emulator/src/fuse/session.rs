@@ -180,7 +180,10 @@ impl Session {
         }
     }
 
-    /// `None`: it is done already. Or the error number to reply with.
+    /// Admits a request to its volume; `None`: it is done already.
+    ///
+    /// # Errors
+    /// The error number to reply with.
     fn admit(&self, unique: u64, node: u64, io: Io<'_>) -> Result<Option<Pending>, i32> {
         let volume = self.folder.volume(node).ok_or(libc::EISDIR)?;
         let Some((ticket, own, work)) = admit(volume, io)? else {

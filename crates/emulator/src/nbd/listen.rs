@@ -194,7 +194,7 @@ impl Drop for Accepting {
     }
 }
 
-/// Listens on a host and port; with [`Access::Local`] only on addresses of this machine.
+/// Listens on a host and port; with [`Access::Local`] only on loopback addresses.
 fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
     let system = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => ListenError::InUse(text.to_owned()),
@@ -205,11 +205,11 @@ fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
         return Err(ListenError::Open(text.to_owned()));
     }
     let socket = TcpListener::bind(&found[..]).map_err(system)?;
-    let uri = socket.local_addr().map_err(system)?;
+    let bound = socket.local_addr().map_err(system)?;
     Ok(Listener {
         socket: socket.into(),
         path: None,
-        uri: format!("{}://{uri}", access.scheme()),
+        uri: format!("{}://{bound}", access.scheme()),
     })
 }
 

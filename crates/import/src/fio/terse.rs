@@ -172,6 +172,7 @@ fn counts_of_disks(others: &[&str]) -> Option<String> {
     is_telling.then(|| disks.join(";"))
 }
 
+/// The job of a line, which has been seen to reach its last direction.
 fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, String> {
     let head = layout.head;
     let directions = fields[head..].chunks(layout.width).take(layout.directions);
@@ -188,7 +189,9 @@ fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, Strin
         name: layout.name(fields),
         engine: "fio".to_owned(),
         block: mean_block(&directions, longest),
+        // fio counts whole ms: a run of 0 ms lasted less than one.
         seconds: longest.max(1e-3),
+        // The field has the number of the error, and not how many there were.
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
         ..Job::default()
     };

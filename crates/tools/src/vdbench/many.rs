@@ -111,8 +111,9 @@ fn shares(file: &ParameterFile, seed: u64, read: &Read<'_>) -> Result<Vec<HostSh
 /// Reports the hosts without a run, and gives the exit code: the most severe of all hosts.
 fn conclude(file: &ParameterFile, end: &HostsEnd, folder: &Folder) -> Result<u8> {
     let mut code = status::DONE;
-    for (host, end) in file.hosts.iter().zip(&end.ends) {
-        match end {
+    // A lost host counts for more than a failed run, as it does for a run of one host.
+    for (host, run) in file.hosts.iter().zip(&end.ends) {
+        match run {
             Ok(record) => code = code.max(exit_code(record)),
             Err(why) => {
                 let words = format!("hd={}: {why}", host.name);
