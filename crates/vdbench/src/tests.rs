@@ -286,7 +286,8 @@ fn what_is_approximated_is_noted() {
 /// program ended for want of memory.
 #[test]
 fn a_range_of_one_name_ends_at_the_largest_number() {
-    let text = "sd=sd4294967295,lun=a\nwd=wd1,sd=(sd4294967295-sd4294967295)\nrd=rd1,wd=wd1\n";
+    let text =
+        "sd=sd4294967295,lun=a\nwd=wd1,sd=(sd4294967295-sd4294967295)\nrd=rd1,wd=wd1,iorate=5\n";
     assert_eq!(subjects_of_notes(text), Vec::<String>::new());
 }
 
