@@ -515,16 +515,18 @@ mod tests {
         assert!(wrong.contains("one whole number with a unit"), "{wrong}");
     }
 
+    /// A job with this setting is refused with these words.
+    #[track_caller]
+    fn refused(setting: &str, words: &str) {
+        let text = format!("[a]\nioengine=null\nsize=64k\n{setting}\n");
+        let mistake = planned(&text).map(|_| ()).unwrap_err().to_string();
+        assert!(mistake.contains(words), "{setting}: {mistake}");
+    }
+
     /// Files that some program wrote have `rw = read` and `bs = 8k`. All of them were read as if the
     /// blanks were not there; fio refuses the first and takes blocks of 8 bytes for the second.
     #[test]
     fn a_blank_in_front_of_a_value_is_no_part_of_a_word_or_of_a_unit() {
-        #[track_caller]
-        fn refused(setting: &str, words: &str) {
-            let text = format!("[a]\nioengine=null\nsize=64k\n{setting}\n");
-            let mistake = planned(&text).map(|_| ()).unwrap_err().to_string();
-            assert!(mistake.contains(words), "{mistake}");
-        }
         refused("rw = read", "no blank before `read`");
         refused("ioengine= psync", "no blank before `psync`");
         refused("verify =\tmd5", "no blank before `md5`");
@@ -542,20 +544,14 @@ mod tests {
     /// note.
     #[test]
     fn what_is_out_of_the_range_of_an_option_is_refused() {
-        #[track_caller]
-        fn check(setting: &str, words: &str) {
-            let text = format!("[a]\nioengine=null\nsize=64k\n{setting}\n");
-            let mistake = planned(&text).map(|_| ()).unwrap_err().to_string();
-            assert!(mistake.contains(words), "{setting}: {mistake}");
-        }
-        check("verify_interval=79", "at least 80");
-        check("verify_offset=39", "at least 40");
-        check("log_compression=1023", "1024 to 536870912");
-        check("log_compression=513m", "1024 to 536870912");
-        check("zone_reset_threshold=1.1", "0 to 1");
-        check("zone_reset_frequency=-1", "0 to 1");
-        check("replay_align=0", "no power of two");
-        check("replay_align=3", "no power of two");
+        refused("verify_interval=79", "at least 80");
+        refused("verify_offset=39", "at least 40");
+        refused("log_compression=1023", "1024 to 536870912");
+        refused("log_compression=513m", "1024 to 536870912");
+        refused("zone_reset_threshold=1.1", "0 to 1");
+        refused("zone_reset_frequency=-1", "0 to 1");
+        refused("replay_align=0", "no power of two");
+        refused("replay_align=3", "no power of two");
         for setting in [
             "bs=0",
             "bs=4k,0",
@@ -564,7 +560,7 @@ mod tests {
             "filesize=0",
             "filesize=0-4k",
         ] {
-            check(setting, "0 is out of range: at least 1");
+            refused(setting, "0 is out of range: at least 1");
         }
         for setting in [
             "iodepth=10%",
@@ -572,9 +568,9 @@ mod tests {
             "bs=10%",
             "rwmixread=10%",
         ] {
-            check(setting, "without `%`");
+            refused(setting, "without `%`");
         }
-        check("uid=4294967295", "0 to 4294967294");
+        refused("uid=4294967295", "0 to 4294967294");
         planned("[a]\nioengine=null\nsize=64k\nbsrange=0-8k\nrate=0\n").expect("as with fio");
     }
 

@@ -213,6 +213,20 @@ mod tests {
         replay.adapted
     }
 
+    /// The same with `--compact`, on a target of two extents.
+    #[track_caller]
+    fn check_compact(operations: &[Operation], expected: &[(u64, u32)]) -> Adapted {
+        let options = ReplayOptions {
+            place: ReplayPlace::Compact,
+            ..ReplayOptions::default()
+        };
+        let limits = TargetLimits {
+            size: Some(2 << 20),
+            block: 512,
+        };
+        check(operations, options, limits, expected)
+    }
+
     /// The story: operations of a disk with sectors of 512 bytes failed on one with sectors of 4 KiB.
     #[test]
     fn operations_are_rounded_outwards_and_the_bytes_are_counted() {
@@ -281,34 +295,18 @@ mod tests {
             direction: Direction::Sync,
             ..on(0, 0)
         };
-        let options = ReplayOptions {
-            place: ReplayPlace::Compact,
-            ..ReplayOptions::default()
-        };
-        let limits = TargetLimits {
-            size: Some(2 << 20),
-            block: 512,
-        };
         let trace = [flush, on(5 << 20, 4096), flush, on(9 << 20, 4096), flush];
         let expected = [(0, 0), (0, 4096), (0, 0), (1 << 20, 4096), (0, 0)];
-        assert_eq!(check(&trace, options, limits, &expected).folded, 2);
+        assert_eq!(check_compact(&trace, &expected).folded, 2);
     }
 
     /// The story: an operation that goes on beyond the last extent of the target was refused, with more
     /// extents than the trace uses as the reason; --wrap and --scale move it back.
     #[test]
     fn an_operation_beyond_the_last_extent_is_moved_back() {
-        let options = ReplayOptions {
-            place: ReplayPlace::Compact,
-            ..ReplayOptions::default()
-        };
-        let limits = TargetLimits {
-            size: Some(2 << 20),
-            block: 512,
-        };
         let trace = [on(0, 4096), on((7 << 20) - 4096, 8192)];
         let expected = [(0, 4096), ((2 << 20) - 8192, 8192)];
-        check(&trace, options, limits, &expected);
+        check_compact(&trace, &expected);
     }
 
     #[test]
