@@ -182,6 +182,10 @@ impl<'a> SystemRun<'a> {
     /// Record tells why.
     pub(crate) fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         if step < self.done {
+            // The plan does not hold the passes that the interrupted run had added.
+            if step + 1 == self.steps.len() {
+                self.add_passes();
+            }
             return Ok(());
         }
         let (case, pass) = self.steps[step];
