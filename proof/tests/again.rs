@@ -277,6 +277,13 @@ fn a_run_on_a_name_with_control_characters_comes_again() {
 #[test]
 fn a_target_is_named_once() {
     let lab = Lab::new();
-    let line = "run -q --rw randread --runtime 1s -t sim:gp3:1TiB -t sim:gp3:1TiB";
-    lab.refused(line.split(' '), &["is given twice", "`2x` before"]);
+    // The story: to null and to a file as well, the answer was to put `2x` before the address.
+    for (target, instead) in [
+        ("sim:gp3:1TiB", "volume=a and volume=b"),
+        ("null", "more threads"),
+        ("x", "more threads"),
+    ] {
+        let line = format!("run -q --rw randread --runtime 1s -t {target} -t {target}");
+        lab.refused(line.split(' '), &["is given twice", instead]);
+    }
 }

@@ -271,7 +271,7 @@ pub fn all_passes(record: &Record, settings: &Settings) -> String {
     }
     text.push_str("\nspread: from the slowest to the fastest pass, in per cent of the median.\n");
     if !settings.choices.average {
-        text.push_str("The latency of a row is the lowest of any pass, not that of the fastest.\n");
+        text.push_str("The report shows the lowest latency of any pass of a test, not that of the fastest pass.\n");
     }
     text
 }

@@ -150,7 +150,9 @@ impl OneSystem<'_> {
             passes: self.plan.rounds(),
             targets: targets.collect::<Vec<_>>(),
             // Upper bound; `null` if only time ends a load and no limit of the target is known.
-            written_bytes: self.by_time().map(|by_time| by_time.saturating_add(bytes.0).saturating_add(laid_out)),
+            written_bytes: self.forecast.most_by_time.map(|by_time| {
+                by_time.0.saturating_add(bytes.0).saturating_add(laid_out)
+            }),
             // The part of it by loads that end after an amount or have a rate.
             bounded_bytes: bytes.0,
             // Time in which loads write as fast as the target can.
@@ -170,37 +172,6 @@ impl OneSystem<'_> {
     fn laid_out(&self) -> u64 {
         let targets = self.forecast.targets.iter();
         targets.map(|target| target.laid_out.0).sum()
-    }
-
-    /// The most bytes by loads that only time ends; `None` if no limit of the target is known.
-    fn by_time(&self) -> Option<u64> {
-        let unbounded = self.forecast.writes.unbounded;
-        if unbounded == Nanos::ZERO {
-            return Some(0);
-        }
-        // Several targets share what a load writes; each takes at most what its own limit allows.
-        let written = self.forecast.targets.iter();
-        let limits = written
-            .filter(|target| target.is_written)
-            .map(|target| target.write_bytes_per_s);
-        let limit: f64 = limits.sum::<Option<f64>>()?;
-        // Before a measurement, limits may save up a second of their rate, and after it, what is in flight
-        // completes.
-        let (mut saved_s, mut in_flight) = (0.0, 0.0);
-        for case in &self.plan.cases {
-            let jobs = case.workload.jobs.iter().filter(|job| job.writes());
-            let bytes = jobs.map(|job| {
-                f64::from(job.threads) * f64::from(job.depth) * job.sizes.largest().as_f64()
-            });
-            let bytes: f64 = bytes.sum();
-            if bytes > 0.0 {
-                saved_s += 1.0;
-                in_flight += bytes;
-            }
-        }
-        let rounds = f64::from(self.plan.rounds());
-        let seconds = unbounded.as_secs_f64() + saved_s * rounds;
-        Some((limit * seconds + in_flight * rounds) as u64)
     }
 
     /// The lines about this system: its targets, what is written, how long it takes and what it
@@ -238,11 +209,11 @@ impl OneSystem<'_> {
                 amount(bytes.as_f64())
             ));
         }
-        match self.by_time() {
+        match self.forecast.most_by_time {
             _ if unbounded == Nanos::ZERO => {}
             Some(by_time) => parts.push(format!(
                 "for {unbounded}, at most {} under the limits of the model",
-                amount(by_time as f64)
+                amount(by_time.as_f64())
             )),
             None => parts.push(format!(
                 "for {unbounded}, as much as the target takes: {} at 1 GB/s{}",

@@ -15,7 +15,7 @@ use blocklab_runner::{Missing, Request, Study, Until, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Nanos, agreeing, did_you_mean, plural};
 use blocklab_workload::publication::Publication;
-use blocklab_workload::{Job, Plan, Target, is_case_of};
+use blocklab_workload::{Address, Job, Plan, Target, is_case_of};
 
 use crate::again;
 use crate::chosen;
@@ -71,10 +71,14 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
 fn refuse_twice(targets: &[String]) -> Result<()> {
     for (place, target) in targets.iter().enumerate() {
         if targets[..place].contains(target) {
-            bail!(
-                "--target {target} is given twice: name each target once; `2x` before the address of a \
-                 volume makes two of it"
-            );
+            let instead = match Target::parse(target) {
+                Ok(Target::Sim(Address::Sold(_)) | Target::Emu(Address::Sold(_))) => {
+                    "volume=a and volume=b in the addresses make two volumes, and `2x` before the \
+                     address makes one target of two"
+                }
+                _ => "more threads or a larger depth put more load on it",
+            };
+            bail!("--target {target} is given twice: name each target once; {instead}");
         }
     }
     Ok(())

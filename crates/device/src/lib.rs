@@ -23,8 +23,8 @@ pub use io::{Answer, Direction, Fault, Io};
 pub use limit::{Binding, Limit, LimitKind, LimitName, LimitUnit, Operation};
 pub use origin::Origin;
 pub use predict::{
-    Drain, Grant, Load, Phase, Prediction, drains, grants, predict, predict_rate, read_latency,
-    service_quantile,
+    Drain, Grant, Load, Phase, Prediction, WritingTime, drains, grants, most_written, predict,
+    predict_rate, read_latency, service_quantile,
 };
 pub use spec::{
     Accounting, Cap, Charge, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind,

@@ -1,6 +1,7 @@
 //! The closed form: X = min(n / L, every cap), and latency = n / X (Little).
 
 mod demand;
+mod most_written;
 
 use blocklab_units::{Bytes, Nanos};
 
@@ -11,6 +12,7 @@ use crate::{
     VolumeSpec,
 };
 use demand::Demand;
+pub use most_written::{WritingTime, most_written};
 
 /// A steady load, as far as the closed form needs it.
 #[derive(Debug, Clone, Copy, PartialEq)]

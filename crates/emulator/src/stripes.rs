@@ -186,17 +186,18 @@ impl Stripes {
     }
 
     /// Flips bits of written data within a range, and returns the offsets of their bytes; none if
-    /// nothing was written there. A bit that is drawn twice flips back.
+    /// nothing was written there. A bit that is drawn twice flips back. It ends at the first bit that
+    /// cannot be changed, with those before it.
     pub(crate) fn flip(
         &self,
         count: u64,
         range: Range<u64>,
         seed: u64,
-    ) -> Result<Vec<u64>, Failure> {
+    ) -> (Vec<u64>, Result<(), Failure>) {
         let written = self.written(range);
         let bytes: u64 = written.iter().map(|data| data.end - data.start).sum();
         if bytes == 0 {
-            return Ok(Vec::new());
+            return (Vec::new(), Ok(()));
         }
         let mut chance = Stream::new(seed, "bit flips", 0);
         let mut flipped = Vec::new();
@@ -204,10 +205,12 @@ impl Stripes {
             let nth = chance.below(bytes) as usize;
             let offset = written.iter().cloned().flatten().nth(nth);
             let offset = offset.expect("less than all bytes");
-            self.flip_bit(offset, chance.below(8))?;
+            if let Err(failure) = self.flip_bit(offset, chance.below(8)) {
+                return (flipped, Err(failure));
+            }
             flipped.push(offset);
         }
-        Ok(flipped)
+        (flipped, Ok(()))
     }
 
     /// The parts of a range in which something was written.
@@ -234,9 +237,10 @@ impl Stripes {
     }
 
     /// A power cut: pages go back to what they were before writes that were not flushed. Returns how
-    /// many changed by that.
-    pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
-        let mut changed = 0;
+    /// many changed by that. A page that cannot be written stays as it is, and the others go back all
+    /// the same; the failure is that of the first one.
+    pub(crate) fn cut(&self, loss: Loss, seed: u64) -> (u64, Result<(), Failure>) {
+        let (mut changed, mut done) = (0, Ok(()));
         for (index, stripe) in self.stripes.iter().enumerate() {
             let mut stripe = stripe.write().expect("no panic under this lock");
             let mut chance = Stream::new(seed, "power cut", index as u64);
@@ -247,11 +251,12 @@ impl Stripes {
                 let now = bytes.page(page).ok().flatten();
                 let is_same =
                     now.as_ref().unwrap_or(&ZERO_PAGE) == before.as_deref().unwrap_or(&ZERO_PAGE);
-                bytes.restore(page, before)?;
-                changed += u64::from(!is_same);
+                let restored = bytes.restore(page, before);
+                changed += u64::from(!is_same && restored.is_ok());
+                done = done.and(restored);
             }
         }
-        Ok(changed)
+        (changed, done)
     }
 }
 
@@ -328,7 +333,7 @@ mod tests {
                         durable.copy_from_slice(&now);
                     }
                     Step::Cut => {
-                        stripes.cut(Loss::All, 1).expect("room");
+                        stripes.cut(Loss::All, 1).1.expect("room");
                         now.copy_from_slice(&durable);
                     }
                 }
@@ -355,7 +360,7 @@ mod tests {
         let mark = stripes.flush_arrives();
         stripes.write(0, &[2; 4096]).expect("room");
         stripes.flushed(mark);
-        stripes.cut(Loss::All, 1).expect("room");
+        stripes.cut(Loss::All, 1).1.expect("room");
         let mut got = Vec::new();
         stripes.read(0, 1, &mut got).expect("in memory");
         assert_eq!(got, [1]);
@@ -371,7 +376,7 @@ mod tests {
         stripes.flushed(stripes.flush_arrives());
         stripes.free(0, PAGE as u64).expect("in memory");
         stripes.write(PAGE as u64, &[8; PAGE]).expect("room");
-        assert_eq!(stripes.cut(Loss::All, 1), Ok(2));
+        assert_eq!(stripes.cut(Loss::All, 1), (2, Ok(())));
         let mut got = Vec::new();
         stripes
             .read(0, 2 * PAGE as u64, &mut got)
@@ -387,7 +392,7 @@ mod tests {
         stripes.flushed(stripes.flush_arrives());
         stripes.write(0, &[7; PAGE]).expect("room");
         stripes.write(PAGE as u64, &[0; PAGE]).expect("room");
-        assert_eq!(stripes.cut(Loss::All, 1), Ok(0));
+        assert_eq!(stripes.cut(Loss::All, 1), (0, Ok(())));
         assert_eq!(stripes.extent(PAGE as u64, 1), Extent::hole(1));
     }
 }

@@ -431,8 +431,8 @@ impl Volume {
     }
 
     /// A power cut: unflushed data is lost, or torn by the seed, and the volume is detached. Returns
-    /// how many pages of 4 KiB changed.
-    pub(crate) fn cut_power(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
+    /// how many pages of 4 KiB changed, also where some could not.
+    pub(crate) fn cut_power(&self, loss: Loss, seed: u64) -> (u64, Result<(), Failure>) {
         self.remove(|| self.bytes.cut(loss, seed))
     }
 
@@ -502,13 +502,13 @@ impl Volume {
     }
 
     /// Flips bits of written data within a range, chosen by the seed. Returns the offsets of their
-    /// bytes; none if nothing was written there.
+    /// bytes, also where a later one could not be changed; none if nothing was written there.
     pub(crate) fn flip_bits(
         &self,
         count: u64,
         range: Range<u64>,
         seed: u64,
-    ) -> Result<Vec<u64>, Failure> {
+    ) -> (Vec<u64>, Result<(), Failure>) {
         let _power = self.powered();
         self.bytes.flip(count, range, seed)
     }

@@ -30,7 +30,7 @@ pub use assessment::{
 };
 pub use held::{NEAR, holding, is_held};
 pub use obstacle::{Obstacle, obstacle};
-pub use rows::{best_output, by_case};
+pub use rows::{best_output, by_case, case_rates};
 pub use rules::drop_needless_guesses;
 pub use rules::episode::undisturbed;
 pub use what::without_engine;

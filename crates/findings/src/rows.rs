@@ -48,6 +48,24 @@ pub(crate) fn summed(record: &Record) -> Vec<Summed> {
     groups.map(|group| row(&group, aggregate)).collect()
 }
 
+/// The rates of each case in operations a second, one for each direction that completed an operation:
+/// those of its [`Row`]. Without the latencies, whose histograms take most of the time of a row.
+pub fn case_rates(record: &Record) -> Vec<(&str, Vec<Estimate>)> {
+    let aggregate = Aggregate::named(&record.requested.aggregate);
+    let mut cases = Vec::new();
+    for passes in by_case(&record.measurements) {
+        let counted: Vec<&Measurement> = passes.iter().copied().filter(|m| moved(m)).collect();
+        let best = best_of(&counted);
+        let rates = Direction::ALL.into_iter().filter_map(|which| {
+            let each_iops = per_second(&parts(&counted, which), |result| result.ios);
+            let moves = each_iops.iter().any(|iops| *iops > 0.0);
+            moves.then(|| rate(&each_iops, aggregate, best))
+        });
+        cases.push((&*passes[0].case, rates.collect()));
+    }
+    cases
+}
+
 /// Sums up all passes of one case. Passes without a single completed operation count for
 /// nothing but their errors.
 pub(crate) fn row(passes: &[&Measurement], aggregate: Aggregate) -> Summed {
@@ -148,8 +166,8 @@ fn direction(
     let response = Merged::from_all(responses, damaged);
     Some(RowDirection {
         direction: which,
-        iops: estimate(each_iops.iter().copied().map(Some), aggregate, best),
-        bytes_per_s: estimate(each_bytes_per_s.iter().copied().map(Some), aggregate, best),
+        iops: rate(&each_iops, aggregate, best),
+        bytes_per_s: rate(&each_bytes_per_s, aggregate, best),
         each_iops,
         each_bytes_per_s,
         mean_ns: estimate(parts.iter().map(|part| mean_ns(part)), aggregate, best),
@@ -189,6 +207,11 @@ fn per_second(parts: &[Part<'_>], what: fn(&DirectionResult) -> u64) -> Vec<f64>
                 .fold(0.0, |sum, rate| sum + rate)
         })
         .collect()
+}
+
+/// A rate of a case from those of its passes.
+fn rate(each: &[f64], aggregate: Aggregate, best: usize) -> Estimate {
+    estimate(each.iter().copied().map(Some), aggregate, best)
 }
 
 /// Mean latency of a pass; `None` without an operation, or if a job does not know its mean.
@@ -382,6 +405,27 @@ mod tests {
         near(mean.high.unwrap(), 1069.68);
         assert_eq!(read(passes(&[1000.0, 1020.0]), "best").iops.low, None);
         assert_eq!(read(passes(&[1000.0]), "mean").iops.high, None);
+    }
+
+    #[test]
+    fn the_rates_alone_are_those_of_the_rows() {
+        for aggregate in ["mean", "median", "best"] {
+            let write = Sketch {
+                direction: "write",
+                iops: vec![500.0, 0.0, 700.0],
+                ..Sketch::named("write")
+            };
+            let mut record = record(&[passes(&[1000.0, 1500.0, 1100.0]), write]);
+            record.requested.aggregate = aggregate.to_owned();
+            let rows = assess(&record).rows;
+            let of_rows: Vec<(&str, Vec<Estimate>)> = (rows.iter())
+                .map(|row| {
+                    let rates = row.directions.iter().map(|direction| direction.iops);
+                    (&*row.case, rates.collect())
+                })
+                .collect();
+            assert_eq!(case_rates(&record), of_rows);
+        }
     }
 
     #[test]

@@ -212,9 +212,12 @@ fn replaced_by(option: &str, value: &Value) -> &'static [&'static str] {
         "rwmixwrite" => &["rwmixread"],
         "cpumask" => &["cpus_allowed"],
         "cpus_allowed" => &["cpumask"],
-        "gtod_reduce" if *value != Value::Number(0) => {
-            &["disable_lat", "disable_clat", "disable_slat"]
-        }
+        "gtod_reduce" if *value != Value::Number(0) => &[
+            "disable_lat",
+            "disable_clat",
+            "disable_slat",
+            "disable_bw_measurement",
+        ],
         _ => &[],
     }
 }

@@ -27,6 +27,8 @@ pub struct LogRule {
     names: [Option<String>; 4],
     /// Latencies that are not taken: the whole, that of submission, that of completion.
     untaken: [bool; 3],
+    /// Logs of single operations that stay empty: throughput, operations.
+    without_single: [bool; 2],
     /// Length of the spans that one line is about; `None`: a line an operation.
     pub average: Option<Nanos>,
     /// Which latency of its span a line reports.
@@ -150,6 +152,12 @@ impl LogRule {
                 given => Some(given.to_owned()),
             }),
             untaken: [!takes_whole, !takes_submission, !takes_completion],
+            without_single: [
+                options
+                    .disable_bw_measurement
+                    .unwrap_or(options.gtod_reduce),
+                options.gtod_reduce,
+            ],
             average: nonzero(Nanos::from_millis(options.log_avg_msec.into())),
             window: match options.log_window_value {
                 "both" => WindowValue::Both,
@@ -216,6 +224,16 @@ impl LogRule {
         };
         let packed = self.chunk(kind).map_or("", |_| ".fz");
         Some(format!("{name}_{word}{own}.log{packed}"))
+    }
+
+    /// Whether this log has a line for each operation, where it has no averages.
+    pub const fn has_single(&self, kind: LogKind) -> bool {
+        let [no_bandwidth, no_operations] = self.without_single;
+        match kind {
+            LogKind::Bandwidth => !no_bandwidth,
+            LogKind::Operations => !no_operations,
+            _ => true,
+        }
     }
 
     /// Bytes of a chunk of this log; `None`: it is left as text. Histograms always are: a sample
@@ -314,6 +332,22 @@ mod tests {
             issued: Nanos(11_999_000),
             priority: Some(0),
         }
+    }
+
+    /// The story: with `gtod_reduce`, fio 3.33 leaves the logs of single operations empty; here they had a
+    /// line for each.
+    #[test]
+    fn a_clock_that_is_read_seldom_leaves_logs_of_single_operations_empty() {
+        let has = |options: &str| {
+            let text = format!("[a]\nioengine=null\nsize=4k\n{options}\n");
+            let plan = crate::tests::planned(&text).expect("a job");
+            let rule = &plan.clones[0].logs;
+            [LogKind::Bandwidth, LogKind::Operations].map(|kind| rule.has_single(kind))
+        };
+        assert_eq!(has(""), [true, true]);
+        assert_eq!(has("gtod_reduce=1"), [false, false]);
+        assert_eq!(has("disable_bw=1"), [false, true]);
+        assert_eq!(has("gtod_reduce=1\ndisable_bw=0"), [true, false]);
     }
 
     #[test]

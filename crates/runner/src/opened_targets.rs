@@ -427,7 +427,15 @@ impl Kind {
 
     fn foresee(self, needs: Needs) -> Result<TargetForecast, Error> {
         match self {
-            Self::Ready(target) => Ok(TargetForecast::new(target.facts, needs.writes)),
+            Self::Ready(target) => {
+                let model = match &target.file.backing {
+                    Backing::Simulated(model) | Backing::Emulated(model) => {
+                        Some(model.lock().device.spec().clone())
+                    }
+                    _ => None,
+                };
+                Ok(TargetForecast::new(target.facts, model, needs.writes))
+            }
             Self::ToMake(directory, path) => {
                 let facts = room_for(&directory, &path, needs.size)?;
                 Ok(TargetForecast::made(facts, &path, needs.size))

@@ -2,6 +2,7 @@
 //!
 //! No target is opened for it, so a dry run and the progress display can use it, too.
 
+use blocklab_device::WritingTime;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Direction, Job, Pace, Plan, Rate, SizeDraw, SizeMix, Spread};
 
@@ -49,32 +50,105 @@ pub(crate) fn written(plan: &Plan) -> Written {
     let rounds = u64::from(plan.rounds());
     let mut all = Written::default();
     for case in &plan.cases {
-        let jobs = case.workload.jobs.iter();
-        let mut longest = Nanos::ZERO;
-        for job in jobs.filter(|job| job.writes() && job.engine.needs_target()) {
+        for job in writers(case) {
+            let Some(bytes) = amount(job) else {
+                continue;
+            };
+            // What is written besides the measured time is not part of the amount.
             let unmeasured = job.ramp.saturating_add(job.cool_down);
-            match amount(job) {
-                Some(bytes) => {
-                    all.bytes = plus(all.bytes, times(bytes, rounds));
-                    // What is written besides the measured time is not part of the amount, and only a rate
-                    // limits it.
-                    match at_rate(job, unmeasured) {
-                        Some(more) => all.bytes = plus(all.bytes, times(more, rounds)),
-                        None => longest = longest.max(unmeasured),
-                    }
-                }
-                // Jobs of a case run at the same time and share the target, so the longest counts.
-                None => {
-                    let measured = job.stop.runtime.unwrap_or_default();
-                    longest = longest.max(unmeasured.saturating_add(measured));
-                }
-            }
+            let more = at_rate(job, unmeasured).unwrap_or_default();
+            all.bytes = plus(all.bytes, times(plus(bytes, more), rounds));
         }
+        let lasts = unbounded(case).map_or(Nanos::ZERO, |unbounded| unbounded.lasts);
         all.unbounded = all
             .unbounded
-            .saturating_add(Nanos(longest.0.saturating_mul(rounds)));
+            .saturating_add(Nanos(lasts.0.saturating_mul(rounds)));
     }
     all
+}
+
+/// The jobs of a case that write to its targets.
+fn writers(case: &Case) -> impl Iterator<Item = &Job> {
+    let jobs = case.workload.jobs.iter();
+    jobs.filter(|job| job.writes() && job.engine.needs_target())
+}
+
+/// What a case writes as fast as its targets can take it.
+struct Unbounded {
+    /// How long.
+    lasts: Nanos,
+    /// The largest write.
+    largest: Bytes,
+    /// Written at most behind the end, by operations that are in flight there.
+    in_flight: Bytes,
+}
+
+/// What a case writes as fast as its targets can take it; `None` if amounts or rates end all it writes.
+fn unbounded(case: &Case) -> Option<Unbounded> {
+    let mut all: Option<Unbounded> = None;
+    for job in writers(case) {
+        let unmeasured = job.ramp.saturating_add(job.cool_down);
+        let lasts = match amount(job) {
+            None => unmeasured.saturating_add(job.stop.runtime.unwrap_or_default()),
+            // Neither the ramp nor what follows is part of the amount, and only a rate limits it.
+            Some(_) if at_rate(job, unmeasured).is_none() => unmeasured,
+            Some(_) => Nanos::ZERO,
+        };
+        if lasts == Nanos::ZERO {
+            continue;
+        }
+        let (largest, operations) = (
+            job.sizes.write.largest(),
+            u64::from(job.threads).saturating_mul(job.depth.into()),
+        );
+        let known = all.get_or_insert(Unbounded {
+            lasts: Nanos::ZERO,
+            largest: Bytes::ZERO,
+            in_flight: Bytes::ZERO,
+        });
+        // Jobs of a case run at the same time and share the target, so the longest counts.
+        known.lasts = known.lasts.max(lasts);
+        known.largest = known.largest.max(largest);
+        known.in_flight = plus(known.in_flight, times(largest, operations));
+    }
+    all
+}
+
+/// Until the operations in flight are back and the next measurement begins.
+const BETWEEN: Nanos = Nanos::from_secs(1);
+
+/// The times in which a plan writes as fast as its targets can take it, in one round after the other, and
+/// the bytes that are in flight at their ends. Where the first case of a round writes nothing, its time is
+/// the rest before the next one that does.
+pub(crate) fn writing_times(plan: &Plan) -> (Vec<WritingTime>, Bytes) {
+    let rounds = u64::from(plan.rounds());
+    let (mut writing, mut in_flight) = (Vec::new(), Bytes::ZERO);
+    // Round after round, so that what comes behind the last writing case is before the first one.
+    let silent = plan
+        .cases
+        .iter()
+        .rev()
+        .take_while(|case| unbounded(case).is_none());
+    let mut rest = silent.map(planned).fold(Nanos::ZERO, Nanos::saturating_add);
+    for case in &plan.cases {
+        let between = plan.pause.saturating_add(BETWEEN);
+        rest = rest.saturating_add(between);
+        let Some(writes) = unbounded(case) else {
+            rest = rest.saturating_add(planned(case));
+            continue;
+        };
+        // Other jobs can begin before the writers and go on behind them.
+        let idle = planned(case).since(writes.lasts);
+        writing.push(WritingTime {
+            lasts: writes.lasts,
+            largest: writes.largest,
+            rest: rest.saturating_add(idle),
+            count: plan.rounds(),
+        });
+        in_flight = plus(in_flight, times(writes.in_flight, rounds));
+        rest = Nanos::ZERO;
+    }
+    (writing, in_flight)
 }
 
 /// A sum that saturates, because a user may request any amount.
@@ -252,5 +326,31 @@ mod tests {
         assert_eq!(planned(&case), Nanos::from_secs(60));
         let plan = Plan::once("delayed", "", vec![case]);
         assert_eq!(written(&plan).unbounded, Nanos::from_secs(50));
+    }
+
+    /// A case without a write is a rest in which limits save up, also where it is the last one of a round.
+    #[test]
+    fn cases_that_only_read_are_rests_of_the_device() {
+        let job = |name: &str, mix: Mix| Job {
+            mix,
+            threads: 2,
+            stop: Stop {
+                runtime: Some(Nanos::from_secs(20)),
+                ..Stop::default()
+            },
+            ..Job::new(name)
+        };
+        let cases = [("w1", Mix::WRITE), ("w2", Mix::WRITE), ("r", Mix::READ)];
+        let cases = cases.map(|(name, mix)| Case::new(name, 1, vec![job(name, mix)]));
+        let plan = Plan {
+            passes: 3,
+            ..Plan::once("rests", "", cases.to_vec())
+        };
+        let (times, in_flight) = writing_times(&plan);
+        let rests: Vec<Nanos> = times.iter().map(|time| time.rest).collect();
+        assert_eq!(rests, [21, 1].map(Nanos::from_secs));
+        assert_eq!((times[0].lasts, times[0].count), (Nanos::from_secs(20), 3));
+        let each = Job::new("w").sizes.write.largest().0 * u64::from(Job::new("w").depth);
+        assert_eq!(in_flight.0, 3 * 2 * 2 * each);
     }
 }

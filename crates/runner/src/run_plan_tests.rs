@@ -11,7 +11,7 @@ use blocklab_units::Nanos;
 use super::run_parts;
 use crate::prepared::resumable;
 use crate::system_run::Part;
-use crate::{Event, Guard, Observer, Questions, Request, Setting, Study};
+use crate::{Event, Guard, Observer, Questions, Request, Setting, Study, Until};
 
 const STUDY: &str = r#"
 name = "turns"
@@ -81,6 +81,17 @@ fn begun_in<const N: usize>(
     left: usize,
     before: [Option<Record>; N],
 ) -> (Vec<Record>, Vec<(usize, String, u32)>) {
+    begun_until(None, start_in, target, left, before)
+}
+
+/// The same with passes that are added.
+fn begun_until<const N: usize>(
+    until: Option<Until>,
+    start_in: Option<Nanos>,
+    target: &str,
+    left: usize,
+    before: [Option<Record>; N],
+) -> (Vec<Record>, Vec<(usize, String, u32)>) {
     let parsed = native::parse(STUDY, "turns.toml").expect("a study");
     let catalog = Catalog::embedded();
     let interrupted = AtomicBool::new(false);
@@ -95,7 +106,10 @@ fn begun_in<const N: usize>(
         publication: parsed.publication,
         ..Study::of_plan(parsed.plan)
     };
-    let request = Request::once(study, vec![target.to_owned()]);
+    let request = Request {
+        until,
+        ..Request::once(study, vec![target.to_owned()])
+    };
     let parts = before.into_iter().enumerate().map(|(number, before)| Part {
         system: None,
         id: format!("run{number}"),
@@ -184,6 +198,21 @@ fn what_was_interrupted_goes_on_where_it_stopped() {
             .all(|record| record.status == Status::Complete && record.measurements.len() == 6)
     );
     assert!(whole[0].notes.iter().any(|note| note.subject == "resumed"));
+}
+
+/// The story: a study that was interrupted in a pass that its precision had added was resumed after all
+/// passes of its plan, and ended at once, as imprecise as it was.
+#[test]
+fn passes_are_added_also_after_all_of_the_plan_were_made_before() {
+    let (whole, _) = on("null", usize::MAX, [None]);
+    let until = Until {
+        percent: 1e-9,
+        limit: Nanos::from_secs(3600),
+    };
+    let before = whole.into_iter().next();
+    let (_, turns) = begun_until(Some(until), None, "null", 3, [before]);
+    let passes: Vec<u32> = turns.iter().map(|(.., pass)| *pass).collect();
+    assert_eq!(passes, [3; 3]);
 }
 
 /// The story: a study that was interrupted in its fifth measurement said that the same command

@@ -24,6 +24,7 @@ use crate::observer::{Relay, emulated};
 use crate::opened_target::TargetContext;
 use crate::opened_targets::{OpenedTargets, is_null};
 use crate::request::{Request, Setting};
+use crate::until::LastJudgement;
 use crate::{Error, schedule};
 
 /// The part of a request that becomes one run: the study on one of its systems, or the whole load.
@@ -76,6 +77,8 @@ pub(crate) struct SystemRun<'a> {
     goes_on: bool,
     /// Whether a case was run differently from the plan.
     is_adapted: bool,
+    /// Which cases were not precise enough when that was last looked at.
+    last_judgement: LastJudgement,
     targets: Vec<String>,
     opened_targets: OpenedTargets,
     clock: Clock,
@@ -148,6 +151,7 @@ impl<'a> SystemRun<'a> {
             done: record.measurements.len(),
             goes_on: true,
             is_adapted: false,
+            last_judgement: LastJudgement::default(),
             steps,
             plan,
             targets,
@@ -178,6 +182,10 @@ impl<'a> SystemRun<'a> {
     /// Record tells why.
     pub(crate) fn step(&mut self, step: usize, observer: &mut dyn Observer) -> Result<(), Error> {
         if step < self.done {
+            // The plan does not hold the passes that the interrupted run had added.
+            if step + 1 == self.steps.len() {
+                self.add_passes();
+            }
             return Ok(());
         }
         let (case, pass) = self.steps[step];
@@ -239,7 +247,7 @@ impl<'a> SystemRun<'a> {
         let Some(until) = self.request.until else {
             return;
         };
-        let wanting = until.wanting(&self.record);
+        let wanting = until.wanting(&self.record, self.plan.passes, &mut self.last_judgement);
         let again: Vec<usize> = (0..self.plan.cases.len())
             .filter(|case| wanting.contains(&self.plan.cases[*case].name))
             .collect();

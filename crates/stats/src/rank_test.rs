@@ -41,11 +41,12 @@ impl Tail {
     /// The tail for these doubled ranks, those of the smaller sample first. Seen from the other
     /// end, an upper tail is a lower one.
     fn new(mut ranks: Vec<u64>, count: usize) -> Self {
-        let top = 2 * (ranks.len() as u64 + 1);
+        // A doubled rank and its mirror image, seen from the other end, add up to this.
+        let mirror = 2 * (ranks.len() as u64 + 1);
         let mut sum: u64 = ranks[..count].iter().sum();
-        if 2 * sum > top * count as u64 {
-            ranks.iter_mut().for_each(|rank| *rank = top - *rank);
-            sum = top * count as u64 - sum;
+        if 2 * sum > mirror * count as u64 {
+            ranks.iter_mut().for_each(|rank| *rank = mirror - *rank);
+            sum = mirror * count as u64 - sum;
         }
         if ranks.iter().all(|rank| rank % 2 == 0) {
             ranks.iter_mut().for_each(|rank| *rank /= 2);
@@ -72,24 +73,28 @@ impl Tail {
 
     /// The share of all choices of `count` ranks that exceed the least sum by no more.
     ///
-    /// Counts choices by number and excess, rank by rank: the k-th chosen one adds what it is above
-    /// the k-th rank of all. A count beyond 2^53 is rounded, which costs 1e-13 of the share.
+    /// Adds up choices by number and excess, rank by rank: the k-th chosen one adds what it is above
+    /// the k-th rank of all. Each row holds shares of the choices of its number among the ranks up to
+    /// here, since the choices themselves are more than an `f64` holds from 1,030 values on.
     fn counted(&self) -> f64 {
         let width = self.excess as usize + 1;
-        let mut ways = vec![0.0; (self.count + 1) * width];
-        ways[0] = 1.0;
+        let mut shares = vec![0.0; (self.count + 1) * width];
+        shares[0] = 1.0;
         for (place, rank) in self.ranks.iter().enumerate() {
             for chosen in (1..=self.count.min(place + 1)).rev() {
                 let above = (rank - self.ranks[chosen - 1]) as usize;
-                let (before, after) = ways.split_at_mut(chosen * width);
+                let (before, after) = shares.split_at_mut(chosen * width);
                 let before = &before[(chosen - 1) * width..];
-                for (excess, ways) in after[..width].iter_mut().enumerate().skip(above) {
-                    *ways += before[excess - above];
+                // The share of the choices that hold this rank.
+                let with_it = chosen as f64 / (place + 1) as f64;
+                let after = &mut after[..width];
+                after.iter_mut().for_each(|share| *share *= 1.0 - with_it);
+                for (share, before) in after.iter_mut().skip(above).zip(before) {
+                    *share += with_it * before;
                 }
             }
         }
-        let tail: f64 = ways[self.count * width..].iter().sum();
-        tail / choices(self.ranks.len(), self.count)
+        shares[self.count * width..].iter().sum()
     }
 
     /// The same by the normal distribution, with the variance that the ties leave and half a step
@@ -130,13 +135,6 @@ pub(crate) fn doubled_ranks(few: &[f64], many: &[f64]) -> Vec<u64> {
         first = last + 1;
     }
     ranks
-}
-
-/// In how many ways `count` can be chosen of `all`.
-fn choices(all: usize, count: usize) -> f64 {
-    (0..count).fold(1.0, |product, k| {
-        product * (all - k) as f64 / (k + 1) as f64
-    })
 }
 
 /// The share of the normal distribution above `z`, which is not negative, to 7.5e-8 (Abramowitz and
@@ -235,6 +233,18 @@ mod tests {
     fn values_that_are_all_equal_show_nothing() {
         near(rank_test(&[5.0; 7], &[5.0; 30]), 1.0);
         near(rank_test(&[5.0; 25], &[5.0; 30]), 1.0);
+    }
+
+    /// The story: of 1,030 values against 1,040 there are more choices than an `f64` holds, so the share
+    /// was infinity by infinity, and ten values of one side that no value of the other reaches showed
+    /// nothing.
+    #[test]
+    fn more_choices_than_a_number_holds_are_counted() {
+        let few = [0.0; 1030];
+        let many = [[0.0; 1030].as_slice(), &[1.0; 10]].concat();
+        // All ten ones are dealt to the larger sample.
+        let share = (0..10).map(|k| f64::from(1040 - k) / f64::from(2070 - k));
+        near(rank_test(&few, &many), 2.0 * share.product::<f64>());
     }
 
     /// Where both apply, the normal distribution gives nearly what counting gives, and never less.

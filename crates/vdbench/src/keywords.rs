@@ -353,9 +353,14 @@ fn counts() -> String {
     }
     let counts = LEVELS.map(|(_, level)| {
         let rows = KEYWORDS.iter().filter(|row| row.support == level);
-        let accepted = rows.filter(|row| row.here == NO_FILE_SYSTEMS).count();
-        let alone = OF_FILE_SYSTEMS.iter().map(|(_, names)| names.len()).sum();
-        accepted + if level == Support::Refused { alone } else { 0 }
+        let with_row = rows.filter(|row| row.here == NO_FILE_SYSTEMS).count();
+        let without_row = OF_FILE_SYSTEMS.iter().map(|(_, names)| names.len()).sum();
+        with_row
+            + if level == Support::Refused {
+                without_row
+            } else {
+                0
+            }
     });
     text.push_str(&line("file system workloads (fsd, fwd)", counts));
     text.push_str("\nThose of file system workloads that are refused:\n\n");

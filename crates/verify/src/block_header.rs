@@ -51,6 +51,9 @@ pub enum Generation {
     AtLeast(u64),
     /// This one, if an earlier run of ours wrote it.
     Earlier(u64),
+    /// This one or a later one, if an earlier run of ours wrote it: one with a ramp, in which it made an
+    /// unknown number of writes.
+    EarlierAtLeast(u64),
     /// Any: an earlier run wrote it.
     Any,
     /// None: the range was trimmed and reads as zeros.
@@ -287,12 +290,14 @@ impl BlockHeaders {
             Generation::Exactly(expected) => !is_ours || found as u32 != expected as u32,
             Generation::AtLeast(expected) => !is_ours || is_before(found, expected),
             Generation::Earlier(expected) => is_ours && found as u32 != expected as u32,
+            Generation::EarlierAtLeast(expected) => is_ours && is_before(found, expected),
             Generation::Any | Generation::Zeros => false,
         };
         match want {
             Generation::Exactly(expected)
             | Generation::AtLeast(expected)
             | Generation::Earlier(expected)
+            | Generation::EarlierAtLeast(expected)
                 if is_other_write =>
             {
                 Err(MiscompareKind::OtherWrite { found, expected })
@@ -456,6 +461,14 @@ mod tests {
         let (found, expected) = (3, 2);
         let other = Err(MiscompareKind::OtherWrite { found, expected });
         assert_eq!(kind(&mut headers, mark(Generation::Earlier(2))), other);
+        assert_eq!(
+            kind(&mut headers, mark(Generation::EarlierAtLeast(2))),
+            Ok(())
+        );
+        assert_eq!(
+            kind(&mut headers, mark(Generation::EarlierAtLeast(4))),
+            lost
+        );
         let never = headers.check(&[0; 4096], mark(Generation::Any));
         assert_eq!(
             never.map_err(|flaw| flaw.kind),

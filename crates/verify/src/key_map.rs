@@ -316,7 +316,13 @@ impl KeyMap {
             } else if self.is_of_write(sector, at, pending.before) {
                 old += 1;
             } else {
-                wrong.extend(self.sectors.wrong(sector, at, pending.after));
+                // Damage of the content from before the write is no lost write.
+                let key = if pending.before > 0 && sector[16] == pending.before {
+                    pending.before
+                } else {
+                    pending.after
+                };
+                wrong.extend(self.sectors.wrong(sector, at, key));
             }
         }
         let is_new = old == 0 && wrong.is_empty();

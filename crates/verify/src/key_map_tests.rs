@@ -148,3 +148,25 @@ fn a_write_in_flight_may_be_there_or_not() {
         assert_eq!(map.settled(), settled);
     }
 }
+
+/// The story: a write was in flight when its run ended and never arrived, and one byte of the content
+/// from before it was changed. The report called the sector one of another write, with the key that it
+/// expected, because each sector was compared with the write in flight alone.
+#[test]
+fn damage_of_the_content_before_a_write_in_flight_is_changed_data() {
+    let mut bytes = vec![0; 1024];
+    Sectors::new("sd1", 0).write(&mut bytes, 1024, 3, 0);
+    bytes[512 + 40] ^= 1;
+    let pending = BTreeMap::from([(
+        1,
+        Pending {
+            before: 3,
+            after: 4,
+        },
+    )]);
+    let map = KeyMap::known(&plan(false), vec![0; 8], pending, Arc::default());
+    let wrong = read(&map, &bytes, 1024);
+    assert_eq!(wrong[0].sectors.len(), 1);
+    assert_eq!(wrong[0].sectors[0].kind, WrongKind::Data(40));
+    assert_eq!((wrong[0].expected_key, wrong[0].or_key), (3, Some(4)));
+}

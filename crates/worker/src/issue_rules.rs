@@ -141,8 +141,8 @@ impl IssueRules {
                 low: job.batch.low as usize,
                 draining: false,
                 ios_left: job.stop.ios.unwrap_or(u64::MAX),
-                // Later runs read back as many writes as the job names, so no further ones may replace them.
-                counts_ramp: job.verify.is_some(),
+                // Its number is that of the writes which an earlier run has left at least.
+                counts_ramp: job.verify.is_some() && !job.writes(),
                 pieces,
                 pacers,
                 replay: cursor.map(Replaying::new),

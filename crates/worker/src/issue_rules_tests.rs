@@ -105,10 +105,10 @@ fn operations_of_a_ramp_do_not_end_a_job() {
     assert!(measured(&in_pieces).1 >= 16 * 4096);
 }
 
-/// A job that writes 600 blocks and verifies none had written those of its ramp besides. A later run, which
-/// reads back the first 600, found them replaced, and a sound device wrong.
+/// The story: in a job with verify, the writes of a ramp of 200 ms counted towards `number_ios=40`, so
+/// that 20 were measured; fio measures 40.
 #[test]
-fn a_job_that_verifies_writes_as_many_as_a_later_run_reads_back() {
+fn the_ramp_of_a_job_that_verifies_does_not_end_it() {
     let (mut worker, recorder, _) = employ(&Job {
         mix: Mix::WRITE,
         verify: Some(Verify {
@@ -123,7 +123,7 @@ fn a_job_that_verifies_writes_as_many_as_a_later_run_reads_back() {
         ..job()
     });
     play(&mut worker, &mut Model::new(ms(1)));
-    assert_eq!(recorder.issued.get(), 17);
+    assert_eq!(recorder.issued.get(), 10 + 17);
 }
 
 #[test]

@@ -51,6 +51,9 @@ pub(crate) struct Verifier {
     held_trim: Option<Written>,
     /// The job does not write, and each of its reads is verified.
     checks_reads: bool,
+    /// How many writes a run of the job makes is not known: in its ramp, it makes as many as there is time
+    /// for.
+    has_ramp: bool,
     generation: u64,
     /// Writes that a flush has made durable, from the first on.
     durable: u64,
@@ -121,6 +124,7 @@ impl Verifier {
             trimmer: Trimmer::for_job(job, seed, thread),
             held_trim: None,
             checks_reads: !job.writes(),
+            has_ramp: job.ramp > Nanos::ZERO || job.sized_ramp.is_some(),
             generation: 0,
             durable: 0,
             first_failed: None,
@@ -516,6 +520,9 @@ impl Verifier {
         let generation = match (written.trimmed, self.pass_ends) {
             (true, _) => Generation::Zeros,
             _ if self.when == When::OnlyPlaces => Generation::Any,
+            _ if self.when == When::Only && self.has_ramp => {
+                Generation::EarlierAtLeast(written.generation)
+            }
             _ if self.when == When::Only => Generation::Earlier(written.generation),
             (false, Some(_)) => Generation::Exactly(written.generation),
             // The job still writes, so it may have been overwritten.

@@ -251,3 +251,26 @@ fn only_what_nothing_later_touched_is_read_back() {
         &[3, 4],
     );
 }
+
+/// The stories: a job with `ramp` and `stop_ios` or `stop_bytes` wrote more than it names, and came a second
+/// time to a place. A run with `when = "only"`, which knows the number alone, found later writes there
+/// than it expected, and reported a sound disk.
+#[test]
+fn a_run_with_a_ramp_may_have_written_more_than_it_names() {
+    let expected = |ramp: Nanos| {
+        let job = Job {
+            mix: Mix::WRITE,
+            verify: Some(Verify {
+                when: When::Only,
+                ..Verify::new(Checksum::Crc32c)
+            }),
+            ramp,
+            ..Job::new("w")
+        };
+        let mut verifier = Verifier::for_job(&job, 1, 1, 0).expect("it verifies");
+        verifier.checks(0, &written(0, 4096, 3));
+        verifier.expected(0).expect("a check").generation
+    };
+    assert_eq!(expected(Nanos::ZERO), Generation::Earlier(3));
+    assert_eq!(expected(Nanos::from_secs(1)), Generation::EarlierAtLeast(3));
+}

@@ -60,7 +60,7 @@ impl ContentMaker {
     pub fn prepare(&mut self, buffer: &mut [u8]) {
         match self.content {
             Content::Window { size } => self.part(buffer, size.0),
-            _ if self.fill.is_some() => self.repeat(buffer),
+            _ if self.fill.is_some() => self.fill_given(buffer),
             Content::Zero => buffer.fill(0),
             _ => self.chance.fill(buffer),
         }
@@ -83,7 +83,7 @@ impl ContentMaker {
             } => {
                 self.repeat_whole(buffer, compress_percent, repeat_percent);
             }
-            _ if self.fill.is_some() => self.repeat(buffer),
+            _ if self.fill.is_some() => self.fill_given(buffer),
             Content::Zero | Content::Same => {}
             Content::Random => self.stamp(buffer),
             Content::Fresh => self.chance.fill(buffer),
@@ -116,7 +116,7 @@ impl ContentMaker {
     }
 
     /// Fills the buffer with `fill`, or with zeros if there is none.
-    fn repeat(&self, buffer: &mut [u8]) {
+    fn fill_given(&self, buffer: &mut [u8]) {
         let Some(fill) = &self.fill else {
             buffer.fill(0);
             return;
@@ -143,12 +143,14 @@ impl ContentMaker {
         if self.chance.below(100) >= u64::from(repeat_percent) {
             self.written += 1;
         }
-        let mut noise = Stream::new(self.seed, &self.label, !self.written);
+        // The inverted number of the write is far from the numbers of threads, by which `chance` is
+        // drawn under the same label: no write gets the random numbers of another thread's draws.
+        let mut of_write = Stream::new(self.seed, &self.label, !self.written);
         for unit in buffer.chunks_mut(self.unit) {
             let entropy = unit.len() * usize::from(100 - compress_percent.min(100)) / 100;
             let (random, compressible) = unit.split_at_mut(entropy);
-            noise.fill(random);
-            self.repeat(compressible);
+            of_write.fill(random);
+            self.fill_given(compressible);
         }
     }
 
@@ -156,15 +158,15 @@ impl ContentMaker {
     /// share; the compressible share of each unit is at its end.
     fn shape(&mut self, buffer: &mut [u8], compress_percent: u8, dedupe_percent: u8) {
         for sector in buffer.chunks_mut(self.unit) {
-            let repeat = self.chance.below(100) < u64::from(dedupe_percent);
+            let is_repeated = self.chance.below(100) < u64::from(dedupe_percent);
             let entropy = sector.len() * usize::from(100 - compress_percent.min(100)) / 100;
-            let (noise, compressible) = sector.split_at_mut(entropy);
-            self.repeat(compressible);
-            if repeat {
+            let (random, compressible) = sector.split_at_mut(entropy);
+            self.fill_given(compressible);
+            if is_repeated {
                 let which = self.chance.below(REPEATED);
-                Stream::new(self.seed, "repeated", which).fill(noise);
+                Stream::new(self.seed, "repeated", which).fill(random);
             } else {
-                self.chance.fill(noise);
+                self.chance.fill(random);
             }
         }
     }

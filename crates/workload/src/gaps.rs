@@ -23,10 +23,14 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// This many pieces, none taken; at least one.
+    /// This many pieces, none taken.
+    ///
+    /// # Panics
+    /// Without a piece: a region holds at least one operation.
     pub(crate) fn new(pieces: u64) -> Self {
+        assert!(pieces > 0, "a region has a piece");
         let mut levels = Vec::new();
-        let mut bits = pieces.max(1);
+        let mut bits = pieces;
         loop {
             let mut words = vec![0; bits.div_ceil(BITS) as usize];
             if let (Some(last), rest @ 1..) = (words.last_mut(), bits % BITS) {

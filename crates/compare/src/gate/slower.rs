@@ -66,7 +66,11 @@ fn in_run(run: usize, pairs: &[&Pair], percent: f64) -> Vec<Judged> {
         };
         let known = contrast.estimate.and_then(|_| known.next());
         let Some((change, (answer, why))) = known else {
-            return undecided("one pass on a side shows no scatter; 3 or more on each side would");
+            return if contrast.passes.contains(&1) {
+                undecided("one pass on a side shows no scatter; 3 or more on each side would")
+            } else {
+                undecided("a figure of 0 has no ratio")
+            };
         };
         let passes = passes(contrast, change.deciding_intervals(percent, changes.len()));
         Judged::new(run, &*subject, answer, why).decided_by(passes)
@@ -74,7 +78,7 @@ fn in_run(run: usize, pairs: &[&Pair], percent: f64) -> Vec<Judged> {
     judged.collect()
 }
 
-/// The change of a load; `None` with one pass on a side, which has no error.
+/// The change of a load; `None` with one pass on a side, which has no error, or with a figure of 0.
 fn change(pair: &Pair) -> Option<Change> {
     let contrast = pair.headline()?;
     Some(Change {
@@ -176,6 +180,11 @@ mod tests {
         assert_eq!(gated(&base, &other, 5.0).answer, Answer::Fail);
         assert_eq!(gated(&base, &other, 25.0).answer, Answer::Pass);
         assert_eq!(gated(&other, &base, 5.0).answer, Answer::Pass);
+        // The story: three passes of a device without latency were said to be one pass.
+        let without = paced(0.0);
+        let judged = &gated(&without, &other, 5.0).judged[0];
+        assert_eq!(judged.answer, Answer::Undecided);
+        assert_eq!(judged.why, "a figure of 0 has no ratio");
     }
 
     /// The story: the case that was slow had been dropped from the study, and everything passed.

@@ -236,7 +236,7 @@ impl Controller {
             Order::Clear(which) => self.clear(&selected, now, *which, events)?,
             Order::Attach => self.attach(&selected, now, events)?,
             Order::Bitflip { count, range } => {
-                answer.flipped = self.flip(&mut event, *count, range, number)?;
+                (answer.flipped, done) = self.flip(&mut event, *count, range, number)?;
             }
             order @ (Order::Detach | Order::PowerCut(_) | Order::Stop) => {
                 self.check_attached(&selected)?;
@@ -454,23 +454,21 @@ impl Controller {
         let mut done = Ok(());
         for effect in &mut event.effects {
             let volume = self.volume(effect.volume);
-            let lost = match order {
+            let (lost, outcome) = match order {
                 Order::PowerCut(loss) => {
                     volume.cut_power(*loss, self.seed_of(number, effect.volume))
                 }
-                Order::Stop if self.volumes[effect.volume].is_local => volume.wipe().map(|()| 0),
+                Order::Stop if self.volumes[effect.volume].is_local => (0, volume.wipe()),
                 // Also at a stop: what is not local stays as it is.
                 _ => {
                     volume.detach();
-                    Ok(0)
+                    (0, Ok(()))
                 }
             };
-            match lost {
-                Ok(pages) => effect.hits = pages,
-                Err(_) => {
-                    let why = format!("the backing of {} cannot be written to", volume.name());
-                    done = done.and(Err(why));
-                }
+            effect.hits = lost;
+            if outcome.is_err() {
+                let why = format!("the backing of {} cannot be written to", volume.name());
+                done = done.and(Err(why));
             }
         }
         done
@@ -504,30 +502,36 @@ impl Controller {
         Ok(())
     }
 
-    /// Flips bits of the volumes of an event. Returns the volume and the offset of each flipped byte.
+    /// Flips bits of the volumes of an event. Returns the volume and the offset of each flipped byte,
+    /// and whether some could not be flipped.
+    ///
+    /// # Errors
+    /// When no bit was flipped, so that there is no event.
     fn flip(
         &self,
         event: &mut Event,
         count: u64,
         range: &Range<u64>,
         number: u64,
-    ) -> Result<Vec<(String, u64)>, String> {
-        let mut flipped = Vec::new();
+    ) -> Result<(Vec<(String, u64)>, Result<(), String>), String> {
+        let (mut flipped, mut done) = (Vec::new(), Ok(()));
         for effect in &mut event.effects {
             let volume = self.volume(effect.volume);
             let range = range.start.min(volume.size())..range.end.min(volume.size());
             let seed = self.seed_of(number, effect.volume);
-            let bytes = volume
-                .flip_bits(count, range, seed)
-                .map_err(|_| format!("the backing of {} cannot be changed", volume.name()))?;
+            let (bytes, outcome) = volume.flip_bits(count, range, seed);
+            if outcome.is_err() {
+                let why = format!("the backing of {} cannot be changed", volume.name());
+                done = done.and(Err(why));
+            }
             effect.hits = bytes.len() as u64;
             flipped.extend(bytes.into_iter().map(|at| (volume.name().to_owned(), at)));
         }
         if flipped.is_empty() {
-            Err("nothing was written there, so no bit can change; write first".to_owned())
-        } else {
-            Ok(flipped)
+            done?;
+            return Err("nothing was written there, so no bit can change; write first".to_owned());
         }
+        Ok((flipped, done))
     }
 
     /// A volume as it is now, for the answer to a command.

@@ -220,6 +220,37 @@ fn a_backing_that_fails_keeps_no_volume_attached_and_is_kept_as_an_event() {
     }
 }
 
+/// The story: `fault bitflip` on two volumes ended at the second one, whose backing cannot be written.
+/// The bit of the first one stayed changed, and no record knew of it.
+#[test]
+fn bits_that_were_flipped_before_a_failure_are_an_event() {
+    let disk = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(disk.path(), [7; 8192]).expect("room");
+    let only_read = std::fs::File::open(disk.path()).expect("there");
+    let memory = MemoryLimit::new(Bytes(1 << 20));
+    let volumes = [Backing::Memory(memory), Backing::File(Arc::new(only_read))].map(|backing| {
+        Volume::new(VolumeSetup {
+            backing,
+            ..VolumeSetup::in_memory(Bytes(8192))
+        })
+    });
+    write(&volumes[0], 0).expect("room");
+    let controlled = volumes.each_ref().map(|volume| Controlled {
+        volume: Arc::clone(volume),
+        is_local: false,
+    });
+    let began = volumes[0].clock().now();
+    let modify = Box::new(|_, _: &Settings| Err("not sold".to_owned()));
+    let controller = Controller::new(controlled.into(), 1, began, modify);
+    refused(
+        &controller,
+        "fault bitflip 1",
+        "the backing of v cannot be changed",
+    );
+    let hits = [0, 1].map(|index| controller.events_of(index)[0].hits);
+    assert_eq!(hits, [1, 0]);
+}
+
 /// A fault on bytes that no volume has was taken, and hit nothing; to flip bits of them, the answer was to
 /// write first.
 #[test]

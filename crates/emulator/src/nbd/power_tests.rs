@@ -137,6 +137,7 @@ fn history(seed: u64, loss: Loss) {
         client
             .volume
             .cut_power(loss, seed + round)
+            .1
             .expect("in memory");
         receive_all(&mut client, &mut expected);
         client.volume.attach();

@@ -145,7 +145,7 @@ fn what_was_written_is_read_and_a_flush_keeps_it() {
     client.ask(command::READ, 0, 5, 4000, 6);
     assert_eq!(client.reply(), (5, 0));
     assert_eq!(client.get(6), b"aftere");
-    client.volume.cut_power(Loss::All, 1).expect("in memory");
+    client.volume.cut_power(Loss::All, 1).1.expect("in memory");
     client.ask(command::READ, 0, 9, 4000, 6);
     assert_eq!(client.reply(), (9, 108), "gone until it is attached");
     client.volume.attach();

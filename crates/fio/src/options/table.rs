@@ -153,7 +153,7 @@ options! {
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
         "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
         "zonemode", OneOf("none strided zbd"), "none", Nearly, "Work zone by zone.", "`strided` works as in fio; `zbd` is refused: zoned devices are not driven as such", zonemode: Word;
-        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "random jobs leave out a zone that the end of the file cuts; in fio they end when they draw a place beyond", zonesize: u64;
+        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "random jobs leave out a zone that the end of the file cuts; in fio they end when they draw a place beyond; a sequential job ends each zone with the last whole block, where in fio a block may reach beyond its end", zonesize: u64;
         "zonecapacity", Size, "0", Ignored, "Usable bytes of a zone.", "it belongs to zonemode=zbd, which is refused";
         "zonerange", Size, "0", Exact, "Size of a zone.", "", zonerange: u64;
         "zoneskip", OfShare, "0", Exact, "Bytes between zones.", "", zoneskip: Share;
@@ -359,7 +359,7 @@ options! {
         "disable_lat", Bool, "0", Exact, "Leave out total latency.", "", disable_lat: Option<bool>;
         "disable_clat", Bool, "0", Exact, "Leave out completion latency.", "", disable_clat: Option<bool>;
         "disable_slat", Bool, "0", Exact, "Leave out submission latency.", "", disable_slat: Option<bool>;
-        "disable_bw_measurement" "disable_bw", Bool, "0", Ignored, "Leave out samples of the throughput.", "as with fio 3.33 itself, samples are printed all the same";
+        "disable_bw_measurement" "disable_bw", Bool, "0", Mostly, "Leave out samples of the throughput.", "those of single operations are left out of its log; as with fio 3.33 itself, those of the results are printed all the same", disable_bw_measurement: Option<bool>;
         "cgroup", Text, "-", Documented, "Run in this control group of version 1, below the block I/O controller.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup: Option<String>;
         "cgroup_nodelete", Bool, "0", Documented, "Keep that group.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup_nodelete: bool;
         "cgroup_weight", Int(100, 1000), "-", Documented, "Weight of that group, where the kernel has `blkio.weight`.", "what the kernel gives to the group depends on its other groups, so it is not compared", cgroup_weight: Option<u32>;

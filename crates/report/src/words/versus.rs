@@ -134,8 +134,17 @@ const fn why_no_interval(contrast: &Contrast) -> &'static str {
     match contrast.passes {
         [1, 1] => "one pass each",
         [0, _] | [_, 0] => "nothing moved",
-        _ => "one pass",
+        [1, _] | [_, 1] => "one pass",
+        // Of enough passes only a figure of 0, such as the latency of a device without one, has no ratio.
+        _ => "a figure of 0",
     }
+}
+
+/// Whether a load has no verdict because of a single pass. The others have none because a pass lacks the
+/// figure, or has one of 0.
+fn is_single(pair: &Pair) -> bool {
+    let headline = pair.headline();
+    headline.is_some_and(|contrast| contrast.passes.contains(&1))
 }
 
 /// The loads, those with the largest change first; loads without a change follow in the order of
@@ -283,6 +292,8 @@ fn uncertain(against: &Against) -> &'static str {
         .filter_map(|pair| pair.contrasts.first());
     if rates.all(|rate| rate.passes == [1, 1]) {
         "one pass each: no certainty can be stated."
+    } else if !against.pairs.iter().any(is_single) {
+        "a pass has no figure, or one of 0: no certainty can be stated."
     } else {
         "one pass on a side: no certainty can be stated."
     }
@@ -310,23 +321,36 @@ pub fn legend(comparison: &Comparison) -> String {
         ));
     }
     if judged > 0 {
-        // Each interval misses the truth with this probability.
-        let chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
+        // Each interval misses the truth with this probability. Some of the differences by chance are
+        // smaller than the least that matters.
+        let by_chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
+        let at_most = if comparison.at_least_percent > 0.0 {
+            "at most "
+        } else {
+            ""
+        };
         parts.push(format!(
-            "Were both sides the same, about {} of {} would be called different by chance.",
-            significant(chance, 2),
+            "Were both sides the same, {at_most}about {} of {} would be called different by chance.",
+            significant(by_chance, 2),
             plural(judged, "load")
         ));
     }
-    if pairs().any(|pair| pair.verdict == Verdict::Unknown) {
+    let unknown = || pairs().filter(|pair| pair.verdict == Verdict::Unknown);
+    if unknown().any(is_single) {
         parts
             .push("A single pass has no scatter: nothing is called faster or slower by it.".into());
+    }
+    if !unknown().all(is_single) {
+        parts.push("Where a pass has no figure, or one of 0, there is no ratio.".into());
     }
     parts.join(" ")
 }
 
 #[cfg(test)]
 mod tests {
+    use blocklab_compare::compare::Quantity;
+    use blocklab_workload::Direction;
+
     use super::*;
 
     /// The story: a disk of 14 ms beside one of 30 µs had the ratio 0.002, and beside one without
@@ -351,6 +375,89 @@ mod tests {
     fn runs_have_letters() {
         for (place, expected) in [(0, "A"), (25, "Z"), (26, "A1"), (53, "B2")] {
             assert_eq!(letter(place), expected);
+        }
+    }
+
+    /// A comparison of two runs with one load, which had so many passes on each side.
+    fn with_passes(passes: [usize; 2], verdict: Verdict, at_least_percent: f64) -> Comparison {
+        let contrast = Contrast {
+            quantity: Quantity::Iops,
+            baseline: 100.0,
+            other: 100.0,
+            ratio: Some(1.0),
+            ci95_low: None,
+            ci95_high: None,
+            passes,
+            could_show_percent: None,
+            passes_to_show: None,
+            scatter: None,
+            estimate: None,
+            verdict,
+        };
+        let pair = Pair {
+            case: "a".to_owned(),
+            other_case: None,
+            direction: Direction::Read,
+            settings: Vec::new(),
+            what: "4 KiB random read".to_owned(),
+            differs: Vec::new(),
+            is_paced: false,
+            verdict,
+            contrasts: vec![contrast],
+        };
+        Comparison {
+            baseline: 0,
+            at_least_percent,
+            show_percent: 5.0,
+            without_completion: Vec::new(),
+            differences: Vec::new(),
+            against: vec![Against {
+                run: 1,
+                pairs: vec![pair],
+                unmatched: Vec::new(),
+            }],
+        }
+    }
+
+    /// The story: three passes on each side, of a device whose latency was 0, were said to be one pass,
+    /// in the cell, in the outcome and below the table.
+    #[test]
+    fn a_figure_of_zero_is_no_single_pass() {
+        let stuck = with_passes([3, 3], Verdict::Unknown, 0.0);
+        let against = &stuck.against[0];
+        assert_eq!(
+            why_no_interval(&against.pairs[0].contrasts[0]),
+            "a figure of 0"
+        );
+        assert!(outcome(&stuck, against).contains("or one of 0"));
+        let below = legend(&stuck);
+        assert!(
+            !below.contains("single pass") && below.contains("no ratio"),
+            "{below}"
+        );
+        let single = with_passes([1, 3], Verdict::Unknown, 0.0);
+        let cell = why_no_interval(&single.against[0].pairs[0].contrasts[0]);
+        assert_eq!(cell, "one pass");
+        let below = legend(&single);
+        assert!(
+            below.contains("single pass") && !below.contains("no ratio"),
+            "{below}"
+        );
+    }
+
+    /// The story: with --at-least 50, chance was said to make about 5 of 100 loads differ, and made none.
+    #[test]
+    fn chance_makes_fewer_loads_differ_where_small_differences_do_not_count() {
+        for (at_least_percent, expected) in [
+            (0.0, "same, about 0.05"),
+            (50.0, "same, at most about 0.05"),
+        ] {
+            let text = legend(&with_passes(
+                [3, 3],
+                Verdict::NoDifference,
+                at_least_percent,
+            ));
+            assert!(text.contains(expected), "{text}");
         }
     }
 }

@@ -220,10 +220,10 @@ fn samples(
     if kind == LogKind::Submission && !clone.is_asynchronous {
         return Ok(());
     }
-    let has_averages = rule.average.is_some();
+    // Single operations are also recorded for `--debug`, in a job whose log has averages.
+    let has_single = rule.average.is_none() && rule.has_single(kind);
     for entry in &log.entries {
-        // Single operations are also recorded for `--debug`, in a job whose log has averages.
-        if has_averages || entry.direction == Direction::Sync {
+        if !has_single || entry.direction == Direction::Sync {
             continue;
         }
         let logged = Logged {

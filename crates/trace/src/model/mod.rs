@@ -34,6 +34,10 @@ const LONGEST_S: u64 = 400 * 86_400;
 const MIN_SHARE: f64 = 0.1;
 /// Most bytes of an operation in a study. A longer trim is several of them.
 const LONGEST: u32 = 1 << 30;
+/// The region of random jobs holds at least this many of their largest operations: with one page that
+/// is hit all the time, an operation of the largest size must still fit, and not at one place alone.
+/// A round number; no trace chose it.
+const MIN_PLACES: u64 = 16;
 /// Most operations of a burst, because each needs a buffer.
 const MAX_BURST: f64 = 1024.0;
 
@@ -323,8 +327,9 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
 }
 
 impl Model {
-    /// Sets the areas: one for each sequential job, one after the other, and what is left up to `end`
-    /// for all random jobs together.
+    /// Sets the areas: one for each sequential job, one after the other, and behind them one for all
+    /// random jobs together. That one has the pages of their zones, which grow into what is left up to
+    /// `end` and no further, and at least room for [`MIN_PLACES`] operations.
     fn place(&mut self, parts: &Parts, end: u64) {
         let sequential = self.jobs.iter().filter(|job| job.is_sequential);
         let moved: u64 = sequential.map(|job| job.bytes).sum();
@@ -341,13 +346,9 @@ impl Model {
         let left = end.saturating_sub(next) as f64 / PAGE as f64;
         self.zones = parts.heat.zones(left);
         let pages: f64 = self.zones.iter().map(|zone| zone.pages).sum();
-        let largest = self
-            .jobs
-            .iter()
-            .map(ModelJob::largest)
-            .max()
-            .unwrap_or(PAGE);
-        let room = (pages.ceil() as u64 * PAGE).max(16 * largest);
+        let random = self.jobs.iter().filter(|job| !job.is_sequential);
+        let largest = random.map(ModelJob::largest).max().unwrap_or(PAGE);
+        let room = (pages.ceil() as u64 * PAGE).max(MIN_PLACES * largest);
         for job in self.jobs.iter_mut().filter(|job| !job.is_sequential) {
             job.area = Extent {
                 offset: next,
@@ -452,5 +453,40 @@ mod tests {
         assert!((modelled - 30_090.0).abs() < 1.0, "{modelled}");
         let told = model.left_out.last().expect("some");
         assert!(told.contains("bursts of more than 1,024"), "{told}");
+    }
+
+    /// The story: the room for random operations was 16 of the largest of all jobs, so one sequential
+    /// read of 1 MiB spread the hits of one hot page over 16 MiB.
+    #[test]
+    fn the_random_region_is_not_made_larger_by_sequential_operations() {
+        const MIB: u64 = 1 << 20;
+        let reads = (0..100_u64).flat_map(|count| {
+            let long = Operation {
+                offset: 500 * MIB + PAGE + count * MIB,
+                len: MIB as u32,
+                ..at(count * 10_000 + 1)
+            };
+            let hot = Operation {
+                offset: 500 * MIB,
+                len: 4096,
+                ..at(count * 10_000 + 5)
+            };
+            [long, hot]
+        });
+        // The first operation of a sequence follows none, so it is a read of the hot page.
+        let first = Operation {
+            offset: 500 * MIB,
+            ..at(0)
+        };
+        let trace: Vec<Operation> = std::iter::once(first).chain(reads).collect();
+        let survey = Survey::take(&mut Listed::new(trace.clone())).expect("a list");
+        let model = survey.model(&mut Listed::new(trace)).expect("a list");
+        let random: Vec<&ModelJob> = (model.jobs.iter())
+            .filter(|job| !job.is_sequential)
+            .collect();
+        assert_eq!((model.jobs.len(), random.len()), (2, 1));
+        assert_eq!(random[0].area.len, MIN_PLACES * PAGE);
+        // One page has no zones, and the text explains none.
+        assert!(!study(&model, "one", &[]).contains("hottest first"));
     }
 }

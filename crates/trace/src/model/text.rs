@@ -93,10 +93,6 @@ fn defaults(text: &mut String, model: &Model) {
     if let Some(random) = model.jobs.iter().find(|job| !job.is_sequential) {
         let accesses: f64 = model.zones.iter().map(|zone| zone.accesses).sum();
         let pages: f64 = model.zones.iter().map(|zone| zone.pages).sum();
-        text.push_str(
-            "# Operations that follow no other one. Zones, hottest first, from how often each page was\n\
-             # accessed: share of the accesses, share of the region, in per cent.\n",
-        );
         if model.zones.len() > 1 && pages > 0.0 {
             let zones = model.zones.iter();
             let shares = zones.map(|zone| [zone.accesses / accesses, zone.pages / pages]);
@@ -106,11 +102,13 @@ fn defaults(text: &mut String, model: &Model) {
                 .map(|[access, space]| format!("[{access:.4}, {space:.4}]"))
                 .collect();
             text.push_str(&format!(
-                "pattern = \"zones\"\nzones = [{}]\n",
+                "# Operations that follow no other one. Zones, hottest first, from how often each page was\n\
+                 # accessed: share of the accesses, share of the region, in per cent.\n\
+                 pattern = \"zones\"\nzones = [{}]\n",
                 pairs.join(", ")
             ));
         } else {
-            text.push_str("pattern = \"random\"\n");
+            text.push_str("# Operations that follow no other one.\npattern = \"random\"\n");
         }
         text.push_str(&format!(
             "align = {}                    # most operations begin at multiples of it\n\

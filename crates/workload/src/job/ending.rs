@@ -90,8 +90,8 @@ pub struct Stop {
     pub runtime: Option<Nanos>,
     /// Bytes transferred by each thread.
     pub bytes: Option<Bytes>,
-    /// Operations issued by each thread after the ramp, without flushes. In a job that verifies, those of
-    /// the ramp count, too.
+    /// Operations issued by each thread after the ramp, without flushes. In a job that only reads and
+    /// verifies, those of the ramp count, too: there is not more to read.
     pub ios: Option<u64>,
     /// Passes over the region by each thread.
     pub loops: Option<u32>,
