@@ -89,6 +89,10 @@ impl<'a> Definitions<'a> {
     pub(super) fn set_lun(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let message = "sd=default cannot have a lun; each sd has its own";
         arg.check(self.sds.current().name != "default", message)?;
+        // In the original, each further pair of host= and lun= is the lun on other hosts.
+        let message = "an sd has one lun here; for the lun of another host, an sd of its own with \
+                       host= would work";
+        arg.check(self.sds.current().lun.is_empty(), message)?;
         self.sds.current().lun = arg.word()?;
         Ok(())
     }
