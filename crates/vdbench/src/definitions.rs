@@ -2,7 +2,7 @@
 
 use blocklab_record::Note;
 
-use super::defs::{General, Range, Rd, Sd, Wd};
+use super::defs::{General, Range, Rd, RunOptions, Sd, Wd};
 use super::error::{Mistake, Place, Subject};
 use super::scan::Parameter;
 use super::value::Argument;
@@ -112,6 +112,22 @@ impl<'a> Definitions<'a> {
         arg.check(!self.has_workloads, message)?;
         self.has_workloads = true;
         self.rds.current().wds = arg.names()?;
+        Ok(())
+    }
+
+    /// Adds commands to those that a run has already, from its own definition or from `rd=default`. In
+    /// `rd=default` they replace those before them, as in the original.
+    pub(super) fn add_commands(
+        &mut self,
+        arg: &Argument<'_>,
+        list_of: fn(&mut RunOptions) -> &mut Vec<String>,
+    ) -> Result<(), Mistake> {
+        let is_default = self.rds.in_default;
+        let commands = list_of(&mut self.rds.current().options);
+        if is_default {
+            commands.clear();
+        }
+        commands.extend(arg.words()?);
         Ok(())
     }
 

@@ -118,17 +118,17 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "dedupsets" "how many different repeated blocks" Ignored("64 blocks repeat")
     General "deduphotsets" "uneven use of the sets" Ignored("all are used evenly")
     General "dedupflipflop" "changing duplicates on rewriting" Ignored("duplicates do not change")
-    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Mostly("a command that fails ends everything; a copy of its output goes to the log in any case") => all.general.startcmd = arg.words()?
-    General "start_cmd" "as startcmd" Mostly("as startcmd") => all.general.startcmd = arg.words()?
-    General "endcmd" "a shell command after all runs" Mostly("as startcmd") => all.general.endcmd = arg.words()?
-    General "end_cmd" "as endcmd" Mostly("as startcmd") => all.general.endcmd = arg.words()?
+    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Mostly("a command that fails ends everything; a copy of its output goes to the log in any case") => all.general.startcmd.extend(arg.words()?)
+    General "start_cmd" "as startcmd" Mostly("as startcmd") => all.general.startcmd.extend(arg.words()?)
+    General "endcmd" "a shell command after all runs" Mostly("as startcmd") => all.general.endcmd.extend(arg.words()?)
+    General "end_cmd" "as endcmd" Mostly("as startcmd") => all.general.endcmd.extend(arg.words()?)
     General "formatsds" "yes: format all files again; no: never" Documented => all.general.formatsds = Some(arg.yes()?)
     General "formatxfersize" "block size of SD_format (128k)" Documented => all.general.formatxfersize = Some(arg.sectors(arg.whole()?)?)
     General "fwd_thread_adjust" "rounding of threads of file system workloads" Ignored("file system workloads are not run")
     General "heartbeat_error" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Mostly("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused") => all.general.histogram = arg.buckets()?
     General "ios_per_jvm" "operations a second that one JVM makes" Ignored("Java is not run")
-    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal = arg.journal()?
+    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal.extend(arg.journal()?)
     General "loop" "all runs again: a number of times, or for so long (60s, 5m, 1h)" Documented => all.general.repeat = Some(arg.repeat()?)
     General "messagescan" "reading the system's log" Ignored("it is not read")
     General "misc" "switches of the original's own code" Ignored("that code is not here")
@@ -143,7 +143,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "swat" "reports for another program" Refused("the original dropped it, too")
     General "timeout" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "unix2windows" "paths for Windows" Ignored("Linux has others")
-    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate = arg.names()?
+    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate.extend(arg.names()?)
     Host "hd" "a name for a host, or default" Mostly("one that is this machine runs here; several, and others, are started by mpirun") => all.hosts.begin(arg)?
     Host "system" "its address" Documented => all.hosts.set_address(arg)?
     Host "vdbench" "where the original lies there" Ignored("blocklab-rank is wanted there, at the same path as here")
@@ -214,10 +214,10 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "distribution" "exponential, uniform, deterministic, variable, spike" Mostly("variable and spike take turns through the rates") => arg.set_distribution(all.rds.current())?
     Run "openflags" "as of sd" Mostly("fsync at the end has no effect; numbers are refused") => all.rds.current().options.openflags = Some(arg.openflags()?)
     Run "replay" "traces" Refused("they are not run")
-    Run "startcmd" "a shell command before it" Mostly("as in general") => all.rds.current().options.startcmd = arg.words()?
-    Run "start_cmd" "as startcmd" Mostly("as in general") => all.rds.current().options.startcmd = arg.words()?
-    Run "endcmd" "a shell command after it" Mostly("as in general") => all.rds.current().options.endcmd = arg.words()?
-    Run "end_cmd" "as endcmd" Mostly("as in general") => all.rds.current().options.endcmd = arg.words()?
+    Run "startcmd" "a shell command before it" Mostly("as in general") => all.add_commands(arg, |options| &mut options.startcmd)?
+    Run "start_cmd" "as startcmd" Mostly("as in general") => all.add_commands(arg, |options| &mut options.startcmd)?
+    Run "endcmd" "a shell command after it" Mostly("as in general") => all.add_commands(arg, |options| &mut options.endcmd)?
+    Run "end_cmd" "as endcmd" Mostly("as in general") => all.add_commands(arg, |options| &mut options.endcmd)?
     Run "format" "of file system workloads" Ignored("file system workloads are not run")
     Run "forxfersize" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
     Run "forthreads" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)

@@ -388,6 +388,28 @@ fn the_name_of_the_host_takes_its_place() {
     assert!(several.contains("with several hosts $host"), "{several}");
 }
 
+/// The story: of `validate=yes,validate=read_after_write` the last one alone counted, and of two
+/// commands, or those of `rd=default` and of a run, the first ones were never run.
+#[test]
+fn what_is_given_again_is_added() {
+    let text = "validate=yes,validate=read_after_write,validate=time\njournal=yes,journal=noflush\n\
+                startcmd=(one,cons),start_cmd=two\nendcmd=three,endcmd=four\n\
+                sd=sd1,lun=a\nwd=wd1,sd=sd1\n\
+                rd=default,iorate=5,startcmd=replaced\nrd=default,startcmd=common\n\
+                rd=rd1,wd=wd1,startcmd=own,endcmd=(last,sum),endcmd=more\nrd=rd2,wd=wd1\n";
+    let parameters = parsed(text, "").unwrap();
+    let general = &parameters.general;
+    assert_eq!(general.validate, ["yes", "read_after_write", "time"]);
+    assert_eq!(general.journal, ["yes", "noflush"]);
+    assert_eq!(general.startcmd, ["one", "cons", "two"]);
+    assert_eq!(general.endcmd, ["three", "four"]);
+    let options: Vec<_> = parameters.runs.iter().map(|run| &run.options).collect();
+    assert_eq!(options[0].startcmd, ["common", "own"]);
+    assert_eq!(options[0].endcmd, ["last", "sum", "more"]);
+    assert_eq!(options[1].startcmd, ["common"]);
+    assert!(options[1].endcmd.is_empty());
+}
+
 /// Nothing is dropped in silence.
 #[test]
 fn what_has_no_effect_is_noted() {
