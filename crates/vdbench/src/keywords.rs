@@ -188,7 +188,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "whpct" "share of the writes that go to the hit area" Documented => all.wds.current().whpct = arg.percent()?
     Workload "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
     Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("80 per cent of the operations go to 20 per cent of its blocks") => all.wds.current().set_range(arg.range()?, true)
-    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
+    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law; a share is rounded to a whole per cent") => all.wds.current().seek = arg.seek()?
     Workload "stride" "(min,max): how far the next operation is" Mostly("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
     Workload "streams" "this many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
     Workload "iorate" "a rate of its own, in addition to the run's" Documented => all.wds.current().iorate = arg.own_rate()?
@@ -221,16 +221,16 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "format" "of file system workloads" Ignored("file system workloads are not run")
     Run "forxfersize" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
     Run "forthreads" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
-    Run "forrdpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
+    Run "forrdpct" "a run for each" Mostly("a share is rounded to a whole per cent") => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
     Run "forrhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "forwhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
-    Run "forseekpct" "a run for each" Mostly("sequentialnz and poisson are taken as sequential and random") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
+    Run "forseekpct" "a run for each" Mostly("sequentialnz and poisson are taken as sequential and random; a share is rounded to a whole per cent") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
     Run "forhitarea" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|arg, bytes| Ok(arg.as_whole(bytes)? as f64))?)
     Run "forcompratio" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
     Run "forcompression" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
     Run "xfersize" "as forxfersize" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
     Run "threads" "as forthreads" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
-    Run "rdpct" "as forrdpct" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
+    Run "rdpct" "as forrdpct" Mostly("as forrdpct") => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
     Run "rhpct" "as forrhpct" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "whpct" "as forwhpct" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
     Run "seekpct" "as forseekpct" Mostly("as forseekpct") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Word)?)

@@ -315,6 +315,21 @@ fn a_share_of_no_run_is_noted() {
     assert!(subjects("curve").is_empty());
 }
 
+/// The story: `seekpct=.1`, which public files have for nearly sequential, was 0, and 99.9 was 100,
+/// without a word.
+#[test]
+fn shares_that_are_rounded_are_noted() {
+    let subjects = |wd: &str, rd: &str| {
+        subjects_of_notes(&format!(
+            "sd=sd1,lun=a\nwd=wd1,sd=sd1{wd}\nrd=rd1,wd=wd1,iorate=5{rd}\n"
+        ))
+    };
+    assert_eq!(subjects(",seekpct=.1", ""), ["seekpct of wd=wd1"]);
+    assert_eq!(subjects("", ",forseekpct=(99.9,50)"), ["seekpct of wd=wd1"]);
+    assert_eq!(subjects("", ",forrdpct=33.3"), ["forrdpct of wd=wd1"]);
+    assert!(subjects(",seekpct=50,rdpct=70.5", ",forrdpct=(0,100)").is_empty());
+}
+
 /// With `skew=100` on one of two workloads, the other one did nothing, without a word. It is not refused,
 /// because Vdbench gives it a share of 0 and runs.
 #[test]
