@@ -4,6 +4,7 @@ use blocklab_record::Note;
 
 use super::defs::{General, Range, Rd, RunOptions, Sd, Wd};
 use super::error::{Mistake, Place, Subject};
+use super::expand::matches_pattern;
 use super::scan::Parameter;
 use super::value::Argument;
 
@@ -294,22 +295,30 @@ impl Hosts<'_> {
         Ok(())
     }
 
-    /// `host=` of a storage or workload definition: names of hosts; none: all of them.
+    /// `host=` of a storage or workload definition: names of hosts, where a `*` at the end matches anything;
+    /// none: all of them.
     pub(super) fn named(&self, arg: &Argument<'_>) -> Result<Vec<String>, Mistake> {
         let words = arg.words()?;
         if words.iter().any(|word| word == "*" || word == "default") {
             return Ok(Vec::new());
         }
         let is_one = self.defined.len() < 2;
-        for name in &words {
-            let is_local = is_one && name == "localhost";
-            if !is_local && !self.defined.iter().any(|(known, _)| known == name) {
+        let mut names = Vec::new();
+        for word in &words {
+            let defined = self.defined.iter().map(|(name, _)| name);
+            let mut found: Vec<String> = defined
+                .filter(|name| matches_pattern(word, name) && !names.contains(*name))
+                .cloned()
+                .collect();
+            let is_known = !found.is_empty() || names.contains(word);
+            if !is_known && !(is_one && word == "localhost") {
                 return Err(arg.parameter.error(format_args!(
-                    "there is no hd={name}; hosts are defined before storage: hd={name},system=ADDRESS"
+                    "there is no hd={word}; hosts are defined before storage: hd={word},system=ADDRESS"
                 )));
             }
+            names.append(&mut found);
         }
-        Ok(if is_one { Vec::new() } else { words })
+        Ok(if is_one { Vec::new() } else { names })
     }
 }
 

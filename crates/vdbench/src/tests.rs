@@ -425,6 +425,22 @@ fn what_is_given_again_is_added() {
     assert!(options[1].endcmd.is_empty());
 }
 
+/// The story: `host=hd*`, as the original takes it, named a host that was not there.
+#[test]
+fn hosts_are_named_by_a_pattern() {
+    let hosts = |words: &str| {
+        let text = format!(
+            "hd=a1,system=bench\nhd=a2\nhd=b\nsd=sd1,lun=x\nwd=wd1,sd=sd1,host={words}\n\
+             rd=rd1,wd=wd1,iorate=5\n"
+        );
+        parsed(&text, "").map(|parameters| parameters.runs[0].uses[0].wd.hosts.clone())
+    };
+    assert_eq!(hosts("a*").unwrap(), ["a1", "a2"]);
+    assert_eq!(hosts("(b,a*,a1)").unwrap(), ["b", "a1", "a2"]);
+    let unknown = hosts("c*").unwrap_err().to_string();
+    assert!(unknown.contains("there is no hd=c*"), "{unknown}");
+}
+
 /// Nothing is dropped in silence.
 #[test]
 fn what_has_no_effect_is_noted() {
