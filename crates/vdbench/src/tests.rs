@@ -161,7 +161,7 @@ fn the_command_line_is_the_originals() {
         ("", "no parameter file"),
         ("-x", "there is no such option"),
         ("-f p -e soon", "no number of seconds"),
-        ("-f p -e 0", "from 1 to 100000000"),
+        ("-f p -e 0", "from 1 to 1000000000"),
         ("compare a b", "blocklab compare"),
         ("-tf", "file system"),
         // The story: `-s` and `-r`, in a wrong form, were no option, in a message that lists both.
