@@ -158,7 +158,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Storage "hd" "as host" Mostly("as host") => all.set_storage_hosts(arg)?
     Storage "count" "(start,n): this many of them, numbered" Documented => all.sds.current().count = Some(arg.count()?)
     Storage "size" "bytes; of a file that is made, its size" Documented => all.sds.current().size = arg.shared_size()?
-    Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.threads()?
+    Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.shared_threads()?
     Storage "hitarea" "bytes at the beginning that hits go to (1m)" Documented => all.sds.current().hitarea = arg.whole()?
     Storage "offset" "added to every offset" Documented => all.sds.current().offset = arg.multiple()?
     Storage "align" "offsets are multiples of it" Documented => all.sds.current().align = arg.multiple()?
