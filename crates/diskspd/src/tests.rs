@@ -96,6 +96,19 @@ fn the_text_without_latency() {
     );
 }
 
+/// The story: scripts count the lines from the end, in the layout of 2.0.21a with two threads `[-9]`
+/// for the 99th percentile, `[-22]` for the sum of the writes and `[-30]` for that of the reads. An
+/// empty line behind the last one shifted all of them.
+#[test]
+fn lines_are_counted_from_the_end() {
+    let (text, _) = printed("-d30 -w50 -L -t2 dummy.dat", Layout::V2_0_21a);
+    let lines: Vec<&str> = text.lines().rev().collect();
+    for (from_end, word) in [(1, "max |"), (9, "99th |"), (22, "total:"), (30, "total:")] {
+        let line = lines[from_end - 1];
+        assert!(line.contains(word), "{from_end}: {line}");
+    }
+}
+
 /// Two time spans, the first on two targets, of which one has hot ranges.
 const TWO_SPANS: &str = "<Profile><Verbose>true</Verbose><TimeSpans>\
     <TimeSpan><MeasureLatency>true</MeasureLatency><Targets>\

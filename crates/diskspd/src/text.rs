@@ -36,7 +36,6 @@ pub fn text(
     if prepared.spans.len() > 1 {
         text.push_str(&totals(&reached));
     }
-    text.push('\n');
     text
 }
 

@@ -2,8 +2,9 @@
 
 use blocklab_record::Note;
 
-use super::defs::{General, Range, Rd, Sd, Wd};
+use super::defs::{General, Range, Rd, RunOptions, Sd, Wd};
 use super::error::{Mistake, Place, Subject};
+use super::expand::matches_pattern;
 use super::scan::Parameter;
 use super::value::Argument;
 
@@ -89,6 +90,10 @@ impl<'a> Definitions<'a> {
     pub(super) fn set_lun(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let message = "sd=default cannot have a lun; each sd has its own";
         arg.check(self.sds.current().name != "default", message)?;
+        // In the original, each further pair of host= and lun= is the lun on other hosts.
+        let message = "an sd has one lun here; for the lun of another host, an sd of its own with \
+                       host= would work";
+        arg.check(self.sds.current().lun.is_empty(), message)?;
         self.sds.current().lun = arg.word()?;
         Ok(())
     }
@@ -108,6 +113,22 @@ impl<'a> Definitions<'a> {
         arg.check(!self.has_workloads, message)?;
         self.has_workloads = true;
         self.rds.current().wds = arg.names()?;
+        Ok(())
+    }
+
+    /// Adds commands to those that a run has already, from its own definition or from `rd=default`. In
+    /// `rd=default` they replace those before them, as in the original.
+    pub(super) fn add_commands(
+        &mut self,
+        arg: &Argument<'_>,
+        list_of: fn(&mut RunOptions) -> &mut Vec<String>,
+    ) -> Result<(), Mistake> {
+        let is_default = self.rds.in_default;
+        let commands = list_of(&mut self.rds.current().options);
+        if is_default {
+            commands.clear();
+        }
+        commands.extend(arg.words()?);
         Ok(())
     }
 
@@ -274,22 +295,30 @@ impl Hosts<'_> {
         Ok(())
     }
 
-    /// `host=` of a storage or workload definition: names of hosts; none: all of them.
+    /// `host=` of a storage or workload definition: names of hosts, where a `*` at the end matches anything;
+    /// none: all of them.
     pub(super) fn named(&self, arg: &Argument<'_>) -> Result<Vec<String>, Mistake> {
         let words = arg.words()?;
         if words.iter().any(|word| word == "*" || word == "default") {
             return Ok(Vec::new());
         }
         let is_one = self.defined.len() < 2;
-        for name in &words {
-            let is_local = is_one && name == "localhost";
-            if !is_local && !self.defined.iter().any(|(known, _)| known == name) {
+        let mut names = Vec::new();
+        for word in &words {
+            let defined = self.defined.iter().map(|(name, _)| name);
+            let mut found: Vec<String> = defined
+                .filter(|name| matches_pattern(word, name) && !names.contains(*name))
+                .cloned()
+                .collect();
+            let is_known = !found.is_empty() || names.contains(word);
+            if !is_known && !(is_one && word == "localhost") {
                 return Err(arg.parameter.error(format_args!(
-                    "there is no hd={name}; hosts are defined before storage: hd={name},system=ADDRESS"
+                    "there is no hd={word}; hosts are defined before storage: hd={word},system=ADDRESS"
                 )));
             }
+            names.append(&mut found);
         }
-        Ok(if is_one { Vec::new() } else { words })
+        Ok(if is_one { Vec::new() } else { names })
     }
 }
 

@@ -296,7 +296,7 @@ fn matching<'n>(
 }
 
 /// Only a `*` at the end matches anything.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
+pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(stem) => name.starts_with(stem),
         None => pattern == name,

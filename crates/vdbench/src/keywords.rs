@@ -118,17 +118,17 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "dedupsets" "how many different repeated blocks" Ignored("64 blocks repeat")
     General "deduphotsets" "uneven use of the sets" Ignored("all are used evenly")
     General "dedupflipflop" "changing duplicates on rewriting" Ignored("duplicates do not change")
-    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Mostly("a command that fails ends everything; a copy of its output goes to the log in any case") => all.general.startcmd = arg.words()?
-    General "start_cmd" "as startcmd" Mostly("as startcmd") => all.general.startcmd = arg.words()?
-    General "endcmd" "a shell command after all runs" Mostly("as startcmd") => all.general.endcmd = arg.words()?
-    General "end_cmd" "as endcmd" Mostly("as startcmd") => all.general.endcmd = arg.words()?
+    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Mostly("a command that fails ends everything; a copy of its output goes to the log in any case") => all.general.startcmd.extend(arg.words()?)
+    General "start_cmd" "as startcmd" Mostly("as startcmd") => all.general.startcmd.extend(arg.words()?)
+    General "endcmd" "a shell command after all runs" Mostly("as startcmd") => all.general.endcmd.extend(arg.words()?)
+    General "end_cmd" "as endcmd" Mostly("as startcmd") => all.general.endcmd.extend(arg.words()?)
     General "formatsds" "yes: format all files again; no: never" Documented => all.general.formatsds = Some(arg.yes()?)
     General "formatxfersize" "block size of SD_format (128k)" Documented => all.general.formatxfersize = Some(arg.sectors(arg.whole()?)?)
     General "fwd_thread_adjust" "rounding of threads of file system workloads" Ignored("file system workloads are not run")
     General "heartbeat_error" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Mostly("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused") => all.general.histogram = arg.buckets()?
     General "ios_per_jvm" "operations a second that one JVM makes" Ignored("Java is not run")
-    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal = arg.journal()?
+    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal.extend(arg.journal()?)
     General "loop" "all runs again: a number of times, or for so long (60s, 5m, 1h)" Documented => all.general.repeat = Some(arg.repeat()?)
     General "messagescan" "reading the system's log" Ignored("it is not read")
     General "misc" "switches of the original's own code" Ignored("that code is not here")
@@ -143,7 +143,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "swat" "reports for another program" Refused("the original dropped it, too")
     General "timeout" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "unix2windows" "paths for Windows" Ignored("Linux has others")
-    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate = arg.names()?
+    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate.extend(arg.names()?)
     Host "hd" "a name for a host, or default" Mostly("one that is this machine runs here; several, and others, are started by mpirun") => all.hosts.begin(arg)?
     Host "system" "its address" Documented => all.hosts.set_address(arg)?
     Host "vdbench" "where the original lies there" Ignored("blocklab-rank is wanted there, at the same path as here")
@@ -158,7 +158,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Storage "hd" "as host" Mostly("as host") => all.set_storage_hosts(arg)?
     Storage "count" "(start,n): this many of them, numbered" Documented => all.sds.current().count = Some(arg.count()?)
     Storage "size" "bytes; of a file that is made, its size" Documented => all.sds.current().size = arg.shared_size()?
-    Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.threads()?
+    Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.shared_threads()?
     Storage "hitarea" "bytes at the beginning that hits go to (1m)" Documented => all.sds.current().hitarea = arg.whole()?
     Storage "offset" "added to every offset" Documented => all.sds.current().offset = arg.multiple()?
     Storage "align" "offsets are multiples of it" Documented => all.sds.current().align = arg.multiple()?
@@ -188,7 +188,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "whpct" "share of the writes that go to the hit area" Documented => all.wds.current().whpct = arg.percent()?
     Workload "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
     Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("80 per cent of the operations go to 20 per cent of its blocks") => all.wds.current().set_range(arg.range()?, true)
-    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
+    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law; a share is rounded to a whole per cent") => all.wds.current().seek = arg.seek()?
     Workload "stride" "(min,max): how far the next operation is" Mostly("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
     Workload "streams" "this many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
     Workload "iorate" "a rate of its own, in addition to the run's" Documented => all.wds.current().iorate = arg.own_rate()?
@@ -214,23 +214,23 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "distribution" "exponential, uniform, deterministic, variable, spike" Mostly("variable and spike take turns through the rates") => arg.set_distribution(all.rds.current())?
     Run "openflags" "as of sd" Mostly("fsync at the end has no effect; numbers are refused") => all.rds.current().options.openflags = Some(arg.openflags()?)
     Run "replay" "traces" Refused("they are not run")
-    Run "startcmd" "a shell command before it" Mostly("as in general") => all.rds.current().options.startcmd = arg.words()?
-    Run "start_cmd" "as startcmd" Mostly("as in general") => all.rds.current().options.startcmd = arg.words()?
-    Run "endcmd" "a shell command after it" Mostly("as in general") => all.rds.current().options.endcmd = arg.words()?
-    Run "end_cmd" "as endcmd" Mostly("as in general") => all.rds.current().options.endcmd = arg.words()?
+    Run "startcmd" "a shell command before it" Mostly("as in general") => all.add_commands(arg, |options| &mut options.startcmd)?
+    Run "start_cmd" "as startcmd" Mostly("as in general") => all.add_commands(arg, |options| &mut options.startcmd)?
+    Run "endcmd" "a shell command after it" Mostly("as in general") => all.add_commands(arg, |options| &mut options.endcmd)?
+    Run "end_cmd" "as endcmd" Mostly("as in general") => all.add_commands(arg, |options| &mut options.endcmd)?
     Run "format" "of file system workloads" Ignored("file system workloads are not run")
     Run "forxfersize" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
     Run "forthreads" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
-    Run "forrdpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
+    Run "forrdpct" "a run for each" Mostly("a share is rounded to a whole per cent") => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
     Run "forrhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "forwhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
-    Run "forseekpct" "a run for each" Mostly("sequentialnz and poisson are taken as sequential and random") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
+    Run "forseekpct" "a run for each" Mostly("sequentialnz and poisson are taken as sequential and random; a share is rounded to a whole per cent") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
     Run "forhitarea" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|arg, bytes| Ok(arg.as_whole(bytes)? as f64))?)
     Run "forcompratio" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
     Run "forcompression" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
     Run "xfersize" "as forxfersize" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
     Run "threads" "as forthreads" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
-    Run "rdpct" "as forrdpct" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
+    Run "rdpct" "as forrdpct" Mostly("as forrdpct") => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
     Run "rhpct" "as forrhpct" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "whpct" "as forwhpct" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
     Run "seekpct" "as forseekpct" Mostly("as forseekpct") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Word)?)

@@ -125,6 +125,9 @@ fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {
     ))
 }
 
+/// What a share in per cent that has decimals comes to: the mixes of a job are whole per cent.
+pub(super) const ROUNDED: &str = "a share is rounded to a whole per cent";
+
 /// The order of the operations of a workload. Where it differs from Vdbench's, a note says so.
 fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
     let wd = &one.wd;
@@ -148,7 +151,12 @@ fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
     match wd.seek {
         Seek::Percent(percent) if percent <= 0.0 => Pattern::Sequential,
         Seek::Percent(percent) if percent >= 100.0 => Pattern::RANDOM,
-        Seek::Percent(percent) => Pattern::PercentRandom(percent.round() as u8),
+        Seek::Percent(percent) => {
+            if percent.fract() != 0.0 {
+                notes.push(("seekpct", ROUNDED));
+            }
+            Pattern::PercentRandom(percent.round() as u8)
+        }
         Seek::Eof => Pattern::Sequential,
         Seek::SequentialAnywhere => {
             notes.push(("seekpct=seqnz", "it begins at the start of the range"));

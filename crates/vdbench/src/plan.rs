@@ -15,7 +15,7 @@ use super::command::Validation;
 use super::concat;
 use super::defs::{General, LoopKind, OpenFlags, RunOptions, Sd, Seek, Wd, Xfersize};
 use super::error::{Mistake, Subject};
-use super::place::{Notes, place, sizes};
+use super::place::{Notes, ROUNDED, place, sizes};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
 use super::value::MAX_RATE;
@@ -316,6 +316,10 @@ impl Planner<'_> {
         let mut notes = Notes::new();
         let sizes = sizes(&wd.xfersize, &mut notes);
         let placement = place(one, definition, size, threads, &mut notes)?;
+        // That of the workload is cut to a whole one where it is read, as in the original.
+        if wd.rdpct.fract() != 0.0 {
+            notes.push(("forrdpct", ROUNDED));
+        }
         for (subject, text) in notes {
             self.note(format!("{subject} of wd={}", wd.name), text);
         }

@@ -16,6 +16,8 @@ const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one comman
 const MOST_BUCKETS: usize = 64;
 /// The largest edge of a bucket in microseconds: eleven days, longer than any operation lasts.
 const LARGEST_EDGE: u64 = 1_000_000_000_000;
+/// Operations in flight of a storage definition.
+const MOST_THREADS: u64 = 32_768;
 /// More operations a second than any storage does.
 const LARGEST_RATE: f64 = 1e9;
 
@@ -195,12 +197,26 @@ impl Argument<'_> {
     }
 
     pub(super) fn threads(&self) -> Result<u32, Mistake> {
-        self.threads_up_to(32_768)
+        self.threads_up_to(MOST_THREADS)
+    }
+
+    /// `threads=64`, or `threads=(64,4)`: a quarter of them.
+    pub(super) fn shared_threads(&self) -> Result<u32, Mistake> {
+        match *self.numbers(Kind::Number)? {
+            [threads, parts] => {
+                let threads = self.as_whole(threads)? / self.as_whole(parts)?.max(1);
+                self.thread_count(threads, MOST_THREADS)
+            }
+            _ => self.threads(),
+        }
     }
 
     /// This many threads at most.
     pub(super) fn threads_up_to(&self, most: u64) -> Result<u32, Mistake> {
-        let threads = self.whole()?;
+        self.thread_count(self.whole()?, most)
+    }
+
+    fn thread_count(&self, threads: u64, most: u64) -> Result<u32, Mistake> {
         let message = format_args!("{threads} threads; 1 to {most} would work");
         self.check((1..=most).contains(&threads), message)?;
         Ok(threads as u32)

@@ -161,7 +161,7 @@ fn the_command_line_is_the_originals() {
         ("", "no parameter file"),
         ("-x", "there is no such option"),
         ("-f p -e soon", "no number of seconds"),
-        ("-f p -e 0", "from 1 to 100000000"),
+        ("-f p -e 0", "from 1 to 1000000000"),
         ("compare a b", "blocklab compare"),
         ("-tf", "file system"),
         // The story: `-s` and `-r`, in a wrong form, were no option, in a message that lists both.
@@ -315,6 +315,21 @@ fn a_share_of_no_run_is_noted() {
     assert!(subjects("curve").is_empty());
 }
 
+/// The story: `seekpct=.1`, which public files have for nearly sequential, was 0, and 99.9 was 100,
+/// without a word.
+#[test]
+fn shares_that_are_rounded_are_noted() {
+    let subjects = |wd: &str, rd: &str| {
+        subjects_of_notes(&format!(
+            "sd=sd1,lun=a\nwd=wd1,sd=sd1{wd}\nrd=rd1,wd=wd1,iorate=5{rd}\n"
+        ))
+    };
+    assert_eq!(subjects(",seekpct=.1", ""), ["seekpct of wd=wd1"]);
+    assert_eq!(subjects("", ",forseekpct=(99.9,50)"), ["seekpct of wd=wd1"]);
+    assert_eq!(subjects("", ",forrdpct=33.3"), ["forrdpct of wd=wd1"]);
+    assert!(subjects(",seekpct=50,rdpct=70.5", ",forrdpct=(0,100)").is_empty());
+}
+
 /// With `skew=100` on one of two workloads, the other one did nothing, without a word. It is not refused,
 /// because Vdbench gives it a share of 0 and runs.
 #[test]
@@ -386,6 +401,44 @@ fn the_name_of_the_host_takes_its_place() {
     assert_eq!(luns("hd=a-1,system=bench\n"), ["/data/a-1.dat", "a-1"]);
     let several = parsed(&text("hd=a\nhd=b\n"), "").unwrap_err().to_string();
     assert!(several.contains("with several hosts $host"), "{several}");
+}
+
+/// The story: of `validate=yes,validate=read_after_write` the last one alone counted, and of two
+/// commands, or those of `rd=default` and of a run, the first ones were never run.
+#[test]
+fn what_is_given_again_is_added() {
+    let text = "validate=yes,validate=read_after_write,validate=time\njournal=yes,journal=noflush\n\
+                startcmd=(one,cons),start_cmd=two\nendcmd=three,endcmd=four\n\
+                sd=sd1,lun=a\nwd=wd1,sd=sd1\n\
+                rd=default,iorate=5,startcmd=replaced\nrd=default,startcmd=common\n\
+                rd=rd1,wd=wd1,startcmd=own,endcmd=(last,sum),endcmd=more\nrd=rd2,wd=wd1\n";
+    let parameters = parsed(text, "").unwrap();
+    let general = &parameters.general;
+    assert_eq!(general.validate, ["yes", "read_after_write", "time"]);
+    assert_eq!(general.journal, ["yes", "noflush"]);
+    assert_eq!(general.startcmd, ["one", "cons", "two"]);
+    assert_eq!(general.endcmd, ["three", "four"]);
+    let options: Vec<_> = parameters.runs.iter().map(|run| &run.options).collect();
+    assert_eq!(options[0].startcmd, ["common", "own"]);
+    assert_eq!(options[0].endcmd, ["last", "sum", "more"]);
+    assert_eq!(options[1].startcmd, ["common"]);
+    assert!(options[1].endcmd.is_empty());
+}
+
+/// The story: `host=hd*`, as the original takes it, named a host that was not there.
+#[test]
+fn hosts_are_named_by_a_pattern() {
+    let hosts = |words: &str| {
+        let text = format!(
+            "hd=a1,system=bench\nhd=a2\nhd=b\nsd=sd1,lun=x\nwd=wd1,sd=sd1,host={words}\n\
+             rd=rd1,wd=wd1,iorate=5\n"
+        );
+        parsed(&text, "").map(|parameters| parameters.runs[0].uses[0].wd.hosts.clone())
+    };
+    assert_eq!(hosts("a*").unwrap(), ["a1", "a2"]);
+    assert_eq!(hosts("(b,a*,a1)").unwrap(), ["b", "a1", "a2"]);
+    let unknown = hosts("c*").unwrap_err().to_string();
+    assert!(unknown.contains("there is no hd=c*"), "{unknown}");
 }
 
 /// Nothing is dropped in silence.

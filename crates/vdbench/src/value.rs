@@ -31,8 +31,9 @@ const MOST: usize = 10_240;
 /// What `iorate=max` requests, as a number that files and flat files carry.
 pub(super) const MAX_RATE: f64 = 9_999_988.0;
 
-/// The longest time that can be requested, in seconds: a little more than three years.
-pub(super) const LONGEST_S: u64 = 100_000_000;
+/// The longest time that can be requested, in seconds: more than thirty years, since files for a load
+/// without end ask for twenty. In nanoseconds, several such times together fit 64 bits.
+pub(super) const LONGEST_S: u64 = 1_000_000_000;
 
 /// A parameter whose keyword is known, and the ways to read its values.
 pub(super) struct Argument<'a> {
@@ -112,7 +113,7 @@ impl Argument<'_> {
     /// A duration in whole seconds.
     pub(super) fn seconds(&self) -> Result<u64, Mistake> {
         let seconds = self.as_whole(self.only(self.numbers(Kind::Time)?)?)?;
-        let message = format_args!("{seconds} seconds are more than three years");
+        let message = format_args!("{seconds} seconds are more than thirty years");
         self.checked(seconds, seconds <= LONGEST_S, message)
     }
 

@@ -13,9 +13,10 @@ use super::folder::Folder;
 /// # Errors
 /// When a command fails; those after it are not run.
 pub fn run(words: &[String], folder: &Folder) -> Result<()> {
-    // `slave` and `master` name the process that runs the command; here it is the same one.
+    // `slave` and `master` name the process that runs the command; here it is the same one. `abort`
+    // ends everything when a command fails, as it always does here.
     let keywords = [
-        "cons", "console", "log", "sum", "summary", "slave", "master",
+        "cons", "console", "log", "sum", "summary", "slave", "master", "abort",
     ];
     let (outputs, commands): (Vec<&String>, Vec<&String>) = words
         .iter()
