@@ -1,6 +1,8 @@
 //! The catalog as people use it: by the program's own words and exit codes.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -227,6 +229,28 @@ fn a_volume_type_without_a_line_of_code() {
     // 400 µs and 4 KiB of 1.5 µs each, from the file.
     let alone = of_case("rand4k-q1-read", "iops");
     assert!((alone - 1e6 / 406.0).abs() < 25.0, "{alone}");
+}
+
+/// The story: `runuser -u postgres -- blocklab run ...` kept root's HOME, and every command that looks up
+/// a limit or a price ended with "cannot read /root/.local/share/blocklab/catalog/imported.txt".
+#[test]
+fn a_catalog_folder_that_this_user_may_not_enter_is_not_his() {
+    let home = tempfile::tempdir().expect("a folder");
+    let closed = fs::Permissions::from_mode(0o000);
+    fs::set_permissions(home.path(), closed).expect("mine");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_blocklab"));
+    command.env("XDG_DATA_HOME", home.path());
+    command.args(["catalog", "show", "gp3:100GiB"]);
+    // Root may enter every folder.
+    if fs::metadata("/proc/self").expect("a process").uid() == 0 {
+        command.uid(65534).gid(65534);
+    }
+    let Ok(output) = command.output() else {
+        println!("skipped: another user may not start the program here");
+        return;
+    };
+    let sheet = text(&output.stdout);
+    assert!(sheet.contains("gp3"), "{}", text(&output.stderr));
 }
 
 /// What is imported is used from then on, and is kept apart from what the program carries.

@@ -3,7 +3,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use blocklab_catalog::Catalog;
@@ -45,15 +47,23 @@ pub fn memory(store: &Store) -> Memory {
     Memory::at(store.root().join(".devices"))
 }
 
-/// The embedded figures of volumes and instances, and the user's own, which take precedence.
+/// The embedded figures of volumes and instances, and the user's own, which take precedence. A folder
+/// that this user may not enter is not his: `runuser` and `sudo` can leave `HOME` as it was, so that it
+/// names the home directory of root.
 ///
 /// # Errors
 /// If one of the user's files cannot be read, or contains an error.
 pub fn load_catalog() -> Result<Catalog> {
-    match catalog() {
+    match catalog().filter(|folder| !is_closed(folder)) {
         Some(folder) => Ok(Catalog::load(&folder)?),
         None => Ok(Catalog::embedded()),
     }
+}
+
+/// Whether this user may not enter a folder, or one on the way there.
+fn is_closed(folder: &Path) -> bool {
+    let inside = fs::metadata(folder.join("."));
+    inside.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
 /// The folder of the user's own catalog: `$XDG_DATA_HOME/blocklab/catalog`, else

@@ -32,7 +32,7 @@ pub struct Node {
     pub slaves: Vec<String>,
     /// The file that a loop device shows as a disk.
     pub backing_file: Option<PathBuf>,
-    /// Where a partition begins on its disk.
+    /// Where a partition begins on its disk, and a loop device in its file.
     #[serde(skip)]
     pub start: u64,
     /// The name that the device mapper was given: `vg-root`.
@@ -44,6 +44,15 @@ impl Node {
     /// Whether there is anything to be read or written.
     pub(crate) fn has_capacity(&self) -> bool {
         self.facts.size_bytes > Bytes::ZERO
+    }
+
+    /// Whether two partitions of one disk, or two loop devices over one file, share bytes.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.start < other.end() && other.start < self.end()
+    }
+
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.facts.size_bytes.0)
     }
 }
 
@@ -74,6 +83,7 @@ fn disk_and_partitions(roots: &Roots, disk: &str) -> Vec<Node> {
         partitions: partitions.clone(),
         alias: roots.text(format!("{folder}/dm/name")),
         backing_file: backing_file(roots, &folder),
+        start: roots.number(format!("{folder}/loop/offset")).unwrap_or(0),
         ..relations(roots, &folder, disk)
     };
     let parts = partitions.into_iter().map(|name| {

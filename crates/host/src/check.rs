@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use blocklab_workload::errno;
 
 use crate::block::{Node, device_path};
-use crate::claim::{Claim, claim};
-use crate::machine::{Machine, number_text};
+use crate::claim::{Claim, claim, is_locked};
+use crate::machine::{Machine, file_id, number_text};
 use crate::reason::{Cause, Reason};
 use crate::signatures::{Signature, probe};
 
@@ -62,6 +62,7 @@ pub(crate) fn check_device(
         found.own.extend(above.uses());
         found.own.extend(above.marks().1);
     }
+    found.own.extend(shared(machine, node));
     let users = match others {
         Use::Free => None,
         Use::Taken(users) => Some(users),
@@ -201,6 +202,77 @@ impl<'a> Look<'a> {
             self.node.facts.size_bytes.0,
         )
     }
+}
+
+/// Who else uses what a loop device shows. The kernel claims nothing below a loop device: one can be
+/// made over a disk that is mounted, and two over one file. Asked of a partition or volume, this is
+/// about the loop devices that it is made of.
+fn shared(machine: &Machine, node: &Node) -> Vec<Reason> {
+    let made_of = machine.made_of(&node.facts.name).into_iter();
+    let mut reasons = Vec::new();
+    for device in std::iter::once(node).chain(made_of) {
+        let Some(backing) = &device.backing_file else {
+            continue;
+        };
+        let disk = machine.device_at(backing);
+        reasons.extend(match disk.and_then(|name| machine.node(&name)) {
+            Some(disk) => shared_disk(machine, disk, device),
+            None => shared_file(machine, backing, device),
+        });
+    }
+    reasons
+}
+
+/// Who uses a disk or partition, other than the loop device `own` over it.
+fn shared_disk(machine: &Machine, disk: &Node, own: &Node) -> Vec<Reason> {
+    // The device itself, other loop devices that show none of its bytes, and what lies on these.
+    let mut apart: BTreeSet<&Path> = BTreeSet::new();
+    let overlapping = machine.loops_beside(own);
+    for device in machine.loops_on_device(&disk.facts.name) {
+        if !overlapping.contains(&device) {
+            let above = machine.above(&device.facts.name).into_iter();
+            apart.extend(above.map(|node| node.path.as_path()));
+            apart.insert(&device.path);
+        }
+    }
+    let above = machine.above(&disk.facts.name).into_iter();
+    let users = std::iter::once(disk).chain(above);
+    let mut reasons: Vec<Reason> = users
+        .filter(|node| !apart.contains(node.path.as_path()))
+        .flat_map(|node| Look::usual(machine, node).uses())
+        .collect();
+    if let Some(whole) = disk.parent.as_deref().and_then(|name| machine.node(name)) {
+        reasons.extend(around(&Look::usual(machine, whole)));
+    }
+    reasons.retain(|reason| match &reason.cause {
+        Cause::Backs(device) => !apart.contains(device.as_path()),
+        cause => cause.is_use(),
+    });
+    let look = Look::usual(machine, disk);
+    if reasons.is_empty() && is_claimed(&look.path) {
+        reasons.push(look.about(Cause::Claimed(Vec::new())));
+    }
+    reasons
+}
+
+/// Who uses a file, other than the loop device `own` over it.
+fn shared_file(machine: &Machine, path: &Path, own: &Node) -> Vec<Reason> {
+    let beside = machine.loops_beside(own).into_iter();
+    let mut causes: Vec<Cause> = beside
+        .map(|device| Cause::Backs(device.path.clone()))
+        .collect();
+    let place = machine.roots().path(path);
+    if file_id(&place).is_some_and(|id| machine.is_swap_file(id)) {
+        causes.push(Cause::Swap);
+    }
+    if open(&place).is_ok_and(|file| is_locked(&file)) {
+        causes.push(Cause::Locked);
+    }
+    let reasons = causes.into_iter().map(|cause| Reason {
+        subject: path.to_owned(),
+        cause,
+    });
+    reasons.collect()
 }
 
 fn held(machine: &Machine, name: &str) -> Cause {
@@ -414,6 +486,66 @@ mod tests {
             &["/dev/sda is the backing of the loop device /dev/loop0"],
             &[],
         );
+    }
+
+    /// A disk with a mounted partition, and `loop0` and `loop1` over `backing`, each of 16 MiB, the second
+    /// one from `offset` on.
+    fn two_loops(backing: &str, offset: u64) -> Tree {
+        let tree = one_disk();
+        for (name, number, from) in [("loop0", "7:0", 0), ("loop1", "7:1", offset)] {
+            tree.disk(name, number, 16 * MIB);
+            let folder = format!("/sys/block/{name}/loop");
+            tree.put(&format!("{folder}/backing_file"), &format!("{backing}\n"));
+            tree.put(&format!("{folder}/offset"), &format!("{from}\n"));
+        }
+        tree.put(
+            "/proc/self/mountinfo",
+            "27 1 7:0 / /srv rw - ext4 /dev/loop0 rw\n",
+        );
+        tree
+    }
+
+    /// The story: two loop devices showed one image, and the first was mounted. A run with
+    /// `--destroy-data=loop1` wrote over the mounted file system, because the kernel claims nothing below a
+    /// loop device. The same with a loop device over a mounted disk.
+    #[test]
+    fn a_second_loop_over_an_image_in_use_is_in_use() {
+        let tree = two_loops("/srv/disk.img", 0);
+        let expected = "/srv/disk.img is the backing of the loop device /dev/loop0";
+        check(&tree, "loop1", &[expected], &[]);
+        // Two devices that show different parts of one image do not disturb each other.
+        check(&two_loops("/srv/disk.img", 16 * MIB), "loop1", &[], &[]);
+    }
+
+    #[test]
+    fn a_loop_over_a_disk_in_use_is_in_use() {
+        let expected = [
+            "/dev/sda is the backing of the loop device /dev/loop0",
+            "/dev/loop0 holds a mounted ext4 file system (on /srv)",
+        ];
+        check(&two_loops("/dev/sda", 0), "loop1", &expected, &[]);
+        check(&two_loops("/dev/sda", 16 * MIB), "loop1", &[], &[]);
+        let tree = one_disk();
+        tree.partition("sda", "sda1", "8:1", MIB, 32 * MIB);
+        tree.disk("loop0", "7:0", 64 * MIB);
+        tree.put("/sys/block/loop0/loop/backing_file", "/dev/sda\n");
+        tree.put(
+            "/proc/self/mountinfo",
+            "27 1 8:1 / / rw - ext4 /dev/sda1 rw\n",
+        );
+        let mounted = "/dev/sda1 holds a mounted ext4 file system (on /)";
+        check(&tree, "loop0", &[mounted], &[]);
+    }
+
+    #[test]
+    fn a_loop_over_a_swap_file_is_in_use() {
+        let tree = two_loops("/swapfile", 16 * MIB);
+        tree.put("/swapfile", "");
+        tree.put(
+            "/proc/swaps",
+            "Filename Type Size Used Priority\n/swapfile file 1 0 -2\n",
+        );
+        check(&tree, "loop1", &["/swapfile is in use as swap"], &[]);
     }
 
     #[test]

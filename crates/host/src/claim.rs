@@ -1,7 +1,7 @@
 //! Opens a device exclusively, which the kernel refuses while anything has it in use, and finds
 //! the programs that have it open.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -36,6 +36,11 @@ pub(crate) fn claim(path: &Path) -> Claim {
         }
     }
     Claim::Taken
+}
+
+/// Whether another program has locked a file for itself: the server of a volume locks the file behind it.
+pub(crate) fn is_locked(file: &File) -> bool {
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// Opened for reading, which never touches the medium, or for writing where only that is allowed.

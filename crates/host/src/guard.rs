@@ -486,6 +486,13 @@ fn is_only_serial(machine: &Machine, entry: &str, node: &Node) -> bool {
     only == Some(&node.facts.name) && with_it.next().is_none()
 }
 
+/// The first use that speaks against writing anything into a regular file: a loop device shows it as
+/// a disk, or the kernel swaps to it.
+pub fn file_use(metadata: &Metadata) -> Option<Cause> {
+    let uses = file_uses(&Machine::recent(), id_of(metadata));
+    uses.into_iter().next()
+}
+
 /// What uses a file: loop devices, and the kernel as swap.
 fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
     let loops = machine.loops_on_file(id).into_iter();

@@ -171,6 +171,20 @@ impl Machine {
         self.loops_on(|path| file_id(&self.roots.path(path)) == Some(id))
     }
 
+    /// Other loop devices that show some of the bytes which the loop device `own` shows.
+    pub(crate) fn loops_beside(&self, own: &Node) -> Vec<&Node> {
+        let Some(backing) = own.backing_file.as_deref() else {
+            return Vec::new();
+        };
+        let id = file_id(&self.roots.path(backing));
+        // A file that was removed has no identity here, and the kernel shows where it was.
+        let mut beside = self.loops_on(|path| {
+            path == backing || id.is_some() && file_id(&self.roots.path(path)) == id
+        });
+        beside.retain(|node| node.facts.name != own.facts.name && node.overlaps(own));
+        beside
+    }
+
     fn loops_on(&self, is: impl Fn(&Path) -> bool) -> Vec<&Node> {
         let nodes = self.nodes.iter();
         nodes
@@ -198,6 +212,17 @@ impl Machine {
                 names.extend(self.devices_of(path));
             }
             names
+        })
+    }
+
+    /// The devices whose content the device shows: its disk, its slaves, the device below a loop.
+    /// The nearest first, the device itself not among them. A loop over a file is made of no device.
+    pub(crate) fn made_of(&self, name: &str) -> Vec<&Node> {
+        self.closure(name, |node| {
+            let backing = node.backing_file.as_deref();
+            let lower = backing.and_then(|path| self.device_at(path));
+            let named = node.parent.iter().chain(&node.slaves).cloned();
+            named.chain(lower).collect()
         })
     }
 

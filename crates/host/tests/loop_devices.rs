@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use blocklab_host::guard::{Guard, Permission, Refusal};
+use blocklab_host::guard::{Guard, Permission, Refusal, file_use};
 use blocklab_host::{Device, Handle, Memory, devices, target_facts};
 use blocklab_record::TargetKind;
 use blocklab_units::Bytes;
@@ -336,6 +336,66 @@ fn a_loop_over_a_loop() {
     let below = target_facts(&upper.device).unwrap().devices;
     let names: Vec<_> = below.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(&names[..2], [upper.name(), lower.name()]);
+}
+
+/// The story: `losetup` was given one image twice, and the first device was mounted. A run with
+/// `--destroy-data=loop1` wrote over the mounted file system: the kernel claims nothing below a loop
+/// device. The same with a loop device over the mounted one. A page written with `--force` emptied the
+/// image itself.
+#[test]
+fn what_uses_the_bytes_below_a_loop_device_uses_the_device() {
+    let Some(mut lower) = Loop::attach(32 * MIB, &[]) else {
+        return;
+    };
+    let path = lower.path().to_owned();
+    if run("mkfs.ext4", &["-q", &path]).is_none() || lower.mount().is_none() {
+        return;
+    }
+    let file = lower.file.clone();
+    let attach = |backing: &Path| {
+        let folder = tempfile::tempdir().unwrap();
+        Loop::attach_over(backing, folder, file.clone(), &[])
+    };
+    let image = format!("{} is the backing of the loop device", file.display());
+    let Some(twin) = attach(&file) else {
+        return;
+    };
+    let refused = |device: &Loop| {
+        let names = [device.name(), &path, file.to_str().unwrap()];
+        let refusal = may_write(&device.device, &names).expect_err("is in use");
+        refusal.to_string()
+    };
+    let text = refused(&twin);
+    assert!(text.contains(&format!("{image} {path};")), "{text}");
+    assert!(text.contains(&format!("losetup -d {path} ")), "{text}");
+    drop(twin);
+    let Some(upper) = attach(&lower.device) else {
+        return;
+    };
+    let text = refused(&upper);
+    let expected = format!("{path} holds a mounted ext4 file system");
+    assert!(text.contains(&expected), "{text}");
+    let used = file_use(&fs::metadata(&file).unwrap()).expect("a loop device shows it");
+    assert_eq!(
+        used.to_string(),
+        format!("is the backing of the loop device {path}")
+    );
+}
+
+/// Two devices that show different parts of one image do not disturb each other.
+#[test]
+fn loop_devices_over_different_parts_of_a_file_are_free() {
+    let part = ["--offset", "16777216", "--sizelimit", "16777216"];
+    let Some(second) = Loop::attach(32 * MIB, &part) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let first = ["--sizelimit", "16777216"];
+    let Some(first) = Loop::attach_over(&second.file, folder, PathBuf::new(), &first) else {
+        return;
+    };
+    assert!(may_write(&first.device, &[]).is_ok());
+    assert!(may_write(&second.device, &[]).is_ok());
 }
 
 /// The facts of a device were those of a look up to 200 ms old: a loop device that had been

@@ -22,6 +22,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use blocklab_host::guard::file_use;
 use blocklab_host::{check_proc, set_xattr, through, xattr};
 use blocklab_report::document::head;
 use blocklab_report::junit::is_junit;
@@ -235,13 +236,21 @@ fn check_replaceable(metadata: &Metadata, through: &Path, over: Over) -> io::Res
     // Pipes and sockets lose nothing when they are written to.
     let is_replaceable =
         !kind.is_file() || over == Over::Files || metadata.len() == 0 || is_ours(through);
-    if is_replaceable {
-        Ok(())
-    } else {
-        refused(
+    if !is_replaceable {
+        return refused(
             "it exists, and blocklab did not write it, or somebody edited it since; choose another \
              name, or overwrite it with --force",
-        )
+        );
+    }
+    // To its users, the image of a disk is the disk.
+    let used = (kind.is_file() && metadata.len() > 0)
+        .then(|| file_use(metadata))
+        .flatten();
+    match used {
+        Some(used) => refused(&format!(
+            "it {used}; results are written only to files that nothing uses"
+        )),
+        None => Ok(()),
     }
 }
 

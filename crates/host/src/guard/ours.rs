@@ -1,7 +1,7 @@
 //! Files that blocklab made itself: how they are marked, and whether one is still as it was left.
 
 use std::ffi::CStr;
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -9,6 +9,7 @@ use blocklab_units::Bytes;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
+use crate::claim;
 use crate::handle::Handle;
 use crate::reason::Cause;
 use crate::sample::sample_file;
@@ -32,9 +33,9 @@ pub(super) fn content(handle: &Handle, metadata: &Metadata) -> Option<Cause> {
     })
 }
 
-/// Whether another program has locked it for itself: the server of a volume locks the file behind it.
+/// Whether another program has locked it for itself.
 pub(super) fn is_locked(handle: &Handle) -> bool {
-    read(handle).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    read(handle).is_ok_and(|file| claim::is_locked(&file))
 }
 
 fn read(handle: &Handle) -> io::Result<File> {
