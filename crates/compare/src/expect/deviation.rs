@@ -192,20 +192,27 @@ fn beyond_published(
 fn shortfall(run: &ExplainedRun<'_>, case: &ExplainedCase<'_>, severity: Severity) -> Option<Hit> {
     let phase = case.phase()?;
     let expected = phase.iops;
-    Some(
+    let (iops, share) = (number(case.iops), percent(case.iops / expected * 100.0));
+    let hit = if case.is_latency_bound() {
+        Hit::new(
+            severity,
+            "{} IOPS are {} of the {} that the latency of the address gives: a limit of the measured \
+             device held them back",
+            [iops, share, number(expected)],
+        )
+    } else {
+        let how = fixed(run.how(case, &phase.binding));
+        let limit = fixed(phase.binding.to_string());
         Hit::new(
             severity,
             "{} IOPS are {} of what is {} as {}",
-            [
-                number(case.iops),
-                percent(case.iops / expected * 100.0),
-                fixed(run.how(case, &phase.binding)),
-                fixed(phase.binding.to_string()),
-            ],
+            [iops, share, how, limit],
         )
-        .graded(1.0 - case.iops / expected)
-        .with("delivered", case.iops, "IOPS")
-        .with("expected", expected, "IOPS"),
+    };
+    Some(
+        hit.graded(1.0 - case.iops / expected)
+            .with("delivered", case.iops, "IOPS")
+            .with("expected", expected, "IOPS"),
     )
 }
 
@@ -238,17 +245,26 @@ pub(super) fn under_delivery(run: &ExplainedRun<'_>) -> Vec<Finding> {
     })
 }
 
-/// The rate is far below a limit that was expected to bind.
+/// The rate is far below what was expected: a limit of the address, or its latency where the record
+/// knows that a limit held the case back.
 pub(super) fn below_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
+    let rule = "below-documented-limit";
     let below = run
         .because(&Why::Below)
         .filter(|case| share_of_phase(case) < LITTLE);
+    let (held, missed): (Vec<_>, Vec<_>) = below.partition(|case| case.is_latency_bound());
+    let advice = "Look up what the volume is set to, or compare the run with the address that was \
+                  measured.";
+    let mut findings = run.joined(rule, Some(advice), held.into_iter(), |case| {
+        Some(shortfall(run, case, Severity::Warning)?.confidence(Confidence::Medium))
+    });
     let advice = "Test with more in flight: if the rate grows, latency held it back and the limit \
                   was not reached. Else look at what else uses the volume or the instance, and \
                   whether burst credits are spent.";
-    run.joined("below-documented-limit", Some(advice), below, |case| {
+    findings.extend(run.joined(rule, Some(advice), missed.into_iter(), |case| {
         // The latency of the medium is often only assumed: too low a queue depth explains the rate
         // as well.
         Some(shortfall(run, case, Severity::Warning)?.confidence(Confidence::Low))
-    })
+    }));
+    findings
 }

@@ -176,9 +176,7 @@ impl<'a> ExplainedRun<'a> {
         if case.exceeds_paced {
             return Why::Above;
         }
-        // A record of a model knows what its operations waited for: if that was a limit, latency is
-        // no explanation.
-        let is_held = !case.is_latency_bound() && is_held(self.view, case.view);
+        let is_held = self.is_held_back(case, expected);
         let latency = self.by_latency(case, load).filter(|_| !is_held);
         if latency == Some(Why::Latency) {
             return Why::Latency;
@@ -188,7 +186,8 @@ impl<'a> ExplainedRun<'a> {
             return why;
         }
         // A device file has no published range of latencies: a lower rate needs no other cause.
-        if self.edges.is_none() && case.is_latency_bound() && case.iops < expected * (1.0 + ABOVE) {
+        let is_by_latency = case.is_latency_bound() && !is_held;
+        if self.edges.is_none() && is_by_latency && case.iops < expected * (1.0 + ABOVE) {
             return Why::Latency;
         }
         // Before the verdict "slower than published": the lower limits of an earlier day look like
@@ -205,11 +204,24 @@ impl<'a> ExplainedRun<'a> {
         match unit_slip(case, [expected, documented]) {
             Some(words) => Why::UnitSlip(words),
             None if case.iops > expected * (1.0 + ABOVE) => Why::Above,
-            None if case.is_latency_bound() => Why::Latency,
+            None if is_by_latency => Why::Latency,
             // A little less is what vendors allow themselves.
             None if case.iops >= LITTLE * documented => Why::Below,
             None => self.recorded_setting(case, load).unwrap_or(Why::Below),
         }
+    }
+
+    /// Whether the record's own model shows that a limit held a case back: then latency does not explain
+    /// its rate. Where latency was expected to bind, only a limiter that let less pass than the expected
+    /// rate counts, because a device that is quicker than the model meets the limit that was sold.
+    fn is_held_back(&self, case: &ExplainedCase<'_>, expected: f64) -> bool {
+        if !case.is_latency_bound() {
+            return is_held(self.view, case.view);
+        }
+        case.iops < expected
+            && holding(self.view, case.view)
+                .into_iter()
+                .any(|limit| is_limiter(&limit.name.kind))
     }
 
     /// A limit that held the case back and that the record's own model sets lower than the address
@@ -646,6 +658,14 @@ fn limited(phase: &Phase) -> bool {
 fn of_medium(binding: &Binding) -> bool {
     let kind = binding.kind();
     matches!(kind, None | Some(LimitKind::PhysicalMaximum { .. }))
+}
+
+/// Whether a limit is that of a limiter or of a bucket of credits, and not of the medium or its queue.
+const fn is_limiter(kind: &LimitKind) -> bool {
+    matches!(
+        kind,
+        LimitKind::Rate { .. } | LimitKind::Baseline { .. } | LimitKind::Burst { .. }
+    )
 }
 
 /// The part of a load that went to a target.

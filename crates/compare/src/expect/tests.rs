@@ -594,6 +594,39 @@ fn a_lower_setting_that_a_record_names_explains_its_rate() {
     );
 }
 
+/// The story: a simulated volume of 4,000 IOPS passed for one of 6,000 as soon as so few operations were
+/// in flight that the latency of the address allowed less than 6,000: the case was "latency-bound",
+/// although the record knew the limit that its operations waited for.
+#[test]
+fn a_limit_below_the_rate_of_the_latency_explains_a_shallow_load() {
+    let held = |iops: f64, depth: u32, of_limit: f64, address: &str| {
+        let mut record = record(&[Sketch {
+            depth,
+            ..case(4, iops)
+        }]);
+        let mut limits = resolved("gp3:500GiB,iops=4000").spec.limits();
+        limits.retain(|limit| limit.name.to_string() == "gp3: volume IOPS");
+        limits[0].value = of_limit;
+        let name = limits[0].name.clone();
+        record.targets[0].limits = limits;
+        let before = why(&record, address);
+        hold_back(
+            &mut record,
+            &name,
+            [iops as u64 * 60, 4096],
+            u64::from(depth),
+        );
+        (before, why(&record, address))
+    };
+    let (unknown, known) = held(4000.0, 3, 4000.0, "gp3:500GiB,iops=6000");
+    assert_eq!(unknown, Why::Latency);
+    let is_named = matches!(known, Why::OtherSetting { recorded, .. } if recorded == 4000.0);
+    assert!(is_named, "{known:?}");
+    // A device that is quicker than the model meets the limit that was sold.
+    let quick = held(16_000.0, 8, 16_000.0, "gp3:1TiB,iops=16000");
+    assert_eq!(quick, (Why::Latency, Why::Latency));
+}
+
 /// What fio does by default: it hits every block once. Such runs were "not comparable with
 /// documents", so that an io1 of 4,000 IOPS passed for one of 5,000.
 #[test]
