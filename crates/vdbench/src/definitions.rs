@@ -310,8 +310,8 @@ impl Hosts<'_> {
                 .filter(|name| matches_pattern(word, name) && !names.contains(*name))
                 .cloned()
                 .collect();
-            let is_known = !found.is_empty() || names.contains(word);
-            if !is_known && !(is_one && word == "localhost") {
+            let is_this_host = is_one && word == "localhost";
+            if found.is_empty() && !names.contains(word) && !is_this_host {
                 return Err(arg.parameter.error(format_args!(
                     "there is no hd={word}; hosts are defined before storage: hd={word},system=ADDRESS"
                 )));

@@ -169,7 +169,7 @@ impl Line {
             share: 1.0,
         };
         // A bucket that is filled at intervals, whatever was spent, bounds nothing in the long run.
-        let earned = credit.full_again.is_none().then(|| Self {
+        let earned = credit.full_again.is_none().then_some(Self {
             rate: credit.baseline,
             saved: credit.capacity * credit.initial_share,
             most: credit.capacity,
@@ -247,11 +247,16 @@ mod tests {
     fn operations_count_as_well_as_bytes() {
         let rates = [Rate::Iops(3000.0), Rate::MibPerS(125.0)];
         let ssd = volume(SSD, &rates);
-        check(&[ssd.clone()], &[time(10, 4096, 0)], 10.0 * 3000.0 * 4096.0);
+        let one = std::slice::from_ref(&ssd);
+        check(one, &[time(10, 4096, 0)], 10.0 * 3000.0 * 4096.0);
         // Those that lie in a row are merged, so the bytes are what limits them.
         let bytes = 10.0 * 125.0 * 1_048_576.0;
-        check(&[ssd.clone()], &[time(10, 65_536, 0)], bytes);
-        check(&[ssd.clone(), ssd], &[time(10, 65_536, 0)], 2.0 * bytes);
+        check(one, &[time(10, 65_536, 0)], bytes);
+        check(
+            &[ssd.clone(), ssd.clone()],
+            &[time(10, 65_536, 0)],
+            2.0 * bytes,
+        );
         let hdd = volume(
             Accounting::WholeUnits { unit: Bytes::MIB },
             &[Rate::MibPerS(500.0)],

@@ -236,7 +236,11 @@ impl Controller {
             Order::Clear(which) => self.clear(&selected, now, *which, events)?,
             Order::Attach => self.attach(&selected, now, events)?,
             Order::Bitflip { count, range } => {
-                (answer.flipped, done) = self.flip(&mut event, *count, range, number)?;
+                (answer.flipped, done) = self.flip(&mut event, *count, range, number);
+                // Nothing has happened, so there is no event.
+                if answer.flipped.is_empty() {
+                    return done.map(|()| answer);
+                }
             }
             order @ (Order::Detach | Order::PowerCut(_) | Order::Stop) => {
                 self.check_attached(&selected)?;
@@ -503,17 +507,14 @@ impl Controller {
     }
 
     /// Flips bits of the volumes of an event. Returns the volume and the offset of each flipped byte,
-    /// and whether some could not be flipped.
-    ///
-    /// # Errors
-    /// When no bit was flipped, so that there is no event.
+    /// and why some or all could not be flipped.
     fn flip(
         &self,
         event: &mut Event,
         count: u64,
         range: &Range<u64>,
         number: u64,
-    ) -> Result<(Vec<(String, u64)>, Result<(), String>), String> {
+    ) -> (Vec<(String, u64)>, Result<(), String>) {
         let (mut flipped, mut done) = (Vec::new(), Ok(()));
         for effect in &mut event.effects {
             let volume = self.volume(effect.volume);
@@ -528,10 +529,10 @@ impl Controller {
             flipped.extend(bytes.into_iter().map(|at| (volume.name().to_owned(), at)));
         }
         if flipped.is_empty() {
-            done?;
-            return Err("nothing was written there, so no bit can change; write first".to_owned());
+            let nothing = "nothing was written there, so no bit can change; write first";
+            done = done.and(Err(nothing.to_owned()));
         }
-        Ok((flipped, done))
+        (flipped, done)
     }
 
     /// A volume as it is now, for the answer to a command.
