@@ -75,13 +75,14 @@ impl Style {
     }
 
     /// The beginning of the text, cut to one line next to a margin, and ` …`. The cut is at the end of
-    /// a clause where one ends in the second half of the line.
+    /// a clause where one ends in the second half of the line. The first colon ends none: before it
+    /// is only what the text is about.
     pub fn cut(self, text: &str, indent: usize) -> String {
         let lines = self.wrap(text, indent + 2);
         let first = lines.first().map_or("", String::as_str);
         let clause = first
             .rfind([',', ':', ';'])
-            .filter(|at| *at > first.len() / 2);
+            .filter(|at| *at > first.len() / 2 && first.find(':') != Some(*at));
         format!("{} …", &first[..clause.unwrap_or(first.len())])
     }
 
@@ -168,6 +169,11 @@ mod tests {
         assert_eq!(
             style.cut("one two three four, five six", 6),
             "one two three four …"
+        );
+        // The story: `a and b …` was all that was left of a finding on two cases.
+        assert_eq!(
+            style.cut("case-one and two: slow ones, six", 6),
+            "case-one and two: slow …"
         );
     }
 
