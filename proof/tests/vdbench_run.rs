@@ -323,6 +323,14 @@ fn a_repetition_keeps_the_seed_that_it_drew_from() {
     let seeds: Vec<String> = runs
         .map(|run| run.expect("it is kept").record.requested.seed)
         .collect();
+    // The story: each round began all reports anew, so that those of the first one were lost.
+    let report = |name: &str| lab.read(format!("out/{name}.html"));
+    for name in ["summary", "sd1", "wd1"] {
+        let banners = report(name).matches("Starting RD=rd1").count();
+        assert_eq!(banners, 2, "{name}: {}", report(name));
+    }
+    assert_eq!(report("summary").matches("name=\"_1\"").count(), 1);
+    assert_eq!(report("totals").matches("interval").count(), 1);
     assert_eq!(seeds.len(), 2);
     assert!(
         seeds.contains(&"42".to_owned()) && seeds[0] != seeds[1],

@@ -1,6 +1,7 @@
 //! In: the arguments of `blocklab run`.
 //! Out: a [`Request`] whose study has passed its checks; the text that `--example` prints.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -69,8 +70,9 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
 /// Refuses a target that is named twice: it is one target all the same, and the record names it once, from
 /// which `--again` would draw other operations.
 fn refuse_twice(targets: &[String]) -> Result<()> {
-    for (place, target) in targets.iter().enumerate() {
-        if targets[..place].contains(target) {
+    let mut named = HashSet::new();
+    for target in targets {
+        if !named.insert(target) {
             let instead = match Target::parse(target) {
                 Ok(Target::Sim(Address::Sold(_)) | Target::Emu(Address::Sold(_))) => {
                     "volume=a and volume=b in the addresses make two volumes, and `2x` before the \

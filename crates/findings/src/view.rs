@@ -112,7 +112,7 @@ impl Cases<'_> {
     }
 
     /// The jobs of a case as they were requested; none where the record has no plan.
-    fn planned_jobs(&self, case: &CaseView<'_>) -> impl Iterator<Item = &Job> {
+    pub(crate) fn planned_jobs(&self, case: &CaseView<'_>) -> impl Iterator<Item = &Job> {
         let plan = self.record.requested.plan.iter();
         let mut cases = plan.flat_map(|plan| &plan.cases);
         let planned = cases.find(|planned| planned.name == case.name);

@@ -1,7 +1,7 @@
 //! In: the names of a plan's targets. Out: the targets, checked, permitted by the guard, and created
 //! if needed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::{fs, io};
@@ -96,6 +96,8 @@ impl OpenedTargets {
 
     /// Facts of all targets, in the order in which the plan names them. `typed`: those that the user named.
     pub(crate) fn facts(&self, typed: &[String]) -> Vec<TargetFacts> {
+        // A plan may name many thousands of targets.
+        let typed: HashSet<&String> = typed.iter().collect();
         let targets = self.order.iter().filter_map(|text| {
             Some(TargetFacts {
                 address: typed.contains(text).then(|| text.clone()),

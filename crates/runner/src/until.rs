@@ -22,11 +22,11 @@ pub(crate) struct LastJudgement {
 
 impl LastJudgement {
     /// A run is judged again when it has grown by this share, and at least by one pass. A judgement
-    /// looks at all passes: after each of 20,000 they would take far longer than the passes, and after
-    /// so many the interval hardly changes from one to the next.
+    /// looks at all passes: after each of 20,000 they would take far longer than the passes, and by
+    /// then the interval hardly changes from one pass to the next.
     const SHARE: u32 = 64;
 
-    /// Whether a run of so many passes must be judged.
+    /// Whether a run with this number of passes must be judged.
     fn is_due(&self, passes: u32) -> bool {
         passes > self.passes + self.passes.saturating_sub(Self::SHARE) / Self::SHARE
     }

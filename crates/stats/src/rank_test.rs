@@ -87,10 +87,11 @@ impl Tail {
                 let before = &before[(chosen - 1) * width..];
                 // The share of the choices that hold this rank.
                 let with_it = chosen as f64 / (place + 1) as f64;
-                let after = &mut after[..width];
-                after.iter_mut().for_each(|share| *share *= 1.0 - with_it);
-                for (share, before) in after.iter_mut().skip(above).zip(before) {
-                    *share += with_it * before;
+                let without_it = 1.0 - with_it;
+                let (too_low, reached) = after[..width].split_at_mut(above.min(width));
+                too_low.iter_mut().for_each(|share| *share *= without_it);
+                for (share, before) in reached.iter_mut().zip(before) {
+                    *share = *share * without_it + with_it * before;
                 }
             }
         }

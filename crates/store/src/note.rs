@@ -44,12 +44,24 @@ pub(crate) fn read(folder: &Path, attachment: Attachment) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Writes an attachment, whole or not at all, replacing an older one.
-pub(crate) fn write(folder: &Path, attachment: Attachment, text: &str) -> io::Result<()> {
-    // Commands that write to one run at once take turns, and the last one stays. Some file systems have
-    // no locks.
+/// Waits until no other command writes to the run of this folder. Commands take turns until the file is
+/// dropped.
+pub(crate) fn take_turn(folder: &Path) -> io::Result<fs::File> {
     let turn = fs::File::open(folder)?;
+    // Some file systems have no locks.
     let _ = turn.lock();
+    Ok(turn)
+}
+
+/// Writes an attachment, whole or not at all, replacing an older one: of several commands that write at
+/// once, the last one stays.
+pub(crate) fn write(folder: &Path, attachment: Attachment, text: &str) -> io::Result<()> {
+    let _turn = take_turn(folder)?;
+    replace(folder, attachment, text)
+}
+
+/// As [`write`], in the turn that the caller has taken.
+pub(crate) fn replace(folder: &Path, attachment: Attachment, text: &str) -> io::Result<()> {
     let fresh = folder.join(attachment.fresh);
     remove_if_there(&fresh)?;
     let written = OpenOptions::new()

@@ -42,6 +42,9 @@ impl Store {
         }
         let stored = self.load_to_change(spec)?;
         let folder = stored.file.parent().unwrap_or(Path::new("."));
+        // Held from reading to writing: of two commands at once, the later one would write the tags
+        // without that of the other.
+        let _turn = note::take_turn(folder).map_err(io_error("open", folder))?;
         let mut tags = tags_in(folder);
         tags.retain(|tag| !remove.contains(tag));
         tags.extend(add.iter().cloned());
@@ -54,7 +57,7 @@ impl Store {
         let done = if text.is_empty() {
             note::delete(folder, TAGS)
         } else {
-            note::write(folder, TAGS, &text)
+            note::replace(folder, TAGS, &text)
         };
         done.map_err(io_error("write", &folder.join(TAGS.name)))?;
         Ok((stored.record.id, tags))

@@ -109,3 +109,23 @@ fn a_tagged_run_can_be_removed() {
     assert!(store.remove(&removals[0]).expect("removed"));
     assert!(!store.root().join(FIRST).exists());
 }
+
+/// The story: two commands that tagged a run at the same time each read its tags first, and the tag of
+/// one was lost.
+#[test]
+fn tags_that_are_given_at_the_same_time_all_stay() {
+    let (store, _folder) = lab();
+    let store = &store;
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                for number in 0..25 {
+                    let tag = format!("t{thread}-{number}");
+                    store.tag(FIRST, &[tag], &[]).expect("tagged");
+                }
+            });
+        }
+    });
+    let (_, tags) = store.tag(FIRST, &[], &[]).expect("read");
+    assert_eq!(tags.len(), 100);
+}

@@ -227,7 +227,7 @@ fn measure(
     let first_seed = inputs.seed;
     let begun = Instant::now();
     let repeat = command.repeat.or(file.general.repeat);
-    let mut rounds = 0;
+    let (mut rounds, mut reported_runs) = (0, 0);
     commands::run(&file.general.startcmd, folder)?;
     let mut prepared = prepare(&file, &inputs)?;
     // The keys of data validation live through all repetitions: each checks what the one before wrote.
@@ -242,7 +242,9 @@ fn measure(
             prepared.notes.clone(),
             Missing::Scratch,
         );
-        let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
+        let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated);
+        reporter.begin_round(reported_runs)?;
+        reported_runs += prepared.runs.len();
         let outcome = run_tool(&request, &guard, &interrupted, store, &mut reporter);
         // Dropping the old one ends its thread, which must not write once the run is stored.
         reporter.spooling = Spooling::new(None);

@@ -20,7 +20,7 @@ pub use format::{
 };
 pub use nanos::Nanos;
 pub use nearest::{did_you_mean, nearest};
-pub use paper::{Ink, Style, after_ink, width, wrapped};
+pub use paper::{Ink, Style, after_ink, unbroken_words, width, wrapped};
 pub use visible::{shell_word, visible, visible_lines};
 
 /// A text that is not a quantity of the expected kind, or a larger one than blocklab can count.

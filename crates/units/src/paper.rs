@@ -71,17 +71,18 @@ impl Style {
     pub fn wrap(self, text: &str, indent: usize) -> Vec<String> {
         // Less room than 20 columns would break at every word.
         let room = self.columns().saturating_sub(indent).max(20);
-        wrapped(words(text), room)
+        wrapped(unbroken_words(text), room)
     }
 
     /// The beginning of the text, cut to one line next to a margin, and ` …`. The cut is at the end of
-    /// a clause where one ends in the second half of the line.
+    /// a clause where one ends in the second half of the line. The first colon ends none: before it
+    /// is only what the text is about.
     pub fn cut(self, text: &str, indent: usize) -> String {
         let lines = self.wrap(text, indent + 2);
         let first = lines.first().map_or("", String::as_str);
         let clause = first
             .rfind([',', ':', ';'])
-            .filter(|at| *at > first.len() / 2);
+            .filter(|at| *at > first.len() / 2 && first.find(':') != Some(*at));
         format!("{} …", &first[..clause.unwrap_or(first.len())])
     }
 
@@ -123,8 +124,8 @@ pub fn wrapped(words: impl IntoIterator<Item = String>, room: usize) -> Vec<Stri
     lines
 }
 
-/// The words of a text, each number together with its unit.
-fn words(text: &str) -> Vec<String> {
+/// The words of a text, of which each number is one together with its unit: `5 GiB`, `4 h 17 min`.
+pub fn unbroken_words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match words.last_mut() {
@@ -132,18 +133,49 @@ fn words(text: &str) -> Vec<String> {
                 number.push(' ');
                 number.push_str(word);
             }
-            _ => words.push(word.to_owned()),
+            _ => {
+                words.push(word.to_owned());
+                continue;
+            }
+        }
+        // A time of two units is one quantity.
+        if let [.., longer, shorter] = &words[..]
+            && LONGER_AND_SHORTER.iter().any(|[long, short]| {
+                longer.starts_with(|c: char| c.is_ascii_digit())
+                    && longer.ends_with(long)
+                    && is_in_unit(shorter, short)
+            })
+        {
+            let both = format!("{longer} {shorter}");
+            words.truncate(words.len() - 2);
+            words.push(both);
         }
     }
     words
 }
 
+/// Endings of a time of two units.
+const LONGER_AND_SHORTER: [[&str; 2]; 2] = [[" h", "min"], [" min", "s"]];
+
 fn is_unit(word: &str) -> bool {
-    let word = word.trim_end_matches([',', '.', ';', ')']);
     let units = [
-        "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "IOPS", "MB/s",
+        "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB",
+        "%", "IOPS", "KiB/s", "MiB/s", "GiB/s", "kB/s", "MB/s", "GB/s", "USD",
     ];
-    units.contains(&word)
+    units.contains(&without_mark(word))
+}
+
+/// Whether a number with its unit is in this one.
+fn is_in_unit(quantity: &str, unit: &str) -> bool {
+    quantity
+        .rsplit_once(' ')
+        .map(|(_, last)| without_mark(last))
+        == Some(unit)
+}
+
+/// Without the punctuation behind a unit.
+fn without_mark(word: &str) -> &str {
+    word.trim_end_matches([',', '.', ';', ')'])
 }
 
 /// Width of a text in columns: every character that we print takes one.
@@ -168,6 +200,16 @@ mod tests {
         assert_eq!(
             style.cut("one two three four, five six", 6),
             "one two three four …"
+        );
+        // The story: "a full bucket lasts 4 / h 17 min".
+        assert_eq!(
+            style.wrap("a full bucket lasts 4 h 17 min, then 300 IOPS", 6),
+            ["a full bucket lasts", "4 h 17 min, then", "300 IOPS"]
+        );
+        // The story: `a and b …` was all that was left of a finding on two cases.
+        assert_eq!(
+            style.cut("case-one and two: slow ones, six", 6),
+            "case-one and two: slow …"
         );
     }
 

@@ -90,19 +90,23 @@ pub(super) fn price_audit(run: &ExplainedRun<'_>) -> Option<Finding> {
     let found = priced.units.iter().find(|price| price.unit == unit)?;
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
     let hit = info(
-        "{} USD per IOPS and month: {} USD / {} IOPS, the best case ({}); prices of {} of {}",
+        "{} per IOPS and month: {} / {} IOPS, the best case ({}); prices of {} of {}",
         [
-            word(format!("{:.4}", found.usd)),
-            word(format!("{month:.2}")),
+            word(format!("{:.4} {}", found.usd, priced.money)),
+            word(format!("{month:.2} {}", priced.money)),
             number(found.delivered),
             word(&found.delivered_by),
             word(priced.regions.join(" and ")),
             word(dates.join(" and ")),
         ],
     )
-    .with("USD a month", month, "")
+    .with(&format!("{} a month", priced.money), month, "")
     .with("delivered", found.delivered, "IOPS")
-    .with("USD per 1,000 IOPS", found.usd * 1000.0, "");
+    .with(
+        &format!("{} per 1,000 IOPS", priced.money),
+        found.usd * 1000.0,
+        "",
+    );
     let advice = "`blocklab price` shows every price with its source.";
     Some(of_run("price-audit", Some(advice), hit))
 }

@@ -481,6 +481,16 @@ fn the_price_of_what_was_delivered_is_recomputed() {
         finding.statement
     );
     assert_eq!(rule(&audit(None), "price-audit"), None, "no price is known");
+    // The story: of a region in China, amounts in CNY were called USD.
+    let in_china = blocklab_catalog::unit_price::Priced {
+        money: "CNY",
+        ..priced.clone()
+    };
+    let found = audit(Some(&in_china));
+    let finding = rule(&found, "price-audit").expect("the rule speaks");
+    let statement = &finding.statement;
+    assert!(statement.contains(" CNY per IOPS"), "{statement}");
+    assert!(!statement.contains("USD"), "{statement}");
 }
 
 /// Lets nothing complete in these seconds, and `ios` reads in each of the others.

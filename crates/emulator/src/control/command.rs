@@ -439,9 +439,11 @@ fn added_time(text: &str) -> Result<Nanos, String> {
     time(text.strip_prefix('+').unwrap_or(text))
 }
 
-/// A number from 0 to 100, with or without `%`.
+/// A number from 0 to 100, with or without `%`. A sign would look like a change of the share.
 fn percent(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let number = text.strip_suffix('%').unwrap_or(text);
+    let unsigned = Some(number).filter(|number| !number.starts_with(['+', '-']));
+    let number = unsigned.and_then(|number| number.parse().ok());
     let sound = number.filter(|percent: &f64| (0.0..=100.0).contains(percent));
     sound.ok_or_else(|| "it is no share such as 1% or 0.1%, at most 100%".to_owned())
 }

@@ -69,6 +69,9 @@ fn a_mistake_is_reported_with_what_would_work() {
     );
     check("fault error 101%", "at most 100%");
     check("fault error NaN", "is no share");
+    // The story: `credits +5%` did not add 5 %, it left no more.
+    check("credits +5%", "is no share");
+    check("fault error +5%", "is no share");
     check("fault error 0%", "a share of 0 hits nothing");
     check("fault error 1% --torn", "unexpected argument '--torn'");
     check("fault error 1% 2%", "unexpected argument '2%'");

@@ -18,6 +18,8 @@ use crate::{Confidence, Finding};
 const STILL: f64 = 1e9;
 /// At least this many operations must have been due in a pause: fewer stay out by chance.
 const DUE: f64 = 20.0;
+/// A pause is no longer than this many mean flushes where it is one of them.
+const FLUSH: f64 = 2.0;
 /// An episode has at least this many slices, and lasts at least `SHORTEST` nanoseconds.
 const SLICES: usize = 2;
 const SHORTEST: f64 = 1e9;
@@ -101,6 +103,7 @@ fn still(pass: &Measurement) -> Option<Span> {
     let slices = slices(pass)?;
     let usual = usual(pass, &slices)?;
     let starts = starts(&slices);
+    let flush_ns = mean_flush_ns(pass);
     // A pause may also lie within two neighbours, none of them empty.
     let gaps = (0..slices.len()).filter_map(|first| {
         let empty = slices[first..]
@@ -130,12 +133,23 @@ fn still(pass: &Measurement) -> Option<Span> {
         let due = usual.iops * length / 1e9 >= DUE;
         // The pause began before the empty slices only as far as its length allows.
         let before = before.min(length - empty);
-        (is_reported && due && length >= STILL).then(|| Span {
+        // A flush that takes as long is no pause: what was written before it needs that time.
+        let is_flush = length <= FLUSH * flush_ns;
+        (is_reported && due && length >= STILL && !is_flush).then(|| Span {
             from: starts[first] - before,
             length,
         })
     });
     gaps.max_by(|a, b| a.length.total_cmp(&b.length))
+}
+
+/// Mean time of a flush of the job whose flushes take longest; 0 without flushes.
+fn mean_flush_ns(pass: &Measurement) -> f64 {
+    let jobs = pass.jobs.iter();
+    let flushes = jobs.filter_map(|job| job.directions.get(&Direction::Sync));
+    flushes
+        .map(|flush| flush.service.mean_ns)
+        .fold(0.0, f64::max)
 }
 
 /// The part of a slice that the usual rate leaves empty.

@@ -86,6 +86,29 @@ fn flushes_that_take_most_of_the_pass_are_no_pause() {
     silent(&flushing, "standstill");
 }
 
+/// The story: a load wrote for three seconds, and each flush after that took one and more, in which
+/// "nothing completed": the kernel's log was to show why. A flush that takes several times as long as the
+/// others is a pause as before.
+#[test]
+fn a_flush_that_takes_as_long_as_others_is_no_pause() {
+    let flushing = |mean_ns: f64| {
+        let mut record = passes(|second, slice| {
+            if second % 5 == 4 {
+                slice.read.ios = 0;
+            }
+        });
+        for pass in &mut record.measurements {
+            let directions = &mut pass.jobs[0].directions;
+            let mut flushes = directions[&Direction::Read].clone();
+            flushes.service.mean_ns = mean_ns;
+            directions.insert(Direction::Sync, flushes);
+        }
+        record
+    };
+    silent(&flushing(1.1e9), "standstill");
+    the(&flushing(0.2e9), "standstill");
+}
+
 /// The story: a job began 20 s after another one had ended, and "nothing completed for 19.0 s".
 #[test]
 fn the_time_between_two_jobs_is_no_pause() {

@@ -8,6 +8,7 @@ mod depth;
 pub(crate) mod episode;
 mod failures;
 mod fleet;
+mod goal;
 pub(crate) mod group;
 mod length;
 pub(crate) mod limits;
@@ -36,7 +37,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 65] = [
+const RULES: [Rule; 67] = [
     failures::accounting,
     observed::injected_faults,
     failures::failed,
@@ -72,6 +73,8 @@ const RULES: [Rule; 65] = [
     observed::late_replies,
     observed::changed,
     rate::rate_missed,
+    goal::not_steady,
+    goal::latency_target,
     replay::late,
     replay::changed,
     replay::unordered,

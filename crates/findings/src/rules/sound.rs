@@ -18,6 +18,7 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     let done = cases.record.origin.name();
     let subject = match cases.list.len() {
         1 => format!("The case was {done}"),
+        2 => format!("Both cases were {done}"),
         n => format!("All {n} cases were {done}"),
     };
     let (repeated, spread) = agreement(&cases.list);
@@ -111,7 +112,7 @@ mod tests {
                 passes("a", &[10_000.0, 10_200.0, 9_850.0]),
                 passes("b", &[10_000.0; 3]),
             ],
-            "All 2 cases were measured without a failure; the 3 passes of each agree within 4 %, \
+            "Both cases were measured without a failure; the 3 passes of each agree within 4 %, \
              and percentiles up to p99.99 are supported in every case.",
         );
         check(

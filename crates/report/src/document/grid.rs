@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::iter::repeat_n;
 use std::ops::Range;
 
-use blocklab_units::{Ink, Style, width, wrapped};
+use blocklab_units::{Ink, Style, unbroken_words, width, wrapped};
 
 use super::Table;
 
@@ -72,8 +72,10 @@ pub fn painted<R: AsRef<[String]>>(
             };
             line.extend(repeat_n(' ', blanks + before));
             if wraps && column == last {
-                let words = cell.split_whitespace().map(str::to_owned);
-                for (index, piece) in wrapped(words, room - begin).iter().enumerate() {
+                for (index, piece) in wrapped(unbroken_words(cell), room - begin)
+                    .iter()
+                    .enumerate()
+                {
                     if index > 0 {
                         line.push('\n');
                         line.extend(repeat_n(' ', begin));

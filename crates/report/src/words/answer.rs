@@ -165,6 +165,7 @@ fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<Stri
     let place = match &known[..] {
         [] => String::new(),
         [one] if cases > 1 => format!(" in {one}"),
+        [_, _] if cases == 2 => " in both cases".to_owned(),
         all if cases > 1 && all.len() == cases => format!(" in all {cases} cases"),
         _ if cases > 1 => format!(" in {} of {cases} cases", known.len()),
         _ => String::new(),
@@ -198,6 +199,8 @@ fn phrase(rule: &str) -> String {
         "not-direct" => "not measured past the page cache",
         "not-from-device" => "not answered by the device",
         "rate-missed" => "the requested rate was not reached",
+        "not-steady" => "the requested steady state was not reached",
+        "latency-target" => "the requested latency was not kept",
         "unanswered" => "operations were not answered",
         "slow-episode" => "an episode of slow operations",
         "quota-throttled" => "a processor quota held the run back",

@@ -7,7 +7,7 @@ use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, Measurement,
     NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
 };
-use blocklab_units::{Bytes, count, latency};
+use blocklab_units::{Bytes, count, latency, plural};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
@@ -577,9 +577,12 @@ pub fn aggregate(record: &Record, rows: &[Row]) -> String {
     let passes = passes(rows);
     match (passes.as_slice(), record.requested.aggregate.as_str()) {
         ([1], _) => "one pass".to_owned(),
-        ([n], name) => format!("{name} of {n} passes"),
+        ([n], name) => format!("{name} of {}", plural(*n as usize, "pass")),
         ([], name) => format!("{name} of the passes"),
-        ([fewest, .., most], name) => format!("{name} of {fewest} to {most} passes"),
+        ([fewest, .., most], name) => {
+            let fewest = count(f64::from(*fewest));
+            format!("{name} of {fewest} to {}", plural(*most as usize, "pass"))
+        }
     }
 }
 

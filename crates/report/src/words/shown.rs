@@ -4,7 +4,7 @@ use blocklab_compare::study::{
     Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
 };
 use blocklab_record::Origin;
-use blocklab_units::{Nanos, count, signed, significant, stated};
+use blocklab_units::{Nanos, count, plural, signed, significant, stated};
 
 use crate::words::facts;
 
@@ -86,7 +86,8 @@ fn difference(entry: Option<&Entry>) -> String {
 pub fn interval(entry: &Entry) -> Option<String> {
     let value = entry.ours?;
     let [low, high] = [value.low?, value.high?].map(|end| fixed(end, entry.decimals));
-    Some(format!("{low} to {high}, {} passes", value.passes))
+    let passes = plural(value.passes as usize, "pass");
+    Some(format!("{low} to {high}, {passes}"))
 }
 
 /// The interval with its name; empty for a single pass.

@@ -378,7 +378,7 @@ mod tests {
         }
     }
 
-    /// A comparison of two runs with one load, which had so many passes on each side.
+    /// A comparison of two runs with one load, with these numbers of passes.
     fn with_passes(passes: [usize; 2], verdict: Verdict, at_least_percent: f64) -> Comparison {
         let contrast = Contrast {
             quantity: Quantity::Iops,

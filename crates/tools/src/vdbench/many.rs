@@ -73,7 +73,8 @@ pub(super) fn measure(
         no_save: true,
         ..OwnOptions::default()
     };
-    let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, &not_kept, &[])?;
+    let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, &not_kept, &[]);
+    reporter.begin_round(0)?;
     let mut gathering = Gathering::new(&prepared, file.hosts.len());
     let end = hosts.run(&load, &mut |host, event| {
         for gathered in gathering.take(host, event) {

@@ -47,6 +47,10 @@ pub struct Reporter<'a> {
     passed: Nanos,
     /// The parts with reports of their own, in all runs.
     parts: Vec<Part>,
+    /// The names of their reports, without the ending.
+    report_names: BTreeMap<Part, String>,
+    /// The number of the first run among those of all rounds of the command.
+    first_anchor: usize,
     run: CurrentRun,
     earlier: Earlier,
     processors: Processors,
@@ -171,7 +175,7 @@ impl Counted {
 }
 
 impl<'a> Reporter<'a> {
-    /// Creates the files of all reports with their headings.
+    /// The reporter of one round of all runs. [`Self::begin_round`] comes next.
     pub fn new(
         file: &'a ParameterFile,
         prepared: &'a Prepared,
@@ -180,14 +184,15 @@ impl<'a> Reporter<'a> {
         store: &Store,
         options: &OwnOptions,
         validated: &'a [Option<Validated>],
-    ) -> Result<Self> {
+    ) -> Self {
         // Wrong blocks of an earlier round were reported in that round.
         let reported = validated.iter().map(|validated| {
             let keys = validated.as_ref().map(|validated| &validated.keys);
             keys.map_or(0, |keys| keys.wrong_blocks(0).len())
         });
         let jobs = prepared.runs.iter().flat_map(|run| &run.planned_jobs);
-        let reporter = Self {
+        let parts = Part::of_jobs(jobs);
+        Self {
             file,
             prepared,
             inputs,
@@ -196,16 +201,31 @@ impl<'a> Reporter<'a> {
             in_real_time: !file.sds.iter().any(|sd| Target::is_simulated(&sd.lun)),
             start: Zoned::now(),
             passed: Nanos::ZERO,
-            parts: Part::of_jobs(jobs),
+            report_names: files::report_names(file, &parts),
+            parts,
+            first_anchor: 0,
             run: CurrentRun::default(),
             earlier: Earlier::default(),
             processors: Processors::default(),
             reported: reported.collect(),
             validated,
             trouble: None,
-        };
-        reporter.create_files()?;
-        Ok(reporter)
+        }
+    }
+
+    /// Creates the files of all reports with their headings. After earlier rounds, which had this many
+    /// runs, it writes behind what they have left there.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn begin_round(&mut self, earlier_runs: usize) -> Result<()> {
+        if earlier_runs == 0 {
+            return self.create_files();
+        }
+        self.first_anchor = earlier_runs;
+        self.earlier.has_totals = true;
+        self.earlier.has_skew = true;
+        Ok(())
     }
 
     fn planned(&self) -> &'a Planned {
@@ -226,9 +246,16 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// The name of the report of a part, without the ending.
+    fn report_name<'n>(&'n self, part: &'n Part) -> &'n str {
+        self.report_names
+            .get(part)
+            .map_or_else(|| self.name(part), String::as_str)
+    }
+
     /// The reports that get the rows of a part. For a host, that is also the one of its only process.
     fn reports_of(&self, part: &Part) -> Vec<String> {
-        let name = self.name(part).to_owned();
+        let name = self.report_name(part).to_owned();
         match part {
             Part::Host(_) => vec![name.clone(), format!("{name}-0")],
             _ => vec![name],
@@ -272,7 +299,8 @@ impl<'a> Reporter<'a> {
         let run = &self.planned().run;
         let moment = self.moment(Nanos::ZERO);
         let banner = run.banner(self.run.reqrate);
-        let anchored = anchor(self.run.index, &moment.clock, &banner);
+        let number = self.first_anchor + self.run.index;
+        let anchored = anchor(number, &moment.clock, &banner);
         for name in self.anchored_reports() {
             self.folder.append(&name, &anchored)?;
         }
@@ -280,7 +308,7 @@ impl<'a> Reporter<'a> {
         let parts = Part::of_jobs(self.run.planned_jobs.iter());
         let mut with_head: Vec<String> = parts
             .iter()
-            .map(|part| self.name(part).to_owned())
+            .map(|part| self.report_name(part).to_owned())
             .collect();
         with_head.extend(self.hosts().flat_map(|host| self.reports_of(&host)));
         with_head.extend(self.whole_reports());

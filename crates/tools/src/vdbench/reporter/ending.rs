@@ -71,7 +71,7 @@ impl Reporter<'_> {
         self.folder.append("histogram", &all)?;
         for part in Part::of_jobs(self.run.planned_jobs.iter()) {
             let own = self.histogram_sections(&self.jobs(measurement, Some(&part)));
-            let name = format!("{}.histogram", self.name(&part));
+            let name = format!("{}.histogram", self.report_name(&part));
             self.folder.append(&name, &own)?;
         }
         Ok(())

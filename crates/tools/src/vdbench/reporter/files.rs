@@ -1,10 +1,11 @@
 //! Creates the files of an output directory with their headings.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::process;
 
 use anyhow::Result;
 use blocklab_host::environment;
-use blocklab_vdbench::{Run, SKEW_HEAD, flat_header, links, run_links};
+use blocklab_vdbench::{ParameterFile, Run, SKEW_HEAD, flat_header, links, run_links};
 
 use super::super::own_options::WRITTEN_BY;
 use super::super::times;
@@ -19,6 +20,51 @@ fn link(title: &str, name: &str) -> String {
 fn links_by_name(title: &str, names: &[&str]) -> String {
     let links_to_names: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
     links(title, &links_to_names)
+}
+
+/// The names of the reports that are about no part.
+const WHOLE_REPORTS: [&str; 11] = [
+    "summary",
+    "totals",
+    "flatfile",
+    "histogram",
+    "skew",
+    "status",
+    "logfile",
+    "parmfile",
+    "parmscan",
+    "errorlog",
+    "config",
+];
+
+/// The names of the reports of parts, without the ending: their own names, unless another report has that
+/// one: of the whole, of a host or of a part before.
+pub(super) fn report_names(file: &ParameterFile, parts: &[Part]) -> BTreeMap<Part, String> {
+    let mut taken: BTreeSet<String> = WHOLE_REPORTS.map(str::to_owned).into();
+    let hosts = file.hosts.iter().map(|host| &host.name);
+    for host in hosts.chain([&file.host]) {
+        taken.extend([
+            host.clone(),
+            format!("{host}-0"),
+            format!("{host}-0.stdout"),
+        ]);
+    }
+    let mut names = BTreeMap::new();
+    for part in parts {
+        let (prefix, name) = match part {
+            Part::Storage(sd) => ("sd", &file.sds[*sd].name),
+            Part::Workload(name) => ("wd", name),
+            Part::Host(_) => continue,
+        };
+        // As `Folder` names its files.
+        let mut name = name.replace('/', "_");
+        while taken.contains(&name) || taken.contains(&format!("{name}.histogram")) {
+            name = format!("{prefix}_{name}");
+        }
+        taken.extend([name.clone(), format!("{name}.histogram")]);
+        names.insert(part.clone(), name);
+    }
+    names
 }
 
 impl Reporter<'_> {
@@ -43,9 +89,10 @@ impl Reporter<'_> {
                 // `create_hosts` has created theirs.
                 Part::Host(_) => continue,
             };
-            let file = format!("{name}.histogram");
+            let report = self.report_name(part);
+            let file = format!("{report}.histogram");
             let link = links("Link to response time histogram:", &[(&file, "histogram")]);
-            create(name, &format!("{title}{name}\n\n{link}"))?;
+            create(report, &format!("{title}{name}\n\n{link}"))?;
             create(&file, &format!("{subject} response time histogram.\n\n"))?;
         }
         self.folder.create("flatfile", &flat_header())?;
@@ -80,11 +127,12 @@ impl Reporter<'_> {
         text.push_str(&link("Link to workload skew report:", "skew"));
         let parts = self.parts.iter();
         let (sds, wds): (Vec<_>, Vec<_>) = parts.partition(|part| matches!(part, Part::Storage(_)));
-        let sds: Vec<&str> = sds.into_iter().map(|part| self.name(part)).collect();
-        text.push_str(&links_by_name("Link to SD reports:", &sds));
+        let link_of = |part| (self.report_name(part), self.name(part));
+        let sds: Vec<(&str, &str)> = sds.into_iter().map(link_of).collect();
+        text.push_str(&links("Link to SD reports:", &sds));
         text.push('\n');
         for part in wds {
-            text.push_str(&link("Link to workload report:", self.name(part)));
+            text.push_str(&links("Link to workload report:", &[link_of(part)]));
         }
         text.push_str(&format!("\n{runs}"));
         text.push_str(&link("Link to config output:", "config"));
@@ -177,7 +225,7 @@ impl Reporter<'_> {
         let mut names = self.whole_reports();
         names.extend(self.hosts().flat_map(|host| self.reports_of(&host)));
         names.extend(["totals", "histogram", "skew"].map(str::to_owned));
-        for name in self.parts.iter().map(|part| self.name(part)) {
+        for name in self.parts.iter().map(|part| self.report_name(part)) {
             names.extend([name.to_owned(), format!("{name}.histogram")]);
         }
         names

@@ -27,8 +27,8 @@ fn with_reporter(text: &str, work: impl FnOnce(&mut Reporter<'_>, &Path)) {
     let validated: Vec<_> = file.sds.iter().map(|_| None).collect();
     let mut reporter = Reporter::new(
         &file, &prepared, &inputs, &folder, &store, &options, &validated,
-    )
-    .expect("its files can be made");
+    );
+    reporter.begin_round(0).expect("its files can be made");
     work(&mut reporter, &out);
 }
 
@@ -57,6 +57,30 @@ fn a_run_that_did_not_start_shows_no_figures_of_the_run_before() {
         let reported = " rd=rd1 did not start: the device is gone\n";
         let errors = text("errorlog.html");
         assert!(errors.ends_with(reported), "{errors}");
+    });
+}
+
+/// The story: the report of `sd=summary` was written over the summary, and a storage definition and a
+/// workload of one name shared a file.
+#[test]
+fn a_definition_with_the_name_of_a_report_has_one_of_its_own() {
+    let file = "sd=summary,lun=/data/a,size=4m\nwd=totals,sd=summary\nwd=summary,sd=summary\n\
+                rd=rd1,wd=*,iorate=200,elapsed=4,interval=1\n";
+    with_reporter(file, |_, out| {
+        let text = |name: &str| std::fs::read_to_string(out.join(name)).expect(name);
+        let summary = text("summary.html");
+        assert!(summary.contains("Vdbench summary report"), "{summary}");
+        assert!(
+            summary.contains("<A HREF=\"sd_summary.html\">summary</A>"),
+            "{summary}"
+        );
+        assert!(text("totals.html").contains("Run totals"));
+        assert!(text("sd_summary.html").contains("SD report for sd=summary"));
+        for (name, about) in [("wd_totals", "wd=totals"), ("wd_summary", "wd=summary")] {
+            let report = text(&format!("{name}.html"));
+            assert!(report.contains(&format!("Workload Report for {about}")));
+            assert!(report.contains(&format!("{name}.histogram.html")));
+        }
     });
 }
 
