@@ -186,6 +186,9 @@ fn numbers_without_a_unit_are_microseconds_in_histograms() {
         parameters.general.histogram.edges,
         [20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 2000]
     );
+    // As files for Vdbench before 5.04.06 have it.
+    let quoted = parsed(&format!("histogram=(default,\"20,40u,1m\")\n{run}"), "").unwrap();
+    assert_eq!(quoted.general.histogram.edges, [20, 40, 1000]);
     let plain = parsed(run, "").unwrap();
     assert_eq!(plain.general.histogram, defs::Buckets::default());
 }
