@@ -7,7 +7,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, BlockSizes, Case, Content, Durability, EndsOthers, ErrorPolicy, Flush, Job, Mix,
-    MostErrors, Pattern, Plan, Pooled, Stop, Workload,
+    MostErrors, Pattern, Plan, Pooled, SizeMix, Stop, Workload,
 };
 
 use super::ParameterFile;
@@ -288,7 +288,7 @@ impl Planner<'_> {
             settings,
             ..Case::new(name(run, before), seed, jobs)
         };
-        limit(&mut case, run, &self.inputs.sizes);
+        limit(&mut case, run, &planned_jobs, &self.inputs.sizes);
         set_rate(&mut case, run, &planned_jobs, nominal(run));
         let planned = Planned {
             run: run.clone(),
@@ -428,9 +428,9 @@ fn content(general: &General, sd: &Sd, run: &Run) -> Content {
     }
 }
 
-/// `maxdata`: each job has an even part of it. A number below 100 is no amount of bytes but a multiple
-/// of the size of what is used.
-fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
+/// `maxdata`: each job has the part of it that it does in the run. A number below 100 is no amount of
+/// bytes but a multiple of the size of what is used.
+fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64]) {
     let most = run.options.maxdata;
     let requested = [most.all, most.read, most.written];
     let Some(requested) = requested.into_iter().flatten().reduce(f64::min) else {
@@ -443,11 +443,34 @@ fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
     } else {
         requested
     };
+    // Rates of single workloads are no known part of a maximum.
+    let known = !run.rate.is_max() || planned_jobs.iter().all(|job| job.fixed.is_none());
     let jobs = &mut case.workload.jobs;
-    let each = (bytes / jobs.len().max(1) as f64) as u64;
-    for job in jobs {
-        job.stop.bytes = Some(Bytes(each.max(1)));
+    let pairs = jobs.iter().zip(planned_jobs);
+    let parts: Vec<f64> = pairs
+        .map(|(job, planned_job)| {
+            if known {
+                planned_job.rate(nominal(run)) * mean(&job.sizes.read)
+            } else {
+                1.0
+            }
+        })
+        .collect();
+    let whole: f64 = parts.iter().sum();
+    for (job, part) in jobs.iter_mut().zip(parts) {
+        let own = (bytes * (part / whole.max(1e-9))).round() as u64;
+        job.stop.bytes = Some(Bytes(own.max(1)));
     }
+}
+
+/// The mean size of an operation in bytes.
+fn mean(sizes: &SizeMix) -> f64 {
+    let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
+    let weighted = sizes
+        .0
+        .iter()
+        .map(|(size, weight)| size.0 as f64 * f64::from(*weight));
+    weighted.sum::<f64>() / weights.max(1.0)
 }
 
 /// The built-in test of five seconds, on a file of this name.

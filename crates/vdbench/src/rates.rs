@@ -23,8 +23,8 @@ pub struct PlannedJob {
 }
 
 impl PlannedJob {
-    /// Its rate when that of the run is `of_run`.
-    fn rate(&self, of_run: f64) -> f64 {
+    /// Its rate when that of the run is `of_run`, in operations a second.
+    pub(super) fn rate(&self, of_run: f64) -> f64 {
         self.fixed.unwrap_or(of_run * self.skew / 100.0)
     }
 }

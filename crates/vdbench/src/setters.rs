@@ -95,17 +95,19 @@ impl Argument<'_> {
     /// in microseconds. One that is not above the edge before it is a step: edges at this distance
     /// follow up to the next number.
     pub(super) fn buckets(&self) -> Result<Buckets, Mistake> {
+        // Older files have all edges in one pair of quotes.
         let words = self.names()?;
-        let Some(("default", rest)) = words.split_first().map(|(name, rest)| (&**name, rest))
-        else {
+        let words: Vec<&str> = words.iter().flat_map(|word| word.split(',')).collect();
+        let Some(("default", rest)) = words.split_first().map(|(name, rest)| (*name, rest)) else {
             return Err(self.error(
                 "the first word names the list and must be `default`, as in \
                  histogram=(default,50u,100u,1m,1s)",
             ));
         };
-        let (options, numbers): (Vec<&String>, Vec<&String>) = rest
+        let (options, numbers): (Vec<&str>, Vec<&str>) = rest
             .iter()
-            .partition(|word| !word.is_empty() && "suppress".starts_with(word.as_str()));
+            .copied()
+            .partition(|word| !word.is_empty() && "suppress".starts_with(*word));
         let suppress = !options.is_empty();
         let edges = if numbers.is_empty() && suppress {
             Buckets::default().edges
@@ -135,7 +137,7 @@ pub(crate) fn repeat(text: &str) -> Option<Repeat> {
 
 /// The upper edges of the buckets in microseconds, from `100,200,50,400`: a number that does not
 /// exceed the edge before it is the step in which the buckets go on to the next edge.
-fn edges(words: &[&String]) -> Result<Vec<u64>, String> {
+fn edges(words: &[&str]) -> Result<Vec<u64>, String> {
     let mut edges: Vec<u64> = Vec::new();
     let mut step = None;
     for word in words {
@@ -565,8 +567,7 @@ mod tests {
 
     #[track_caller]
     fn check(words: &str, expected: Result<&[u64], &str>) {
-        let words: Vec<String> = words.split(',').map(str::to_owned).collect();
-        let words: Vec<&String> = words.iter().collect();
+        let words: Vec<&str> = words.split(',').collect();
         match (edges(&words), expected) {
             (Ok(edges), Ok(expected)) => assert_eq!(edges, expected, "{words:?}"),
             (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),

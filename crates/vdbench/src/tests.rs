@@ -186,6 +186,9 @@ fn numbers_without_a_unit_are_microseconds_in_histograms() {
         parameters.general.histogram.edges,
         [20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 2000]
     );
+    // As files for Vdbench before 5.04.06 have it.
+    let quoted = parsed(&format!("histogram=(default,\"20,40u,1m\")\n{run}"), "").unwrap();
+    assert_eq!(quoted.general.histogram.edges, [20, 40, 1000]);
     let plain = parsed(run, "").unwrap();
     assert_eq!(plain.general.histogram, defs::Buckets::default());
 }
@@ -280,6 +283,37 @@ fn what_is_approximated_is_noted() {
     assert_eq!(subjects, expected);
     let approximated = blocklab_record::NoteLevel::Approximated;
     assert!(prepared.notes.iter().all(|note| note.level == approximated));
+}
+
+/// Each job had an even part of `maxdata=`. The workload of large blocks had done its part first, and
+/// those of small blocks went on without it: the load was not the mix any more.
+#[test]
+fn maxdata_is_divided_as_the_load_is() {
+    let text = |skews: [&str; 2], rate: &str| {
+        format!(
+            "sd=sd1,lun=a\nwd=wd1,sd=sd1,xfersize=4k{}\nwd=wd2,sd=sd1,xfersize=(8k,50,24k,50){}\n\
+             rd=rd1,wd=wd*,{rate},maxdata=880m,elapsed=2\n",
+            skews[0], skews[1]
+        )
+    };
+    let skews = [",skew=60", ",skew=40"];
+    let parts = |text: String| {
+        let inputs = Inputs {
+            sizes: vec![1 << 30],
+            ..Inputs::default()
+        };
+        let prepared = prepare(&parsed(&text, "").unwrap(), &inputs).unwrap();
+        let jobs = &prepared.plan.cases[0].workload.jobs;
+        let bytes = jobs.iter().map(|job| job.stop.bytes.unwrap().0 >> 20);
+        bytes.collect::<Vec<u64>>()
+    };
+    // 60 % of 4 KiB and 40 % of 16 KiB.
+    assert_eq!(parts(text(skews, "iorate=max")), [240, 640]);
+    assert_eq!(parts(text(skews, "iorate=100")), [240, 640]);
+    assert_eq!(parts(text([""; 2], "iorate=max")), [176, 704]);
+    // Nothing is known of the maximum beside a rate of a workload.
+    let rates = [",iorate=10", ""];
+    assert_eq!(parts(text(rates, "iorate=max")), [440, 440]);
 }
 
 /// A range of one name asked for that of every number there is where its number is the largest: the

@@ -171,6 +171,29 @@ fn shares_are_kept() {
     assert!(a + b > 7500.0, "{a} {b}");
 }
 
+/// A job that had done its bytes kept its place in the group until the whole pool ended: the others
+/// waited for it, and did nothing to the end of their time.
+#[test]
+fn a_job_that_has_done_its_bytes_leaves_its_group() {
+    let shared = |name| {
+        let mut pooled = Pooled::new("p", 8);
+        pooled.share = Some(Share {
+            group: 1,
+            weight: 1.0,
+        });
+        job(name, pooled)
+    };
+    let mut short = shared("short");
+    short.stop.bytes = Some(Bytes(100 << 12));
+    short.sizes = BlockSizes::fixed(Bytes(1 << 12));
+    let (mut pool, recorders) = pool(vec![short, shared("long")], 8);
+    drive(&mut pool, QUICK);
+    let [short, long] = [0, 1].map(|pool_job: usize| recorders[pool_job].issued.get());
+    assert_eq!(short, 100);
+    // 8 at a time, each of a millisecond, for a second.
+    assert!(long > 7500, "{long}");
+}
+
 #[test]
 fn each_arrival_process_has_its_rate() {
     let paced = |name, pace| Job {

@@ -153,6 +153,12 @@ impl Lun {
         match guard.open(path) {
             Ok(handle) => Self::existing(sd, &handle),
             Err(error) if error.kind() == ErrorKind::NotFound => {
+                let message = format_args!(
+                    "{} is a name of Windows; a file or device of Linux would work, such as \
+                     lun=/dev/sdb",
+                    sd.lun
+                );
+                sd.check(!is_of_windows(&sd.lun), message)?;
                 // Checks that a file may be created there.
                 guard.new_path(path).map_err(|refusal| sd.error(refusal))?;
                 Ok(Self {
@@ -183,6 +189,15 @@ impl Lun {
         };
         Err(sd.error(format_args!("{} is {unfit}", sd.lun)).into())
     }
+}
+
+/// Whether a file is named as on Windows: `\\.\PhysicalDrive1`, `\\server\share\file`, `d:\file`. Linux
+/// would make a file of that name in the current directory.
+fn is_of_windows(name: &str) -> bool {
+    let mut letters = name.chars();
+    let (first, second) = (letters.next(), letters.next());
+    let is_drive = first.is_some_and(|letter| letter.is_ascii_alphabetic()) && second == Some(':');
+    is_drive || first == Some('\\')
 }
 
 /// Bytes of a modelled volume.
@@ -218,4 +233,27 @@ fn create_or_lengthen(sd: &Sd, size: u64, current: u64, guard: &Guard) -> Result
     }
     guard.adopt(&handle);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_windows;
+
+    /// The story: a parameter file that came from Windows measured a file `\\.\PhysicalDrive1` which
+    /// was made in the current directory.
+    #[test]
+    fn names_of_windows_are_known() {
+        for name in [
+            r"\\.\PhysicalDrive1",
+            r"\\.\d:",
+            r"\\server\share\f",
+            r"c:\temp\f",
+            "D:",
+        ] {
+            assert!(is_of_windows(name), "{name}");
+        }
+        for name in ["/dev/sdb", "f", "./c:", "/data/a\\b", "raw:1", ""] {
+            assert!(!is_of_windows(name), "{name}");
+        }
+    }
 }

@@ -172,10 +172,14 @@ impl WorkerJob {
         }
     }
 
-    /// Takes bytes from the budget.
+    /// Takes bytes from the budget. With the last ones the job leaves its group.
     #[inline]
     pub(super) fn spend(&mut self, len: u32) {
         self.budget = self.budget.saturating_sub(u64::from(len));
+        // The worker may go on for long: it ends when all jobs of its pool have done their bytes.
+        if self.budget == 0 {
+            self.leave_group();
+        }
     }
 
     #[inline]
@@ -196,14 +200,21 @@ impl WorkerJob {
         }
     }
 
-    /// The job issues nothing more, so the others of its group need not wait.
+    /// The worker of the pool ends, and the job with it.
     #[cold]
     pub(super) fn leave_pool(&self) {
         if let Some(pooled) = &self.pooled {
             self.recorder.overdue.add(pooled.turned_away);
-            if let Some(allowance) = &pooled.allowance {
-                allowance.leave();
-            }
+        }
+        self.leave_group();
+    }
+
+    /// The job issues nothing more, so the others of its group need not wait.
+    #[cold]
+    fn leave_group(&self) {
+        let pooled = self.pooled.as_ref();
+        if let Some(allowance) = pooled.and_then(|pooled| pooled.allowance.as_ref()) {
+            allowance.leave();
         }
     }
 }
