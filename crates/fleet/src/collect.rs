@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use blocklab_console::{place, terminal};
 use blocklab_record::{Record, Status};
+use blocklab_store::Store;
 
 use crate::launch::run_there;
 use crate::plan::HostTask;
@@ -23,21 +24,45 @@ use crate::plan::HostTask;
 /// # Errors
 /// When nothing of it is stored.
 pub fn collect(run: &str, store: Option<PathBuf>) -> Result<()> {
-    let stored = place::store(store)?
+    let store = place::store(store)?;
+    let is_running = has_not_ended(&store, run);
+    let stored = store
         .load_unchanged(run)
         .map_err(|_| anyhow!("it kept nothing of its run"))?;
     let mut record = stored.record;
     if stored.partial {
         record.status = Status::Interrupted;
+        // When this is read it may have ended long ago; the launcher knows why the host was lost.
+        if is_running {
+            record.failure = None;
+        }
     }
     terminal::print_data(record.to_json())
+}
+
+/// How often a host looks whether its run has ended.
+const LOOKS: u32 = 50;
+/// Pause between two looks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Gives a run that was told to end the time to do so, and says whether it still goes on: the launch may
+/// be over before all of its ranks have stored their runs.
+fn has_not_ended(store: &Store, run: &str) -> bool {
+    for _ in 0..LOOKS {
+        let stored = store.load(run);
+        if !stored.is_ok_and(|stored| stored.record.status == Status::Running) {
+            return false;
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    true
 }
 
 /// How often a host is asked: one that was cut off ends its run some seconds after the others.
 const TRIES: u32 = 3;
 /// Pause between two tries.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// Time for one try.
+/// Time for one try, more than a host waits for the end of its run.
 const LIMIT: Duration = Duration::from_secs(8);
 
 /// Reads the stored runs of hosts, all at the same time. Hosts that do not answer or have stored

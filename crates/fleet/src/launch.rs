@@ -64,6 +64,9 @@ const SETTINGS: [(&str, &str); 8] = [
 /// Time between SIGTERM and SIGKILL, in which ranks store their runs.
 const GRACE: Duration = Duration::from_millis(2500);
 
+/// Most characters that are shown of what another program answers where a version was expected.
+const MOST_OF_VERSION: usize = 60;
+
 /// How long a host may take to answer its agent.
 const PROBE: Duration = Duration::from_secs(8);
 
@@ -182,9 +185,10 @@ fn probe_one(program: &str, host: &str) -> Result<(), String> {
         return Ok(());
     }
     if output.status.success() {
+        let line = version.trim().lines().next().unwrap_or_default();
+        let found: String = line.chars().take(MOST_OF_VERSION).collect();
         return Err(format!(
-            "it has `{}`, and this is `{wanted}`: install the same version on all hosts",
-            version.trim()
+            "it has `{found}`, and this is `{wanted}`: install the same version on all hosts"
         ));
     }
     // The last line of ssh or a shell usually has the reason.

@@ -112,7 +112,7 @@ impl Member {
         if task.foreign.is_some() {
             return self.measure_foreign(task, &store);
         }
-        let guard = place::guard(&task.destroy_data, &store);
+        let guard = place::guard(&task.destroy_data, &store).on_host(&task.name);
         let catalog = place::load_catalog().map_err(refused)?;
         let request = self.plan.load.request(task);
         let setting = Setting {

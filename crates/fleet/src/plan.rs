@@ -81,12 +81,17 @@ impl FleetPlan {
         }
     }
 
-    /// The plan with only the host of this index.
+    /// The plan with only the host of this index, which draws its own random numbers. A load of another
+    /// tool is drawn as that tool does.
     pub fn of_host(&self, place: usize) -> Self {
-        Self {
+        let mut plan = Self {
             hosts: vec![self.hosts[place].clone()],
             ..self.clone()
+        };
+        for case in &mut plan.load.plan.cases {
+            case.workload.seed = case.workload.seed_on_host(place as u64);
         }
+        plan
     }
 }
 
@@ -103,5 +108,40 @@ impl Load {
             id: Some(task.run.clone()),
             ..Request::once(study, task.targets.clone())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_workload::{Case, Job};
+
+    /// The story: two hosts of `fleet run --rate 300` issued the same number of operations at the same
+    /// moments, to the same offsets. On a volume that they share, each read came from a cache but the
+    /// first, and arrivals "as those of many users" came in pairs.
+    #[test]
+    fn every_host_draws_for_itself_and_the_first_from_the_root() {
+        let case = Case::new("a", 7, vec![Job::new("a")]);
+        let load = Load {
+            plan: Plan::once("a", "", vec![case]),
+            notes: Vec::new(),
+            may_replace_engine: false,
+            creates_targets: false,
+        };
+        let hosts = ["h1", "h2", "h3"].map(|name| HostTask {
+            name: name.to_owned(),
+            run: String::new(),
+            targets: Vec::new(),
+            destroy_data: Vec::new(),
+            store: None,
+            foreign: None,
+        });
+        let plan = FleetPlan::new(load, hosts.to_vec(), Nanos::from_secs(20));
+        let seeds = [0, 1, 2].map(|place| plan.of_host(place).load.plan.cases[0].workload.seed);
+        assert_eq!(seeds[0], 7);
+        assert!(
+            seeds[1] != 7 && seeds[2] != 7 && seeds[1] != seeds[2],
+            "{seeds:?}"
+        );
     }
 }

@@ -61,6 +61,8 @@ enum Known {
 pub struct Guard {
     /// The names of what the user lets be overwritten.
     names: Vec<String>,
+    /// The host of a fleet on which this is.
+    host: Option<String>,
     /// Files whose content a job file gives up by naming them, or that were made in this run.
     files: RefCell<HashSet<FileId>>,
     /// The same by path.
@@ -91,6 +93,15 @@ impl Guard {
     pub fn with_memory(self, memory: Memory, report: fn(&str)) -> Self {
         Self {
             remains: Remains::with_memory(memory, report),
+            ..self
+        }
+    }
+
+    /// For a host of a fleet: refusals suggest names as the fleet takes them, such as `h2:sdb`.
+    #[must_use]
+    pub fn on_host(self, host: &str) -> Self {
+        Self {
+            host: Some(host.to_owned()),
             ..self
         }
     }
@@ -196,6 +207,14 @@ impl Guard {
     /// # Errors
     /// [`Refusal`]: every reason, and what would work.
     pub fn may_write(&self, handle: &Handle) -> Result<Permission, Refusal> {
+        let checked = self.check(handle);
+        match &self.host {
+            Some(host) => checked.map_err(|refusal| refusal.on_host(host)),
+            None => checked,
+        }
+    }
+
+    fn check(&self, handle: &Handle) -> Result<Permission, Refusal> {
         let path = handle.path();
         let refuse = |cause| Err(refused(path, cause));
         // An open directory stays one, so the kind at the time of opening counts.

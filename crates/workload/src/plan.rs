@@ -33,14 +33,31 @@ impl Workload {
         }
     }
 
+    /// The seed on one of several hosts that run this at the same time, counted from 0: the first keeps the
+    /// root seed.
+    ///
+    /// From one seed, all hosts would issue the same offsets at the same moments. What they share would
+    /// answer all but the first from a cache, and random arrivals would come in batches of one a host.
+    /// What is verified must hold the same content on all hosts, as they may share it.
+    pub fn seed_on_host(&self, host: u64) -> u64 {
+        match host {
+            0 => self.seed,
+            _ if self.verifies() => self.seed,
+            _ => Stream::new(self.seed, "host", host).next_u64() & 0xffff_ffff,
+        }
+    }
+
+    fn verifies(&self) -> bool {
+        self.jobs.iter().any(|job| job.verify.is_some())
+    }
+
     /// The seed of pass `number`, counted from 1; 0 is any discarded one, which enters no figure.
     ///
     /// A workload that verifies has the same seed in every pass, because a pass that reads back must
     /// find what an earlier one wrote.
     pub fn seed_in_pass(&self, number: u32) -> u64 {
-        let verifies = self.jobs.iter().any(|job| job.verify.is_some());
         let repetition = match number {
-            _ if verifies => 0,
+            _ if self.verifies() => 0,
             0 => u64::MAX,
             number => u64::from(number) - 1,
         };
@@ -278,6 +295,7 @@ mod tests {
         let verified = workload(vec![job]);
         let seeds = [0, 1, 2, 3].map(|pass| verified.seed_in_pass(pass));
         assert_eq!(seeds, [7; 4]);
+        assert_eq!([0, 1, 2].map(|host| verified.seed_on_host(host)), [7; 3]);
     }
 
     #[test]

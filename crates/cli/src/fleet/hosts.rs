@@ -19,6 +19,8 @@ use blocklab_args::{FleetRunArgs, REFUSED};
 pub(super) struct Hosts {
     /// In the order in which they were named; a host that is named again has a suffix such as `#2`.
     pub(super) names: Vec<String>,
+    /// Those that were named and cannot be used. Targets of theirs are still theirs.
+    left_out: Vec<String>,
     targets: Vec<String>,
     destroy_data: Vec<String>,
     /// The store on each host; `None`: the usual one of its user.
@@ -60,6 +62,7 @@ impl Hosts {
         };
         let hosts = Self {
             names: numbered(&names)?,
+            left_out: Vec::new(),
             targets: args.run.target.clone(),
             destroy_data: args.run.destroy_data.clone(),
             store: store_of_all(store)?,
@@ -76,6 +79,7 @@ impl Hosts {
     ) -> Result<Self> {
         let hosts = Self {
             names: numbered(names)?,
+            left_out: Vec::new(),
             targets: Vec::new(),
             destroy_data: destroy_data.to_vec(),
             store: store_of_all(store)?,
@@ -131,6 +135,9 @@ impl Hosts {
             let named = self.number_named();
             bail!("--host-counts {many} is more than the {named}");
         }
+        if let Some((name, text)) = self.targets.iter().find_map(|text| self.no_host(text)) {
+            bail!("--target {text}: {name} is no host of the fleet; --hosts names them");
+        }
         for name in &self.names {
             if self.targets(name).is_empty()
                 && self.targets.iter().any(|text| self.host_of(text).is_some())
@@ -146,8 +153,21 @@ impl Hosts {
     /// Splits `HOST:TARGET`; `None` if the part before the colon is no host of the fleet.
     fn host_of<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
         let (host, target) = text.split_once(':')?;
-        let is_host = self.names.iter().any(|name| name == host);
+        let mut names = self.names.iter().chain(&self.left_out);
+        let is_host = names.any(|name| name == host);
         is_host.then_some((host, target))
+    }
+
+    /// The name in `NAME:TARGET`, and that text, where it looks like that of a host and is none. A path of
+    /// the same form can be written with `./` before it.
+    fn no_host<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
+        let (name, target) = text.split_once(':')?;
+        let is_target = target == "null"
+            || ["/", "sim:", "emu:"]
+                .iter()
+                .any(|start| target.starts_with(start));
+        let is_name = numbered(&[machine(name).to_owned()]).is_ok();
+        (is_target && is_name && self.host_of(text).is_none()).then_some((name, text))
     }
 
     /// The task of each of these hosts, with an id for its run. Ids are drawn here, so that no two
@@ -203,6 +223,13 @@ impl Hosts {
         self.leave_out_failing(&program, Some(least))
     }
 
+    fn leave_out(&mut self, lost: &[LostHost]) {
+        self.names
+            .retain(|name| !lost.iter().any(|host| host.name == *name));
+        self.left_out
+            .extend(lost.iter().map(|host| host.name.clone()));
+    }
+
     /// Starts a program on every host to see whether the host can be used, and leaves out the hosts on
     /// which it fails, with a warning for each. Returns these hosts.
     ///
@@ -249,8 +276,7 @@ impl Hosts {
         for host in &lost {
             terminal::warn(&format!("{} takes no part: {}", host.name, host.why));
         }
-        self.names
-            .retain(|name| !lost.iter().any(|host| host.name == *name));
+        self.leave_out(&lost);
         Ok(lost)
     }
 }
@@ -373,6 +399,48 @@ mod tests {
         assert_eq!(hostfile(text), ["h1", "h2", "10.0.0.7"]);
     }
 
+    /// The story: with `--min-hosts 1`, the target of a host that was down became one of all others, which
+    /// refused the path `h2:/dev/sdb`.
+    #[test]
+    fn the_target_of_a_host_that_is_left_out_is_not_for_the_others() {
+        let mut hosts = Hosts {
+            names: names(&["h1", "h2"]),
+            targets: names(&["h1:/dev/sda", "h2:/dev/sdb"]),
+            ..Hosts::default()
+        };
+        hosts.leave_out(&[LostHost {
+            name: "h2".to_owned(),
+            why: "no answer".to_owned(),
+        }]);
+        assert_eq!(hosts.names, ["h1"]);
+        assert_eq!(hosts.targets("h1"), ["/dev/sda"]);
+    }
+
+    /// The story: with a mistyped name, every host was given the path `h9:/dev/sdb`, which none has.
+    #[test]
+    fn a_target_of_an_unknown_host_is_seen() {
+        let hosts = Hosts {
+            names: names(&["h1", "h1#2"]),
+            ..Hosts::default()
+        };
+        for text in ["h9:/dev/sdb", "h9:null", "h1#3:/data", "h9:sim:gp3"] {
+            let found = hosts.no_host(text).map(|(_, text)| text);
+            assert_eq!(found, Some(text));
+        }
+        let sound = [
+            "h1:/data",
+            "h1#2:/data",
+            "sim:gp3",
+            "emu:/x.toml",
+            "/a:/b",
+            "./h9:/data",
+            "data:new",
+        ];
+        for text in sound {
+            assert_eq!(hosts.no_host(text), None);
+        }
+    }
+
     /// A device is given up on one host, and stays what it is on the others.
     #[test]
     fn targets_and_data_are_by_host() {
@@ -380,7 +448,7 @@ mod tests {
             names: names(&["h1", "h2"]),
             targets: names(&["/data", "h1:/dev/sdb", "sim:gp3"]),
             destroy_data: names(&["h2:sdc"]),
-            store: None,
+            ..Hosts::default()
         };
         assert_eq!(hosts.targets("h1"), ["/data", "/dev/sdb", "sim:gp3"]);
         assert_eq!(hosts.targets("h2"), ["/data", "sim:gp3"]);

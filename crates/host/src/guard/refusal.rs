@@ -17,6 +17,14 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// The same with names that a fleet takes, which gives up data host by host.
+    pub(super) fn on_host(mut self, host: &str) -> Self {
+        for name in &mut self.names {
+            *name = format!("{host}:{name}");
+        }
+        self
+    }
+
     /// The reasons, one a line if there are several, and then what would work.
     fn text(&self) -> String {
         let mut text = match self.reasons.as_slice() {

@@ -380,3 +380,16 @@ fn a_path_gives_up_the_content_of_its_file() {
     guard.give_up_content_at(&path);
     assert!(guard.may_write(&handle).is_ok());
 }
+
+/// The story: a host of a fleet refused a file and suggested `--destroy-data=/data`, which the fleet
+/// refuses: it takes only names with a host.
+#[test]
+fn a_host_of_a_fleet_suggests_its_own_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    fs::write(&path, "data").unwrap();
+    let guard = Guard::default().on_host("h1#2");
+    let refusal = guard.may_write(&guard.open(&path).unwrap()).unwrap_err();
+    let suggested = format!("--destroy-data='h1#2:{}'", path.display());
+    assert!(refusal.to_string().contains(&suggested), "{refusal}");
+}

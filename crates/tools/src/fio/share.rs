@@ -46,7 +46,7 @@ pub(crate) fn run(
         files::refuse_changes(&prepared)?;
     }
     artifacts::try_out(&prepared)?;
-    let guard = place::guard(host.destroy_data, host.store);
+    let guard = place::guard(host.destroy_data, host.store).on_host(host.name);
     files::check_devices(&prepared, &guard)?;
     host.store.try_out()?;
     // Nothing is written on any host until all of them have passed their checks.

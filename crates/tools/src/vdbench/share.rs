@@ -51,7 +51,7 @@ pub(crate) fn run(
 ) -> Result<Option<Record>> {
     let share: Share = serde_json::from_str(text)?;
     let file = read(&share)?;
-    let guard = place::guard(host.destroy_data, host.store);
+    let guard = place::guard(host.destroy_data, host.store).on_host(host.name);
     let found = luns::survey(&file, share.host, &guard)?;
     let mut sizes = supposed(&file);
     for one in &found {
