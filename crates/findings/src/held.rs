@@ -20,7 +20,7 @@ pub(crate) const HELD: f64 = 0.25;
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;
 /// Slots count as full when this share of them is in the device on average.
-const FULL: f64 = 0.8;
+pub(crate) const FULL: f64 = 0.8;
 
 /// What kind of limit it is.
 #[derive(Clone, Copy, PartialEq)]

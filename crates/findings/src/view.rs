@@ -393,7 +393,8 @@ impl<'a> CaseView<'a> {
     }
 }
 
-fn job_latency_sum_ns(job: &JobResult) -> f64 {
+/// The latencies of all operations of a job together, in ns.
+pub(crate) fn job_latency_sum_ns(job: &JobResult) -> f64 {
     let directions = job.directions.values();
     directions.map(|d| d.ios as f64 * d.service.mean_ns).sum()
 }

@@ -9,6 +9,7 @@ pub(crate) mod episode;
 mod failures;
 mod fleet;
 pub(crate) mod group;
+mod job_latency;
 mod length;
 pub(crate) mod limits;
 mod observed;
