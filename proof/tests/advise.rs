@@ -414,6 +414,25 @@ fn the_need_of_a_run_is_its_operations_and_their_latency() {
     }
 }
 
+/// The story: a log of 3,000 sequential writes of 16 KiB a second needed "49 MB/s" of 1 MiB each, and sc1 was
+/// the cheapest that carries it. It did 268 of them: providers merge nothing below 32 KiB.
+#[test]
+fn small_operations_in_sequence_are_a_need_of_operations() {
+    let lab = Lab::new();
+    let need = |size: &str| {
+        let load =
+            format!("run -q --rw write --bs {size} --depth 4 --runtime 5s --name log-{size}");
+        good(lab.blocklab(format!("{load} -t sim:gp3:500GiB").split_whitespace()));
+        let advise = format!("advise --run log-{size} --no-simulation --json");
+        json(&good(lab.blocklab(advise.split_whitespace())))["need"].clone()
+    };
+    let small = need("16k");
+    assert!(small["iops"].as_f64() > Some(2900.0), "{small}");
+    assert_eq!(small["block_bytes"].as_u64(), Some(16_384), "{small}");
+    let merged = need("32k");
+    assert_eq!(merged["iops"].as_f64(), Some(0.0), "{merged}");
+}
+
 /// The story: the replacements of an Azure disk were searched at AWS, where nothing fits its machine, and
 /// a volume of Ireland "saved" 16 USD a month by itself, at the price of Virginia.
 #[test]

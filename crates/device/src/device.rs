@@ -13,6 +13,7 @@ use crate::stage::fault::Schedule;
 use crate::stage::instance::{Instance, SharedInstance};
 use crate::stage::layout::Map;
 use crate::stage::media::Media;
+use crate::stage::meter::MeterUse;
 use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
 use crate::stage::{
@@ -46,6 +47,8 @@ pub struct Device {
 struct CachedPath {
     limits: Instance,
     state: CacheState,
+    /// What the write waited for that is written in the background at the moment.
+    background: Vec<Wait>,
 }
 
 /// The operations that a device was given.
@@ -76,6 +79,25 @@ impl Wait {
             from,
             until,
         }
+    }
+
+    const fn length(&self) -> Nanos {
+        self.until.since(self.from)
+    }
+
+    /// Whether the limit is one of the instance.
+    const fn is_of_instance(&self) -> bool {
+        self.limit / 2 / MOST_LINKS == Place::Instance as usize
+    }
+
+    /// The link in the chain of its place, and the meter of it.
+    const fn link(&self) -> (usize, WhichMeter) {
+        let meter = if self.limit.is_multiple_of(2) {
+            WhichMeter::First
+        } else {
+            WhichMeter::Second
+        };
+        (self.limit / 2 % MOST_LINKS, meter)
     }
 }
 
@@ -442,6 +464,7 @@ fn cached_path(spec: &DeviceSpec, seed: u64) -> Option<Box<CachedPath>> {
     Some(Box::new(CachedPath {
         limits: Instance::Own(instance::cached(instance)),
         state: CacheState::new(cache, seed),
+        background: Vec::new(),
     }))
 }
 
@@ -491,7 +514,7 @@ impl Volume {
         on_wait: &mut impl FnMut(Wait),
     ) -> Nanos {
         let charged_io = self.counter.enter(io);
-        let CachedPath { limits, state } = path;
+        let CachedPath { limits, state, .. } = path;
         if io.direction == Direction::Flush {
             return self.serve(instance, state.flushed_at(now), charged_io, on_wait);
         }
@@ -505,11 +528,65 @@ impl Volume {
         if is_read || !state.writes_back() {
             return self.serve(instance, at, charged_io, on_wait);
         }
-        let at = state.room_at(at, io.len);
-        // It is written in the background: nothing waits for that but a flush, and a write without room.
-        let written = self.serve(instance, at, charged_io, &mut |_| ());
-        state.write_back(written, io.len);
-        state.answer(at, io.len)
+        self.write_back(path, instance, at, charged_io, on_wait)
+    }
+
+    /// A write that the cache answers and that is written in the background. Only a flush and a write without
+    /// room wait for that, so that what it meets on its way counts as no wait. Room comes at the pace of
+    /// the limit for which writes in the background wait longest: the wait for room counts as one for that
+    /// limit.
+    fn write_back(
+        &mut self,
+        path: &mut CachedPath,
+        instance: &mut Instance,
+        came: Nanos,
+        charged_io: ChargedIo,
+        on_wait: &mut impl FnMut(Wait),
+    ) -> Nanos {
+        let (state, background) = (&mut path.state, &mut path.background);
+        let len = charged_io.io.len;
+        let at = state.room_at(came, len);
+        let queued_before = self.queued_ns();
+        background.clear();
+        let written = self.serve(instance, at, charged_io, &mut |wait| background.push(wait));
+        let queued_ns = self.queued_ns() - queued_before;
+        if let Some(tags) = &mut self.tags {
+            tags.use_mut().take_back(Nanos(queued_ns));
+        }
+        for wait in background.iter() {
+            self.correct(instance, *wait, |used| used.take_back(wait.length()));
+        }
+        let longest = background.iter().max_by_key(|wait| wait.length());
+        if let Some(longest) = longest.filter(|_| at > came) {
+            let for_room = Wait {
+                limit: longest.limit,
+                from: came,
+                until: at,
+            };
+            self.correct(instance, for_room, |used| used.add(0, for_room.length()));
+            on_wait(for_room);
+        }
+        state.write_back(written, len);
+        state.answer(at, len)
+    }
+
+    /// How long operations have waited for a place in the queue.
+    fn queued_ns(&self) -> u64 {
+        let tags = self.tags.as_ref();
+        tags.map_or(0, |tags| tags.use_so_far().waited_ns)
+    }
+
+    /// Corrects what the limit of a wait has counted.
+    fn correct(&mut self, instance: &mut Instance, wait: Wait, change: impl FnOnce(&mut MeterUse)) {
+        let (link, meter) = wait.link();
+        if wait.is_of_instance() {
+            instance.correct(link, meter, change);
+        } else if let Some(used) = self.chain.use_mut(link, meter) {
+            change(used);
+        } else {
+            // The medium has the index after the last link of the chain.
+            change(self.media.use_mut(meter));
+        }
     }
 
     /// The instance, the volume and its medium.

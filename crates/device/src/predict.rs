@@ -117,7 +117,8 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
     let services = promised.collect::<Result<Vec<_>, _>>()?;
     let demand = Demand::new(spec, services[0], load);
     let mut meters = meters(spec, load);
-    let phases = until_steady(&demand, &mut meters, load, 0.0);
+    let mut room = room(spec, load);
+    let phases = until_steady(&demand, &mut meters, &mut room, load, 0.0);
     let mut later = Vec::new();
     // Full at the start and empty since, a bucket is filled a day after it was last full.
     let every = meters.iter().filter_map(Metered::refilled_every);
@@ -125,26 +126,41 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
         let refills = (1..=MOST_REFILLS).map(|number| every * number as f64);
         for full in refills.take_while(|full| *full < HORIZON) {
             meters.iter_mut().for_each(Metered::refill);
-            later.extend(until_steady(&demand, &mut meters, load, full));
+            later.extend(until_steady(&demand, &mut meters, &mut room, load, full));
         }
     }
     Ok(Prediction { phases, later })
 }
 
-/// The phases from a moment on, in seconds, until every bucket that the load empties is empty.
-fn until_steady(demand: &Demand, meters: &mut [Metered], load: Load, mut now: f64) -> Vec<Phase> {
-    let mut phases = Vec::new();
-    // Each turn but the last empties a bucket, and none fills while the load lasts, so it ends.
+/// The phases from a moment on, in seconds, until every bucket that the load empties is empty and every
+/// cache that it fills is full. `room`: operations of the load for which the cache of the host has room.
+fn until_steady(
+    demand: &Demand,
+    meters: &mut [Metered],
+    room: &mut f64,
+    load: Load,
+    mut now: f64,
+) -> Vec<Phase> {
+    let mut phases: Vec<Phase> = Vec::new();
+    // Each turn but the last empties a bucket or fills the cache, and none of that is undone while the
+    // load lasts, so it ends.
     loop {
-        let (iops, binding) = bound(demand, meters);
-        phases.push(Phase {
+        let (iops, binding) = bound(demand, meters, *room > 0.0);
+        let phase = Phase {
             begins: Nanos::from_secs_f64(now),
             iops,
             bytes_per_s: iops * load.block.as_f64(),
             latency_mean: Nanos::from_secs_f64(f64::from(load.in_flight) / iops),
             binding,
-        });
-        match drain(meters, iops) {
+        };
+        // A bucket that runs empty behind a cache changes nothing before it.
+        let is_new = phases
+            .last()
+            .is_none_or(|last| (last.iops, &last.binding) != (phase.iops, &phase.binding));
+        if is_new {
+            phases.push(phase);
+        }
+        match drain(meters, room, iops) {
             Some(seconds) => now += seconds,
             None => return phases,
         }
@@ -164,7 +180,8 @@ pub fn predict_rate(spec: &DeviceSpec, load: Load, iops: f64) -> Result<Predicti
         iops,
         binding: Binding::Latency,
     };
-    let phases = until_steady(&demand, &mut meters(spec, load), load, 0.0);
+    let mut room = room(spec, load);
+    let phases = until_steady(&demand, &mut meters(spec, load), &mut room, load, 0.0);
     Ok(Prediction {
         phases,
         later: Vec::new(),
@@ -280,6 +297,8 @@ struct Metered {
     refill: Option<(f64, f64)>,
     ceiling: f64,
     ceiling_name: LimitName,
+    /// Whether it is one of the cache of the host, which holds back what the cache answers.
+    is_of_cache: bool,
 }
 
 impl Metered {
@@ -312,27 +331,52 @@ impl Metered {
     }
 }
 
-/// The least of all, and what makes it so.
-fn bound(demand: &Demand, meters: &[Metered]) -> (f64, Binding) {
-    let grants = meters.iter().map(Metered::grants);
-    let least = grants.min_by(|a, b| a.0.total_cmp(&b.0));
+/// The least of all, and what makes it so. While the cache `has_room`, its own limits alone count.
+fn bound(demand: &Demand, meters: &[Metered], has_room: bool) -> (f64, Binding) {
+    let counted = meters.iter().filter(|meter| meter.is_of_cache || !has_room);
+    let least = counted
+        .map(Metered::grants)
+        .min_by(|a, b| a.0.total_cmp(&b.0));
     match least.filter(|(iops, _)| *iops < demand.iops) {
         Some((iops, limit)) => (iops, Binding::Limit(limit.clone())),
         None => (demand.iops, demand.binding.clone()),
     }
 }
 
-/// Lets time pass until the next bucket is empty; `None`: none ever is.
-fn drain(meters: &mut [Metered], iops: f64) -> Option<f64> {
-    let lasting = meters.iter().filter_map(|meter| meter.lasts(iops));
-    let seconds = lasting.min_by(f64::total_cmp)?;
+/// Lets time pass until the next bucket is empty or the cache is full; `None`: none ever is. What the
+/// cache answers reaches the volumes as fast as their limits let it pass.
+fn drain(meters: &mut [Metered], room: &mut f64, iops: f64) -> Option<f64> {
+    let all = meters.iter().map(|meter| meter.grants().0);
+    let behind = if *room > 0.0 {
+        all.fold(iops, f64::min)
+    } else {
+        iops
+    };
+    let rate = |meter: &Metered| if meter.is_of_cache { iops } else { behind };
+    let full = (behind < iops).then(|| *room / (iops - behind));
+    let lasting = meters.iter().filter_map(|meter| meter.lasts(rate(meter)));
+    let seconds = lasting.chain(full).min_by(f64::total_cmp)?;
     for meter in meters {
-        if let Some(lasts) = meter.lasts(iops) {
-            let left = meter.saved - seconds * (iops - meter.rate);
+        let rate = rate(meter);
+        if let Some(lasts) = meter.lasts(rate) {
+            let left = meter.saved - seconds * (rate - meter.rate);
             meter.saved = if lasts <= seconds { 0.0 } else { left };
         }
     }
+    if let Some(full) = full {
+        let left = *room - seconds * (iops - behind);
+        *room = if full <= seconds { 0.0 } else { left };
+    }
     Some(seconds)
+}
+
+/// Operations of a load for which a cache of the host has room that writes back what it answers. Reads that
+/// miss wait behind what is written back, so that only a load without reads gets ahead of its volumes.
+fn room(spec: &DeviceSpec, load: Load) -> f64 {
+    let cache = spec.instance.as_ref().and_then(|spec| spec.cache.as_ref());
+    let room = cache.and_then(|cache| cache.writes_back);
+    let only_writes = room.filter(|_| load.read_percent == 0);
+    only_writes.map_or(0.0, |room| room.as_f64() / load.block.as_f64())
 }
 
 /// What a volume's limiters count for one operation of the load: operations and bytes.
@@ -384,8 +428,8 @@ fn missed(spec: &DeviceSpec) -> f64 {
     cache.map_or(1.0, |cache| 1.0 - cache.hit_share)
 }
 
-/// All limiters that a load meets. Writes count whether they go through a cache or are written back: in
-/// the long run all reach their volume.
+/// All limiters that a load meets. Writes count whether they go through a cache or are written back: all
+/// reach their volume, those that are written back as fast as its limits let them, see [`room`].
 fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
     let mut found = Vec::new();
     let volumes = spec.volumes.len() as f64;
@@ -414,7 +458,11 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
         found.extend(limiters(owner, caps, &instance.credits, load, missed, each));
         if let Some(cache) = &instance.cache {
             let (caps, credits) = (&cache.caps, &cache.credits);
-            found.extend(limiters(owner, caps, credits, load, 1.0, each));
+            let of_cache = limiters(owner, caps, credits, load, 1.0, each);
+            found.extend(of_cache.into_iter().map(|meter| Metered {
+                is_of_cache: true,
+                ..meter
+            }));
         }
     }
     found
@@ -443,6 +491,7 @@ fn limiters(
             refill: None,
             ceiling: peak / units,
             ceiling_name: owner.has(ceiling),
+            is_of_cache: false,
         }
     });
     let all = share_of(Covers::All, load, missed);
@@ -457,6 +506,7 @@ fn limiters(
                 .map(|every| (credit.capacity / units, every.as_secs_f64())),
             ceiling: credit.burst.per_second() / units,
             ceiling_name: owner.has(credit.in_burst()),
+            is_of_cache: false,
         }
     });
     limiters.chain(bursts).collect()

@@ -315,6 +315,42 @@ fn a_cache_of_the_host() {
     check(&spec, load(50, 4, 256), "volume: operations");
 }
 
+/// The story: writes that the cache of a host answers were predicted at the rate of its disk from the first
+/// second on, and those of a cache with room were "305 % of the most that is documented".
+#[test]
+fn a_cache_that_writes_back_is_ahead_of_its_disk_until_it_is_full() {
+    let mut spec = device(vec![VolumeSpec {
+        caps: vec![cap(Rate::Iops(5000.0))],
+        ..volume(100, constant(2_000_000))
+    }]);
+    let with_room = |room| InstanceSpec {
+        name: "vm".to_owned(),
+        caps: Vec::new(),
+        credits: Vec::new(),
+        cache: Some(HostCache {
+            caps: vec![Cap::new("cached", Rate::Iops(16_000.0), Origin::Given)],
+            credits: Vec::new(),
+            hit_share: 0.0,
+            writes_back: Some(room),
+            latency: constant(100_000).write,
+        }),
+    };
+    spec.instance = Some(with_room(Bytes::GIB));
+    check(&spec, load(0, 4, 64), "vm: cached");
+    // 262,144 writes fit, and in a second 11,000 more of them come than go.
+    let predicted = predict(&spec, load(0, 4, 64)).expect("sound");
+    let [_, full] = &predicted.phases[..] else {
+        panic!("{predicted:?}");
+    };
+    let seconds = full.begins.as_secs_f64();
+    assert!((23.8..23.9).contains(&seconds), "{seconds}");
+    spec.instance = Some(with_room(Bytes(64 << 20)));
+    check(&spec, load(0, 4, 64), "volume: operations");
+    // Reads that miss wait behind the writes, so that both together are as fast as the disk.
+    spec.instance = Some(with_room(Bytes::GIB));
+    check(&spec, load(50, 4, 64), "volume: operations");
+}
+
 /// The story: a bucket that a device file fills every nanosecond was refilled in the prediction 2.6
 /// quadrillion times, which took all memory.
 #[test]

@@ -8,7 +8,7 @@ use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 
 use crate::requested::{is_met, is_missed};
-use crate::rules::{group, processor};
+use crate::rules::{group, limits, processor};
 use crate::view::{CaseView, Cases};
 
 /// A rate is that of a limit within this share of it.
@@ -20,7 +20,7 @@ pub(crate) const HELD: f64 = 0.25;
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;
 /// Slots count as full when this share of them is in the device on average.
-const FULL: f64 = 0.8;
+pub(crate) const FULL: f64 = 0.8;
 
 /// What kind of limit it is.
 #[derive(Clone, Copy, PartialEq)]
@@ -200,6 +200,12 @@ pub(crate) fn mean_served(case: &CaseView<'_>) -> f64 {
     })
 }
 
+/// The share of their time in the device for which operations waited for no limit. Without its limits a
+/// device gives at most 1 / this share more with the same number in flight.
+pub(crate) fn served_share(case: &CaseView<'_>) -> f64 {
+    mean_served(case) / mean_in_device(case).max(f64::MIN_POSITIVE)
+}
+
 /// The mean time that a modelled target took for an operation, in ns; `None`: no target is modelled.
 pub(crate) fn target_latency_ns(case: &CaseView<'_>) -> Option<f64> {
     let targets = modelled(case).flat_map(|(_, model)| &model.targets);
@@ -235,14 +241,23 @@ fn modelled<'a, 'c>(
     passes.filter_map(|pass| Some((*pass, pass.model.as_deref()?)))
 }
 
-/// Every limit that counted operations of a case; empty where no target is modelled.
+/// Every limit that counted operations of a case and may hold them back; empty where no target is modelled.
 pub(crate) fn used_limits<'a>(record: &'a Record, case: &CaseView<'a>) -> Vec<UsedLimit<'a>> {
     let Some((_, first)) = modelled(case).next() else {
         return Vec::new();
     };
     let all = first.limits.iter();
     all.filter_map(|one| used_limit(record, case, one))
+        .filter(|limit| !is_passed_later(case, limit))
         .collect()
+}
+
+/// Whether a limit counted more than it lets pass and nothing waited for it: what a cache of the host
+/// writes in the background passes it later, and the limit says nothing of the rate of the case.
+fn is_passed_later(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    // The share of a baseline is that of its burst.
+    let lasts = limit.level != Level::Baseline;
+    lasts && limit.waited == 0.0 && limit.share() > limits::most_share(case)
 }
 
 /// Sums up over all passes with a device model how a limit was used. `None` if the target does not list
@@ -288,14 +303,18 @@ fn used_limit<'a>(
         elapsed += pass.elapsed_ns as f64 / 1e9;
     }
     // The model counts the ramp and the syncs, too. What it counted is scaled to the rate of the measured
-    // time, syncs included.
-    let measured_over_all = case.row.iops_with_syncs() / (ios / elapsed);
+    // time, syncs included, of all jobs together.
+    let measured_over_all = case.row.iops_with_syncs() * case.share_together() / (ios / elapsed);
     let per_second = measured_over_all / elapsed / unit;
     let (rate, in_device) = if is_queue {
         ((in_device - queued - held) / elapsed / 1e9, in_device)
     } else {
         (units * per_second, in_device - queued)
     };
+    // Credits may run empty for what is written in the background, for which nothing waited.
+    if waited == 0.0 {
+        emptied.clear();
+    }
     Some(UsedLimit {
         limit,
         targets: &one.targets,

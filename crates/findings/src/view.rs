@@ -217,6 +217,21 @@ impl<'a> CaseView<'a> {
         self.row.moved().map(|moved| moved.iops.value).sum()
     }
 
+    /// The rate of all jobs together, over the time of the longest, as a share of the sum of their own
+    /// rates, each of which is over the time of its job: 1, or less where jobs begin late or end early.
+    pub(crate) fn share_together(&self) -> f64 {
+        let (mut together, mut sum) = (0.0, 0.0);
+        for pass in &self.passes {
+            let longest_ns = pass.jobs.iter().map(|job| job.elapsed_ns).max();
+            for job in &pass.jobs {
+                let own_share = job.elapsed_ns as f64 / longest_ns.unwrap_or(0).max(1) as f64;
+                together += job.iops() * own_share;
+                sum += job.iops();
+            }
+        }
+        if sum > 0.0 { together / sum } else { 1.0 }
+    }
+
     /// The throughput as the tables show it.
     pub fn bytes_per_s(&self) -> f64 {
         let transferred = self.row.transferred();
@@ -378,7 +393,8 @@ impl<'a> CaseView<'a> {
     }
 }
 
-fn job_latency_sum_ns(job: &JobResult) -> f64 {
+/// The latencies of all operations of a job together, in ns.
+pub(crate) fn job_latency_sum_ns(job: &JobResult) -> f64 {
     let directions = job.directions.values();
     directions.map(|d| d.ios as f64 * d.service.mean_ns).sum()
 }

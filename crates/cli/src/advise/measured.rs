@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use blocklab_advice::Need;
+use blocklab_device::Accounting;
 use blocklab_findings::{Assessment, Row, assess};
 use blocklab_record::{PaceKind, Record};
 use blocklab_units::{Bytes, Nanos, SECTOR};
@@ -16,13 +17,17 @@ pub struct DerivedNeed {
     pub remarks: Vec<String>,
 }
 
-/// The need of a run: the rate of its fastest random load, and its highest throughput.
+/// The need of a run: the rate of its fastest load whose operations are charged one by one, and its highest
+/// throughput.
 pub fn need(record: &Record) -> Result<DerivedNeed> {
     let assessment = assess(record);
     let rows = &assessment.rows;
     let rates = rows.iter().filter_map(|row| Some((row, row.rate()?)));
-    let random = rates.clone().filter(|(row, _)| is_random(record, row));
-    let quickest = random.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
+    let charged = rates.clone().filter(|(row, rate)| {
+        let size = (rate.bytes_per_s / rate.iops).round();
+        is_random(record, row) || size < Accounting::MERGED_FROM.as_f64()
+    });
+    let quickest = charged.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
     let widest = rates.map(|(_, rate)| rate.bytes_per_s).fold(0.0, f64::max);
     if widest == 0.0 {
         bail!(
@@ -56,9 +61,18 @@ pub fn need(record: &Record) -> Result<DerivedNeed> {
     } else {
         None
     };
+    // Small operations in sequence are charged one by one, as random ones are.
+    let is_small_sequence = quickest
+        .as_ref()
+        .is_some_and(|(row, _)| !is_random(record, row));
+    let kind = if is_small_sequence {
+        format!("load of operations below {}", Accounting::MERGED_FROM)
+    } else {
+        "random load".to_owned()
+    };
     let mut remarks = vec![format!(
-        "The need is that of run {}: the rate of its quickest random load, its largest throughput, \
-         and the size of its target.",
+        "The need is that of run {}: the rate of its quickest {kind}, its largest throughput, and the \
+         size of its target.",
         record.id
     )];
     remarks.extend(quickest.and_then(|(row, _)| about_latency(&assessment, row)));

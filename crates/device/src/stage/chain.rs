@@ -10,6 +10,7 @@
 use blocklab_units::Nanos;
 
 use super::credit::Burst;
+use super::meter::MeterUse;
 use super::{ChargedIo, Link, Stage, WhichMeter};
 use crate::Direction;
 
@@ -80,6 +81,14 @@ impl Chain {
 
     pub(crate) fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// What a meter of a link has counted, to correct it; `None`: there is no such meter.
+    pub(crate) fn use_mut(&mut self, link: usize, meter: WhichMeter) -> Option<&mut MeterUse> {
+        match self.links.get_mut(link)? {
+            Link::Limiter(limiter) => limiter.use_mut(meter),
+            Link::Burst(burst) => Some(burst.use_mut(meter)),
+        }
     }
 
     /// Each limiter and bucket takes over the state of its counterpart in the chain of the volume as it

@@ -92,6 +92,14 @@ impl Burst {
         [self.baseline.use_so_far(), self.burst.use_so_far()]
     }
 
+    /// What one of its meters has counted, to correct it.
+    pub(crate) const fn use_mut(&mut self, meter: WhichMeter) -> &mut MeterUse {
+        match meter {
+            WhichMeter::First => self.baseline.use_mut(),
+            WhichMeter::Second => self.burst.use_mut(),
+        }
+    }
+
     /// The first moments at which it ran empty.
     pub(crate) fn emptied(&self) -> &[Nanos] {
         &self.emptied.moments

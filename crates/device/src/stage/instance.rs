@@ -20,6 +20,7 @@ use blocklab_units::Nanos;
 
 use super::chain::Chain;
 use super::credit::Burst;
+use super::meter::MeterUse;
 use super::{ChargedIo, Counts, WhichMeter, limiters};
 use crate::{Cap, Credit, InstanceSpec, Origin, Rate};
 
@@ -152,6 +153,19 @@ impl Instance {
             Self::Own(chain) => look(chain),
             Self::Shared(shared) => look(&shared.lock()),
         }
+    }
+
+    /// Corrects what a meter of a limiter has counted.
+    pub(crate) fn correct(
+        &mut self,
+        link: usize,
+        meter: WhichMeter,
+        change: impl FnOnce(&mut MeterUse),
+    ) {
+        match self {
+            Self::Own(chain) => chain.use_mut(link, meter).map(change),
+            Self::Shared(shared) => shared.lock().use_mut(link, meter).map(change),
+        };
     }
 
     /// Changes each of its burst buckets.

@@ -73,6 +73,14 @@ impl Limiter {
         let peak = self.peak.as_ref().map(Meter::use_so_far);
         [self.rate.use_so_far(), peak.unwrap_or_default()]
     }
+
+    /// What one of its meters has counted, to correct it; `None`: it has no peak.
+    pub(crate) fn use_mut(&mut self, meter: WhichMeter) -> Option<&mut MeterUse> {
+        match meter {
+            WhichMeter::First => Some(self.rate.use_mut()),
+            WhichMeter::Second => self.peak.as_mut().map(Meter::use_mut),
+        }
+    }
 }
 
 impl Stage for Limiter {

@@ -203,6 +203,11 @@ impl Media {
             .each_ref()
             .map(|service| service.use_so_far)
     }
+
+    /// What was counted of one direction, to correct it.
+    pub(crate) const fn use_mut(&mut self, meter: WhichMeter) -> &mut MeterUse {
+        &mut self.by_direction[meter as usize].use_so_far
+    }
 }
 
 impl Stage for Media {

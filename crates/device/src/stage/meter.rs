@@ -50,6 +50,11 @@ impl MeterUse {
         // A caller that asks without waiting for answers piles up more than the number holds.
         self.waited_ns = self.waited_ns.saturating_add(waited.0);
     }
+
+    /// Takes back a wait that was counted: no answer contains it.
+    pub(crate) const fn take_back(&mut self, waited: Nanos) {
+        self.waited_ns = self.waited_ns.saturating_sub(waited.0);
+    }
 }
 
 impl Meter {
@@ -101,6 +106,11 @@ impl Meter {
     /// The units that passed since it was made, and how long operations waited.
     pub(crate) const fn use_so_far(&self) -> MeterUse {
         self.use_so_far
+    }
+
+    /// What [`Self::use_so_far`] gives, to correct it.
+    pub(crate) const fn use_mut(&mut self) -> &mut MeterUse {
+        &mut self.use_so_far
     }
 
     /// As [`Self::admit`], with savings beside the bucket that pay what it cannot, and get a part

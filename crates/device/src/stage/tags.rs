@@ -41,6 +41,11 @@ impl QueueTags {
         self.use_so_far
     }
 
+    /// What [`Self::use_so_far`] gives, to correct it.
+    pub(crate) const fn use_mut(&mut self) -> &mut MeterUse {
+        &mut self.use_so_far
+    }
+
     /// Holds the place that was given last until `until`.
     pub(crate) fn hold(&mut self, until: Nanos) {
         if let Some(mut first) = self.free_at.peek_mut() {

@@ -8,6 +8,7 @@ use blocklab_units::stated;
 use blocklab_workload::Direction;
 
 use super::group;
+use super::job_latency;
 use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
@@ -172,7 +173,11 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
             }
             Bound::Latency(next) => hits.push((case.name, modelled(cases, case, next.as_ref()))),
             Bound::Unknown => unknown.push(case),
-            Bound::Limits(_) | Bound::Nothing => {}
+            Bound::Nothing => {
+                let found = job_latency::beside_rates(cases, case);
+                hits.extend(found.map(|hit| (case.name, hit)));
+            }
+            Bound::Limits(_) => {}
         }
     }
     let families = families(cases, Axis::InFlight);

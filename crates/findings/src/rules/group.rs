@@ -7,7 +7,7 @@ use blocklab_workload::Direction;
 use crate::Finding;
 use crate::hit::{info, per_case};
 use crate::requested::{is_met, is_missed};
-use crate::statement::{fixed, in_unit, percent, word};
+use crate::statement::{fixed, in_unit, number, percent, word};
 use crate::view::{CaseView, Cases};
 
 /// The kernel gives a group a little less than its limit, and in a short pass a little more.
@@ -18,9 +18,14 @@ pub(crate) struct Reached<'a> {
     limit: &'a DeviceLimit,
     /// Kernel name of the device.
     device: &'a str,
-    /// What the case moved of what is limited, a second.
+    /// What the case moved of what is limited, a second, as the device counts it.
     rate: f64,
+    /// How many requests of the device an operation is, where operations are limited.
+    requests: f64,
 }
+
+/// From this many requests an operation on, the device counts visibly more than the load.
+const SPLIT: f64 = 1.1;
 
 impl Reached<'_> {
     fn share(&self) -> f64 {
@@ -55,20 +60,27 @@ pub(super) fn group_limit(cases: &Cases<'_>) -> Vec<Finding> {
             Direction::Read => "reads",
             _ => "writes",
         };
-        Some(
-            info(
-                "{} is the limit of {}, set by a control group of this process for {}; the rate is \
-                 {} of it",
-                [
-                    in_unit(value, reached.unit()),
-                    fixed(directions),
-                    word(reached.device),
-                    percent(share),
-                ],
-            )
-            .with("limit", value, reached.unit())
-            .with("share of the limit", share, "%"),
+        let hit = info(
+            "{} is the limit of {}, set by a control group of this process for {}; the rate is \
+             {} of it",
+            [
+                in_unit(value, reached.unit()),
+                fixed(directions),
+                word(reached.device),
+                percent(share),
+            ],
         )
+        .with("limit", value, reached.unit())
+        .with("share of the limit", share, "%");
+        let operations = reached.rate / reached.requests;
+        Some(if reached.requests >= SPLIT {
+            hit.alone(
+                "; it counts {} requests for {} operations a second, which are split",
+                [number(reached.rate), number(operations)],
+            )
+        } else {
+            hit
+        })
     })
 }
 
@@ -89,15 +101,46 @@ pub(crate) fn reached<'a>(cases: &Cases<'a>, case: &CaseView<'_>) -> Option<Reac
         });
         let device = &*below.next()??.name;
         let on_all = below.all(|device| device.is_some());
-        let rate = moved(case, limit);
+        let requests = requests_per_operation(case, limit, device);
+        let rate = moved(case, limit) * requests;
         on_all.then_some(Reached {
             limit,
             device,
             rate,
+            requests,
         })
     });
     let reached = reached.filter(|reached| REACHED.contains(&reached.share()));
     reached.max_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
+/// How many requests of the device an operation of a case is. The kernel splits operations that are larger
+/// than the device takes, and a group's limit counts the parts, before others are merged with them.
+fn requests_per_operation(case: &CaseView<'_>, limit: &DeviceLimit, device: &str) -> f64 {
+    let mut rows = case.row.directions.iter();
+    let row = rows.find(|moved| moved.direction == limit.direction);
+    let (DeviceLimitCounts::Operations, Some(row)) = (limit.counts, row) else {
+        return 1.0;
+    };
+    let bytes_each = row.bytes_per_s.value / row.iops.value.max(f64::MIN_POSITIVE);
+    let (mut requests, mut bytes) = (0, 0.0);
+    for pass in &case.passes {
+        let Some(disk) = pass.disks.iter().find(|disk| disk.name == device) else {
+            return 1.0;
+        };
+        requests += match limit.direction {
+            Direction::Read => disk.read_ios + disk.read_merges,
+            _ => disk.write_ios + disk.write_merges,
+        };
+        bytes += CaseView::moved_bytes(pass, limit.direction);
+    }
+    let operations = bytes / bytes_each.max(f64::MIN_POSITIVE);
+    let each = requests as f64 / operations.max(f64::MIN_POSITIVE);
+    if operations > 0.0 && each >= SPLIT {
+        each
+    } else {
+        1.0
+    }
 }
 
 /// What a case moves a second of what a limit counts.
@@ -161,6 +204,31 @@ mod tests {
             !found(&record, "group-limit").is_empty()
         };
         assert!(is_found(545.0) && !is_found(535.0) && !is_found(665.0));
+    }
+
+    /// The story: reads of 1 MiB on a device that takes 512 KiB at a time, held at 100 operations a second by
+    /// a group, gave 51, and no finding said why.
+    #[test]
+    fn a_limit_counts_the_requests_into_which_operations_are_split() {
+        let split = |requests_each: f64| {
+            let mut record = limited(300.0, 600, DeviceLimitCounts::Operations);
+            for pass in &mut record.measurements {
+                let ios = pass.jobs[0].directions[&Direction::Read].ios;
+                let counts = &mut pass.jobs[0].accounting;
+                (counts.completed, counts.completed_in_ramp) = (ios, 0);
+                pass.disks[0].name = "loop0".to_owned();
+                pass.disks[0].read_merges = 0;
+                pass.disks[0].read_ios = (ios as f64 * requests_each) as u64;
+            }
+            record
+        };
+        assert_eq!(
+            the(&split(2.0), "group-limit").statement,
+            "a: 600 IOPS is the limit of reads, set by a control group of this process for loop0; \
+             the rate is 100 % of it; it counts 600 requests for 300 operations a second, which are \
+             split."
+        );
+        silent(&split(1.0), "group-limit");
     }
 
     #[test]

@@ -9,7 +9,9 @@ use blocklab_units::{Nanos, count, plural};
 use blocklab_workload::Direction;
 
 use super::slices;
-use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
+use crate::held::{
+    Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, served_share, used_limits,
+};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::statement::{Slot, fixed, in_unit, listed, number, percent, speed, time, word};
 use crate::view::{CaseView, Cases};
@@ -36,10 +38,12 @@ const FOR_A_WHILE: &str =
 const SERVED: &str = "{} in service at a time is the limit{}, {} for {}";
 const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which from a full bucket \
                      lasts {} and leaves {}";
+const BURST_FOR_A_WHILE: &str = "{} is the limit for a part of the time{}, {} for {}; the rate is {} of \
+                                 it{}, which from a full bucket lasts {} and leaves {}";
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut hits: [(&str, Vec<(&str, Hit)>); 7] = ADVICE.map(|advice| (advice, Vec::new()));
+    let mut hits: [(&str, Vec<(&str, Hit)>); 8] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -59,8 +63,9 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-const ADVICE: [&str; 7] = [
+const ADVICE: [&str; 8] = [
     KEEP_FULL,
+    MORE_AND_DEEPER,
     MORE_OPERATIONS,
     MORE_UNITS,
     MORE_BYTES,
@@ -82,6 +87,9 @@ const MORE_BYTES: &str = "More load only adds latency; more bytes take a volume 
 const MORE_OF_BOTH: &str = "More load only adds latency; more takes a volume or an instance in which \
     both limits are higher.";
 
+/// Of a limit for which hardly anything waits: what is in flight gives hardly more without it.
+const MORE_AND_DEEPER: &str = "More takes both: a volume or an instance with a higher limit, and more \
+    operations in flight.";
 const MORE_PLACES: &str = "More load only waits in its queue; more takes a device that serves more \
     operations at a time, or each in less time.";
 const MORE_EVENLY: &str = "More load only adds latency; the same load spread over all volumes gets \
@@ -132,11 +140,24 @@ fn advised_hit(
     }
     let enough = mean_served(case).ceil().max(1.0);
     hit = hit.with("in flight that fill the limit", enough, "");
-    if case.slots() as f64 > OVER * enough && chooses_depth(cases, case, limit) {
+    // What is in service on average is enough for a limit that holds all the time.
+    let is_reached = limit.share() >= 1.0 - NEAR || limit.uneven_share().is_some();
+    if case.slots() as f64 > OVER * enough && is_reached && chooses_depth(cases, case, limit) {
         hit = hit.alone(
             "; {} in flight would do, {} only wait longer",
             [number(enough), number(case.slots() as f64)],
         );
+    }
+    let served = served_share(case);
+    let is_latency_next = served > CLOSE && case.is_saturating() && !limit.is_queue();
+    if close.is_none() && is_latency_next {
+        let without = case.iops() / served;
+        hit = hit
+            .alone(
+                "; without it, {} in flight would give {} IOPS at most",
+                [number(case.slots() as f64), number(without)],
+            )
+            .with("at most without the limit", without, "IOPS");
     }
     let is_partly = limit.level == Level::Steady && limit.share() < PARTLY;
     let advice = match (close, counts_otherwise) {
@@ -144,6 +165,7 @@ fn advised_hit(
         _ if limit.is_queue() => MORE_PLACES,
         _ if limit.uneven_share().is_some() => MORE_EVENLY,
         (Some(_), _) => MORE_OF_BOTH,
+        (None, _) if is_latency_next => MORE_AND_DEEPER,
         (None, true) => MORE_UNITS,
         (None, false) if limit.counts_operations() => MORE_OPERATIONS,
         (None, false) => MORE_BYTES,
@@ -206,7 +228,12 @@ fn statement(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>], shar
         Level::Burst { lasts, leaves } => {
             let lasting = time(Nanos((lasts * 1e9) as u64));
             let left = [lasting, in_unit(leaves, limit.unit())];
-            info(BURST, [&slots[..], &left].concat())
+            let text = if share < PARTLY {
+                BURST_FOR_A_WHILE
+            } else {
+                BURST
+            };
+            info(text, [&slots[..], &left].concat())
         }
         Level::Steady if share < PARTLY => info(FOR_A_WHILE, slots),
         Level::Steady | Level::Baseline => info(STEADY, slots),
@@ -248,7 +275,7 @@ fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
         Direction::Read => covers != Covers::Writes,
         _ => covers != Covers::Reads,
     });
-    let iops = covered.map(|moved| moved.iops.value).sum::<f64>();
+    let iops = covered.map(|moved| moved.iops.value).sum::<f64>() * case.share_together();
     // The row counts each direction, and the model each target, but nothing counts both: so every target
     // is taken to have its share of each direction.
     let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
@@ -562,7 +589,7 @@ fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
 
 /// The largest share of a limit that a pass can use by what the limiter had saved up. What is in flight at
 /// the end lengthens the pass a little.
-fn most_share(case: &CaseView<'_>) -> f64 {
+pub(crate) fn most_share(case: &CaseView<'_>) -> f64 {
     (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR)
 }
 
@@ -597,3 +624,7 @@ fn saved_up(limit: &UsedLimit<'_>, seconds: f64) -> Hit {
 #[cfg(test)]
 #[path = "limits_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "limits_reach_tests.rs"]
+mod reach_tests;

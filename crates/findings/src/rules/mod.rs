@@ -10,6 +10,7 @@ mod failures;
 mod fleet;
 mod goal;
 pub(crate) mod group;
+mod job_latency;
 mod length;
 pub(crate) mod limits;
 mod observed;

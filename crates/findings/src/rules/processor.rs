@@ -29,6 +29,12 @@ fn is_full(case: &CaseView<'_>) -> bool {
     case.machine_busy_percent() > FULL_PERCENT
 }
 
+/// Whether other programs kept the processors of the machine busy.
+pub(super) fn is_busy_by_others(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    // Nobody knows what the program itself took of an imported run.
+    is_full(case) && !is_ours(cases, case) && cases.record.origin != Origin::Imported
+}
+
 /// Whether the process used most of the processors; never where their number is unknown.
 fn is_ours(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     cases.record.environment.processor.count > 0
@@ -71,11 +77,8 @@ pub(super) fn machine_busy(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Stop what else runs on the machine and measure again.";
     per_case(cases, "machine-busy", Some(advice), |case| {
         let busy = case.machine_busy_percent();
-        // Nobody knows what the program itself took of an imported run.
-        let imported = cases.record.origin == Origin::Imported;
-        let others = is_full(case) && !is_ours(cases, case) && !imported;
         // Without an operation there is no latency that includes a wait.
-        (others && case.ios() > 0).then(|| {
+        (is_busy_by_others(cases, case) && case.ios() > 0).then(|| {
             warning(
                 "other programs kept the machine {} busy, so latencies may include waits for a \
                  processor",

@@ -1,0 +1,122 @@
+//! What a limit has to do with the rate of a case: jobs that run at other times, writes that pass it later,
+//! and how much more there would be without it.
+
+use super::*;
+use crate::testing::model::{credits, gp3, reads, simulated};
+use crate::testing::{Sketch, silent, the};
+use blocklab_device::LimitUnit;
+
+fn statement(record: &Record, rule: &str) -> String {
+    the(record, rule).statement
+}
+
+/// The story: a job that began 24 s after the other met the limit for 6 s, and each job had its rate over
+/// its own time: "2,000 IOPS is the limit; the rate is 131 % of it".
+#[test]
+fn the_rate_of_jobs_at_different_times_is_that_of_all_the_time() {
+    let mut record = simulated(&[gp3(0.8, 0.0)], &[reads("a", 3000.0, 4, 32)]);
+    for pass in &mut record.measurements {
+        let mut late = pass.jobs[0].clone();
+        late.name = "late".to_owned();
+        late.elapsed_ns /= 2;
+        pass.jobs.push(late);
+        let model = pass.model.as_mut().expect("simulated");
+        model.targets[0].ios *= 2;
+        model.limits[0].units *= 2;
+    }
+    let found = statement(&record, "at-limit");
+    assert!(found.contains("; the rate is 100 % of it"), "{found}");
+    assert!(!found.contains("it counts"), "{found}");
+}
+
+/// The story: two in flight gave 6,180 of 6,000 IOPS, and "more operations take a volume with a higher
+/// limit". A limit three times as high gave 6,420.
+#[test]
+fn just_enough_in_flight_gets_hardly_more_from_a_higher_limit() {
+    let found = |waited| {
+        let record = simulated(&[gp3(waited, 0.0)], &[reads("a", 6000.0, 4, 4)]);
+        the(&record, "at-limit")
+    };
+    let just_enough = found(0.05);
+    assert_eq!(
+        just_enough.statement,
+        "a: 6,000 IOPS is the limit, documented for gp3: volume IOPS; the rate is 100 % of it; \
+         without it, 4 in flight would give 6,316 IOPS at most."
+    );
+    let advice = just_enough.advice.expect("an advice");
+    assert!(
+        advice.ends_with("and more operations in flight."),
+        "{advice}"
+    );
+    // On both sides of [`CLOSE`].
+    assert!(found(0.09).statement.contains("without it"));
+    assert!(!found(0.11).statement.contains("without it"));
+    // A load with a rate keeps as many in flight as it takes.
+    let mut paced = simulated(&[gp3(0.05, 0.0)], &[reads("a", 6000.0, 4, 4)]);
+    for pass in &mut paced.measurements {
+        pass.jobs[0].requested_iops = Some(9000.0);
+    }
+    assert!(!statement(&paced, "at-limit").contains("without it"));
+}
+
+/// The story: a volume that was slow for its first 15 s met its limit in the 45 s after: "13 in flight would
+/// do", on average. 13 gave 83 % of it, as the slow time took all of the 64.
+#[test]
+fn what_is_in_service_on_average_is_enough_for_a_steady_limit_only() {
+    let would_do = |iops| {
+        let record = simulated(&[gp3(0.9, 0.0)], &[reads("a", iops, 4, 32)]);
+        statement(&record, "at-limit").contains("would do")
+    };
+    // On both sides of [`NEAR`].
+    assert!(would_do(5900.0));
+    assert!(!would_do(5800.0));
+}
+
+/// The story: a write-back cache of 400 MB/s in front of a disk of 1,000 IOPS: "1,000 IOPS is the limit; the
+/// rate is 305 % of it", and more took a disk with a higher limit. What the cache wrote in the background
+/// passed the limit of the disk later.
+#[test]
+fn a_limit_that_is_passed_later_holds_nothing_back() {
+    // 17,000 of the 6,000 IOPS, and all of the 500 MiB/s.
+    let record = simulated(&[gp3(0.0, 0.5)], &[reads("a", 17_000.0, 30, 32)]);
+    let found = statement(&record, "at-limit");
+    assert!(found.starts_with("a: 500 MiB/s is the limit"), "{found}");
+    assert!(!found.contains("next is"), "{found}");
+    let shallow = simulated(&[gp3(0.0, 0.0)], &[reads("a", 12_000.0, 4, 2)]);
+    let found = statement(&shallow, "latency-bound");
+    assert!(found.contains("would reach 500 MiB/s"), "{found}");
+}
+
+/// Credits that run empty for writes in the background have no effect on a run that ends before the cache
+/// is full.
+#[test]
+fn credits_for_which_nothing_waited_were_not_used_up() {
+    let used_up = |waited: f64| {
+        let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+        let shares = credits.into_iter().zip([waited, 0.0, 0.0]).collect();
+        let long = Sketch {
+            seconds: 60,
+            ..reads("a", 1000.0, 4, 32)
+        };
+        let mut record = simulated(&[shares], &[long]);
+        let model = record.measurements[0].model.as_mut().expect("simulated");
+        model.limits[0].emptied_at_ns = vec![20_000_000_000];
+        record
+    };
+    the(&used_up(0.6), "credits-used-up");
+    silent(&used_up(0.0), "credits-used-up");
+}
+
+/// The story: a burst of bytes held for the first 20 s, and then another bucket was empty: "48 MiB/s is the
+/// limit; the rate is 71 % of it".
+#[test]
+fn a_burst_that_held_for_a_part_of_the_time_says_so() {
+    let partly = |iops| {
+        let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+        let shares = credits.into_iter().zip([0.0, 0.4, 0.0]).collect();
+        let record = simulated(&[shares], &[reads("a", iops, 4, 32)]);
+        statement(&record, "at-limit").contains("for a part of the time, documented for gp2")
+    };
+    // On both sides of [`PARTLY`].
+    assert!(partly(2600.0) && !partly(2800.0));
+}
