@@ -151,15 +151,19 @@ impl Planner<'_> {
         Err(Mistake::new("-a", wrong))
     }
 
-    /// The path of a target here. It is added to the files that must be created, or that must exist.
+    /// The path of a target on this machine. It is added to the files that must be created, or that must
+    /// exist.
     fn add_path(&mut self, target: &Target) -> Result<String, Mistake> {
         let path = super::paths::local_name(&target.path, &self.inputs.mappings)?;
-        match target.file_size {
-            0 => self.prepared.existing.push(path.clone()),
-            bytes => {
+        let files = &mut self.prepared.files;
+        let made = files.iter_mut().find(|(made, _)| *made == path);
+        match (target.file_size, made) {
+            // A target before this one, often of an earlier time span, has the file made.
+            (0, Some(_)) => {}
+            (0, None) => self.prepared.existing.push(path.clone()),
+            (bytes, made) => {
                 let bytes = self.inputs.size.unwrap_or(Bytes(bytes));
-                let files = &mut self.prepared.files;
-                match files.iter_mut().find(|(known, _)| *known == path) {
+                match made {
                     Some((_, size)) => *size = bytes.max(*size),
                     None => files.push((path.clone(), bytes)),
                 }
@@ -278,10 +282,13 @@ impl Planner<'_> {
         }
     }
 
+    /// The size of a target that exists, or that is made for a target before it.
     fn known_size(&self, target: &Target) -> Option<u64> {
         let path = super::paths::local_name(&target.path, &self.inputs.mappings).ok()?;
-        let known = self.inputs.sizes.iter().find(|(name, _)| *name == path);
-        known.map(|(_, size)| size.0)
+        let mut known = self.inputs.sizes.iter().chain(&self.prepared.files);
+        known
+            .find(|(name, _)| *name == path)
+            .map(|(_, size)| size.0)
     }
 
     fn pattern(&self, target: &Target) -> Result<Pattern, Mistake> {

@@ -249,6 +249,34 @@ fn a_time_span_that_was_not_reached_is_reported() {
     assert!(text.contains("No results are displayed"), "{text}");
 }
 
+/// The story: the first time span of a profile made a file and the second one used it without a size of
+/// its own. The run was refused: the file "does not exist".
+#[test]
+fn a_later_time_span_uses_the_file_of_an_earlier_one() {
+    let target = |size: &str| {
+        format!(
+            "<TimeSpan><Targets><Target><Path>a.dat</Path><BlockSize>4096</BlockSize>{size}\
+             </Target></Targets></TimeSpan>"
+        )
+    };
+    let (sized, unsized_one) = (target("<FileSize>8192</FileSize>"), target(""));
+    // Ranges in bytes need a size: that of the earlier time span.
+    let ranges = "<Random>4096</Random><Distribution><Absolute>\
+        <Range IO=\"90\">4096</Range></Absolute></Distribution>";
+    for (spans, existing) in [
+        ([&sized, &unsized_one], 0),
+        ([&sized, &target(ranges)], 0),
+        ([&unsized_one, &sized], 1),
+        ([&unsized_one, &unsized_one], 2),
+    ] {
+        let text = spans.map(String::as_str).concat();
+        let text = format!("<Profile><TimeSpans>{text}</TimeSpans></Profile>");
+        let profile = read_xml(&text, &Overrides::default()).expect(&text);
+        let prepared = prepare(&profile, &Inputs::default()).expect(&text);
+        assert_eq!(prepared.existing.len(), existing, "{text}");
+    }
+}
+
 /// With `-z` the seed is that of the clock, and the result stated 0, which repeats another run.
 #[test]
 fn a_seed_of_the_clock_is_stated() {
