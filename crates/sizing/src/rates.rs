@@ -132,7 +132,11 @@ impl Maker {
         let exact = iops * length_ns as f64 / 1e9 + self.rest;
         let count = exact as u64;
         self.rest = exact - count as f64;
-        let share = interval.write_iops.map_or(0.5, |writes| writes / iops);
+        let share = match (interval.read_iops, interval.write_iops) {
+            (_, Some(writes)) => writes / iops,
+            (Some(reads), None) => 1.0 - reads / iops,
+            (None, None) => 0.5,
+        };
         let sizes = [
             size(interval.read_bytes_per_s, interval.read_iops),
             size(interval.write_bytes_per_s, interval.write_iops),
@@ -173,4 +177,36 @@ impl Maker {
 fn size(bytes: Option<f64>, iops: Option<f64>) -> Option<u64> {
     let (bytes, iops) = bytes.zip(iops).filter(|(_, iops)| *iops > 0.0)?;
     Some(((bytes / iops / 512.0).round() as u64 * 512).clamp(512, LARGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::{Accounting, Cap, Covers, Origin, Rate};
+
+    use super::*;
+    use crate::demand::limited;
+
+    /// The story: of a table that has only reads, every other operation was played as a write, so a limit
+    /// of reads let twice the rate pass that it allows.
+    #[test]
+    fn a_table_of_reads_alone_is_played_as_reads() {
+        let caps = vec![Cap {
+            covers: Covers::Reads,
+            ..Cap::new("reads", Rate::Iops(100.0), Origin::Given)
+        }];
+        let interval = RateInterval {
+            read_iops: Some(150.0),
+            iops: Some(150.0),
+            ..RateInterval::default()
+        };
+        let table = RateTable {
+            interval_ns: 60_000_000_000,
+            intervals: vec![interval],
+            ..RateTable::default()
+        };
+        let spec = limited(caps, Accounting::Plain);
+        let found = play_rates(&table, &spec, Nanos::from_secs(1)).expect("a sound device");
+        // 9,000 reads take 90 s at 100 a second, and the last one comes after 60 s.
+        assert!(found.even.wait_max_ns > 29_000_000_000, "{found:?}");
+    }
 }

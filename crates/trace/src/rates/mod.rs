@@ -229,12 +229,57 @@ fn merged(files: &[(&str, Samples)], interval_ns: u64) -> Result<RateTable, Stri
         }),
         ..interval
     });
+    let intervals: Vec<RateInterval> = intervals.collect();
+    remarks.extend(one_sided(&intervals));
     Ok(RateTable {
         interval_ns,
         begins_ns: has_dates.then_some(first),
-        intervals: intervals.collect(),
+        intervals,
         remarks,
     })
+}
+
+/// A remark for each figure that some intervals lack although they have that of the other direction.
+fn one_sided(intervals: &[RateInterval]) -> Vec<String> {
+    type Figure = fn(&RateInterval) -> Option<f64>;
+    let pairs: [(&str, Figure, Figure); 4] = [
+        (
+            "reads",
+            |interval| interval.read_iops,
+            |interval| interval.write_iops,
+        ),
+        (
+            "writes",
+            |interval| interval.write_iops,
+            |interval| interval.read_iops,
+        ),
+        (
+            "bytes read",
+            |interval| interval.read_bytes_per_s,
+            |interval| interval.write_bytes_per_s,
+        ),
+        (
+            "bytes written",
+            |interval| interval.write_bytes_per_s,
+            |interval| interval.read_bytes_per_s,
+        ),
+    ];
+    let mut remarks = Vec::new();
+    for (name, figure, other) in pairs {
+        let is_known = intervals.iter().any(|interval| figure(interval).is_some());
+        let lacking = intervals
+            .iter()
+            .filter(|interval| figure(interval).is_none() && other(interval).is_some())
+            .count();
+        if is_known && lacking > 0 {
+            remarks.push(format!(
+                "{} {} no figure of {name}, which are taken for none there",
+                plural(lacking, "interval"),
+                agreeing(lacking, "has", "have")
+            ));
+        }
+    }
+    remarks
 }
 
 /// Sets a figure of an interval. True, if the interval had another value of it.
@@ -260,4 +305,41 @@ fn put(interval: &mut RateInterval, sample: &Sample) -> bool {
 /// The figure, if it is one that a table can have.
 fn figure(value: f64) -> Option<f64> {
     (value.is_finite() && (0.0..1e15).contains(&value)).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: in a table of reads and writes, hours of which the writes were not known counted as hours
+    /// without writes, and nothing said so.
+    #[test]
+    fn a_direction_that_an_interval_lacks_is_remarked() {
+        let answer = |name: &str, minutes: &[u64]| {
+            let points: Vec<String> = minutes
+                .iter()
+                .map(|minute| {
+                    format!(r#"{{"Timestamp": "2026-11-27T10:0{minute}:00Z", "Sum": 600.0}}"#)
+                })
+                .collect();
+            let text = format!(
+                r#"{{"Label": "{name}", "Datapoints": [{}]}}"#,
+                points.join(",")
+            );
+            (format!("{name}.json"), text)
+        };
+        let remarks = |minutes_of_writes: &[u64]| {
+            let files = [
+                answer("VolumeReadOps", &[0, 1, 2, 3]),
+                answer("VolumeWriteOps", minutes_of_writes),
+            ];
+            let found = read_rates(&files, WantedRates::default()).expect("a sound answer");
+            found.remarks
+        };
+        assert_eq!(
+            remarks(&[0, 1]),
+            ["2 intervals have no figure of writes, which are taken for none there"]
+        );
+        assert_eq!(remarks(&[0, 1, 2, 3]), [""; 0]);
+    }
 }

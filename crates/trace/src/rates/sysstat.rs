@@ -7,12 +7,17 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use blocklab_units::Nanos;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::{Metric, SECOND, Sample, Samples, WantedRates, figure};
+
+/// The most that a clock is taken to have been set back between two reports: an hour of daylight saving
+/// time, and as much for reports that are missing.
+const FARTHEST_STEP_BACK_NS: u64 = 2 * 3600 * SECOND;
 
 /// Titles of columns, with their metric and their unit (in bytes, or 1).
 const COLUMNS: [(&str, Metric, f64); 21] = [
@@ -62,6 +67,8 @@ struct Row {
     at_ns: Option<u64>,
     /// Number of the report, from 0.
     report: u64,
+    /// Number of the call of iostat or sar that made it, from 0: the output of several may be in one file.
+    call: u64,
     figures: Vec<(Metric, f64)>,
 }
 
@@ -73,6 +80,8 @@ struct Reports {
     length_ns: Option<u64>,
     /// Whether iostat printed them, whose first report is the mean since the boot of the machine.
     is_iostat: bool,
+    /// Numbers of the reports that are the first of a call.
+    firsts: Vec<u64>,
 }
 
 /// Reads what iostat and sadf print, as text or JSON, and takes one device from it.
@@ -82,6 +91,7 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         has_dates,
         length_ns,
         is_iostat,
+        firsts,
     } = if text.trim_start().starts_with('{') {
         json(text)?
     } else {
@@ -91,26 +101,17 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     let device = chosen(&devices, wanted.device)?;
     rows.retain(|row| row.device == device);
     let mut remarks = Vec::new();
-    // With -z, a device without operations has no row in the first report.
-    if is_iostat && rows[0].report == 0 {
-        let what = if rows.len() > 1 {
-            rows.remove(0);
-            "first report is left out"
-        } else {
-            "only report is kept"
-        };
-        remarks.push(format!(
-            "the {what}: without -y, iostat shows the mean since the boot in it"
-        ));
+    if is_iostat {
+        remarks.extend(without_means_since_boot(&mut rows, &firsts));
     }
-    let moments: Vec<u64> = rows.iter().filter_map(|row| row.at_ns).collect();
-    let length = usual_gap(moments).or(length_ns).or(wanted.every_ns);
+    let length = usual_gap(&rows).or(length_ns).or(wanted.every_ns);
     let Some(length) = length else {
         return Err(
             "how long an interval is, is not in it: add --every 10s (`iostat -t` prints times)"
                 .to_owned(),
         );
     };
+    remarks.extend(undo_steps_back(&mut rows, length));
     let mut all = Vec::new();
     for row in &rows {
         // Without times, reports follow each other without a gap.
@@ -159,19 +160,66 @@ fn chosen(devices: &[String], wanted: Option<&str>) -> Result<String, String> {
     }
 }
 
-/// The most common distance between two reports; of several, the smallest. A timer is a little early or
-/// late at times, so neither the first nor the smallest one is the interval.
-fn usual_gap(mut moments: Vec<u64>) -> Option<u64> {
-    moments.sort_unstable();
-    moments.dedup();
+/// Removes the reports that are means since the boot of the machine, and returns the remark about it.
+fn without_means_since_boot(rows: &mut Vec<Row>, firsts: &[u64]) -> Option<String> {
+    // With -z, a device without operations has no row in the first report.
+    let means = rows.iter().filter(|row| firsts.contains(&row.report));
+    let what = match (means.count(), rows.len()) {
+        (0, _) => return None,
+        (1, 1) => "the only report is kept",
+        (kept, all) if kept == all => "all reports are kept, each the only one of a call",
+        (1, _) => "the first report is left out",
+        _ => "the first report of each call is left out",
+    };
+    if what.ends_with("left out") {
+        rows.retain(|row| !firsts.contains(&row.report));
+    }
+    Some(format!(
+        "{what}: without -y, iostat shows the mean since the boot in it"
+    ))
+}
+
+/// The most common distance between a report and the next; of several, the smallest. A timer is a little
+/// early or late at times, so neither the first nor the smallest one is the interval.
+fn usual_gap(rows: &[Row]) -> Option<u64> {
+    let moments: Vec<u64> = rows.iter().filter_map(|row| row.at_ns).collect();
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-    for pair in moments.windows(2) {
+    for pair in moments.windows(2).filter(|pair| pair[1] > pair[0]) {
         *counts.entry(pair[1] - pair[0]).or_default() += 1;
     }
     let usual = counts
         .into_iter()
         .max_by_key(|(gap, count)| (*count, Reverse(*gap)));
     usual.map(|(gap, _)| gap)
+}
+
+/// Lets reports after a clock that was set back go on one interval after those before, and returns the
+/// remark about it. Local times go back by an hour at the end of daylight saving time.
+fn undo_steps_back(rows: &mut [Row], length: u64) -> Option<String> {
+    let (mut call, mut before, mut added, mut steps) = (0, None, 0, Vec::new());
+    for row in rows {
+        let Some(at) = row.at_ns else { continue };
+        // The output of another call may be of any day.
+        if row.call != call {
+            (call, before, added) = (row.call, None, 0);
+        }
+        let mut shown = at.saturating_add(added);
+        if let Some(before) = before.filter(|before| shown < *before)
+            && before - shown <= FARTHEST_STEP_BACK_NS
+        {
+            let step = before + length - shown;
+            (shown, added) = (shown + step, added + step);
+            steps.push(Nanos(step).to_string());
+        }
+        (before, row.at_ns) = (Some(shown), Some(shown));
+    }
+    (!steps.is_empty()).then(|| {
+        format!(
+            "the clock was set back by {}, as at the end of daylight saving time: later times go on as \
+             if it was not",
+            steps.join(" and ")
+        )
+    })
 }
 
 fn column(title: &str) -> Option<(Metric, f64)> {
@@ -186,7 +234,9 @@ fn lines(text: &str) -> Result<Reports, String> {
     let mut rows = Vec::new();
     let mut titles: Option<(Vec<&str>, usize)> = None;
     let (mut at_ns, mut has_dates, mut is_iostat) = (None, false, false);
-    let (mut headers, mut last_clock, mut midnights) = (0, 0, 0);
+    let (mut headers, mut last_clock, mut midnights) = (0, 0_u64, 0);
+    let mut call = 0;
+    let mut firsts = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(found) = header(line) {
@@ -196,10 +246,16 @@ fn lines(text: &str) -> Result<Reports, String> {
                      print them without -h and --pretty"
                 ));
             }
+            if firsts.len() as u64 == call {
+                firsts.push(headers);
+            }
             headers += 1;
             // sar has the time of day before the name of the device.
             is_iostat |= found.1 == 0;
             titles = Some(found);
+        } else if words.first() == Some(&"Linux") {
+            // A text that was cut off begins behind this line of its first call.
+            call = firsts.len() as u64;
         } else if words.is_empty() {
             // A table ends with a blank line: what follows, such as the rows of avg-cpu, is another one.
             titles = None;
@@ -212,12 +268,22 @@ fn lines(text: &str) -> Result<Reports, String> {
             if *device > 0 {
                 let clock = clock(&words[..*device])
                     .ok_or_else(|| format!("line {number}: `{}` is no time of day", words[0]))?;
-                // The time of day went back, so a midnight has passed.
-                midnights += u64::from(clock < last_clock);
+                // The time of day went back, so a midnight has passed, or the clock was set back.
+                let back = last_clock.saturating_sub(clock);
+                let is_midnight = back > FARTHEST_STEP_BACK_NS / SECOND
+                    || back > 0 && rows.last().is_some_and(|row: &Row| row.call != call);
+                midnights += u64::from(is_midnight);
                 last_clock = clock;
                 at_ns = Some((midnights * 86_400 + clock) * SECOND);
             }
-            rows.push(row(titles, &words, *device, number, at_ns, headers - 1)?);
+            let row = Row {
+                device: words[*device].to_owned(),
+                at_ns,
+                report: headers - 1,
+                call,
+                figures: figures(titles, &words, number)?,
+            };
+            rows.push(row);
         }
     }
     Ok(Reports {
@@ -225,19 +291,12 @@ fn lines(text: &str) -> Result<Reports, String> {
         has_dates,
         length_ns: None,
         is_iostat,
+        firsts,
     })
 }
 
-/// One line of a report. `words[device]` is the name of the device, and `number` is the number of
-/// the line for errors.
-fn row(
-    titles: &[&str],
-    words: &[&str],
-    device: usize,
-    number: usize,
-    at_ns: Option<u64>,
-    report: u64,
-) -> Result<Row, String> {
+/// The figures of one line of a report; `number` is that of the line, for errors.
+fn figures(titles: &[&str], words: &[&str], number: usize) -> Result<Vec<(Metric, f64)>, String> {
     let mut figures = Vec::new();
     for (title, word) in titles.iter().zip(words) {
         let Some((metric, unit)) = column(title) else {
@@ -250,12 +309,7 @@ fn row(
         })?;
         set(&mut figures, metric, value * unit);
     }
-    Ok(Row {
-        device: words[device].to_owned(),
-        at_ns,
-        report,
-        figures,
-    })
+    Ok(figures)
 }
 
 /// Sets a figure of a row. sadf prints some in two units, of which the last one counts.
@@ -353,6 +407,7 @@ fn json(text: &str) -> Result<Reports, String> {
                 device: name.to_owned(),
                 at_ns,
                 report,
+                call: 0,
                 figures,
             });
         }
@@ -362,6 +417,7 @@ fn json(text: &str) -> Result<Reports, String> {
         has_dates,
         length_ns,
         is_iostat,
+        firsts: vec![0],
     })
 }
 
@@ -440,6 +496,64 @@ mod tests {
             found.remarks[0].starts_with("the only report is kept"),
             "{found:?}"
         );
+    }
+
+    /// The story: of a log to which three calls of iostat were appended, the means since the boot of the
+    /// second and third were shown as the busiest intervals.
+    #[test]
+    fn a_log_of_several_calls_has_a_mean_since_the_boot_in_each() {
+        let report = |time: &str, reads: f64| {
+            format!("11/27/2026 {time} AM\nDevice r/s w/s\nsda {reads} 0.00\n\n")
+        };
+        let call = |hour: u64| {
+            let first = report(&format!("0{hour}:00:00"), 9000.0);
+            let [second, third] =
+                ["01", "02"].map(|minute| report(&format!("0{hour}:{minute}:00"), 200.0));
+            format!("Linux 6.1.0 (host)  11/27/2026  _x86_64_  (2 CPU)\n\n{first}{second}{third}")
+        };
+        let text = [1, 2, 3].map(call).concat();
+        let found = table(&text, WantedRates::default()).expect("one device");
+        let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
+        assert_eq!(rates, [Some(200.0); 6]);
+        assert!(
+            found.remarks[0].starts_with("the first report of each call is left out"),
+            "{found:?}"
+        );
+    }
+
+    /// The story: in a night at whose end of daylight saving time the clock was set back, the reports
+    /// of the second half came before those of the first, and 40 intervals were missing.
+    #[test]
+    fn reports_keep_their_order_when_the_clock_is_set_back() {
+        let times = ["01:59:00", "02:59:00", "02:00:00", "02:01:00"];
+        let report = |(time, reads): (&str, u64)| {
+            format!("10/25/2026 {time} AM\nDevice r/s w/s\nsda {reads}.00 0.00\n\n")
+        };
+        let iostat = [
+            ("02:57:00", 9),
+            ("02:58:00", 1),
+            ("02:59:00", 2),
+            ("02:00:00", 3),
+            ("02:01:00", 4),
+        ]
+        .map(report)
+        .concat();
+        let rates = |text: &str| {
+            let found = table(text, WantedRates::default()).expect("a sound table");
+            let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
+            (rates, found.remarks)
+        };
+        let (found, remarks) = rates(&iostat);
+        assert_eq!(found, [1.0, 2.0, 3.0, 4.0].map(Some));
+        assert!(remarks[1].contains("set back by 1 h,"), "{remarks:?}");
+        // sar has no dates: such a step was taken for a midnight.
+        let row = |time: &str| format!("{time}  vda  3.00   12.00    0.00\n");
+        let sar = format!(
+            "Linux 6.1.0 (host)  10/25/26  _x86_64_ (2 CPU)\n\n01:00:00  DEV   tps   rkB/s   wkB/s\n{}",
+            times.map(row).concat()
+        );
+        let (found, remarks) = rates(&sar);
+        assert_eq!(found, [Some(3.0); 4], "{remarks:?}");
     }
 
     /// The story: before sysstat 12, a table has six columns, as the row of avg-cpu between two tables, and
