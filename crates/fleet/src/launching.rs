@@ -17,6 +17,9 @@ use crate::watch::{Outcome, Watch};
 const SILENCE: Duration = Duration::from_secs(8);
 /// The same until its first line, because programs may be loaded over a network.
 const FIRST_WORD: Duration = Duration::from_secs(20);
+/// Between two looks for output that come every 100 ms, so much time passes only if this process stood
+/// still.
+const STANDSTILL: Duration = Duration::from_secs(1);
 /// Time for all ranks to end by themselves.
 const ENDING: Duration = Duration::from_secs(3);
 
@@ -66,6 +69,7 @@ impl Launching<'_> {
         // Text of the launcher is kept: if hosts are lost, it may tell why.
         let mut words: Vec<String> = Vec::new();
         let mut heard_at = Instant::now();
+        let mut looked_at = heard_at;
         let mut is_stopped = false;
         let mut has_begun = false;
         let mut silent = None;
@@ -81,6 +85,12 @@ impl Launching<'_> {
                 Ok(Some(Heard::Words(text))) => words.push(text),
                 Ok(None) => {}
                 Err(Gone) => break,
+            }
+            // Who is stopped by Ctrl-Z hears nobody, and neither do the threads that read.
+            let pause = looked_at.elapsed();
+            looked_at = Instant::now();
+            if pause > STANDSTILL {
+                heard_at += pause;
             }
             if self.interrupted.load(Ordering::Relaxed) && !is_stopped {
                 is_stopped = true;
