@@ -72,6 +72,34 @@ fn a_file_of_the_volumes_size_that_reads_writes_frees_and_flushes() {
     assert_eq!([Read, Write, Trim, Sync].map(ios), [2, 1, 1, 2]);
 }
 
+/// The story: the file of a volume, which a loop device showed as a mounted disk, backed the volume a second
+/// time. Both wrote to it.
+#[test]
+fn a_file_behind_a_loop_device_backs_no_volume() {
+    if !can_serve_files("a volume's file behind a loop device", true) {
+        return;
+    }
+    let lab = Lab::new();
+    let arguments = [
+        "null",
+        "--size",
+        "1MiB",
+        "--backing",
+        "f",
+        "--nbd",
+        "unix:s",
+    ];
+    let served = Served::start(&lab, &arguments);
+    assert_eq!(served.end(), Some(0));
+    let file = lab.path().join("f");
+    let device = tool("losetup", &["--find", "--show", text(&file)]).expect("a loop device");
+    let refused = lab.blocklab([&["emulate"][..], &arguments].concat());
+    tool("losetup", &["--detach", device.trim()]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let words = format!("is the backing of the loop device {}", device.trim());
+    assert!(refused.err.contains(&words), "{}", refused.err);
+}
+
 /// As the kernel numbers them.
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;

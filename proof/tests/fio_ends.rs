@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use blocklab_proof::{Lab, good, json};
 use serde_json::Value;
-use stand::kernel::Mount;
+use stand::kernel::{Loop, Mount};
 use stand::text;
 
 #[test]
@@ -93,6 +93,22 @@ fn files_that_are_only_made_go_with_unlink() {
         assert_eq!(said.code, Some(0), "{}", said.err);
         assert_eq!(said.out.lines().last(), Some(left), "unlink={unlink}");
     }
+}
+
+/// The story: a job that only read, with `unlink=1`, removed the image of a disk that was in use.
+#[test]
+fn a_file_behind_a_loop_device_is_not_unlinked() {
+    let Some(device) = Loop::attach(1 << 20, &[]) else {
+        return;
+    };
+    let lab = Lab::new();
+    let file = device.backing();
+    let line = format!("blocklab fio --name=a --filename={file} --rw=read --size=64k --unlink=1");
+    let said = lab.shell(&line);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(fs::exists(file).expect("a folder"));
+    let words = format!("{file} stays: it is the backing of the loop device");
+    assert!(said.err.contains(&words), "{}", said.err);
 }
 
 /// The story: a file whose length could not be set stayed behind, empty.

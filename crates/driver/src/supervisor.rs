@@ -34,6 +34,10 @@ pub(crate) struct Supervisor<'a> {
     next_status: Option<NextStatus>,
     /// `None`: the observer keeps no frames.
     next_frame: Option<NextFrame>,
+    /// When it was last checked whether threads hang.
+    checked_at: Nanos,
+    /// When the last pause between two such checks ended.
+    resumed_at: Nanos,
 }
 
 /// The next report of the measurement so far.
@@ -76,6 +80,8 @@ impl<'a> Supervisor<'a> {
                 due: span.start.saturating_add(FRAME),
                 slices_before: 0,
             }),
+            checked_at: span.start,
+            resumed_at: span.start,
             run,
             control,
             span,
@@ -199,11 +205,16 @@ impl<'a> Supervisor<'a> {
         member.stopper.reason().is_some() || now >= self.watch.seen.windows[member.job].over
     }
 
-    /// Whether the wait for operations in flight has been long enough.
-    fn is_hopeless(&self, threads: &Threads, now: Nanos) -> bool {
+    /// Whether the wait for operations in flight has been long enough. While the process is stopped, or
+    /// its terminal, or an observer has to wait for its disk, no thread can end, or none is seen to end.
+    fn is_hopeless(&mut self, threads: &Threads, now: Nanos) -> bool {
+        if Duration::from(now.since(self.checked_at)) >= STANDSTILL {
+            self.resumed_at = now;
+        }
+        self.checked_at = now;
         // The user waits now: a completion does not extend this limit.
         if let Some(at) = self.watch.seen.interrupted_at {
-            return now.since(at) > self.control.drain_limit_interrupted;
+            return now.since(at.max(self.resumed_at)) > self.control.drain_limit_interrupted;
         }
         threads
             .members()
@@ -213,7 +224,7 @@ impl<'a> Supervisor<'a> {
                 let deadline = self.watch.seen.windows[member.job].over;
                 let last = Nanos(member.recorder.last_completion.get());
                 // A slow drain is not a hang: each completion extends the limit.
-                let since = deadline.max(last);
+                let since = deadline.max(last).max(self.resumed_at);
                 // A job without a time limit has no moment from which the wait counts.
                 self.should_have_ended(member, now)
                     && deadline != Nanos::MAX

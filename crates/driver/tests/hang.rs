@@ -112,6 +112,57 @@ fn the_wait_for_what_is_not_answered_counts_to_the_signal() {
     );
 }
 
+/// Stands still for two seconds at the first interval, as everything does after Ctrl-Z, and the thread
+/// that draws a live view after Ctrl-S.
+struct Pause {
+    is_over: bool,
+}
+
+impl Questions for Pause {}
+
+impl Observer for Pause {
+    fn event(&mut self, event: Event<'_>) {
+        if matches!(event, Event::Interval { .. }) && !self.is_over {
+            self.is_over = true;
+            std::thread::sleep(Duration::from_secs(2));
+        }
+    }
+}
+
+/// The story: a run that was stopped with Ctrl-Z before its end and resumed more than 30 s after it
+/// failed at once: "8 operations did not come back; the target hangs".
+#[test]
+fn a_pause_over_the_end_is_no_hang_of_the_target() {
+    let model = device::with(Vec::new());
+    let job = Job {
+        threads: 4,
+        stop: Stop {
+            runtime: Some(Nanos::from_millis(1500)),
+            ..Stop::default()
+        },
+        ..Job::new("paused")
+    };
+    let workload = Workload {
+        seed: 1,
+        jobs: vec![job],
+    };
+    let run_on = Run {
+        workload: &workload,
+        targets: &[vec![device::target(Backing::Emulated(model))]],
+        clock: Clock::start(),
+    };
+    let never = AtomicBool::new(false);
+    let control = Control {
+        drain_limit: Nanos::from_millis(500),
+        ..Control::new(&never)
+    };
+    let mut pause = Pause { is_over: false };
+    let outcome = run(run_on, control, &mut pause).expect("a measurement");
+    assert!(pause.is_over);
+    assert!(!outcome.abandoned);
+    assert_eq!(outcome.measurement.jobs[0].stopped, Stopped::Runtime);
+}
+
 /// Of 1,000 operations a second, requested without arrivals, a third never happened while
 /// the target stood still for 2 s of 6, and the percentiles looked well: service p99.9 15 ms, of the
 /// one operation that waited a single sample, and no response latency at all.

@@ -6,6 +6,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use blocklab_host::Cause;
+use blocklab_host::guard::file_use;
 use blocklab_units::{Bytes, SECTOR};
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, fgetxattr, fsetxattr, seek};
 use rustix::io::Errno;
@@ -67,6 +69,20 @@ pub enum FileError {
     /// Another server has it open.
     #[error("{0} backs a volume that is being served")]
     InUse(PathBuf),
+    /// It is a disk to others: behind a loop device, or swap.
+    #[error("{0} {1}; name another file, or free it first")]
+    Used(PathBuf, Cause),
+    /// No file there can be as long as the volume.
+    #[error(
+        "the file system of {path} has no files of {wanted}; choose a smaller --size, or name a file on \
+         another one"
+    )]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// The size of the volume.
+        wanted: Bytes,
+    },
     /// The system's refusal of a file.
     #[error("cannot open {0}: {1}")]
     System(PathBuf, io::Error),
@@ -125,6 +141,9 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
         TryLockError::WouldBlock => FileError::InUse(path.to_owned()),
         TryLockError::Error(error) => system(error),
     })?;
+    if let Some(used) = file_use(&facts).filter(|_| !read_only) {
+        return Err(FileError::Used(path.to_owned(), used));
+    }
     let found = Bytes(facts.len());
     let (path, wanted) = (path.to_owned(), size);
     match (read_only, found.0) {
@@ -142,7 +161,10 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
             let text = size.0.to_string();
             // A file system without extended attributes: the file cannot be used a second time.
             let _ = fsetxattr(&file, MARK, text.as_bytes(), XattrFlags::empty());
-            file.set_len(size.0).map_err(system)?;
+            file.set_len(size.0).map_err(|error| match error.kind() {
+                io::ErrorKind::FileTooLarge => FileError::TooLong { path, wanted },
+                _ => FileError::System(path, error),
+            })?;
         }
         (false, len) if len == size.0 && marked(&file) == Some(size) => {}
         (false, _) => {

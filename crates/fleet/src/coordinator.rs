@@ -148,6 +148,16 @@ impl Coordinator {
         }
     }
 
+    /// This process did not run for `ns`: it could not hear the hosts meanwhile, which is not their fault.
+    pub fn stood_still(&mut self, ns: i64) {
+        for host in &mut self.hosts {
+            host.heard_ns += ns;
+            host.moved_ns += ns;
+        }
+        self.since_ns += ns;
+        self.named_ns += ns;
+    }
+
     /// Checks which hosts are silent or late. To be called often.
     pub fn tick(&mut self, now: Now) {
         let limit = match self.phase {

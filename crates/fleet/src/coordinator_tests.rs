@@ -223,6 +223,20 @@ fn a_host_that_never_speaks_is_named_within_eleven_seconds() {
     assert_eq!(fleet.lost(), ["h3"]);
 }
 
+/// The story: the machine of the first host stood still for six seconds, as it does for a snapshot. The
+/// first host then named all others, which had gone on, as lost, and stopped them.
+#[test]
+fn a_pause_of_the_first_host_is_no_silence_of_the_others() {
+    let mut fleet = Fleet::new();
+    fleet.start([0, 0]);
+    fleet.tick(4.0);
+    fleet.coordinator.stood_still(6 * SECOND);
+    fleet.tick(10.0);
+    assert_eq!(fleet.lost(), Vec::<&str>::new());
+    fleet.tick(14.9);
+    assert_eq!(fleet.lost(), ["h2", "h3"]);
+}
+
 #[test]
 fn preparation_has_a_deadline_that_names_who_is_late() {
     let mut fleet = Fleet::new();

@@ -17,6 +17,9 @@ use crate::watch::{Outcome, Watch};
 const SILENCE: Duration = Duration::from_secs(8);
 /// The same until its first line, because programs may be loaded over a network.
 const FIRST_WORD: Duration = Duration::from_secs(20);
+/// Between two looks for output that come every 100 ms, so much time passes only if this process stood
+/// still.
+const STANDSTILL: Duration = Duration::from_secs(1);
 /// Time for all ranks to end by themselves.
 const ENDING: Duration = Duration::from_secs(3);
 
@@ -66,8 +69,10 @@ impl Launching<'_> {
         // Text of the launcher is kept: if hosts are lost, it may tell why.
         let mut words: Vec<String> = Vec::new();
         let mut heard_at = Instant::now();
+        let mut looked_at = heard_at;
         let mut is_stopped = false;
         let mut has_begun = false;
+        let mut silent = None;
         loop {
             match launched.hear(Duration::from_millis(100)) {
                 Ok(Some(Heard::Line(line))) => {
@@ -81,22 +86,40 @@ impl Launching<'_> {
                 Ok(None) => {}
                 Err(Gone) => break,
             }
+            // Who is stopped by Ctrl-Z hears nobody, and neither do the threads that read.
+            let pause = looked_at.elapsed();
+            looked_at = Instant::now();
+            if pause > STANDSTILL {
+                heard_at += pause;
+            }
             if self.interrupted.load(Ordering::Relaxed) && !is_stopped {
                 is_stopped = true;
                 launched.stop();
             }
             let limit = if has_begun { SILENCE } else { FIRST_WORD };
-            if watch.is_over || heard_at.elapsed() > limit {
+            let is_silent = heard_at.elapsed() > limit;
+            // All messages come from rank 0. What went wrong before its first is in the launcher's text.
+            if is_silent && has_begun {
+                let why = format!("no word for {} s", limit.as_secs());
+                silent = Some((plan.hosts[0].name.clone(), why));
+            }
+            if watch.is_over || is_silent {
                 break;
             }
         }
-        self.end(launched, &mut watch, &words);
+        self.end(launched, &mut watch, &words, silent);
         Ok(watch)
     }
 
     /// Ends what is still running. For hosts of which nothing is known, the launcher's text is searched
-    /// for a reason.
-    fn end(&self, launched: Launched, watch: &mut Watch, words: &[String]) {
+    /// for a reason. `silent`: the host of rank 0 and why it is lost, if its silence is why this ends.
+    fn end(
+        &self,
+        launched: Launched,
+        watch: &mut Watch,
+        words: &[String],
+        silent: Option<(String, String)>,
+    ) {
         let is_in_order = watch.is_over && !watch.is_incomplete();
         // When something went wrong, waiting helps no more: ranks that are alive store their run on
         // SIGTERM.
@@ -107,11 +130,14 @@ impl Launching<'_> {
         let gone = watch.missing();
         let known = gone
             .iter()
-            .filter_map(|host| Some((host, why_gone(host, words)?)));
-        let known: Vec<_> = known.collect();
+            .filter_map(|host| Some((host.clone(), why_gone(host, words)?)));
+        let mut known: Vec<_> = known.collect();
+        if known.is_empty() {
+            known.extend(silent.filter(|(host, _)| gone.contains(host)));
+        }
         for (host, why) in &known {
             terminal::warn(&format!("{host} is lost: {why}"));
-            watch.lose((*host).clone(), why.clone());
+            watch.lose(host.clone(), why.clone());
         }
         let others = match known.first() {
             Some((first, _)) => format!("it was ended because {first} was lost"),

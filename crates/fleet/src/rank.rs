@@ -100,6 +100,7 @@ pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) 
         signalled,
         interrupted,
         heard_ns: clocks().monotonic_ns,
+        looked_ns: clocks().monotonic_ns,
         beat_ns: 0,
         is_spinning: false,
         has_member: false,
@@ -111,6 +112,7 @@ pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) 
         plan_format: blocklab_workload::PLAN_FORMAT,
     }));
     loop {
+        part.notice_pause(clocks().monotonic_ns);
         if let Some(plan) = part.receive_all() {
             part.start_member(plan)?;
         }
@@ -155,6 +157,8 @@ struct Part<'a> {
     interrupted: Arc<AtomicBool>,
     /// When the coordinator's last message came.
     heard_ns: i64,
+    /// When messages were last looked for.
+    looked_ns: i64,
     /// When the last sign of life was sent.
     beat_ns: i64,
     /// Whether pings are to be answered without a pause.
@@ -192,6 +196,19 @@ impl Part<'_> {
     fn is_timing(&self) -> bool {
         let leads = self.coordinator.as_ref();
         self.is_spinning || leads.is_some_and(Coordinator::is_timing)
+    }
+
+    /// If this process stood still, because its machine did or somebody stopped it, the silence of the
+    /// others says nothing about them.
+    fn notice_pause(&mut self, now_ns: i64) {
+        let pause = now_ns - self.looked_ns;
+        self.looked_ns = now_ns;
+        if pause > BEAT {
+            self.heard_ns += pause;
+            if let Some(coordinator) = &mut self.coordinator {
+                coordinator.stood_still(pause);
+            }
+        }
     }
 
     /// Handles all messages that have come, and gives the plan if it is one of them.
@@ -451,6 +468,7 @@ mod tests {
             signalled: Arc::default(),
             interrupted: Arc::default(),
             heard_ns: 0,
+            looked_ns: 0,
             beat_ns: 0,
             is_spinning: false,
             has_member: false,

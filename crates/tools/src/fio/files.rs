@@ -14,7 +14,7 @@ use blocklab_console::terminal;
 use blocklab_driver::FileFiller;
 use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
 use blocklab_host::Handle;
-use blocklab_host::guard::{Guard, Refusal, mark};
+use blocklab_host::guard::{Guard, Refusal, file_use, mark};
 use blocklab_units::Bytes;
 use blocklab_workload::Job;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs};
@@ -589,6 +589,11 @@ pub fn remove(prepared: &Prepared, guard: &Guard) {
         let Some(metadata) = fs::metadata(path).ok().filter(Metadata::is_file) else {
             continue;
         };
+        // For a job that only reads, nothing else has asked who uses the file.
+        if let Some(used) = file_use(&metadata) {
+            terminal::warn(&format!("unlink: {} stays: it {used}", file.path));
+            continue;
+        }
         // A file that somebody has changed meanwhile stays. With an engine that creates names, the
         // job itself may have made another file of the name.
         if of_names.contains(&file.path) || guard.is_unchanged(path, &metadata) {
