@@ -51,8 +51,9 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         // What changed under way has a finding of its own, and no rate of the whole pass; so has what
         // a saved-up second spoils.
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
+        let names: Vec<&LimitName> = held.iter().map(|limit| &limit.limit.name).collect();
         for alike in alike(held) {
-            let (advice, hit) = advised_hit(cases, case, &alike);
+            let (advice, hit) = advised_hit(cases, case, &alike, &names);
             let mut of_advice = hits.iter_mut().filter(|(known, _)| *known == advice);
             let (_, hits) = of_advice.next().expect("ADVICE has every advice of a hit");
             hits.push((case.name, hit));
@@ -110,11 +111,13 @@ fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
     groups
 }
 
-/// A finding on equal limits of one case, and the advice on it.
+/// A finding on equal limits of one case, and the advice on it. `held`: the limits that hold it back, each
+/// of which has such a finding.
 fn advised_hit(
     cases: &Cases<'_>,
     case: &CaseView<'_>,
     alike: &[UsedLimit<'_>],
+    held: &[&LimitName],
 ) -> (&'static str, Hit) {
     let (limit, record) = (&alike[0], cases.record);
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
@@ -127,7 +130,7 @@ fn advised_hit(
             [number(rate), number(operations)],
         );
     }
-    let close = next_limit(record, case, alike);
+    let close = next_limit(record, case, alike, held);
     if let Some(next) = &close {
         let name = next.limit.name.to_string();
         let percents = next.share() * 100.0;
@@ -292,16 +295,17 @@ fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
     iops * limited_ios as f64 / all_ios.max(1) as f64
 }
 
-/// The limit that holds the case back as soon as these are a little higher: of the same targets, and
-/// nearly used up.
+/// The limit that holds the case back as soon as these are a little higher: of the same targets, nearly
+/// used up, and none that holds already.
 fn next_limit<'a>(
     record: &'a Record,
     case: &CaseView<'a>,
     alike: &[UsedLimit<'a>],
+    held: &[&LimitName],
 ) -> Option<UsedLimit<'a>> {
     let used = used_limits(record, case).into_iter();
     let others = used.filter(|other| {
-        let is_held = alike.iter().any(|held| held.limit.name == other.limit.name);
+        let is_held = held.contains(&&other.limit.name);
         let mut same_targets = alike.iter().flat_map(|held| held.targets);
         other.level != Level::Baseline
             && other.share() >= CLOSE

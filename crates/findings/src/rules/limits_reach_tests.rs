@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::testing::model::{credits, gp3, reads, simulated};
-use crate::testing::{Sketch, silent, the};
+use crate::testing::{Sketch, found, silent, the};
 use blocklab_device::LimitUnit;
 
 fn statement(record: &Record, rule: &str) -> String {
@@ -105,6 +105,26 @@ fn credits_for_which_nothing_waited_were_not_used_up() {
     };
     the(&used_up(0.6), "credits-used-up");
     silent(&used_up(0.0), "credits-used-up");
+}
+
+/// The story: readers at 3,000 IOPS of reads and writers at 1,500 of writes had the limit of writes alone, next
+/// to which the reads were used up, and more was to take both.
+#[test]
+fn limits_that_hold_different_operations_are_both_named() {
+    let held = |other: f64| {
+        let record = simulated(&[gp3(0.45, other)], &[reads("a", 6000.0, 85, 64)]);
+        found(&record, "at-limit")
+    };
+    let both = held(0.3);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both.iter().all(|one| !one.statement.contains("next is")));
+    let advice = both[0].advice.as_deref();
+    assert!(advice.is_some_and(|advice| !advice.contains("both limits")));
+    // On both sides of [`HELD`](crate::held): one that hardly holds is next.
+    let [one] = &held(0.2)[..] else {
+        panic!("one limit");
+    };
+    assert!(one.statement.contains("next is"), "{}", one.statement);
 }
 
 /// The story: a burst of bytes held for the first 20 s, and then another bucket was empty: "48 MiB/s is the
