@@ -26,6 +26,8 @@ const OTHERWISE: f64 = 0.1;
 const PARTLY: f64 = 0.9;
 /// A limit that is used to this share is next: more of another one gives hardly more.
 const CLOSE: f64 = 0.9;
+/// Providers that count operations in units have units of at most this: larger blocks are several.
+const LARGEST_UNIT: f64 = 262_144.0;
 /// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
 /// published runs of a few seconds show it.
 pub(crate) const SAVED: f64 = 1.0;
@@ -80,7 +82,7 @@ const KEEP_FULL: &str = "The queue is filled again only when few operations are 
     full gives more.";
 const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
     same operations; more operations take a volume or an instance with a higher limit.";
-/// Of a limit that splits or merges operations: larger blocks may only count for more.
+/// Of a limit that splits or merges operations, or would split larger ones: these may only count for more.
 const MORE_UNITS: &str = "More load only adds latency; more operations take a volume or an instance \
     with a higher limit.";
 const MORE_BYTES: &str = "More load only adds latency; more bytes take a volume or an instance with \
@@ -145,7 +147,9 @@ fn advised_hit(
     hit = hit.with("in flight that fill the limit", enough, "");
     // What is in service on average is enough for a limit that holds all the time.
     let is_reached = limit.share() >= 1.0 - NEAR || limit.uneven_share().is_some();
-    if case.slots() as f64 > OVER * enough && is_reached && chooses_depth(cases, case, limit) {
+    let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
+    let is_known = is_reached && !waits_overlap(case, is_cut);
+    if case.slots() as f64 > OVER * enough && is_known && chooses_depth(cases, case, limit) {
         hit = hit.alone(
             "; {} in flight would do, {} only wait longer",
             [number(enough), number(case.slots() as f64)],
@@ -170,10 +174,20 @@ fn advised_hit(
         (Some(_), _) => MORE_OF_BOTH,
         (None, _) if is_latency_next => MORE_AND_DEEPER,
         (None, true) => MORE_UNITS,
-        (None, false) if limit.counts_operations() => MORE_OPERATIONS,
+        (None, false) if limit.counts_operations() && case.bytes_per_io() < LARGEST_UNIT => {
+            MORE_OPERATIONS
+        }
+        (None, false) if limit.counts_operations() => MORE_UNITS,
         (None, false) => MORE_BYTES,
     };
     (advice, hit)
+}
+
+/// Whether the parts of an operation wait on several volumes at the same time. Their waits together may be
+/// longer than the operation takes, and what is left of its time is not what it was in service. `is_cut`:
+/// a limit of several volumes counts more than there are operations.
+fn waits_overlap(case: &CaseView<'_>, is_cut: bool) -> bool {
+    is_cut || served_share(case) == 0.0
 }
 
 /// Whether a load chooses how many operations are in flight, and those that a limit needs are known: a

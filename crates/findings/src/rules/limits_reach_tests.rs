@@ -2,7 +2,7 @@
 //! and how much more there would be without it.
 
 use super::*;
-use crate::testing::model::{credits, gp3, reads, simulated};
+use crate::testing::model::{credits, gp3, reads, simulated, volume_iops};
 use crate::testing::{Sketch, found, silent, the};
 use blocklab_device::LimitUnit;
 
@@ -125,6 +125,41 @@ fn limits_that_hold_different_operations_are_both_named() {
         panic!("one limit");
     };
     assert!(one.statement.contains("next is"), "{}", one.statement);
+}
+
+/// The story: a gp2 of 300 IOPS took 300 reads of 256 KiB a second, and larger blocks were to move more bytes.
+/// Of 512 KiB it took 150.
+#[test]
+fn blocks_of_the_largest_unit_are_not_made_larger() {
+    let advice = |kib| {
+        let record = simulated(&[gp3(0.8, 0.0)], &[reads("a", 6000.0, kib, 32)]);
+        the(&record, "at-limit").advice.expect("an advice")
+    };
+    assert!(advice(16).contains("Larger blocks"));
+    // On both sides of [`LARGEST_UNIT`].
+    assert!(advice(255).contains("Larger blocks"));
+    assert!(!advice(256).contains("Larger blocks"));
+}
+
+/// The story: reads of 512 KiB on two volumes in stripes of 256 KiB, of which each part waited for its own
+/// volume: "1 in flight would do". One gave 867 of 2,033.
+#[test]
+fn parts_that_wait_at_the_same_time_are_not_counted_as_one() {
+    let would_do = |volumes: u32, parts: u64, waited: f64| {
+        let mut limit = volume_iops(3000.0);
+        limit.name.volumes = Some(volumes);
+        let iops = 3000.0 * f64::from(volumes) / parts as f64;
+        let mut record = simulated(&[vec![(limit, waited)]], &[reads("a", iops, 4, 64)]);
+        for pass in &mut record.measurements {
+            pass.model.as_mut().expect("simulated").limits[0].units *= parts;
+        }
+        statement(&record, "at-limit").contains("would do")
+    };
+    assert!(!would_do(2, 2, 0.95));
+    assert!(!would_do(2, 1, 1.9));
+    assert!(would_do(2, 1, 0.95));
+    // One volume that counts an operation twice has one wait for it.
+    assert!(would_do(1, 2, 0.95));
 }
 
 /// The story: a burst of bytes held for the first 20 s, and then another bucket was empty: "48 MiB/s is the
