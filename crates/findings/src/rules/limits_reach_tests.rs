@@ -27,6 +27,21 @@ fn the_rate_of_jobs_at_different_times_is_that_of_all_the_time() {
     let found = statement(&record, "at-limit");
     assert!(found.contains("; the rate is 100 % of it"), "{found}");
     assert!(!found.contains("it counts"), "{found}");
+    // One that begins when half of the time of the other is over lasts as long beyond its end.
+    for pass in &mut record.measurements {
+        let mut beyond = pass.series.clone();
+        beyond.truncate(pass.series.len() / 2);
+        pass.series.extend(beyond);
+        pass.jobs[1].elapsed_ns *= 2;
+        for moved in pass.jobs[1].directions.values_mut() {
+            moved.ios *= 2;
+        }
+        let model = pass.model.as_mut().expect("simulated");
+        model.targets[0].ios = model.targets[0].ios / 2 * 3;
+        model.limits[0].units = model.limits[0].units / 2 * 3;
+    }
+    let found = statement(&record, "at-limit");
+    assert!(found.contains("; the rate is 100 % of it"), "{found}");
 }
 
 /// The story: two in flight gave 6,180 of 6,000 IOPS, and "more operations take a volume with a higher
