@@ -49,6 +49,8 @@ struct CachedPath {
     state: CacheState,
     /// What the write waited for that is written in the background at the moment.
     background: Vec<Wait>,
+    /// The longest of these waits.
+    slowest: Option<Wait>,
 }
 
 /// The operations that a device was given.
@@ -465,6 +467,7 @@ fn cached_path(spec: &DeviceSpec, seed: u64) -> Option<Box<CachedPath>> {
         limits: Instance::Own(instance::cached(instance)),
         state: CacheState::new(cache, seed),
         background: Vec::new(),
+        slowest: None,
     }))
 }
 
@@ -516,7 +519,9 @@ impl Volume {
         let charged_io = self.counter.enter(io);
         let CachedPath { limits, state, .. } = path;
         if io.direction == Direction::Flush {
-            return self.serve(instance, state.flushed_at(now), charged_io, on_wait);
+            let at = state.flushed_at(now);
+            self.wait_for_slowest(path.slowest, instance, [now, at], on_wait);
+            return self.serve(instance, at, charged_io, on_wait);
         }
         let mut by_cache =
             |link, meter, from, until| on_wait(Wait::new(Place::Cache, link, meter, from, until));
@@ -532,9 +537,7 @@ impl Volume {
     }
 
     /// A write that the cache answers and that is written in the background. Only a flush and a write without
-    /// room wait for that, so that what it meets on its way counts as no wait. Room comes at the pace of
-    /// the limit for which writes in the background wait longest: the wait for room counts as one for that
-    /// limit.
+    /// room wait for that, so that what it meets on its way counts as no wait.
     fn write_back(
         &mut self,
         path: &mut CachedPath,
@@ -556,18 +559,32 @@ impl Volume {
         for wait in background.iter() {
             self.correct(instance, *wait, |used| used.take_back(wait.length()));
         }
-        let longest = background.iter().max_by_key(|wait| wait.length());
-        if let Some(longest) = longest.filter(|_| at > came) {
-            let for_room = Wait {
-                limit: longest.limit,
-                from: came,
-                until: at,
-            };
-            self.correct(instance, for_room, |used| used.add(0, for_room.length()));
-            on_wait(for_room);
-        }
+        let slowest = background.iter().copied().max_by_key(Wait::length);
         state.write_back(written, len);
-        state.answer(at, len)
+        let answered = state.answer(at, len);
+        path.slowest = slowest;
+        self.wait_for_slowest(slowest, instance, [came, at], on_wait);
+        answered
+    }
+
+    /// What is written in the background moves at the pace of the limit for which it waits longest: a wait for
+    /// that, `from` a moment until another, counts as one for this limit.
+    fn wait_for_slowest(
+        &mut self,
+        slowest: Option<Wait>,
+        instance: &mut Instance,
+        [from, until]: [Nanos; 2],
+        on_wait: &mut impl FnMut(Wait),
+    ) {
+        if let Some(slowest) = slowest.filter(|_| until > from) {
+            let wait = Wait {
+                limit: slowest.limit,
+                from,
+                until,
+            };
+            self.correct(instance, wait, |used| used.add(0, wait.length()));
+            on_wait(wait);
+        }
     }
 
     /// How long operations have waited for a place in the queue.

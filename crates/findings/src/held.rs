@@ -89,7 +89,8 @@ impl UsedLimit<'_> {
 
 /// What holds a case back.
 pub(crate) enum Bound<'a> {
-    /// These limits: of each target the one for which its operations waited longest.
+    /// These limits: of each target the one for which its operations waited longest, and others that held
+    /// its other direction, or at another time.
     Limits(Vec<UsedLimit<'a>>),
     /// Too little is in flight to meet any limit. The limit that more would meet first.
     Latency(Option<UsedLimit<'a>>),
@@ -165,7 +166,8 @@ pub(crate) fn waits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     used.iter().any(|limit| limit.waited >= HELD)
 }
 
-/// For each target, the limit for which its operations waited longest.
+/// For each target, the limit for which its operations waited longest, and any other rate for which they
+/// waited for a good part of their time: it held back the other direction, or held at another time.
 fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
     let targets: BTreeSet<u32> = used
         .iter()
@@ -184,6 +186,11 @@ fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
                 .filter(|(_, limit)| limit.holds())
                 .map(|(place, _)| place),
         );
+        let others = used.iter().enumerate().filter(|(_, limit)| {
+            let is_rate = matches!(limit.limit.name.kind, LimitKind::Rate { .. });
+            is_rate && limit.waited >= HELD && limit.targets.contains(&target)
+        });
+        places.extend(others.map(|(place, _)| place));
     }
     let all = used.into_iter().enumerate();
     all.filter(|(place, _)| places.contains(place))

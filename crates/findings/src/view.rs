@@ -217,15 +217,14 @@ impl<'a> CaseView<'a> {
         self.row.moved().map(|moved| moved.iops.value).sum()
     }
 
-    /// The rate of all jobs together, over the time of the longest, as a share of the sum of their own
-    /// rates, each of which is over the time of its job: 1, or less where jobs begin late or end early.
+    /// The rate of all jobs together, over all the measured time, as a share of the sum of their own rates,
+    /// each of which is over the time of its job: 1, or less where jobs begin late or end early.
     pub(crate) fn share_together(&self) -> f64 {
         let (mut together, mut sum) = (0.0, 0.0);
-        for pass in &self.passes {
-            let longest_ns = pass.jobs.iter().map(|job| job.elapsed_ns).max();
+        for pass in self.passes.iter().filter(|pass| pass.jobs.len() > 1) {
+            let all_ns = span_ns(pass).max(1) as f64;
             for job in &pass.jobs {
-                let own_share = job.elapsed_ns as f64 / longest_ns.unwrap_or(0).max(1) as f64;
-                together += job.iops() * own_share;
+                together += job.iops() * job.elapsed_ns as f64 / all_ns;
                 sum += job.iops();
             }
         }
@@ -391,6 +390,15 @@ impl<'a> CaseView<'a> {
     pub(crate) fn failures(&self) -> Vec<rows::Failures<'a>> {
         rows::failures_by_kind(&self.passes)
     }
+}
+
+/// The measured time of a pass of several jobs: that of the longest, or more where one began before another
+/// and ended before it, which the slices show.
+fn span_ns(pass: &Measurement) -> u64 {
+    let longest = pass.jobs.iter().map(|job| job.elapsed_ns).max();
+    let measured = pass.series.iter().filter(|interval| !interval.ramp);
+    let of_slices: u64 = measured.map(|interval| interval.length_ns).sum();
+    of_slices.max(longest.unwrap_or(0))
 }
 
 /// The latencies of all operations of a job together, in ns.

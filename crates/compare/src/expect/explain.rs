@@ -3,7 +3,7 @@
 
 use blocklab_catalog::{PublishedLatency, TIMES_UNKNOWN};
 use blocklab_device::{
-    Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
+    Binding, DeviceSpec, LimitKind, LimitName, LimitUnit, Load, Phase, Prediction, grants, predict,
 };
 use blocklab_units::Nanos;
 use blocklab_workload::Address;
@@ -201,7 +201,8 @@ impl<'a> ExplainedRun<'a> {
         if let Some(why) = latency {
             return why;
         }
-        match unit_slip(case, [expected, documented]) {
+        let slip = unit_slip(case, [expected, documented]);
+        match slip.filter(|_| self.counts_bytes(case)) {
             Some(words) => Why::UnitSlip(words),
             None if case.iops > expected * (1.0 + ABOVE) => Why::Above,
             None if is_by_latency => Why::Latency,
@@ -209,6 +210,14 @@ impl<'a> ExplainedRun<'a> {
             None if case.iops >= LITTLE * documented => Why::Below,
             None => self.recorded_setting(case, load).unwrap_or(Why::Below),
         }
+    }
+
+    /// Whether the limit that binds a case counts bytes: operations have no binary prefix and no bits.
+    fn counts_bytes(&self, case: &ExplainedCase<'_>) -> bool {
+        let limits = self.given.resolved.spec.limits();
+        let mut in_bytes = limits.iter().filter(|limit| limit.unit != LimitUnit::Iops);
+        case.binding()
+            .is_some_and(|binding| in_bytes.any(|limit| binding.is(&limit.name)))
     }
 
     /// Whether the record's own model shows that a limit held a case back: then latency does not explain

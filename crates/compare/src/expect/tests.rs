@@ -255,6 +255,16 @@ fn units_that_were_confused() {
     silent(case(128, 1000.0), "gp3:1TiB@m5.24xlarge", "unit-slip");
 }
 
+/// The story: a volume of 6,000 IOPS that stood still for 2 s of a run delivered 5,588, "but for GiB against
+/// GB". Operations have no such prefix.
+#[test]
+fn no_units_of_bytes_are_confused_in_operations() {
+    let prefix = |kib, iops: f64| why(&record(&[case(kib, iops)]), LARGE);
+    assert_eq!(prefix(4, 6000.0 / 1.073_741_824), Why::Below);
+    let of_bytes = prefix(128, 1000.0 / 1.048_576);
+    assert_eq!(of_bytes, Why::UnitSlip("MiB against MB"));
+}
+
 #[test]
 fn a_physical_disk_does_what_its_siblings_can() {
     let catalog = Catalog::embedded();

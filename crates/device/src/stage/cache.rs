@@ -254,6 +254,9 @@ mod tests {
         check(&mut back, &[Write, Write, Write], &[100, 350, 600]);
         assert_eq!(waited_micros(&back, "disk: disk"), 0);
         assert_eq!(waited_micros(&back, "vm: cached"), 750);
+        // A flush does: the third of them has its turn after 2 ms, and takes 2 ms.
+        check(&mut back, &[Flush], &[6000]);
+        assert_eq!(waited_micros(&back, "disk: disk"), 4000);
         // A read that misses waits behind them.
         let mut missed = device(0.0, Some(Bytes::MIB));
         check(&mut missed, &[Write, Write, Read], &[100, 350, 4000]);

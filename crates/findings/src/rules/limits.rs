@@ -26,6 +26,8 @@ const OTHERWISE: f64 = 0.1;
 const PARTLY: f64 = 0.9;
 /// A limit that is used to this share is next: more of another one gives hardly more.
 const CLOSE: f64 = 0.9;
+/// Providers that count operations in units have units of at most this: larger blocks are several.
+const LARGEST_UNIT: f64 = 262_144.0;
 /// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
 /// published runs of a few seconds show it.
 pub(crate) const SAVED: f64 = 1.0;
@@ -51,8 +53,9 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         // What changed under way has a finding of its own, and no rate of the whole pass; so has what
         // a saved-up second spoils.
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
+        let names: Vec<&LimitName> = held.iter().map(|limit| &limit.limit.name).collect();
         for alike in alike(held) {
-            let (advice, hit) = advised_hit(cases, case, &alike);
+            let (advice, hit) = advised_hit(cases, case, &alike, &names);
             let mut of_advice = hits.iter_mut().filter(|(known, _)| *known == advice);
             let (_, hits) = of_advice.next().expect("ADVICE has every advice of a hit");
             hits.push((case.name, hit));
@@ -79,7 +82,7 @@ const KEEP_FULL: &str = "The queue is filled again only when few operations are 
     full gives more.";
 const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
     same operations; more operations take a volume or an instance with a higher limit.";
-/// Of a limit that splits or merges operations: larger blocks may only count for more.
+/// Of a limit that splits or merges operations, or would split larger ones: these may only count for more.
 const MORE_UNITS: &str = "More load only adds latency; more operations take a volume or an instance \
     with a higher limit.";
 const MORE_BYTES: &str = "More load only adds latency; more bytes take a volume or an instance with \
@@ -110,11 +113,13 @@ fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
     groups
 }
 
-/// A finding on equal limits of one case, and the advice on it.
+/// A finding on equal limits of one case, and the advice on it. `held`: the limits that hold it back, each
+/// of which has such a finding.
 fn advised_hit(
     cases: &Cases<'_>,
     case: &CaseView<'_>,
     alike: &[UsedLimit<'_>],
+    held: &[&LimitName],
 ) -> (&'static str, Hit) {
     let (limit, record) = (&alike[0], cases.record);
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
@@ -127,7 +132,7 @@ fn advised_hit(
             [number(rate), number(operations)],
         );
     }
-    let close = next_limit(record, case, alike);
+    let close = next_limit(record, case, alike, held);
     if let Some(next) = &close {
         let name = next.limit.name.to_string();
         let percents = next.share() * 100.0;
@@ -142,7 +147,9 @@ fn advised_hit(
     hit = hit.with("in flight that fill the limit", enough, "");
     // What is in service on average is enough for a limit that holds all the time.
     let is_reached = limit.share() >= 1.0 - NEAR || limit.uneven_share().is_some();
-    if case.slots() as f64 > OVER * enough && is_reached && chooses_depth(cases, case, limit) {
+    let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
+    let is_known = is_reached && !waits_overlap(case, is_cut);
+    if case.slots() as f64 > OVER * enough && is_known && chooses_depth(cases, case, limit) {
         hit = hit.alone(
             "; {} in flight would do, {} only wait longer",
             [number(enough), number(case.slots() as f64)],
@@ -167,10 +174,20 @@ fn advised_hit(
         (Some(_), _) => MORE_OF_BOTH,
         (None, _) if is_latency_next => MORE_AND_DEEPER,
         (None, true) => MORE_UNITS,
-        (None, false) if limit.counts_operations() => MORE_OPERATIONS,
+        (None, false) if limit.counts_operations() && case.bytes_per_io() < LARGEST_UNIT => {
+            MORE_OPERATIONS
+        }
+        (None, false) if limit.counts_operations() => MORE_UNITS,
         (None, false) => MORE_BYTES,
     };
     (advice, hit)
+}
+
+/// Whether the parts of an operation wait on several volumes at the same time. Their waits together may be
+/// longer than the operation takes, and what is left of its time is not what it was in service. `is_cut`:
+/// a limit of several volumes counts more than there are operations.
+fn waits_overlap(case: &CaseView<'_>, is_cut: bool) -> bool {
+    is_cut || served_share(case) == 0.0
 }
 
 /// Whether a load chooses how many operations are in flight, and those that a limit needs are known: a
@@ -292,16 +309,17 @@ fn operations_of(case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> f64 {
     iops * limited_ios as f64 / all_ios.max(1) as f64
 }
 
-/// The limit that holds the case back as soon as these are a little higher: of the same targets, and
-/// nearly used up.
+/// The limit that holds the case back as soon as these are a little higher: of the same targets, nearly
+/// used up, and none that holds already.
 fn next_limit<'a>(
     record: &'a Record,
     case: &CaseView<'a>,
     alike: &[UsedLimit<'a>],
+    held: &[&LimitName],
 ) -> Option<UsedLimit<'a>> {
     let used = used_limits(record, case).into_iter();
     let others = used.filter(|other| {
-        let is_held = alike.iter().any(|held| held.limit.name == other.limit.name);
+        let is_held = held.contains(&&other.limit.name);
         let mut same_targets = alike.iter().flat_map(|held| held.targets);
         other.level != Level::Baseline
             && other.share() >= CLOSE

@@ -2,8 +2,8 @@
 //! and how much more there would be without it.
 
 use super::*;
-use crate::testing::model::{credits, gp3, reads, simulated};
-use crate::testing::{Sketch, silent, the};
+use crate::testing::model::{credits, gp3, reads, simulated, volume_iops};
+use crate::testing::{Sketch, found, silent, the};
 use blocklab_device::LimitUnit;
 
 fn statement(record: &Record, rule: &str) -> String {
@@ -27,6 +27,21 @@ fn the_rate_of_jobs_at_different_times_is_that_of_all_the_time() {
     let found = statement(&record, "at-limit");
     assert!(found.contains("; the rate is 100 % of it"), "{found}");
     assert!(!found.contains("it counts"), "{found}");
+    // One that begins when half of the time of the other is over lasts as long beyond its end.
+    for pass in &mut record.measurements {
+        let mut beyond = pass.series.clone();
+        beyond.truncate(pass.series.len() / 2);
+        pass.series.extend(beyond);
+        pass.jobs[1].elapsed_ns *= 2;
+        for moved in pass.jobs[1].directions.values_mut() {
+            moved.ios *= 2;
+        }
+        let model = pass.model.as_mut().expect("simulated");
+        model.targets[0].ios = model.targets[0].ios / 2 * 3;
+        model.limits[0].units = model.limits[0].units / 2 * 3;
+    }
+    let found = statement(&record, "at-limit");
+    assert!(found.contains("; the rate is 100 % of it"), "{found}");
 }
 
 /// The story: two in flight gave 6,180 of 6,000 IOPS, and "more operations take a volume with a higher
@@ -105,6 +120,61 @@ fn credits_for_which_nothing_waited_were_not_used_up() {
     };
     the(&used_up(0.6), "credits-used-up");
     silent(&used_up(0.0), "credits-used-up");
+}
+
+/// The story: readers at 3,000 IOPS of reads and writers at 1,500 of writes had the limit of writes alone, next
+/// to which the reads were used up, and more was to take both.
+#[test]
+fn limits_that_hold_different_operations_are_both_named() {
+    let held = |other: f64| {
+        let record = simulated(&[gp3(0.45, other)], &[reads("a", 6000.0, 85, 64)]);
+        found(&record, "at-limit")
+    };
+    let both = held(0.3);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both.iter().all(|one| !one.statement.contains("next is")));
+    let advice = both[0].advice.as_deref();
+    assert!(advice.is_some_and(|advice| !advice.contains("both limits")));
+    // On both sides of [`HELD`](crate::held): one that hardly holds is next.
+    let [one] = &held(0.2)[..] else {
+        panic!("one limit");
+    };
+    assert!(one.statement.contains("next is"), "{}", one.statement);
+}
+
+/// The story: a gp2 of 300 IOPS took 300 reads of 256 KiB a second, and larger blocks were to move more bytes.
+/// Of 512 KiB it took 150.
+#[test]
+fn blocks_of_the_largest_unit_are_not_made_larger() {
+    let advice = |kib| {
+        let record = simulated(&[gp3(0.8, 0.0)], &[reads("a", 6000.0, kib, 32)]);
+        the(&record, "at-limit").advice.expect("an advice")
+    };
+    assert!(advice(16).contains("Larger blocks"));
+    // On both sides of [`LARGEST_UNIT`].
+    assert!(advice(255).contains("Larger blocks"));
+    assert!(!advice(256).contains("Larger blocks"));
+}
+
+/// The story: reads of 512 KiB on two volumes in stripes of 256 KiB, of which each part waited for its own
+/// volume: "1 in flight would do". One gave 867 of 2,033.
+#[test]
+fn parts_that_wait_at_the_same_time_are_not_counted_as_one() {
+    let would_do = |volumes: u32, parts: u64, waited: f64| {
+        let mut limit = volume_iops(3000.0);
+        limit.name.volumes = Some(volumes);
+        let iops = 3000.0 * f64::from(volumes) / parts as f64;
+        let mut record = simulated(&[vec![(limit, waited)]], &[reads("a", iops, 4, 64)]);
+        for pass in &mut record.measurements {
+            pass.model.as_mut().expect("simulated").limits[0].units *= parts;
+        }
+        statement(&record, "at-limit").contains("would do")
+    };
+    assert!(!would_do(2, 2, 0.95));
+    assert!(!would_do(2, 1, 1.9));
+    assert!(would_do(2, 1, 0.95));
+    // One volume that counts an operation twice has one wait for it.
+    assert!(would_do(1, 2, 0.95));
 }
 
 /// The story: a burst of bytes held for the first 20 s, and then another bucket was empty: "48 MiB/s is the
