@@ -69,11 +69,6 @@ const HORIZON: f64 = 30.0 * 86_400.0;
 const MOST_REFILLS: usize = 29;
 
 impl Prediction {
-    /// What a test sees at first, while every bucket holds something.
-    pub fn first(&self) -> &Phase {
-        &self.phases[0]
-    }
-
     /// What remains when every bucket is empty.
     pub fn sustained(&self) -> &Phase {
         &self.phases[self.phases.len() - 1]

@@ -113,8 +113,9 @@ fn a_medium_binds_from_three_quarters_of_its_maximum() {
     let spec = device(vec![volume(100, local)]);
     let mut shares = [0.0_f64, 1.0];
     for in_flight in 1..300 {
-        let first = predict(&spec, load(100, 4, in_flight)).expect("sound");
-        let (share, binding) = (first.first().iops / 412_500.0, &first.first().binding);
+        let found = predict(&spec, load(100, 4, in_flight)).expect("sound");
+        let first = &found.phases[0];
+        let (share, binding) = (first.iops / 412_500.0, &first.binding);
         if binding.to_string() == LATENCY {
             shares[0] = shares[0].max(share);
         } else {
