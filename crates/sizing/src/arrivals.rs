@@ -132,14 +132,8 @@ mod tests {
     fn a_load_and_a_device_are_two_lines() {
         let mut arrivals = Arrivals::default();
         for index in 0..1000 {
-            arrivals.add(&Operation {
-                at: Nanos(index * 1_000_000),
-                took: None,
-                offset: 0,
-                len: 4096,
-                target: 0,
-                direction: Direction::Read,
-            });
+            let at = Nanos(index * 1_000_000);
+            arrivals.add(&Operation::new(at, Direction::Read, 0, 4096));
         }
         let windows = arrivals.windows();
         let second = windows
