@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Advice, Batch, Content, Credentials, Direction, Durability, EndsOthers, Engine,
-    ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Pattern,
-    Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify,
+    Access, Advice, Batch, BlockSizes, Content, Credentials, Direction, Durability, EndsOthers,
+    Engine, ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags,
+    Pattern, Region, Runs, SizeDraw, Spread, Target, TargetOrder, Verify,
 };
 
 use super::context::{PlanContext, control_group};
@@ -66,7 +66,7 @@ pub(super) fn load(
             group: options.gid,
             control_group: control_group(options, context).map(|group| group.path),
         },
-        window: zone_window(spec, block, working_set, context)?,
+        window: zone_window(spec, rw, &outline.sizes, working_set, context)?,
         verify: verify::verify(spec, rw, is_asynchronous(engine, depth), context.bytes_of)?.map(
             |verify| Verify {
                 pass: again,
@@ -358,7 +358,8 @@ fn align(given: Sizes) -> Option<[Bytes; 3]> {
 /// `zonemode=strided`.
 fn zone_window(
     spec: &Spec,
-    block: u64,
+    rw: ReadWrite,
+    sizes: &BlockSizes,
     working_set: &WorkingSet,
     context: &PlanContext<'_>,
 ) -> Result<Option<MovingWindow>, Fault> {
@@ -380,6 +381,15 @@ fn zone_window(
         return Err(spec.mistake("zonemode", wrong).into());
     }
     let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
+    let skip = match options.zoneskip {
+        Share::Bytes(skip) => skip,
+        Share::Percent(_) | Share::Zones(_) => 0,
+    };
+    let block = pattern::largest_block(sizes, rw);
+    let over = over_the_end(range, block, rw, sizes);
+    // Beyond the end there is the next zone where they lie closer.
+    let over = if over <= skip { over } else { 0 };
+    let (range, skip) = (range + over, skip - over);
     if range < block {
         let wrong = format!("a zone of {range} bytes holds no block of {block}");
         return Err(spec.mistake("zonesize", wrong).into());
@@ -388,11 +398,19 @@ fn zone_window(
         bytes: Bytes(options.zonesize),
         // A zone that reaches beyond the file ends with the file.
         range: Bytes(range.min(working_set.bytes_per_target())),
-        skip: match options.zoneskip {
-            Share::Bytes(skip) => Bytes(skip),
-            Share::Percent(_) | Share::Zones(_) => Bytes::ZERO,
-        },
+        skip: Bytes(skip),
     }))
+}
+
+/// Bytes by which the last block of a zone reaches beyond its end, as fio lets those of a sequential job.
+fn over_the_end(range: u64, block: u64, rw: ReadWrite, sizes: &BlockSizes) -> u64 {
+    let directions = [rw.reads, rw.writes, rw.trims].into_iter();
+    let is_one_way = directions.filter(|is_done| *is_done).count() == 1;
+    if rw.random || rw.gap != 0 || !is_one_way || sizes.smallest() != sizes.largest() {
+        return 0;
+    }
+    let whole = range.checked_next_multiple_of(block);
+    whole.map_or(0, |whole| whole - range)
 }
 
 /// What the job writes. Of several options that say it, the first one here holds, as in fio.
@@ -534,6 +552,24 @@ mod tests {
     fn job(options: &str) -> Result<Job, Mistake> {
         let text = format!("[a]\nioengine=null\nsize=4k\nrw=write\n{options}\n");
         planned(&text).map(|mut prepared| prepared.plan.cases[0].workload.jobs.remove(0))
+    }
+
+    /// The story: of zones of 10k every 16k, fio writes blocks of 4k at 0, 4k and 8k, of which the third
+    /// reaches beyond its zone. Here it was written at 0 once more.
+    #[test]
+    fn the_last_block_of_a_zone_may_reach_beyond_it() {
+        let window = |options: &str| {
+            let options = options.replace(' ', "\n");
+            let job = job(&format!("size=1m\nbs=4k\nzonemode=strided\n{options}"));
+            let window = job.unwrap().window.expect("zones");
+            [window.range, window.skip].map(|bytes| bytes.0 >> 10)
+        };
+        assert_eq!(window("zonesize=10k zoneskip=6k"), [12, 4]);
+        assert_eq!(window("zonesize=3k zoneskip=5k"), [4, 4]);
+        assert_eq!(window("zonesize=8k zoneskip=6k"), [8, 6]);
+        // Such a block would lie in the next zone, and a random one never does that.
+        assert_eq!(window("zonesize=10k zoneskip=1k"), [10, 1]);
+        assert_eq!(window("rw=randwrite zonesize=10k zoneskip=6k"), [10, 6]);
     }
 
     /// `zero_buffers` wrote zeros and `buffer_pattern` the pattern alone, whatever share was to

@@ -129,7 +129,7 @@ pub fn unbroken_words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match words.last_mut() {
-            Some(number) if number.starts_with(|c: char| c.is_ascii_digit()) && is_unit(word) => {
+            Some(number) if is_number(number) && is_unit(word) => {
                 number.push(' ');
                 number.push_str(word);
             }
@@ -142,7 +142,7 @@ pub fn unbroken_words(text: &str) -> Vec<String> {
         if let [.., longer, shorter] = &words[..]
             && LONGER_AND_SHORTER.iter().any(|[long, short]| {
                 longer.starts_with(|c: char| c.is_ascii_digit())
-                    && longer.ends_with(long)
+                    && longer.ends_with(*long)
                     && is_in_unit(shorter, short)
             })
         {
@@ -156,6 +156,11 @@ pub fn unbroken_words(text: &str) -> Vec<String> {
 
 /// Endings of a time of two units.
 const LONGER_AND_SHORTER: [[&str; 2]; 2] = [[" h", "min"], [" min", "s"]];
+
+/// Whether a word begins with a digit and has no unit yet.
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains(' ')
+}
 
 fn is_unit(word: &str) -> bool {
     let units = [

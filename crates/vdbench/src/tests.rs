@@ -312,7 +312,7 @@ fn maxdata_is_divided_as_the_load_is() {
     assert_eq!(parts(text(skews, "iorate=100")), [240, 640]);
     assert_eq!(parts(text([""; 2], "iorate=max")), [176, 704]);
     // Nothing is known of the maximum beside a rate of a workload.
-    let rates = [",iorate=10", ""];
+    let rates = [",iorate=10,priority=1", ",priority=2"];
     assert_eq!(parts(text(rates, "iorate=max")), [440, 440]);
 }
 

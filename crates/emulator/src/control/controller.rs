@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use blocklab_device::{Direction, VolumeSpec};
 use blocklab_record::{ControlAction, ControlEvent};
 use blocklab_targets::Clock;
-use blocklab_units::{Bytes, Nanos, agreeing, visible};
+use blocklab_units::{Bytes, Nanos, agreeing, plural, visible};
 
 use super::answer::{Answer, CONTROL_FORMAT, FaultState, VolumeState};
 use super::command::{Command, Order};
@@ -531,6 +531,12 @@ impl Controller {
         if flipped.is_empty() {
             let nothing = "nothing was written there, so no bit can change; write first";
             done = done.and(Err(nothing.to_owned()));
+        } else {
+            let bits = flipped.len();
+            let verb = agreeing(bits, "was", "were");
+            done = done.map_err(|why| {
+                format!("{why}; {} {verb} flipped all the same", plural(bits, "bit"))
+            });
         }
         (flipped, done)
     }

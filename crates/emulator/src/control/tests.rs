@@ -245,7 +245,7 @@ fn bits_that_were_flipped_before_a_failure_are_an_event() {
     refused(
         &controller,
         "fault bitflip 1",
-        "the backing of v cannot be changed",
+        "the backing of v cannot be changed; 1 bit was flipped all the same",
     );
     let hits = [0, 1].map(|index| controller.events_of(index)[0].hits);
     assert_eq!(hits, [1, 0]);

@@ -153,7 +153,7 @@ options! {
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
         "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
         "zonemode", OneOf("none strided zbd"), "none", Nearly, "Work zone by zone.", "`strided` works as in fio; `zbd` is refused: zoned devices are not driven as such", zonemode: Word;
-        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "random jobs leave out a zone that the end of the file cuts; in fio they end when they draw a place beyond; a sequential job ends each zone with the last whole block, where in fio a block may reach beyond its end", zonesize: u64;
+        "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "random jobs leave out a zone that the end of the file cuts; in fio they end when they draw a place beyond; where a block of a sequential job would reach beyond the end of a zone into the next one, the zone ends before it, and in fio after it", zonesize: u64;
         "zonecapacity", Size, "0", Ignored, "Usable bytes of a zone.", "it belongs to zonemode=zbd, which is refused";
         "zonerange", Size, "0", Exact, "Size of a zone.", "", zonerange: u64;
         "zoneskip", OfShare, "0", Exact, "Bytes between zones.", "", zoneskip: Share;
