@@ -9,11 +9,7 @@ fn writes(recorder: &Recorder) -> u64 {
 }
 
 fn half_and_half() -> Job {
-    let mix = Mix {
-        read: 50,
-        write: 50,
-        trim: 0,
-    };
+    let mix = Mix::reads(50);
     Job { mix, ..job() }
 }
 
@@ -82,9 +78,7 @@ fn operations_of_a_ramp_do_not_end_a_job() {
             ..Stop::default()
         },
         ramp: ms(3),
-        pattern: Pattern::Random {
-            every_block_once: true,
-        },
+        pattern: Pattern::RANDOM_ONCE,
         sizes: BlockSizes {
             read: SizeMix(vec![(Bytes(4096), 1), (Bytes(8192), 1)]),
             ..BlockSizes::fixed(Bytes(4096))

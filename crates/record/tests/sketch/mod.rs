@@ -135,9 +135,7 @@ impl Sketch {
         JobResult {
             name: "load".to_owned(),
             engine: Carrier::named(self.engine),
-            pattern: Some(Pattern::Random {
-                every_block_once: false,
-            }),
+            pattern: Some(Pattern::RANDOM),
             block_sizes: Some(BlockSizes::fixed(Bytes(self.block))),
             mix: Some(match direction(self.direction) {
                 Direction::Read => Mix::READ,

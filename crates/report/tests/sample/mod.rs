@@ -250,9 +250,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         name: shape.name.to_owned(),
         engine: Carrier::Engine(EngineKind::IoUring),
         pattern: Some(if shape.name.starts_with("rnd") {
-            Pattern::Random {
-                every_block_once: false,
-            }
+            Pattern::RANDOM
         } else {
             Pattern::Sequential
         }),

@@ -93,15 +93,9 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
     JobResult {
         name: name.into(),
         engine: Carrier::Engine(EngineKind::IoUring),
-        pattern: Some(Pattern::Random {
-            every_block_once: false,
-        }),
+        pattern: Some(Pattern::RANDOM),
         block_sizes: Some(BlockSizes::fixed(Bytes(4096))),
-        mix: Some(Mix {
-            read: 70,
-            write: 30,
-            trim: 0,
-        }),
+        mix: Some(Mix::reads(70)),
         access: Some(Access::Direct),
         threads: 1,
         depth: 32,
