@@ -436,13 +436,8 @@ fn shaped_content_reaches_the_file() {
 #[test]
 fn the_writes_of_a_replay_have_the_content_of_the_job() {
     let file = file_of(0, MIB);
-    let operations = (0..256).map(|step| Replayed {
-        at: Nanos::ZERO,
-        target: 0,
-        direction: Direction::Write,
-        len: 4096,
-        offset: step * 4096,
-    });
+    let operations =
+        (0..256).map(|step| Replayed::new(Nanos::ZERO, Direction::Write, step * 4096, 4096));
     let replay = Replay {
         operations: operations.collect(),
         ..Replay::default()
