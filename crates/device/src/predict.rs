@@ -28,6 +28,16 @@ pub struct Load {
 }
 
 impl Load {
+    /// Random operations of this size.
+    pub const fn random(read_percent: u8, block: Bytes, in_flight: u32) -> Self {
+        Self {
+            read_percent,
+            block,
+            streams: 0,
+            in_flight,
+        }
+    }
+
     /// The load with at least one operation in flight and one byte in each, so that no rate is divided by 0.
     fn sound(self) -> Self {
         Self {

@@ -144,13 +144,8 @@ mod tests {
         assert!((second.operations - 501.0).abs() < 1e-6, "{second:?}");
         assert!((second.bytes - 500.0 * 4096.0).abs() < 1e-6, "{second:?}");
         let cap = Cap {
-            name: "operations".to_owned(),
-            covers: Covers::All,
-            rate: Rate::Iops(100.0),
             bucket: Nanos::from_secs(1),
-            refill_share: 1.0,
-            peak: None,
-            origin: Origin::Given,
+            ..Cap::new("operations", Rate::Iops(100.0), Origin::Given)
         };
         let device = limited(vec![cap], Accounting::default());
         assert_eq!(

@@ -372,13 +372,9 @@ mod tests {
 
     fn spec(rate: Rate, bucket: Nanos, refill_share: f64, accounting: Accounting) -> DeviceSpec {
         let cap = Cap {
-            name: "rate".to_owned(),
-            rate,
             bucket,
-            peak: None,
             refill_share,
-            covers: Covers::All,
-            origin: Origin::Given,
+            ..Cap::new("rate", rate, Origin::Given)
         };
         limited(vec![cap], accounting)
     }
@@ -415,10 +411,8 @@ mod tests {
             latency: Service::constant(Nanos(1000)).read,
         };
         spec.instance = Some(InstanceSpec {
-            name: "vm".to_owned(),
-            caps: Vec::new(),
-            credits: Vec::new(),
             cache: Some(cache),
+            ..InstanceSpec::new("vm")
         });
         let gates = Gates::new(std::iter::once(&spec));
         assert_eq!(gates.bounds(&spec), None);
