@@ -202,9 +202,18 @@ pub(crate) fn built(name: &str, words: &str) -> Result<PathBuf, String> {
 
 /// Whether Debian's fio can be asked; where not, the test says that it was skipped.
 pub fn fio_is_there() -> bool {
-    let there = Command::new("fio").arg("--version").output().is_ok();
+    is_there("fio", "--version")
+}
+
+/// Whether system calls can be traced; where not, the test says that it was skipped.
+pub fn strace_is_there() -> bool {
+    is_there("strace", "-V")
+}
+
+fn is_there(program: &str, version: &str) -> bool {
+    let there = Command::new(program).arg(version).output().is_ok();
     if !there {
-        println!("skipped: fio is not installed");
+        println!("skipped: {program} is not installed");
     }
     there
 }

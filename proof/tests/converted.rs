@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use blocklab_proof::{Lab, good};
+use blocklab_proof::{Lab, good, strace_is_there};
 
 /// The native format named nothing that it lacks.
 #[test]
@@ -35,8 +35,7 @@ fn a_converted_study_runs_where_its_job_file_ran() {
 /// The story: a job of reads and writes with `fsync=8` was not converted, for want of a key.
 #[test]
 fn a_converted_study_flushes_as_often_as_its_job() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        println!("skipped: strace is not installed");
+    if !strace_is_there() {
         return;
     }
     let lab = Lab::new();

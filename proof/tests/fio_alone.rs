@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use blocklab_proof::{Lab, json};
+use blocklab_proof::{Lab, json, strace_is_there};
 
 /// The story: one job with a directory in the place of its file, and nothing ran. fio fails that job
 /// and runs the others. But what may not be written to stops all, before anything is made.
@@ -98,8 +98,7 @@ fn a_job_that_cannot_begin_is_told_with_its_cause() {
 /// nothing.
 #[test]
 fn atomic_writes_are_requested_of_the_kernel() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        println!("skipped: strace is not installed");
+    if !strace_is_there() {
         return;
     }
     let lab = Lab::new();
@@ -207,8 +206,7 @@ fn a_job_file_has_no_trigger() {
 /// `filedelete`, in whose likeness these are made, take 12 and 13.
 #[test]
 fn a_directory_costs_a_handful_of_system_calls() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        println!("skipped: strace is not installed");
+    if !strace_is_there() {
         return;
     }
     let calls = |engine: &str| {

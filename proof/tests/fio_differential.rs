@@ -26,7 +26,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use blocklab_proof::{Lab, root};
+use blocklab_proof::{Lab, fio_is_there, root, strace_is_there};
 use differential::{Answer, Blocks, Rules, answer, values};
 use serde_json::Value;
 
@@ -218,8 +218,7 @@ fn corpus() -> Vec<PathBuf> {
 
 #[test]
 fn every_job_file_of_the_corpus_gives_what_fio_gives() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        println!("skipped: fio is not installed");
+    if !fio_is_there() {
         return;
     }
     let lab = Lab::new();
@@ -254,8 +253,7 @@ fn lane(lab: &Lab, files: &[PathBuf], next: &AtomicUsize) -> Vec<String> {
             .expect("a name");
         let text = fs::read_to_string(file).expect("a text");
         let rules = Rules::of(&text);
-        if !rules.calls.is_empty() && Command::new("strace").arg("-V").output().is_err() {
-            println!("skipped: strace is not installed, for {name}");
+        if !rules.calls.is_empty() && !strace_is_there() {
             continue;
         }
         // What a second holds is the machine's, and either side may stand still for a tenth of one.
@@ -300,8 +298,7 @@ fn an_option_is_exact_where_two_values_are_told_apart_and_nowhere_else() {
 
 #[test]
 fn both_values_of_an_exact_option_do_what_they_do_in_fio() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        println!("skipped: fio is not installed");
+    if !fio_is_there() {
         return;
     }
     let lab = Lab::new();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use blocklab_proof::Lab;
+use blocklab_proof::{Lab, fio_is_there};
 
 /// The exit code, and what stands before the results and opens each of them, numbers left out.
 fn lines(mut command: Command, folder: &Path, files: &[(&str, &str)], line: &str) -> Vec<String> {
@@ -51,8 +51,7 @@ fn without_figures(line: &str) -> String {
 
 #[test]
 fn lines_are_those_of_fio() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        println!("skipped: fio is not installed");
+    if !fio_is_there() {
         return;
     }
     let first = ("first.fio", "[global]\nsize=32k\nbs=8k\nrw=write\n[a]\n");

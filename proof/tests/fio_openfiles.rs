@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use blocklab_proof::{Lab, fio_is_there, good, json};
+use blocklab_proof::{Lab, fio_is_there, good, json, strace_is_there};
 
 /// A job with `openfiles=100` and 3,000 files ended with "Too many open files" where fio runs it: all
 /// its files were kept open. Root may raise the hard limit, so it is a user without that right.
@@ -113,8 +113,7 @@ fn most_open(calls: &str) -> usize {
 /// Each engine opened all files of its job.
 #[test]
 fn no_engine_has_more_files_open() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        println!("skipped: strace is not installed");
+    if !strace_is_there() {
         return;
     }
     let lab = Lab::new();

@@ -188,12 +188,9 @@ impl Need {
         let shares = self
             .read_percent
             .map_or_else(|| vec![100, 0], |percent| vec![percent]);
-        let loads = shares.into_iter().map(|read_percent| Load {
-            read_percent,
-            block: self.block,
-            streams: 0,
-            in_flight: 1,
-        });
+        let loads = shares
+            .into_iter()
+            .map(|read_percent| Load::random(read_percent, self.block, 1));
         loads.collect()
     }
 

@@ -48,7 +48,7 @@ pub use error::Error;
 pub use host::{Host, Hosts};
 pub use list::{Filter, Listed};
 pub use local::NAME as LOCAL;
-pub use price::{DEFAULT_REGION, Evidence, HOURS_PER_MONTH, Per, Price, System, currency_of};
+pub use price::{Evidence, HOURS_PER_MONTH, Per, Price, System, currency_of};
 pub use published::{PublishedLatency, TIMES_UNKNOWN};
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::{Resolved, resolve, resolve_text};

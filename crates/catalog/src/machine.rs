@@ -220,12 +220,7 @@ impl<'t> Machine<'t> {
 
     /// The machine with the limits of these rows, and nothing else.
     fn instance_spec(&self, group: &str, rows: &[Granted<'_>]) -> InstanceSpec {
-        let mut spec = InstanceSpec {
-            cache: None,
-            name: self.name.clone(),
-            caps: Vec::new(),
-            credits: Vec::new(),
-        };
+        let mut spec = InstanceSpec::new(&self.name);
         for granted in rows {
             self.add_limits(group, granted, &mut spec);
         }

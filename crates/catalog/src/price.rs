@@ -10,9 +10,6 @@ use crate::figure::{InForce, Statement, holds};
 use crate::price_list::{List, lists};
 use crate::table::Row;
 
-/// The region whose prices are shown by default: the vendor's first and longest list.
-pub const DEFAULT_REGION: &str = "us-east-1";
-
 /// How the remark of a price begins that no list has.
 pub(crate) const ASSUMED: &str = "assumed: ";
 const DEDUCED: &str = "deduced: ";

@@ -597,12 +597,7 @@ fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
 
 /// A figure with a maximum above its base is a burst bucket, one without is a cap.
 fn ebs_limits(name: &str, ebs: &Ebs) -> InstanceSpec {
-    let mut spec = InstanceSpec {
-        cache: None,
-        name: name.to_owned(),
-        caps: Vec::new(),
-        credits: Vec::new(),
-    };
+    let mut spec = InstanceSpec::new(name);
     let iops: fn(f64) -> Rate = Rate::Iops;
     let granted = [
         ("EBS IOPS", &ebs.base_iops, &ebs.max_iops, iops),

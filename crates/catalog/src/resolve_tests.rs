@@ -485,12 +485,7 @@ fn names_are_guessed() {
 #[test]
 fn everything_on_the_list_resolves() {
     let catalog = Catalog::embedded();
-    let load = Load {
-        read_percent: 100,
-        block: Bytes(4096),
-        streams: 0,
-        in_flight: 64,
-    };
+    let load = Load::random(100, Bytes(4096), 64);
     let mut silent = 0;
     let local: Vec<String> = catalog
         .instance_types()

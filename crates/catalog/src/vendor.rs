@@ -10,7 +10,7 @@ use crate::table::Row;
 use crate::{Catalog, local};
 
 /// Whose things an address names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Vendor {
     pub(crate) name: String,
     /// Whose prices hold where no region is named.
@@ -78,12 +78,8 @@ impl Catalog {
         row.map_or_else(
             || Vendor {
                 name: wanted.to_owned(),
-                region: String::new(),
                 machines: wanted.to_owned(),
-                prefix: String::new(),
-                balances: Default::default(),
-                is_priced: false,
-                listed: String::new(),
+                ..Vendor::default()
             },
             |row| Vendor::from_row(&row),
         )

@@ -184,12 +184,7 @@ fn machines_of_azure_by_kind_and_interface() {
 fn a_cache_of_the_host_has_limits_of_its_own() {
     let reads = |text: &str, read_percent: u8| {
         let spec = found(text, &Catalog::embedded()).spec;
-        let load = Load {
-            read_percent,
-            block: Bytes(4096),
-            streams: 0,
-            in_flight: 256,
-        };
+        let load = Load::random(read_percent, Bytes(4096), 256);
         predict(&spec, load).expect(text).sustained().iops.round()
     };
     let cached = |rest: &str| format!("azure/P30,cache={rest},instance-credits=0%@Standard_D8s_v3");
@@ -519,12 +514,7 @@ const MEASURED: [Measured; 15] = [
 fn what_others_measured_is_met_or_named() {
     for measured in &MEASURED {
         let spec = found(measured.address, &Catalog::embedded()).spec;
-        let load = Load {
-            read_percent: measured.read_percent,
-            block: Bytes(measured.kib << 10),
-            streams: 0,
-            in_flight: 64,
-        };
+        let load = Load::random(measured.read_percent, Bytes(measured.kib << 10), 64);
         let prediction = predict(&spec, load).expect(measured.address);
         let mean = prediction.iops_mean(Nanos::ZERO, Nanos::from_secs(measured.seconds));
         let model = if measured.is_bytes {

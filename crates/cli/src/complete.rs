@@ -194,12 +194,7 @@ fn models(begun: &str, catalog: &Catalog) -> Vec<String> {
 /// Whether an address, or one that begins with it, can be simulated. Some types of volumes have no known
 /// rate, some need a provisioned one, and some instances have no disks.
 fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
-    let load = Load {
-        read_percent: 100,
-        block: Bytes(4096),
-        streams: 0,
-        in_flight: 1,
-    };
+    let load = Load::random(100, Bytes(4096), 1);
     let rests: &[&str] = match begun.chars().last() {
         Some('@') => return true,
         Some(':') => &["1TiB", "1TiB,iops=3000"],

@@ -21,8 +21,7 @@ use blocklab_emulator::{
 };
 use blocklab_findings::assess;
 use blocklab_record::{
-    FORMAT, Measurement, Note, NoteLevel, Origin, Record, Requested, Status, TargetFacts,
-    TargetKind,
+    Measurement, Note, NoteLevel, Origin, Record, Requested, TargetFacts, TargetKind,
 };
 use blocklab_report::document::Form;
 use blocklab_report::observed::{self, Now};
@@ -250,14 +249,11 @@ impl Model {
         };
         let resolved = self.resolved.as_ref();
         Record {
-            format: FORMAT,
             id,
             tool: format!("blocklab {}", env!("CARGO_PKG_VERSION")),
             started_at: in_seconds(started),
             finished_at: in_seconds(started),
             origin: Origin::Emulated,
-            status: Status::Complete,
-            failure: None,
             requested: Requested {
                 name: args.name.clone().unwrap_or_else(|| self.text.clone()),
                 description: format!("{} served at {}", self.text, places),
@@ -272,11 +268,8 @@ impl Model {
                 assumptions: resolved.map_or(Vec::new(), |found| found.assumptions.clone()),
                 ..facts
             }],
-            overhead: None,
-            note: None,
-            fleet: None,
             notes: self.notes(args),
-            measurements: Vec::new(),
+            ..Record::default()
         }
     }
 

@@ -28,6 +28,16 @@ pub struct Load {
 }
 
 impl Load {
+    /// Random operations of this size.
+    pub const fn random(read_percent: u8, block: Bytes, in_flight: u32) -> Self {
+        Self {
+            read_percent,
+            block,
+            streams: 0,
+            in_flight,
+        }
+    }
+
     /// The load with at least one operation in flight and one byte in each, so that no rate is divided by 0.
     fn sound(self) -> Self {
         Self {
@@ -69,11 +79,6 @@ const HORIZON: f64 = 30.0 * 86_400.0;
 const MOST_REFILLS: usize = 29;
 
 impl Prediction {
-    /// What a test sees at first, while every bucket holds something.
-    pub fn first(&self) -> &Phase {
-        &self.phases[0]
-    }
-
     /// What remains when every bucket is empty.
     pub fn sustained(&self) -> &Phase {
         &self.phases[self.phases.len() - 1]

@@ -149,6 +149,18 @@ pub struct InstanceSpec {
     pub cache: Option<HostCache>,
 }
 
+impl InstanceSpec {
+    /// An instance without limiters and without a cache.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            caps: Vec::new(),
+            credits: Vec::new(),
+            cache: None,
+        }
+    }
+}
+
 /// A cache of the host that the volumes of a device are read and written through.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -47,12 +47,7 @@ fn little_holds() {
     for (in_flight, iops) in [(1, None), (8, Some(3000.0)), (64, Some(3000.0))] {
         let mut spec = volume(1, constant(1_000_000));
         spec.caps.extend(iops.map(|iop| cap(Rate::Iops(iop))));
-        let load = Load {
-            read_percent: 50,
-            block: Bytes(4096),
-            streams: 0,
-            in_flight,
-        };
+        let load = Load::random(50, Bytes(4096), in_flight);
         let outcome = closed_loop(&device(vec![spec]), load, 100);
         let in_flight_seen = outcome.iops(0, 100) * outcome.latency_mean / 1e9;
         let error = (in_flight_seen / f64::from(in_flight) - 1.0).abs();
@@ -68,12 +63,7 @@ fn latency_is_depth_over_cap_when_throttled_and_the_medium_alone_when_not() {
     let mut spec = volume(1, constant(1_000_000));
     spec.caps = vec![cap(Rate::Iops(3000.0))];
     for (in_flight, wanted) in [(1, 1.0), (2, 1.0), (8, 8.0 / 3.0), (32, 32.0 / 3.0)] {
-        let load = Load {
-            read_percent: 100,
-            block: Bytes(4096),
-            streams: 0,
-            in_flight,
-        };
+        let load = Load::random(100, Bytes(4096), in_flight);
         let outcome = closed_loop(&device(vec![spec.clone()]), load, 20);
         let error = (outcome.latency_mean / 1e6 / wanted - 1.0).abs();
         assert!(

@@ -15,12 +15,7 @@ const LATENCY: &str = "latency";
 const NVME: &str = "volume: physical maximum (reads)";
 
 fn load(read_percent: u8, kib: u64, in_flight: u32) -> Load {
-    Load {
-        read_percent,
-        block: Bytes(kib << 10),
-        streams: 0,
-        in_flight,
-    }
+    Load::random(read_percent, Bytes(kib << 10), in_flight)
 }
 
 /// Seconds 5 to 15 of a simulation against the phase at 5 s, which must last.
@@ -113,8 +108,9 @@ fn a_medium_binds_from_three_quarters_of_its_maximum() {
     let spec = device(vec![volume(100, local)]);
     let mut shares = [0.0_f64, 1.0];
     for in_flight in 1..300 {
-        let first = predict(&spec, load(100, 4, in_flight)).expect("sound");
-        let (share, binding) = (first.first().iops / 412_500.0, &first.first().binding);
+        let found = predict(&spec, load(100, 4, in_flight)).expect("sound");
+        let first = &found.phases[0];
+        let (share, binding) = (first.iops / 412_500.0, &first.binding);
         if binding.to_string() == LATENCY {
             shares[0] = shares[0].max(share);
         } else {
@@ -171,10 +167,8 @@ fn thirty_volumes_on_an_instance() {
     spec.layout = Layout::Joined;
     check(&spec, load(100, 4, 20), LATENCY);
     spec.instance = Some(InstanceSpec {
-        cache: None,
-        name: "i3.metal".to_owned(),
         caps: vec![cap(Rate::Iops(64_000.0)), cap(Rate::MbPerS(1250.0))],
-        credits: Vec::new(),
+        ..InstanceSpec::new("i3.metal")
     });
     check(&spec, load(100, 4, 240), "i3.metal: operations");
     check(&spec, load(100, 64, 240), "i3.metal: throughput");
@@ -208,9 +202,6 @@ fn phases_come_and_go_as_buckets_run_dry() {
     }];
     let mut spec = device(vec![gp2]);
     spec.instance = Some(InstanceSpec {
-        cache: None,
-        name: "small".to_owned(),
-        caps: Vec::new(),
         credits: vec![Credit {
             capacity: 10_000.0,
             ..Credit::half_hour(
@@ -220,6 +211,7 @@ fn phases_come_and_go_as_buckets_run_dry() {
                 Origin::Given,
             )
         }],
+        ..InstanceSpec::new("small")
     });
     let load = load(100, 4, 16);
     let predicted = predict(&spec, load).expect("sound");
@@ -267,15 +259,13 @@ fn phases_come_and_go_as_buckets_run_dry() {
 fn thirty_days_of_daily_bursts_are_foretold() {
     let mut spec = device(vec![volume(100, constant(1_000_000))]);
     spec.instance = Some(InstanceSpec {
-        cache: None,
-        name: "bursting".to_owned(),
-        caps: Vec::new(),
         credits: vec![Credit::half_hour(
             "operations",
             Rate::Iops(1000.0),
             Rate::Iops(2000.0),
             Origin::Given,
         )],
+        ..InstanceSpec::new("bursting")
     });
     let predicted = predict(&spec, load(100, 4, 16)).expect("sound");
     let day = |number: u64| Nanos::from_secs(number * 86_400);
@@ -293,9 +283,7 @@ fn a_cache_of_the_host() {
         ..volume(100, constant(2_000_000))
     }]);
     let cached = |hit_share: f64| InstanceSpec {
-        name: "vm".to_owned(),
         caps: vec![cap(Rate::Iops(20_000.0))],
-        credits: Vec::new(),
         cache: Some(HostCache {
             caps: vec![Cap::new("cached", Rate::Iops(16_000.0), Origin::Given)],
             credits: Vec::new(),
@@ -303,6 +291,7 @@ fn a_cache_of_the_host() {
             writes_back: None,
             latency: constant(100_000).read,
         }),
+        ..InstanceSpec::new("vm")
     };
     spec.instance = Some(cached(0.9));
     check(&spec, load(100, 4, 256), "vm: cached");
@@ -324,9 +313,6 @@ fn a_cache_that_writes_back_is_ahead_of_its_disk_until_it_is_full() {
         ..volume(100, constant(2_000_000))
     }]);
     let with_room = |room| InstanceSpec {
-        name: "vm".to_owned(),
-        caps: Vec::new(),
-        credits: Vec::new(),
         cache: Some(HostCache {
             caps: vec![Cap::new("cached", Rate::Iops(16_000.0), Origin::Given)],
             credits: Vec::new(),
@@ -334,6 +320,7 @@ fn a_cache_that_writes_back_is_ahead_of_its_disk_until_it_is_full() {
             writes_back: Some(room),
             latency: constant(100_000).write,
         }),
+        ..InstanceSpec::new("vm")
     };
     spec.instance = Some(with_room(Bytes::GIB));
     check(&spec, load(0, 4, 64), "vm: cached");

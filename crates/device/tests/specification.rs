@@ -49,10 +49,9 @@ fn rich() -> DeviceSpec {
     let maximum = |name: &str, rate| Credit::half_hour(name, Rate::Iops(6e3), rate, given.clone());
     DeviceSpec {
         instance: Some(InstanceSpec {
-            cache: None,
-            name: "r5d.xlarge".to_owned(),
             caps: vec![cap(Rate::MbPerS(593.75))],
             credits: vec![maximum("EBS operations", Rate::Iops(18_750.0))],
+            ..InstanceSpec::new("r5d.xlarge")
         }),
         faults: vec![FaultSpec {
             from: Nanos(1),
@@ -245,9 +244,7 @@ fn the_latency_of_a_cache_is_checked() {
                 ..constant(1).read
             },
         }),
-        name: "vm".to_owned(),
-        caps: Vec::new(),
-        credits: Vec::new(),
+        ..InstanceSpec::new("vm")
     });
     let error = spec.check().expect_err("too slow").to_string();
     assert_eq!(error, "vm: cache latency: the base must be 1 ns to 60 s");
@@ -266,10 +263,8 @@ fn with_caps(count: usize) -> Result<(), Invalid> {
     let mut spec = device(vec![volume(1, constant(1))]);
     spec.volumes[0].caps = numbered("volume");
     spec.instance = Some(InstanceSpec {
-        cache: None,
-        name: "instance".to_owned(),
         caps: numbered("instance"),
-        credits: Vec::new(),
+        ..InstanceSpec::new("instance")
     });
     let device = Device::new(&spec, 1)?;
     let waits = device.waits_of(0);

@@ -135,10 +135,8 @@ fn a_bucket_tells_when_it_ran_empty() {
 fn on_instance() -> DeviceSpec {
     DeviceSpec {
         instance: Some(InstanceSpec {
-            cache: None,
-            name: "m5.4xlarge".to_owned(),
             caps: vec![cap(Rate::Iops(1000.0))],
-            credits: Vec::new(),
+            ..InstanceSpec::new("m5.4xlarge")
         }),
         ..device(vec![volume(1, constant(1_000_000))])
     }

@@ -20,12 +20,7 @@ fn credit(baseline: Rate, burst: Rate, capacity: f64) -> Credit {
 }
 
 fn random_reads(kib: u64, in_flight: u32) -> Load {
-    Load {
-        read_percent: 100,
-        block: Bytes(kib << 10),
-        streams: 0,
-        in_flight,
-    }
+    Load::random(100, Bytes(kib << 10), in_flight)
 }
 
 /// 3 IOPS a GiB, at least 100; 5.4 million credits; burst 3,000.
@@ -182,10 +177,8 @@ fn r5d_xlarge() -> DeviceSpec {
     };
     DeviceSpec {
         instance: Some(InstanceSpec {
-            cache: None,
-            name: "r5d.xlarge".to_owned(),
-            caps: Vec::new(),
             credits: vec![operations, throughput],
+            ..InstanceSpec::new("r5d.xlarge")
         }),
         ..device(vec![fast.clone(), fast])
     }

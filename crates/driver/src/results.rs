@@ -499,14 +499,8 @@ mod tests {
 
     /// A job with reads in this measured time.
     fn job(elapsed_ns: u64) -> JobResult {
-        let reads = DirectionResult {
-            ios: 5,
-            bytes: 5 * 4096,
-            service: Latency::new(&Histogram::new(), 100_000, 100_000, 5e5, 5e10),
-            response: None,
-            submit: None,
-            detail: None,
-        };
+        let service = Latency::new(&Histogram::new(), 100_000, 100_000, 5e5, 5e10);
+        let reads = DirectionResult::new(5, 5 * 4096, service);
         JobResult {
             elapsed_ns,
             directions: BTreeMap::from([(Direction::Read, Box::new(reads))]),

@@ -157,11 +157,7 @@ fn a_synchronous_engine_has_one_in_flight_whatever_its_depth() {
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     let play = || {
-        let mix = Mix {
-            read: 70,
-            write: 30,
-            trim: 0,
-        };
+        let mix = Mix::reads(70);
         let pace = Pace::OpenPoisson(Rate::Iops(2500.0));
         let jobs = vec![
             Job { mix, ..job(8, 20) },

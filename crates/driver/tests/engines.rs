@@ -128,9 +128,7 @@ fn every_engine_reads_what_was_requested() {
 fn every_engine_writes_every_block_once() {
     for engine in engines() {
         let file = file_of(0, MIB);
-        let pattern = Pattern::Random {
-            every_block_once: true,
-        };
+        let pattern = Pattern::RANDOM_ONCE;
         let job = Job {
             pattern,
             ..job(engine, Mix::WRITE)
@@ -157,11 +155,7 @@ fn every_engine_writes_every_block_once() {
 #[test]
 fn direct_access_works_where_the_file_system_has_it() {
     let file = file_of(7, 4 * MIB);
-    let mix = Mix {
-        read: 50,
-        write: 50,
-        trim: 0,
-    };
+    let mix = Mix::reads(50);
     for engine in engines()
         .into_iter()
         .filter(|engine| *engine != Engine::Mmap)
@@ -305,11 +299,7 @@ fn flushes_are_counted_separately() {
 #[test]
 fn a_hundred_and_twenty_eight_threads_lose_nothing() {
     let file = file_of(7, 4 * MIB);
-    let mix = Mix {
-        read: 70,
-        write: 30,
-        trim: 0,
-    };
+    let mix = Mix::reads(70);
     let job = Job {
         threads: 128,
         ..job(Engine::Psync, mix)
@@ -446,13 +436,8 @@ fn shaped_content_reaches_the_file() {
 #[test]
 fn the_writes_of_a_replay_have_the_content_of_the_job() {
     let file = file_of(0, MIB);
-    let operations = (0..256).map(|step| Replayed {
-        at: Nanos::ZERO,
-        target: 0,
-        direction: Direction::Write,
-        len: 4096,
-        offset: step * 4096,
-    });
+    let operations =
+        (0..256).map(|step| Replayed::new(Nanos::ZERO, Direction::Write, step * 4096, 4096));
     let replay = Replay {
         operations: operations.collect(),
         ..Replay::default()
@@ -595,9 +580,7 @@ fn every_engine_works_on_more_files_than_are_open() {
         job.stop.bytes = Some(Bytes(5 * (64 << 10)));
         (job.flush.fsync_every, job.flush.at_end) = (3, true);
         job.region.spread = Spread::Same;
-        job.pattern = Pattern::Random {
-            every_block_once: true,
-        };
+        job.pattern = Pattern::RANDOM_ONCE;
         let workload = Workload {
             seed: 7,
             jobs: vec![job],

@@ -174,11 +174,7 @@ fn a_stall_shows_under_every_rate() {
         volume: None,
         kind: FaultKind::Stall,
     };
-    let mix = Mix {
-        read: 75,
-        write: 25,
-        trim: 0,
-    };
+    let mix = Mix::reads(75);
     let paces = [
         Pace::Capped(Rate::Iops(1000.0)),
         Pace::Capped(Rate::Bytes(4096.0 * 1000.0)),

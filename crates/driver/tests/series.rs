@@ -15,11 +15,7 @@ use blocklab_workload::{
 };
 
 const MIB: u64 = 1 << 20;
-const HALF: Mix = Mix {
-    read: 50,
-    write: 50,
-    trim: 0,
-};
+const HALF: Mix = Mix::reads(50);
 
 fn measured(jobs: Vec<Job>, file: &TargetFile) -> Measurement {
     let targets = vec![vec![file.clone()]; jobs.len()];

@@ -58,9 +58,7 @@ fn writing(verify: Verify) -> Job {
         access: Access::Buffered,
         depth: 8,
         mix: Mix::WRITE,
-        pattern: Pattern::Random {
-            every_block_once: true,
-        },
+        pattern: Pattern::RANDOM_ONCE,
         stop: Stop {
             bytes: Some(Bytes(MIB)),
             ..Stop::default()
@@ -126,9 +124,7 @@ fn every_checksum_and_interval_survives_the_way() {
 fn blocks_that_are_written_again_hold_the_last_write() {
     let file = empty_file();
     let mut job = writing(Verify::new(Checksum::Xxhash));
-    job.pattern = Pattern::Random {
-        every_block_once: false,
-    };
+    job.pattern = Pattern::RANDOM;
     job.sizes = BlockSizes {
         write: SizeMix(vec![(Bytes(4096), 1), (Bytes(16384), 1)]),
         ..BlockSizes::fixed(Bytes(4096))

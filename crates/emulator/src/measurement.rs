@@ -188,14 +188,7 @@ fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
 fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos) -> JobResult {
     let counted = DIRECTIONS.map(|(direction, of_job)| (of_job, observed.direction(direction)));
     let directions = counted.iter().filter_map(|(direction, counter)| {
-        let result = DirectionResult {
-            ios: counter.ios,
-            bytes: counter.bytes,
-            service: latency(&counter.latency)?,
-            response: None,
-            submit: None,
-            detail: None,
-        };
+        let result = DirectionResult::new(counter.ios, counter.bytes, latency(&counter.latency)?);
         Some((*direction, Box::new(result)))
     });
     let completed = counted.iter().map(|(_, counter)| counter.ios).sum();

@@ -70,10 +70,8 @@ mod tests {
             },
         };
         let instance = InstanceSpec {
-            name: "machine".to_owned(),
-            caps: Vec::new(),
-            credits: Vec::new(),
             cache: Some(cache),
+            ..InstanceSpec::new("machine")
         };
         let mut spec = DeviceSpec {
             instance: Some(instance),

@@ -610,9 +610,7 @@ mod tests {
             Pattern::Sequential,
             None,
         );
-        let once = Pattern::Random {
-            every_block_once: true,
-        };
+        let once = Pattern::RANDOM_ONCE;
         check("rw=randread\npercentage_random=100,0", once, None);
     }
 

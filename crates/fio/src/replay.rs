@@ -72,13 +72,7 @@ pub(super) fn stand_in(writer: &Job) -> Trace {
     };
     Trace {
         files: writer.targets.clone(),
-        operations: vec![Replayed {
-            at: Nanos::ZERO,
-            target: 0,
-            direction,
-            len: 512,
-            offset: 0,
-        }],
+        operations: vec![Replayed::new(Nanos::ZERO, direction, 0, 512)],
         ..Trace::default()
     }
 }

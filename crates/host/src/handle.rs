@@ -224,11 +224,6 @@ impl NewPath {
         }
     }
 
-    /// As it was requested.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The directory.
     pub const fn directory(&self) -> &Handle {
         &self.directory

@@ -92,14 +92,7 @@ impl Figures {
     }
 
     pub fn result(&self) -> DirectionResult {
-        DirectionResult {
-            ios: self.ios,
-            bytes: self.bytes,
-            service: self.latency(),
-            response: None,
-            submit: None,
-            detail: None,
-        }
+        DirectionResult::new(self.ios, self.bytes, self.latency())
     }
 
     /// Percentiles of the text come out of the histogram again: between two of them, every

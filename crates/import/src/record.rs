@@ -5,9 +5,8 @@ use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern}
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Carrier, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note,
-    NoteLevel, Origin, PaceKind, Processor, Record, Requested, Statistic, Status, TargetFacts,
-    Unknown,
+    Accounting, Carrier, Cpu, Environment, Interval, JobResult, Measurement, Note, NoteLevel,
+    Origin, PaceKind, Processor, Record, Requested, Statistic, TargetFacts, Unknown,
 };
 
 use super::figures::Figures;
@@ -151,14 +150,10 @@ impl Found {
             self.cases.into_iter().map(Case::measurement).collect();
         let name = self.tool.split(' ').next().unwrap_or("import");
         Record {
-            format: FORMAT,
-            id: String::new(),
             tool: self.tool.clone(),
             finished_at: started_at.clone(),
             started_at,
             origin: Origin::Imported,
-            status: Status::Complete,
-            failure: None,
             requested: Requested {
                 name: name.to_lowercase(),
                 description: if self.command.is_empty() {
@@ -180,11 +175,9 @@ impl Found {
                 ..Environment::default()
             },
             targets: self.targets.into_iter().map(facts).collect(),
-            overhead: None,
-            note: None,
-            fleet: None,
             notes,
             measurements,
+            ..Record::default()
         }
     }
 }

@@ -122,12 +122,7 @@ fn which_road_it_takes() {
 fn where_operations_go() {
     for (keys, pattern) in [
         ("pattern = \"sequential\"", Pattern::Sequential),
-        (
-            "pattern = \"random-once\"",
-            Pattern::Random {
-                every_block_once: true,
-            },
-        ),
+        ("pattern = \"random-once\"", Pattern::RANDOM_ONCE),
         (
             "pattern = \"strided\"\nstride = \"64k\"",
             Pattern::Strided {
@@ -169,11 +164,7 @@ fn where_operations_go() {
 
 #[test]
 fn what_operations_do_and_how_big_they_are() {
-    let seventy = Mix {
-        read: 70,
-        write: 30,
-        trim: 0,
-    };
+    let seventy = Mix::reads(70);
     check("mix = \"trim\"", |job| job.mix = Mix::TRIM);
     check("mix = { read = 70, write = 30 }", |job| job.mix = seventy);
     check("read_percent = 70", |job| job.mix = seventy);

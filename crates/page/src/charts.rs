@@ -23,7 +23,7 @@ pub struct LineChart<'a> {
 }
 
 /// An axis of a line chart.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Axis<'a> {
     pub title: Cow<'a, str>,
     pub logarithmic: bool,
@@ -173,11 +173,7 @@ impl<'a> Axis<'a> {
     pub fn linear(title: impl Into<Cow<'a, str>>) -> Self {
         Self {
             title: title.into(),
-            logarithmic: false,
-            quantity: None,
-            is_time: false,
-            ticks: Vec::new(),
-            bound: None,
+            ..Self::default()
         }
     }
 

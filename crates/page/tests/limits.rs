@@ -74,14 +74,8 @@ fn every_limit_stands_at_its_value() {
     outcome.systems = [("small", &record), ("large", &other)]
         .map(|(name, record)| Party {
             name: name.to_owned(),
-            address: String::new(),
-            because: String::new(),
             run: Some(record.id.clone()),
-            target: None,
-            origin: None,
-            usd_per_hour: None,
-            price_list: None,
-            price_assumed: false,
+            ..Party::default()
         })
         .to_vec();
     open("study.html", &blocklab_page::study(&all, &outcome));

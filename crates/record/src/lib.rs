@@ -261,6 +261,30 @@ pub enum BadRecord {
     Older(u32),
 }
 
+/// A complete run of measured figures that measured nothing, in the format of this version.
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            id: String::new(),
+            tool: String::new(),
+            started_at: String::new(),
+            finished_at: String::new(),
+            origin: Origin::Measured,
+            status: Status::Complete,
+            failure: None,
+            requested: Requested::default(),
+            environment: Environment::default(),
+            targets: Vec::new(),
+            overhead: None,
+            notes: Vec::new(),
+            note: None,
+            fleet: None,
+            measurements: Vec::new(),
+        }
+    }
+}
+
 impl Record {
     /// All jobs, in the order in which they were measured.
     pub fn jobs(&self) -> impl Iterator<Item = &JobResult> + Clone {

@@ -139,6 +139,20 @@ pub struct DirectionResult {
     pub detail: Option<Box<DirectionDetail>>,
 }
 
+impl DirectionResult {
+    /// What moved so many bytes in so many operations, of which only the service was measured.
+    pub const fn new(ios: u64, bytes: u64, service: Latency) -> Self {
+        Self {
+            ios,
+            bytes,
+            service,
+            response: None,
+            submit: None,
+            detail: None,
+        }
+    }
+}
+
 /// What devices of the model counted during a measurement, its ramp included: the model knows what
 /// came to each target, and for which limit operations waited.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

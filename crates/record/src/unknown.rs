@@ -40,11 +40,6 @@ impl Unknown {
         self.0 & (1 << statistic as u16) != 0
     }
 
-    /// Whether everything is known.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
     /// What is unknown here or there.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {

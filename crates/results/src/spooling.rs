@@ -431,28 +431,18 @@ fn warn(error: &dyn std::fmt::Display) {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{Environment, FORMAT, Origin, Requested, Status};
+    use blocklab_record::Origin;
 
     use super::*;
 
     fn record(measurements: Vec<Measurement>) -> Record {
         Record {
-            format: FORMAT,
             id: "20261120-190142-k3f".to_owned(),
-            tool: String::new(),
             started_at: "2026-11-20T19:01:42Z".to_owned(),
             finished_at: "2026-11-20T19:01:42Z".to_owned(),
             origin: Origin::Emulated,
-            status: Status::Complete,
-            failure: None,
-            requested: Requested::default(),
-            environment: Environment::default(),
-            targets: Vec::new(),
-            overhead: None,
-            notes: Vec::new(),
-            note: None,
-            fleet: None,
             measurements,
+            ..Record::default()
         }
     }
 

@@ -53,14 +53,7 @@ mod tests {
             stop,
             ..Job::default()
         };
-        let case = Case {
-            name: "a".to_owned(),
-            settings: Vec::new(),
-            workload: Workload {
-                seed: 0,
-                jobs: vec![job],
-            },
-        };
+        let case = Case::new("a", 0, vec![job]);
         Plan {
             order: Order::Interleaved,
             passes: 3,

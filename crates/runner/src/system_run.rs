@@ -9,8 +9,7 @@ use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since, throttled_ns};
 use blocklab_native as native;
 use blocklab_record::{
-    DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Requested, Status,
-    Stopped,
+    DiskUse, JobResult, Measurement, Note, NoteLevel, Origin, Record, Requested, Status, Stopped,
 };
 use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
 use blocklab_units::Nanos;
@@ -481,15 +480,9 @@ impl<'a> SystemRun<'a> {
 fn empty_record(opened: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
     let (now, origin) = (now_text(), opened.origin());
     Ok(Record {
-        format: FORMAT,
-        id: String::new(),
-        tool: String::new(),
         started_at: now.clone(),
         finished_at: now,
         origin,
-        status: Status::Complete,
-        failure: None,
-        requested: Requested::default(),
         environment: environment(),
         targets: opened.facts(typed),
         // In virtual time there is no overhead.
@@ -497,10 +490,7 @@ fn empty_record(opened: &OpenedTargets, typed: &[String], clock: Clock) -> Resul
             Origin::Simulated => None,
             _ => Some(measure_overhead(clock)?),
         },
-        notes: Vec::new(),
-        note: None,
-        fleet: None,
-        measurements: Vec::new(),
+        ..Record::default()
     })
 }
 

@@ -132,14 +132,8 @@ mod tests {
     fn a_load_and_a_device_are_two_lines() {
         let mut arrivals = Arrivals::default();
         for index in 0..1000 {
-            arrivals.add(&Operation {
-                at: Nanos(index * 1_000_000),
-                took: None,
-                offset: 0,
-                len: 4096,
-                target: 0,
-                direction: Direction::Read,
-            });
+            let at = Nanos(index * 1_000_000);
+            arrivals.add(&Operation::new(at, Direction::Read, 0, 4096));
         }
         let windows = arrivals.windows();
         let second = windows
@@ -150,13 +144,8 @@ mod tests {
         assert!((second.operations - 501.0).abs() < 1e-6, "{second:?}");
         assert!((second.bytes - 500.0 * 4096.0).abs() < 1e-6, "{second:?}");
         let cap = Cap {
-            name: "operations".to_owned(),
-            covers: Covers::All,
-            rate: Rate::Iops(100.0),
             bucket: Nanos::from_secs(1),
-            refill_share: 1.0,
-            peak: None,
-            origin: Origin::Given,
+            ..Cap::new("operations", Rate::Iops(100.0), Origin::Given)
         };
         let device = limited(vec![cap], Accounting::default());
         assert_eq!(

@@ -372,13 +372,9 @@ mod tests {
 
     fn spec(rate: Rate, bucket: Nanos, refill_share: f64, accounting: Accounting) -> DeviceSpec {
         let cap = Cap {
-            name: "rate".to_owned(),
-            rate,
             bucket,
-            peak: None,
             refill_share,
-            covers: Covers::All,
-            origin: Origin::Given,
+            ..Cap::new("rate", rate, Origin::Given)
         };
         limited(vec![cap], accounting)
     }
@@ -415,10 +411,8 @@ mod tests {
             latency: Service::constant(Nanos(1000)).read,
         };
         spec.instance = Some(InstanceSpec {
-            name: "vm".to_owned(),
-            caps: Vec::new(),
-            credits: Vec::new(),
             cache: Some(cache),
+            ..InstanceSpec::new("vm")
         });
         let gates = Gates::new(std::iter::once(&spec));
         assert_eq!(gates.bounds(&spec), None);
@@ -437,13 +431,9 @@ mod tests {
         credit.capacity = 0.2 * 90_000.0;
         spec.volumes[0].credits.push(credit);
         let operations: Vec<Operation> = (0..2 * 86_400 * 6 / 5)
-            .map(|number: u64| Operation {
-                at: Nanos(number * 833_333_333),
-                took: None,
-                offset: (number % 2) << 20,
-                len: 4096,
-                target: 0,
-                direction: workload::Direction::Read,
+            .map(|number: u64| {
+                let at = Nanos(number * 833_333_333);
+                Operation::new(at, workload::Direction::Read, (number % 2) << 20, 4096)
             })
             .collect();
         let [all, first] = [2, 1].map(|days| {
@@ -468,18 +458,12 @@ mod tests {
                 now += gap;
                 let offset = if goes_on { end } else { place << 20 };
                 end = offset + u64::from(blocks * 512);
-                Operation {
-                    at: Nanos(now),
-                    took: None,
-                    offset,
-                    len: blocks * 512,
-                    target: 0,
-                    direction: if reads {
-                        workload::Direction::Read
-                    } else {
-                        workload::Direction::Write
-                    },
-                }
+                let direction = if reads {
+                    workload::Direction::Read
+                } else {
+                    workload::Direction::Write
+                };
+                Operation::new(Nanos(now), direction, offset, blocks * 512)
             };
             steps.into_iter().map(operation).collect()
         })

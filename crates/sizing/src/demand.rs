@@ -180,14 +180,7 @@ mod tests {
     }
 
     fn write(at: Nanos, len: u32) -> Operation {
-        Operation {
-            at,
-            took: None,
-            offset: 0,
-            len,
-            target: 0,
-            direction: Direction::Write,
-        }
+        Operation::new(at, Direction::Write, 0, len)
     }
 
     fn longest_wait(operations: &[Operation], spec: &DeviceSpec) -> Nanos {

@@ -157,18 +157,14 @@ impl Maker {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let last = self.blocks.saturating_sub(len.div_ceil(4096)).max(1);
-            replay.add(&Operation {
-                at: Nanos(interval.from_ns + (index as f64 * gap) as u64),
-                took: None,
-                offset: (self.random >> 16) % last * 4096,
-                len: len as u32,
-                target: 0,
-                direction: if is_write {
-                    Direction::Write
-                } else {
-                    Direction::Read
-                },
-            });
+            let at = Nanos(interval.from_ns + (index as f64 * gap) as u64);
+            let direction = if is_write {
+                Direction::Write
+            } else {
+                Direction::Read
+            };
+            let offset = (self.random >> 16) % last * 4096;
+            replay.add(&Operation::new(at, direction, offset, len as u32));
         }
     }
 }

@@ -275,14 +275,8 @@ mod tests {
         let mut replay = Replay::new(&spec, Nanos::from_secs(1)).expect("a sound device");
         // The last one comes with the one before it, and waits for the limit.
         for second in (0..99).chain([98]) {
-            replay.add(&Operation {
-                at: Nanos::from_secs(second),
-                took: None,
-                offset: 0,
-                len: 4096,
-                target: 0,
-                direction: Direction::Read,
-            });
+            let at = Nanos::from_secs(second);
+            replay.add(&Operation::new(at, Direction::Read, 0, 4096));
         }
         let outcome = replay.end();
         assert!(outcome.latency_max_ns > 90_000_000, "{outcome:?}");

@@ -295,13 +295,7 @@ mod tests {
         assert_eq!(trace.passed_over, 1);
         let third = "fio version 3 iolog\n1 a add\n2 a open\n99 a trim 8192 4096\n100 a close\n";
         let trace = parse(third).expect("it is sound");
-        let expected = Replayed {
-            at: Nanos(99_000),
-            target: 0,
-            direction: Direction::Trim,
-            len: 4096,
-            offset: 8192,
-        };
+        let expected = Replayed::new(Nanos(99_000), Direction::Trim, 8192, 4096);
         assert_eq!(trace.operations, [expected]);
     }
 

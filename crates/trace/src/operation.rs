@@ -27,6 +27,18 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// An operation on the first device, of which no latency is known.
+    pub const fn new(at: Nanos, direction: Direction, offset: u64, len: u32) -> Self {
+        Self {
+            at,
+            took: None,
+            offset,
+            len,
+            target: 0,
+            direction,
+        }
+    }
+
     /// The offset of the first byte after it.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64

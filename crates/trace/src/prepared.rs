@@ -72,12 +72,9 @@ pub fn prepared(
         adapted.folded = placed(&mut operations, options.place, size)?;
     }
     rounded(&mut operations, limits, &mut adapted);
-    let replayed = operations.into_iter().map(|operation| Replayed {
-        at: at_speed(operation.at, options.speed_percent),
-        target: 0,
-        direction: operation.direction,
-        len: operation.len,
-        offset: operation.offset,
+    let replayed = operations.into_iter().map(|operation| {
+        let at = at_speed(operation.at, options.speed_percent);
+        Replayed::new(at, operation.direction, operation.offset, operation.len)
     });
     Ok(Replay {
         operations: replayed.collect(),

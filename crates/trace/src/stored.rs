@@ -368,14 +368,7 @@ fn decode(
     for _ in 0..count {
         let since = all.number()?.checked_mul(time_unit).ok_or(DAMAGED)?;
         at = at.checked_add(since).ok_or(DAMAGED)?;
-        block.push(Operation {
-            at: Nanos(at),
-            took: None,
-            offset: 0,
-            len: 0,
-            target: 0,
-            direction: Direction::Read,
-        });
+        block.push(Operation::new(Nanos(at), Direction::Read, 0, 0));
     }
     let all_flags = all.part(count)?.bytes;
     let (mut numbers, mut lens) = (all.column()?, all.column()?);

@@ -7,14 +7,7 @@ use crate::{Clock, Operation, Source, TraceError};
 
 /// A read of 4 KiB at the beginning, at this microsecond.
 pub(crate) fn at(us: u64) -> Operation {
-    Operation {
-        at: Nanos(us * 1000),
-        took: None,
-        offset: 0,
-        len: 4096,
-        target: 0,
-        direction: Direction::Read,
-    }
+    Operation::new(Nanos(us * 1000), Direction::Read, 0, 4096)
 }
 
 /// A list as a source.

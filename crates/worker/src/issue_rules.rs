@@ -350,9 +350,7 @@ mod tests {
     #[test]
     fn more_passes_than_can_be_counted_are_as_many_as_there_may_be() {
         let job = Job {
-            pattern: Pattern::Random {
-                every_block_once: true,
-            },
+            pattern: Pattern::RANDOM_ONCE,
             sizes: BlockSizes::same(SizeMix(vec![(Bytes(512), 1), (Bytes(4096), 1)])),
             stop: Stop {
                 loops: Some(u32::MAX),

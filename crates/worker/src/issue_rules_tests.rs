@@ -9,11 +9,7 @@ fn writes(recorder: &Recorder) -> u64 {
 }
 
 fn half_and_half() -> Job {
-    let mix = Mix {
-        read: 50,
-        write: 50,
-        trim: 0,
-    };
+    let mix = Mix::reads(50);
     Job { mix, ..job() }
 }
 
@@ -82,9 +78,7 @@ fn operations_of_a_ramp_do_not_end_a_job() {
             ..Stop::default()
         },
         ramp: ms(3),
-        pattern: Pattern::Random {
-            every_block_once: true,
-        },
+        pattern: Pattern::RANDOM_ONCE,
         sizes: BlockSizes {
             read: SizeMix(vec![(Bytes(4096), 1), (Bytes(8192), 1)]),
             ..BlockSizes::fixed(Bytes(4096))
@@ -281,13 +275,8 @@ fn a_trim_goes_before_each_write() {
 
 #[test]
 fn a_replay_keeps_its_moments_or_goes_at_once() {
-    let operation = |at, direction, offset| blocklab_workload::Replayed {
-        at: ms(at),
-        target: 0,
-        direction,
-        len: 4096,
-        offset,
-    };
+    let operation =
+        |at, direction, offset| blocklab_workload::Replayed::new(ms(at), direction, offset, 4096);
     let mut replaying = job();
     replaying.stop = Stop::default();
     replaying.replay = Some(Arc::new(blocklab_workload::Replay {
@@ -334,13 +323,7 @@ fn a_replay_keeps_its_moments_or_goes_at_once() {
 /// can have one. The thread panicked, and the job ended because operations did not come back.
 #[test]
 fn a_replay_with_rates_of_its_directions_flushes() {
-    let replayed = |at, direction| blocklab_workload::Replayed {
-        at,
-        target: 0,
-        direction,
-        len: 4096,
-        offset: 0,
-    };
+    let replayed = |at, direction| blocklab_workload::Replayed::new(at, direction, 0, 4096);
     let replay = blocklab_workload::Replay {
         operations: vec![
             replayed(ms(1), Direction::Read),
@@ -365,13 +348,8 @@ fn a_replay_with_rates_of_its_directions_flushes() {
 
 #[test]
 fn a_replay_counts_from_the_moments_of_its_trace() {
-    let operations = (0..100).map(|step| blocklab_workload::Replayed {
-        at: ms(step),
-        target: 0,
-        direction: Direction::Read,
-        len: 4096,
-        offset: step * 4096,
-    });
+    let operations = (0..100)
+        .map(|step| blocklab_workload::Replayed::new(ms(step), Direction::Read, step * 4096, 4096));
     let mut replaying = job();
     replaying.stop = Stop::default();
     replaying.replay = Some(Arc::new(blocklab_workload::Replay {
@@ -404,13 +382,7 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
 /// slow device the reads come later, and the write overtakes them.
 #[test]
 fn what_followed_a_completion_follows_it_again() {
-    let operation = |at, direction| blocklab_workload::Replayed {
-        at: ms(at),
-        target: 0,
-        direction,
-        len: 4096,
-        offset: 0,
-    };
+    let operation = |at, direction| blocklab_workload::Replayed::new(ms(at), direction, 0, 4096);
     let follows = |back| blocklab_workload::Dependency {
         back,
         think_ns: u32::from(back > 0) * 1_000_000,

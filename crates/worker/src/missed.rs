@@ -97,11 +97,7 @@ mod tests {
             response: true,
             ..RecorderSpec::default()
         });
-        let mut misses = Misses::new(Mix {
-            read: 70,
-            write: 30,
-            trim: 0,
-        });
+        let mut misses = Misses::new(Mix::reads(70));
         let missed = Missed {
             first: 1e6,
             gap: 1e6,

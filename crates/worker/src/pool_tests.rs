@@ -291,11 +291,7 @@ fn hits_go_to_their_part() {
         len: 1 << 20,
     });
     let mut job = job("a", pooled);
-    job.mix = Mix {
-        read: 50,
-        write: 50,
-        trim: 0,
-    };
+    job.mix = Mix::reads(50);
     job.sizes = BlockSizes::fixed(Bytes(4096));
     job.region.offset = Bytes(64 << 20);
     let (mut pool, _) = pool(vec![job], 1);
@@ -367,11 +363,7 @@ fn validating(read_percent: u8, before: bool, after: bool) -> (Job, Arc<KeyMap>)
             ..Pooled::new("sd1", 4)
         },
     );
-    job.mix = Mix {
-        read: read_percent,
-        write: 100 - read_percent,
-        trim: 0,
-    };
+    job.mix = Mix::reads(read_percent);
     job.region.size = Some(Bytes(16 << 12));
     (job, keys)
 }

@@ -448,13 +448,7 @@ fn a_job_that_only_reads_back_can_be_stopped_while_it_draws() {
 /// told that nothing had been verified.
 #[test]
 fn what_a_job_wrote_in_a_ramp_by_bytes_is_read_back() {
-    let write = |offset| Replayed {
-        at: Nanos::ZERO,
-        target: 0,
-        direction: Direction::Write,
-        len: 4096,
-        offset,
-    };
+    let write = |offset| Replayed::new(Nanos::ZERO, Direction::Write, offset, 4096);
     let (mut worker, recorder, _) = employ(&Job {
         mix: Mix::WRITE,
         verify: Some(Verify::new(Checksum::Crc32c)),

@@ -113,8 +113,6 @@ impl Offer {
 /// A part of an address at which a message can point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// All of it.
-    Whole,
     /// `30x`.
     Count,
     /// `gp2`.
@@ -128,26 +126,22 @@ pub enum Part {
 }
 
 /// One key of an address.
-pub struct Key {
+struct Key {
     /// As it is written.
-    pub name: &'static str,
-    /// What it means, with its unit.
-    pub meaning: &'static str,
+    name: &'static str,
     set: fn(&mut Offer, &str) -> Result<(), String>,
     get: fn(&Offer) -> Option<String>,
 }
 
 /// Every key, in the order in which addresses are shown.
-pub const KEYS: [Key; 15] = [
+const KEYS: [Key; 15] = [
     Key {
         name: "iops",
-        meaning: "provisioned operations a second, of each volume",
         set: |offer, value| number(value).map(|n| offer.iops = Some(n)),
         get: |offer| offer.iops.map(|n| n.to_string()),
     },
     Key {
         name: "throughput",
-        meaning: "provisioned throughput of each volume, in the unit in which it is sold: MiB/s, or MB/s",
         set: |offer, value| {
             let units = [ByteRate::MibPerS, ByteRate::MbPerS];
             let unit = units.into_iter().find(|unit| value.ends_with(unit.text()));
@@ -163,49 +157,41 @@ pub const KEYS: [Key; 15] = [
     },
     Key {
         name: "credits",
-        meaning: "what the burst buckets of the volumes hold at first: 0%, 50%, full",
         set: |offer, value| share(value).map(|share| offer.credits = Some(share)),
         get: |offer| offer.credits.map(shown_share),
     },
     Key {
         name: "instance-credits",
-        meaning: "what the burst buckets of the instance hold at first: 0%, 50%, full",
         set: |offer, value| share(value).map(|share| offer.instance_credits = Some(share)),
         get: |offer| offer.instance_credits.map(shown_share),
     },
     Key {
         name: "performance",
-        meaning: "which limits hold where a vendor lets you choose: `on-demand` bursts, `plus`",
         set: |offer, value| word(value).map(|w| offer.performance = Some(w)),
         get: |offer| offer.performance.clone(),
     },
     Key {
         name: "interface",
-        meaning: "how a machine that has two ways reaches its volumes: `scsi`, `nvme`",
         set: |offer, value| word(value).map(|w| offer.interface = Some(w.to_ascii_lowercase())),
         get: |offer| offer.interface.clone(),
     },
     Key {
         name: "cache",
-        meaning: "the host's cache in front of the volumes: `none`, `readonly`, `readwrite`",
         set: |offer, value| word(value).map(|w| offer.cache = Some(w.to_ascii_lowercase())),
         get: |offer| offer.cache.clone(),
     },
     Key {
         name: "hits",
-        meaning: "how many of the reads the host's cache holds: 80%",
         set: |offer, value| share(value).map(|share| offer.hits = Some(share)),
         get: |offer| offer.hits.map(|percent| format!("{percent}%")),
     },
     Key {
         name: "engine",
-        meaning: "the database that runs on managed storage, which may depend on it: `oracle`",
         set: |offer, value| word(value).map(|w| offer.engine = Some(w.to_ascii_lowercase())),
         get: |offer| offer.engine.clone(),
     },
     Key {
         name: "as-of",
-        meaning: "the day whose limits and prices apply (default: the newest)",
         set: |offer, value| {
             let date = value.parse().map_err(|e: NotADate| e.to_string())?;
             offer.as_of = Some(date);
@@ -215,32 +201,27 @@ pub const KEYS: [Key; 15] = [
     },
     Key {
         name: "region",
-        meaning: "the region whose price list applies (default: us-east-1)",
         set: |offer, value| word(value).map(|w| offer.region = Some(w)),
         get: |offer| offer.region.clone(),
     },
     Key {
         name: "profile",
-        meaning: "what to use for limits that the vendor does not promise: `average`, or a device file; or the state of local disks: `filled`",
         set: |offer, value| word(value).map(|w| offer.profile = Some(w)),
         get: |offer| offer.profile.clone(),
     },
     Key {
         name: "host",
-        meaning: "the machine of this instance type, if the volumes of a run are on several",
         set: |offer, value| word(value).map(|w| offer.host = Some(w)),
         get: |offer| offer.host.clone(),
     },
     Key {
         name: "volume",
-        meaning: "the volume, if a run has several of the same kind: volume=a, volume=b",
         set: |offer, value| word(value).map(|w| offer.volume_name = Some(w)),
         get: |offer| offer.volume_name.clone(),
     },
     // Read only: an address is shown with its size after the colon, so that it has one spelling.
     Key {
         name: "size",
-        meaning: "size of each volume, as after the colon",
         set: |offer, value| size(value).map(|bytes| offer.size = Some(bytes)),
         get: |_| None,
     },

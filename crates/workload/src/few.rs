@@ -146,9 +146,7 @@ mod tests {
             ..sequential
         };
         assert_eq!(named(&too_long, &[2, 2, 2], 8), [0, 0, 1, 1, 2, 2, 0, 0]);
-        let once = Pattern::Random {
-            every_block_once: true,
-        };
+        let once = Pattern::RANDOM_ONCE;
         let random = job(TargetOrder::RoundRobin, once);
         assert_eq!(named(&random, &[1, 2, 2, 4, 4], 13), pass);
         // Who may come back to a block is never through.
@@ -161,11 +159,7 @@ mod tests {
     fn a_target_is_through_where_the_next_direction_is() {
         let mixed = Job {
             open_targets: Some(1),
-            mix: Mix {
-                read: 50,
-                write: 50,
-                trim: 0,
-            },
+            mix: Mix::reads(50),
             per_direction_position: true,
             ..job(TargetOrder::RoundRobin, Pattern::Sequential)
         };
@@ -177,9 +171,7 @@ mod tests {
 
     #[test]
     fn at_random_only_so_many_are_mixed() {
-        let once = Pattern::Random {
-            every_block_once: true,
-        };
+        let once = Pattern::RANDOM_ONCE;
         let order = named(&job(TargetOrder::Random, once), &[3; 40], 120);
         let mut begun: Vec<u32> = Vec::new();
         for (at, target) in order.iter().enumerate() {

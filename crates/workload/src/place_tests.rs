@@ -49,12 +49,7 @@ fn backward_begins_at_the_front_and_goes_on_from_the_end() {
 
 #[test]
 fn once_visits_every_block_each_pass() {
-    let blocks = offsets(
-        &Pattern::Random {
-            every_block_once: true,
-        },
-        2000,
-    );
+    let blocks = offsets(&Pattern::RANDOM_ONCE, 2000);
     for pass in blocks.chunks(1000) {
         let mut pass = pass.to_vec();
         pass.sort_unstable();
@@ -126,12 +121,8 @@ fn normal_lies_around_the_middle() {
 fn every_law_stays_inside_with_mixed_sizes() {
     for pattern in [
         Pattern::Sequential,
-        Pattern::Random {
-            every_block_once: false,
-        },
-        Pattern::Random {
-            every_block_once: true,
-        },
+        Pattern::RANDOM,
+        Pattern::RANDOM_ONCE,
         Pattern::PercentRandom(50),
         Pattern::Zipf { theta: 1.1 },
         Pattern::Normal {

@@ -35,11 +35,6 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// Whether there is something to show.
-    pub fn is_empty(&self) -> bool {
-        self.systems.is_empty()
-    }
-
     /// The sweep of this name.
     pub fn family(&self, name: &str) -> Option<&Family> {
         self.families.iter().find(|family| family.name == name)

@@ -249,11 +249,7 @@ mod tests {
     #[test]
     fn runs_by_chance_keep_their_step_and_their_way() {
         let mut job = random();
-        job.mix = Mix {
-            read: 50,
-            write: 50,
-            trim: 0,
-        };
+        job.mix = Mix::reads(50);
         job.runs = Some(Runs {
             follow_percent: 75,
             step: Some(Bytes(8192)),
@@ -287,9 +283,7 @@ mod tests {
         // Two blocks a window, a window every 32 KiB, and room for three of them.
         let blocks: Vec<u64> = offsets(&job, 96 << 10, 8).iter().map(|o| o >> 12).collect();
         assert_eq!(blocks, [0, 1, 8, 9, 16, 17, 0, 1]);
-        job.pattern = Pattern::Random {
-            every_block_once: false,
-        };
+        job.pattern = Pattern::RANDOM;
         let inside = offsets(&job, 96 << 10, 600);
         assert!(inside.iter().all(|offset| offset % (32 << 10) < (16 << 10)));
     }
@@ -316,11 +310,7 @@ mod tests {
     #[test]
     fn alignments_hold_by_direction() {
         let mut job = random();
-        job.mix = Mix {
-            read: 50,
-            write: 50,
-            trim: 0,
-        };
+        job.mix = Mix::reads(50);
         job.align = Some([Bytes(512), Bytes(65536), Bytes(512)]);
         let mut requests = Requests::new(&job, 7, 0, &[64 << 20]).unwrap();
         let mut below_a_block = 0;
@@ -342,11 +332,7 @@ mod tests {
     fn directions_advance_independently() {
         let mut job = sequential();
         job.per_direction_position = true;
-        job.mix = Mix {
-            read: 50,
-            write: 50,
-            trim: 0,
-        };
+        job.mix = Mix::reads(50);
         let mut requests = Requests::new(&job, 7, 0, &[1 << 20]).unwrap();
         let mut next = [0, 0];
         for _ in 0..100 {
@@ -365,11 +351,7 @@ mod tests {
         job.pattern = Pattern::PercentRandom(100);
         job.random_percent = Some([100, 0, 0]);
         job.per_direction_position = true;
-        job.mix = Mix {
-            read: 50,
-            write: 50,
-            trim: 0,
-        };
+        job.mix = Mix::reads(50);
         let mut requests = Requests::new(&job, 7, 0, &[1 << 30]).unwrap();
         let (mut next_write, mut last_read, mut following) = (0, 0, 0);
         for _ in 0..10_000 {

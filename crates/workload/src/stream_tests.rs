@@ -99,9 +99,7 @@ fn a_map_of_more_than_four_gibibytes_is_refused() {
 
 fn once(sizes: &[u64]) -> Job {
     let mut job = Job::new("pieces");
-    job.pattern = Pattern::Random {
-        every_block_once: true,
-    };
+    job.pattern = Pattern::RANDOM_ONCE;
     let sizes: Vec<_> = sizes.iter().map(|size| (Bytes(*size), 1)).collect();
     job.sizes.read = SizeMix(sizes);
     job.sizes.write = job.sizes.read.clone();
@@ -177,11 +175,7 @@ fn blocks_of_several_sizes_hit_everything_once() {
 fn directions_of_different_sizes_keep_them() {
     let mut job = once(&[4096]);
     job.sizes.write = SizeMix::fixed(Bytes(16384));
-    job.mix = Mix {
-        read: 50,
-        write: 50,
-        trim: 0,
-    };
+    job.mix = Mix::reads(50);
     for region in [1 << 20, 1_000_000] {
         let mut stream = Requests::new(&job, 42, 0, &[region]).unwrap();
         let mut written = BTreeSet::new();
@@ -354,12 +348,7 @@ fn a_target_that_is_done_waits_for_the_others() {
         (TargetOrder::Random, 3),
         (TargetOrder::RoundRobin, 3),
     ] {
-        for pattern in [
-            Pattern::Sequential,
-            Pattern::Random {
-                every_block_once: true,
-            },
-        ] {
+        for pattern in [Pattern::Sequential, Pattern::RANDOM_ONCE] {
             let mut job = Job {
                 target_order,
                 target_turn,
@@ -383,9 +372,7 @@ fn a_target_that_is_done_waits_for_the_others() {
 #[test]
 fn a_direction_of_one_size_keeps_it_beside_one_of_several() {
     let mut job = Job {
-        pattern: Pattern::Random {
-            every_block_once: true,
-        },
+        pattern: Pattern::RANDOM_ONCE,
         mix: Mix::reads(50),
         ..Job::new("sizes")
     };

@@ -410,13 +410,7 @@ fn plans_of_former_numbers_are_read() {
 /// The operations of a trace would make a Record many times as large as the trace.
 #[test]
 fn the_operations_of_a_trace_stand_in_its_file_alone() {
-    let operation = Replayed {
-        at: Nanos(1),
-        target: 0,
-        direction: Direction::Read,
-        len: 4096,
-        offset: 0,
-    };
+    let operation = Replayed::new(Nanos(1), Direction::Read, 0, 4096);
     let job = replay(vec![operation]);
     let value = serde_json::to_value(&job).expect("JSON");
     let again: Job = serde_json::from_value(value).expect("a job");

@@ -67,11 +67,8 @@ impl Terms<'_> {
 
     /// What holds for all volumes of the type on a machine.
     fn all_of_type<'d>(&self, draft: &'d mut Draft) -> &'d mut InstanceSpec {
-        draft.instance.get_or_insert_with(|| InstanceSpec {
-            cache: None,
-            name: format!("all {} of a machine", self.kind.name),
-            caps: Vec::new(),
-            credits: Vec::new(),
+        draft.instance.get_or_insert_with(|| {
+            InstanceSpec::new(&format!("all {} of a machine", self.kind.name))
         })
     }
 }

@@ -217,11 +217,7 @@ const IN_FLIGHT: u32 = 1024;
 fn job(name: &str, read_percent: u8, block: Bytes, per_second: f64) -> Job {
     let seconds = OPERATIONS / f64::from(PASSES) / per_second;
     let mut job = Job::new(name);
-    job.mix = Mix {
-        read: read_percent,
-        write: 100 - read_percent,
-        trim: 0,
-    };
+    job.mix = Mix::reads(read_percent);
     job.sizes = BlockSizes::fixed(block);
     job.depth = IN_FLIGHT;
     job.stop.runtime = Some(Nanos::from_secs_f64(seconds.clamp(SHORTEST, LONGEST)));

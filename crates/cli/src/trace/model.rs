@@ -117,13 +117,9 @@ fn run_study(text: &str, bytes: u64) -> Result<Character> {
         let job = workload.jobs.iter().find(|job| job.name == name);
         // A log counts from the start of its job, the trace from the start of the run.
         let start = job.map_or(Nanos::ZERO, |job| job.start_delay);
-        operations.extend(log.entries.iter().map(|entry| Operation {
-            at: start.saturating_add(entry.begin),
-            took: None,
-            offset: entry.offset,
-            len: entry.len,
-            target: 0,
-            direction: entry.direction,
+        operations.extend(log.entries.iter().map(|entry| {
+            let at = start.saturating_add(entry.begin);
+            Operation::new(at, entry.direction, entry.offset, entry.len)
         }));
     }
     // The logs of the jobs come one after the other.

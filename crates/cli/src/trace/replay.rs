@@ -52,17 +52,11 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
         mut notes,
         name,
     } = replayed(&args.trace, &args.read, &args.wanted(), target)?;
-    let case = Case {
+    let job = Job {
         name: "trace".to_owned(),
-        settings: Vec::new(),
-        workload: Workload {
-            seed: 0,
-            jobs: vec![Job {
-                name: "trace".to_owned(),
-                ..job
-            }],
-        },
+        ..job
     };
+    let case = Case::new("trace", 0, vec![job]);
     let description = format!("a recorded load: {name}");
     notes
         .iter_mut()

@@ -15,12 +15,7 @@ use blocklab_findings::statement::{fixed, number, speed, word};
 pub(super) fn best_effort(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let spec = &run.given.resolved.spec;
     // Any load will do: a prediction fails for every load of a device without a known rate.
-    let load = blocklab_device::Load {
-        read_percent: 100,
-        block: Bytes(4096),
-        streams: 0,
-        in_flight: 1,
-    };
+    let load = blocklab_device::Load::random(100, Bytes(4096), 1);
     if predict(spec, load).is_ok() {
         return Vec::new();
     }

@@ -36,12 +36,11 @@ pub(super) fn paced_load(case: &CaseView<'_>, spec: &DeviceSpec) -> Result<Load,
     if !jobs.all(|other| (&other.pattern, other.runs) == (&job.pattern, job.runs)) {
         return Err(Obstacle::SeveralPatterns);
     }
-    let random = Load {
-        read_percent: (reads as f64 / (reads + writes) as f64 * 100.0).round() as u8,
-        block: Bytes(case.bytes_per_io().round() as u64),
-        streams: 0,
-        in_flight: count(case.slots()),
-    };
+    let random = Load::random(
+        (reads as f64 / (reads + writes) as f64 * 100.0).round() as u8,
+        Bytes(case.bytes_per_io().round() as u64),
+        count(case.slots()),
+    );
     let sequential = Load {
         streams: count(case.threads()),
         ..random

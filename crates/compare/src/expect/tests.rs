@@ -442,11 +442,7 @@ fn half_writes(iops: f64, depth: u32) -> Record {
         job.accounting.issued *= 2;
         job.accounting.completed *= 2;
         job.directions.insert(Direction::Write, reads);
-        job.mix = Some(Mix {
-            read: 50,
-            write: 50,
-            trim: 0,
-        });
+        job.mix = Some(Mix::reads(50));
     }
     record
 }

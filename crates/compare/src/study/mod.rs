@@ -42,7 +42,7 @@ pub struct SystemOutcome<'a> {
 }
 
 /// What a repeated study shows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Outcome {
     /// Who published the figures.
     pub source: String,
@@ -91,7 +91,7 @@ impl Compared {
 }
 
 /// A system as the report shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Party {
     /// Its name in the tables.
     pub name: String,

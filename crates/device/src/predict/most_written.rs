@@ -275,10 +275,8 @@ mod tests {
         let slow = volume(Accounting::Plain, &[Rate::MbPerS(100.0)]);
         check(&[fast.clone(), slow.clone()], &[time(1, 4096, 0)], 400e6);
         let instance = InstanceSpec {
-            name: "i".to_owned(),
             caps: vec![Cap::new("cap", Rate::MbPerS(250.0), Origin::Given)],
-            credits: Vec::new(),
-            cache: None,
+            ..InstanceSpec::new("i")
         };
         let spec = DeviceSpec {
             instance: Some(instance),

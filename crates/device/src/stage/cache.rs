@@ -158,13 +158,9 @@ mod tests {
             ..VolumeSpec::new("disk", Bytes::GIB)
         };
         let spec = DeviceSpec {
-            name: "cached".to_owned(),
-            volumes: vec![volume],
             layout: Layout::Joined,
             instance: Some(InstanceSpec {
-                name: "vm".to_owned(),
                 caps: vec![Cap::new("uncached", Rate::Iops(2000.0), Origin::Given)],
-                credits: Vec::new(),
                 cache: Some(HostCache {
                     caps: vec![Cap::new("cached", Rate::Iops(4000.0), Origin::Given)],
                     credits: Vec::new(),
@@ -172,8 +168,9 @@ mod tests {
                     writes_back,
                     latency: latency(100),
                 }),
+                ..InstanceSpec::new("vm")
             }),
-            faults: Vec::new(),
+            ..DeviceSpec::new("cached", vec![volume])
         };
         Device::new(&spec, 1).expect("sound")
     }

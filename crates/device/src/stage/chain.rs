@@ -132,13 +132,8 @@ mod tests {
 
     fn limiter(covers: Covers) -> Link {
         let cap = Cap {
-            name: "operations".to_owned(),
             covers,
-            rate: Rate::Iops(1000.0),
-            bucket: Nanos::ZERO,
-            refill_share: 1.0,
-            peak: None,
-            origin: Origin::Given,
+            ..Cap::new("operations", Rate::Iops(1000.0), Origin::Given)
         };
         Link::Limiter(Limiter::new(&cap, Counts::Operations))
     }

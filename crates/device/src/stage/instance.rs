@@ -197,7 +197,7 @@ impl SharedInstance {
 mod tests {
     use super::*;
     use crate::stage::{ChargedIo, Follows};
-    use crate::{Covers, Direction, Io};
+    use crate::{Direction, Io};
 
     fn charged_io(moved: u64) -> ChargedIo {
         ChargedIo {
@@ -215,19 +215,10 @@ mod tests {
 
     #[test]
     fn the_wire_counts_what_was_moved() {
+        let cap = Cap::new("EBS throughput", Rate::MbPerS(4.096), Origin::Given);
         let spec = InstanceSpec {
-            name: "m4.large".to_owned(),
-            caps: vec![Cap {
-                name: "EBS throughput".to_owned(),
-                covers: Covers::All,
-                rate: Rate::MbPerS(4.096),
-                bucket: Nanos::ZERO,
-                refill_share: 1.0,
-                peak: None,
-                origin: Origin::Given,
-            }],
-            credits: Vec::new(),
-            cache: None,
+            caps: vec![cap],
+            ..InstanceSpec::new("m4.large")
         };
         let mut chain = chain(Some(&spec));
         let starts = [0; 3].map(|_| chain.admit(Nanos(0), &charged_io(4096)).0);

@@ -116,15 +116,7 @@ mod tests {
     use crate::{Direction, Origin, Rate};
 
     fn cap(rate: Rate) -> Cap {
-        Cap {
-            name: "throughput".to_owned(),
-            covers: Covers::All,
-            rate,
-            bucket: Nanos::ZERO,
-            refill_share: 1.0,
-            peak: None,
-            origin: Origin::Given,
-        }
+        Cap::new("throughput", rate, Origin::Given)
     }
 
     /// Starts of 64 KiB operations that all arrive at 0.

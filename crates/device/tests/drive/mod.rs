@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use blocklab_device::{Accounting, Latency, Service, Spread, VolumeSpec};
-use blocklab_device::{Cap, Covers, Device, DeviceSpec, Direction, Io, Load, Origin, Rate};
+use blocklab_device::{Cap, Device, DeviceSpec, Direction, Io, Load, Origin, Rate};
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 
@@ -135,15 +135,7 @@ pub fn cap(rate: Rate) -> Cap {
     } else {
         "operations"
     };
-    Cap {
-        name: name.to_owned(),
-        covers: Covers::All,
-        rate,
-        bucket: Nanos::ZERO,
-        refill_share: 1.0,
-        peak: None,
-        origin: Origin::Given,
-    }
+    Cap::new(name, rate, Origin::Given)
 }
 
 /// A medium that always takes the same time.
@@ -153,14 +145,8 @@ pub fn constant(nanos: u64) -> Service {
 
 pub fn volume(gib: u64, service: Service) -> VolumeSpec {
     VolumeSpec {
-        kind: "volume".to_owned(),
-        capacity: Bytes::GIB * gib,
-        accounting: Accounting::Plain,
-        caps: Vec::new(),
-        credits: Vec::new(),
         service: Some(service),
-        queue_depth: None,
-        network: None,
+        ..VolumeSpec::new("volume", Bytes::GIB * gib)
     }
 }
 

@@ -47,11 +47,9 @@ fn controller(bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
 /// The same two volumes on an instance.
 fn controller_on(instance: Option<InstanceSpec>, bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
     let spec_of = DeviceSpec {
-        name: "two".to_owned(),
-        volumes: vec![spec(1000.0, bursts); 2],
         layout: Layout::Joined,
         instance,
-        faults: Vec::new(),
+        ..DeviceSpec::new("two", vec![spec(1000.0, bursts); 2])
     };
     let clock = Clock::start();
     let instance = Instance::new(Device::new(&spec_of, 1).expect("sound"), clock);
@@ -353,10 +351,8 @@ fn rates_and_credits_change_where_there_are_any() {
 #[test]
 fn buckets_of_the_instance_are_set_for_all_of_its_volumes() {
     let instance = InstanceSpec {
-        cache: None,
-        name: "small".to_owned(),
-        caps: Vec::new(),
         credits: vec![credit()],
+        ..InstanceSpec::new("small")
     };
     let (controller, _) = controller_on(Some(instance), false);
     let drain = "credits drain --volume a";
@@ -373,18 +369,14 @@ fn buckets_of_the_instance_are_set_for_all_of_its_volumes() {
 #[test]
 fn volumes_share_what_their_instance_grants() {
     let instance = InstanceSpec {
-        cache: None,
-        name: "small".to_owned(),
         caps: vec![Cap::new("IOPS", Rate::Iops(1500.0), Origin::Given)],
-        credits: Vec::new(),
+        ..InstanceSpec::new("small")
     };
     let span = |instance| {
         let spec_of = DeviceSpec {
-            name: "two".to_owned(),
-            volumes: vec![spec(1000.0, false); 2],
             layout: Layout::Joined,
             instance,
-            faults: Vec::new(),
+            ..DeviceSpec::new("two", vec![spec(1000.0, false); 2])
         };
         let clock = Clock::start();
         let instance = Instance::new(Device::new(&spec_of, 1).expect("sound"), clock);

@@ -101,9 +101,7 @@ pub const ENGINES: [Word<Engine>; Engine::ALL.len()] = Engine::ALL;
 pub const PATTERNS: [Word<fn() -> Pattern>; 10] = [
     ("sequential", || Pattern::Sequential),
     ("random", || Pattern::RANDOM),
-    ("random-once", || Pattern::Random {
-        every_block_once: true,
-    }),
+    ("random-once", || Pattern::RANDOM_ONCE),
     ("strided", || Pattern::Strided {
         stride: Bytes::ZERO,
     }),

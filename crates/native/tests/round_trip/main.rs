@@ -139,14 +139,7 @@ fn what_several_cases_lack_is_named_once() {
     let mut job = Job::new("a");
     job.content = Content::Window { size: Bytes(4096) };
     job.pool = Some(Pooled::new("one", 8));
-    let cases = ["first", "second"].map(|name| Case {
-        name: name.to_owned(),
-        settings: Vec::new(),
-        workload: Workload {
-            seed: 1,
-            jobs: vec![job.clone()],
-        },
-    });
+    let cases = ["first", "second"].map(|name| Case::new(name, 1, vec![job.clone()]));
     let left_out = left_out(&Plan::once("plan", "", cases.to_vec()));
     assert_eq!(left_out.len(), 2, "{left_out:?}");
 }

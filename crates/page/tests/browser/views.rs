@@ -26,14 +26,9 @@ fn a_trace_is_looked_at() {
     let mut arrivals = Arrivals::default();
     for second in 0..3600_u64 {
         for index in 0..if second == 1800 { 500 } else { 1 } {
-            let operation = Operation {
-                at: Nanos(second * 1_000_000_000 + index * 1_000_000),
-                took: None,
-                offset: (second % 100) << 24,
-                len: if second % 2 == 0 { 4096 } else { 65_536 },
-                target: 0,
-                direction: Direction::Write,
-            };
+            let at = Nanos(second * 1_000_000_000 + index * 1_000_000);
+            let len = if second % 2 == 0 { 4096 } else { 65_536 };
+            let operation = Operation::new(at, Direction::Write, (second % 100) << 24, len);
             all.add(&operation);
             arrivals.add(&operation);
         }

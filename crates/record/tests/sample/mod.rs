@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Carrier, DirectionResult, Environment, FORMAT, FileSystem, JobResult, Latency, Measurement,
-    Origin, Record, Requested, Status, Stopped, TargetFacts,
+    Carrier, DirectionResult, Environment, FileSystem, JobResult, Latency, Measurement, Record,
+    Requested, Stopped, TargetFacts,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -13,17 +13,14 @@ use blocklab_workload::{Case, Direction, EngineKind};
 fn direction(ios: u64, block: u64, mean_ns: f64) -> DirectionResult {
     let mut histogram = Histogram::new();
     histogram.record(mean_ns as u64);
-    DirectionResult {
+    DirectionResult::new(
         ios,
-        bytes: ios * block,
-        service: Latency {
+        ios * block,
+        Latency {
             mean_ns,
             ..Latency::new(&histogram, mean_ns as u64, mean_ns as u64, mean_ns, 0.0)
         },
-        response: None,
-        submit: None,
-        detail: None,
-    }
+    )
 }
 
 /// One second in which `ios` operations of the case's direction came back.
@@ -63,14 +60,10 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
 /// A complete run of these measurements.
 pub fn record_of(measurements: Vec<Measurement>) -> Record {
     Record {
-        format: FORMAT,
         id: "x".to_owned(),
         tool: "blocklab 0.1.0".to_owned(),
         started_at: "2024-05-25T09:00:00Z".to_owned(),
         finished_at: "2024-05-25T09:26:52Z".to_owned(),
-        origin: Origin::Measured,
-        status: Status::Complete,
-        failure: None,
         requested: Requested {
             name: "cdm".to_owned(),
             description: String::new(),
@@ -94,10 +87,7 @@ pub fn record_of(measurements: Vec<Measurement>) -> Record {
             }),
             ..TargetFacts::default()
         }],
-        overhead: None,
-        notes: Vec::new(),
-        note: None,
-        fleet: None,
         measurements,
+        ..Record::default()
     }
 }

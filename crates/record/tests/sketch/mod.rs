@@ -1,9 +1,9 @@
 //! A small record maker for tests: sketches of cases in, a sound Record out.
 
 use blocklab_record::{
-    Accounting, BlockDevice, Carrier, Cpu, DirectionResult, DiskUse, Environment, FORMAT,
-    FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, Processor,
-    Record, Requested, Status, Stopped, TargetFacts, TargetKind,
+    Accounting, BlockDevice, Carrier, Cpu, DirectionResult, DiskUse, Environment, FileSystem,
+    Interval, IntervalDirection, JobResult, Latency, Measurement, Processor, Record, Requested,
+    Stopped, TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -131,20 +131,11 @@ impl Sketch {
             iops,
             self.latency_ns.unwrap_or(slots * 1e9 / iops.max(1e-3)),
         );
-        let result = DirectionResult {
-            ios: service.count,
-            bytes: service.count * self.block,
-            service,
-            response: None,
-            submit: None,
-            detail: None,
-        };
+        let result = DirectionResult::new(service.count, service.count * self.block, service);
         JobResult {
             name: "load".to_owned(),
             engine: Carrier::named(self.engine),
-            pattern: Some(Pattern::Random {
-                every_block_once: false,
-            }),
+            pattern: Some(Pattern::RANDOM),
             block_sizes: Some(BlockSizes::fixed(Bytes(self.block))),
             mix: Some(match direction(self.direction) {
                 Direction::Read => Mix::READ,
@@ -197,14 +188,10 @@ pub fn record(sketches: &[Sketch]) -> Record {
         Some(sketch.measurement(pass as u32 + 1, iops))
     });
     Record {
-        format: FORMAT,
         id: "t3st".to_owned(),
         tool: "blocklab 0".to_owned(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         finished_at: "2026-01-01T00:10:00Z".to_owned(),
-        origin: Origin::Measured,
-        status: Status::Complete,
-        failure: None,
         requested: Requested {
             name: "test".to_owned(),
             description: String::new(),
@@ -233,10 +220,7 @@ pub fn record(sketches: &[Sketch]) -> Record {
             }],
             ..TargetFacts::default()
         }],
-        overhead: None,
-        notes: Vec::new(),
-        note: None,
-        fleet: None,
         measurements: taken.collect(),
+        ..Record::default()
     }
 }

@@ -330,14 +330,8 @@ mod tests {
     fn a_window_longer_than_the_trace_has_no_peak() {
         let mut characterizer = Characterizer::new(false);
         for second in 0..22 {
-            characterizer.add(&Operation {
-                at: Nanos::from_secs(second),
-                took: None,
-                offset: 0,
-                len: 4096,
-                target: 0,
-                direction: Direction::Write,
-            });
+            let at = Nanos::from_secs(second);
+            characterizer.add(&Operation::new(at, Direction::Write, 0, 4096));
         }
         let character = characterizer.end(&[], Vec::new());
         let shown = format!("{:?}", peaks(&character, None));
@@ -351,14 +345,7 @@ mod tests {
     #[test]
     fn a_share_of_nothing_is_left_out() {
         let mut characterizer = Characterizer::new(false);
-        characterizer.add(&Operation {
-            at: Nanos::ZERO,
-            took: None,
-            offset: 0,
-            len: 4096,
-            target: 0,
-            direction: Direction::Read,
-        });
+        characterizer.add(&Operation::new(Nanos::ZERO, Direction::Read, 0, 4096));
         let facts = facts(&characterizer.end(&[], Vec::new()), None);
         let names: Vec<&str> = facts.iter().map(|(name, _)| *name).collect();
         assert_eq!(

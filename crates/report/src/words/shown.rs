@@ -296,26 +296,12 @@ mod tests {
     fn imported_figures_are_those_of_no_model() {
         let with = |origin| {
             let party = Party {
-                name: "a".to_owned(),
-                address: String::new(),
-                because: String::new(),
-                run: None,
-                target: None,
                 origin,
-                usd_per_hour: None,
-                price_list: None,
-                price_assumed: false,
+                ..Party::default()
             };
             is_modelled(&Outcome {
-                source: String::new(),
-                preparation: Vec::new(),
-                remarks: Vec::new(),
                 systems: vec![party],
-                tables: Vec::new(),
-                plots: Vec::new(),
-                conclusions: Vec::new(),
-                compared: Vec::new(),
-                nearness: None,
+                ..Outcome::default()
             })
         };
         assert!(with(Some(Origin::Simulated)) && with(Some(Origin::Emulated)));

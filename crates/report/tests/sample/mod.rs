@@ -211,14 +211,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
     let (histogram, [min, max, sum, squares]) = histogram(shape, iops, ios, dice);
     let service = Latency::new(&histogram, min as u64, max as u64, sum, squares);
     let series = series(shape, iops, &service, dice);
-    let direction = DirectionResult {
-        ios,
-        bytes: ios * shape.block,
-        service,
-        response: None,
-        submit: None,
-        detail: None,
-    };
+    let direction = DirectionResult::new(ios, ios * shape.block, service);
     let measurement = Measurement {
         case: shape.name.to_owned(),
         pass,
@@ -257,9 +250,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         name: shape.name.to_owned(),
         engine: Carrier::Engine(EngineKind::IoUring),
         pattern: Some(if shape.name.starts_with("rnd") {
-            Pattern::Random {
-                every_block_once: false,
-            }
+            Pattern::RANDOM
         } else {
             Pattern::Sequential
         }),
@@ -420,14 +411,10 @@ pub fn pace(assessment: &mut Assessment) {
 /// A record of this run before anything was measured.
 pub fn empty(id: &str) -> Record {
     Record {
-        format: blocklab_record::FORMAT,
         id: id.to_owned(),
         tool: "blocklab 0.1.0".to_owned(),
         started_at: "2025-11-20T14:03:22Z".to_owned(),
         finished_at: "2025-11-20T14:08:41Z".to_owned(),
-        origin: Origin::Measured,
-        status: Status::Complete,
-        failure: None,
         requested: Requested {
             name: "quick".to_owned(),
             description: "the eight numbers that people compare, in about a minute".to_owned(),
@@ -448,14 +435,12 @@ pub fn empty(id: &str) -> Record {
                 error_ppm: 0.4,
             },
         }),
-        note: None,
-        fleet: None,
         notes: vec![Note {
             level: NoteLevel::Assumed,
             subject: "size".to_owned(),
             text: "the scratch file is 1 GiB, since none was asked for".to_owned(),
         }],
-        measurements: Vec::new(),
+        ..Record::default()
     }
 }
 

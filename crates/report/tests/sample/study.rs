@@ -114,10 +114,6 @@ fn quantity(what: &str, unit: &'static str) -> Quantity {
 
 pub fn outcome() -> Outcome {
     Outcome {
-        source: String::new(),
-        preparation: Vec::new(),
-        remarks: Vec::new(),
-        systems: Vec::new(),
         tables: vec![rates(), bars()],
         plots: vec![Plot {
             title: "Latency over rate".to_owned(),
@@ -127,8 +123,6 @@ pub fn outcome() -> Outcome {
             bound: Some(1_000.0),
             lines: vec![line()],
         }],
-        conclusions: Vec::new(),
-        compared: Vec::new(),
-        nearness: None,
+        ..Outcome::default()
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Carrier, DirectionResult, Environment, ErrorCount, ErrorKind, FORMAT, Interval,
-    IntervalDirection, JobResult, Latency, Measurement, Origin, Record, Requested, Status, Stopped,
-    TargetFacts, TargetKind,
+    Accounting, Carrier, DirectionResult, ErrorCount, ErrorKind, Interval, IntervalDirection,
+    JobResult, Latency, Measurement, Record, Requested, Stopped, TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -14,27 +13,19 @@ use blocklab_workload::{Access, BlockSizes, Direction, EngineKind, Mix, Pattern,
 /// Two passes of a case that reads and writes, and a job that failed at once.
 pub fn record(id: &str, started_at: &str) -> Record {
     Record {
-        format: FORMAT,
         id: id.into(),
         tool: "blocklab 0.1.0".into(),
         started_at: started_at.into(),
         finished_at: started_at.into(),
-        origin: Origin::Measured,
-        status: Status::Complete,
-        failure: None,
         requested: requested(),
-        environment: Environment::default(),
         targets: vec![TargetFacts {
             path: "/data/a, \"b\"".into(),
             kind: TargetKind::Scratch,
             size_bytes: Bytes::GIB,
             ..TargetFacts::default()
         }],
-        overhead: None,
-        notes: Vec::new(),
-        note: None,
-        fleet: None,
         measurements: vec![measurement(1), measurement(2)],
+        ..Record::default()
     }
 }
 
@@ -102,15 +93,9 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
     JobResult {
         name: name.into(),
         engine: Carrier::Engine(EngineKind::IoUring),
-        pattern: Some(Pattern::Random {
-            every_block_once: false,
-        }),
+        pattern: Some(Pattern::RANDOM),
         block_sizes: Some(BlockSizes::fixed(Bytes(4096))),
-        mix: Some(Mix {
-            read: 70,
-            write: 30,
-            trim: 0,
-        }),
+        mix: Some(Mix::reads(70)),
         access: Some(Access::Direct),
         threads: 1,
         depth: 32,
@@ -129,14 +114,8 @@ fn direction(ios: u64) -> DirectionResult {
     values.clone().for_each(|value| histogram.record(value));
     let sum = values.clone().sum::<u64>() as f64;
     let squares = values.map(|value| (value * value) as f64).sum();
-    DirectionResult {
-        ios,
-        bytes: ios * 4096,
-        service: Latency::new(&histogram, 1_000, ios * 1_000, sum, squares),
-        response: None,
-        submit: None,
-        detail: None,
-    }
+    let service = Latency::new(&histogram, 1_000, ios * 1_000, sum, squares);
+    DirectionResult::new(ios, ios * 4096, service)
 }
 
 fn interval(second: u64, ramp: bool) -> Interval {

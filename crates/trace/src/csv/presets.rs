@@ -11,8 +11,6 @@ use crate::Clock;
 pub struct Preset {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Its title and the names of its columns.
-    pub what: &'static str,
     columns: fn() -> Columns,
 }
 
@@ -42,11 +40,11 @@ impl Preset {
 /// From 1601, where Windows begins to count, to 1970, in its units of 100 ns.
 const FILETIME_1970: u64 = 116_444_736_000_000_000;
 
-/// The known collections.
+/// The known collections, each below its title and the names of its columns.
 pub const PRESETS: [Preset; 6] = [
+    // SYSTOR '17: Timestamp,Response,IOType,LUN,Offset,Size
     Preset {
         name: "systor",
-        what: "SYSTOR '17: Timestamp,Response,IOType,LUN,Offset,Size",
         columns: || Columns {
             took: Some((Number(2), SECOND)),
             device: vec![Number(4)],
@@ -58,9 +56,9 @@ pub const PRESETS: [Preset; 6] = [
             )
         },
     },
+    // MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime
     Preset {
         name: "msr",
-        what: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
         columns: || Columns {
             since: FILETIME_1970,
             took: Some((Number(7), 100)),
@@ -68,9 +66,9 @@ pub const PRESETS: [Preset; 6] = [
             ..plain((Number(1), 100), Number(4), (Number(5), 1), (Number(6), 1))
         },
     },
+    // FIU: time pid process lba size R/W major minor md5, separated by blanks
     Preset {
         name: "fiu",
-        what: "FIU: time pid process lba size R/W major minor md5, separated by blanks",
         columns: || Columns {
             separator: Separator::Blanks,
             clock: Clock::Unknown,
@@ -83,17 +81,17 @@ pub const PRESETS: [Preset; 6] = [
             )
         },
     },
+    // Alibaba 2020: device_id,opcode,offset,length,timestamp
     Preset {
         name: "alibaba",
-        what: "Alibaba 2020: device_id,opcode,offset,length,timestamp",
         columns: || Columns {
             device: vec![Number(1)],
             ..plain((Number(5), 1000), Number(2), (Number(3), 1), (Number(4), 1))
         },
     },
+    // Tencent CBS 2018: Timestamp,Offset,Size,IOType,VolumeID, whole seconds
     Preset {
         name: "tencent",
-        what: "Tencent CBS 2018: Timestamp,Offset,Size,IOType,VolumeID, whole seconds",
         columns: || Columns {
             words: Words::ReadIsZero,
             device: vec![Number(5)],
@@ -106,9 +104,9 @@ pub const PRESETS: [Preset; 6] = [
             )
         },
     },
+    // blkreplay's .load: start ; sector ; length ; op
     Preset {
         name: "blkreplay",
-        what: "blkreplay's .load: start ; sector ; length ; op",
         columns: || Columns {
             separator: Separator::Char(b';'),
             clock: Clock::Recording,

@@ -116,6 +116,10 @@ impl Pattern {
     pub const RANDOM: Self = Self::Random {
         every_block_once: false,
     };
+    /// Every block exactly once a pass.
+    pub const RANDOM_ONCE: Self = Self::Random {
+        every_block_once: true,
+    };
 
     /// Whether a pass hits every block exactly once.
     pub const fn every_block_once(&self) -> bool {

@@ -133,3 +133,16 @@ pub struct Replayed {
     /// First byte.
     pub offset: u64,
 }
+
+impl Replayed {
+    /// An operation on the job's first target.
+    pub const fn new(at: Nanos, direction: Direction, offset: u64, len: u32) -> Self {
+        Self {
+            at,
+            target: 0,
+            direction,
+            len,
+            offset,
+        }
+    }
+}
