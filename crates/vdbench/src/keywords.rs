@@ -188,7 +188,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "whpct" "share of the writes that go to the hit area" Documented => all.wds.current().whpct = arg.percent()?
     Workload "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
     Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("80 per cent of the operations go to 20 per cent of its blocks") => all.wds.current().set_range(arg.range()?, true)
-    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
+    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law; a share is rounded to whole per cent") => all.wds.current().seek = arg.seek()?
     Workload "stride" "(min,max): how far the next operation is" Mostly("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
     Workload "streams" "this many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
     Workload "iorate" "a rate of its own, in addition to the run's" Documented => all.wds.current().iorate = arg.own_rate()?
@@ -295,6 +295,7 @@ pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static K
     }
 }
 
+/// The message on a word that is no keyword of a section.
 fn unknown(section: Section, word: &str) -> String {
     let message = format!("there is no such keyword in the {} section", section.name());
     if let Some(row) = KEYWORDS.iter().find(|row| row.name == word) {

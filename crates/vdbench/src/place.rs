@@ -148,7 +148,12 @@ fn pattern(one: &Use, notes: &mut Notes) -> Pattern {
     match wd.seek {
         Seek::Percent(percent) if percent <= 0.0 => Pattern::Sequential,
         Seek::Percent(percent) if percent >= 100.0 => Pattern::RANDOM,
-        Seek::Percent(percent) => Pattern::PercentRandom(percent.round() as u8),
+        Seek::Percent(percent) => {
+            if percent.fract() != 0.0 {
+                notes.push(("seekpct", "it is rounded to a whole number"));
+            }
+            Pattern::PercentRandom(percent.round() as u8)
+        }
         Seek::Eof => Pattern::Sequential,
         Seek::SequentialAnywhere => {
             notes.push(("seekpct=seqnz", "it begins at the start of the range"));
