@@ -312,6 +312,7 @@ fn bytes_from(text: &str, scale: Scale, least: u64) -> Result<u64, String> {
     }
 }
 
+/// `10%`, `4z` (zones) or a number of bytes.
 fn share(text: &str, scale: Scale) -> Result<Share, String> {
     if let Some(zones) = text.strip_suffix(['z', 'Z']) {
         let zones = zones.trim().parse();

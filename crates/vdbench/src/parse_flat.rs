@@ -157,6 +157,7 @@ fn places(names: &[&str], wanted: &[&str]) -> Result<Vec<usize>, Mistake> {
     wanted.iter().map(|name| place(names, name)).collect()
 }
 
+/// The index of a column.
 fn place(names: &[&str], wanted: &str) -> Result<usize, Mistake> {
     let found = names
         .iter()

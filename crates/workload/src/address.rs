@@ -433,6 +433,7 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The path of a device file, or a volume that is sold.
     fn address(&mut self) -> Result<Address, AddressError> {
         let all = self.trimmed(0..self.text.len());
         if all.is_empty() {
@@ -445,6 +446,7 @@ impl<'t> Parser<'t> {
         self.offer(all).map(Address::Sold)
     }
 
+    /// `[COUNTx]VOLUME[:SIZE][,KEY=VALUE…][@INSTANCE[,KEY=VALUE…]]`.
     fn offer(&mut self, all: Range<usize>) -> Result<Offer, AddressError> {
         let mut offer = Offer::default();
         let at = self.text[all.clone()].find('@').map(|at| all.start + at);

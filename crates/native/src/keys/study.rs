@@ -130,6 +130,7 @@ pub static CASE: &[Key<Case>] = keys! { Case:
         allowed: Allowed::Text(trace::TAKES), default: Some("none");
 };
 
+/// Shares in per cent, each above 0 and at most 1000.
 fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
     let mut shares = Vec::new();
     for value in value.list()? {
