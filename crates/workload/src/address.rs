@@ -194,7 +194,11 @@ pub const KEYS: [Key; 15] = [
     Key {
         name: "hits",
         meaning: "how many of the reads the host's cache holds: 80%",
-        set: |offer, value| share(value).map(|share| offer.hits = Some(share)),
+        set: |offer, value| {
+            let hits =
+                share(value).map_err(|_| format!("`{value}` is no share of reads such as 80%"));
+            hits.map(|hits| offer.hits = Some(hits))
+        },
         get: |offer| offer.hits.map(|percent| format!("{percent}%")),
     },
     Key {
