@@ -211,7 +211,7 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     })
 }
 
-/// The elements without use here that request something.
+/// The elements without use here that request something, each with the reason.
 fn ignored(element: &Element) -> Vec<(&'static str, &'static str)> {
     let mut ignored = IGNORED.to_vec();
     ignored.retain(|(name, _)| {

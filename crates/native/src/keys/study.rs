@@ -143,6 +143,7 @@ fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
     Ok(shares)
 }
 
+/// The names and values that a case has in its sweep: `[["depth", "8"], …]`.
 fn settings(value: Value<'_>) -> Result<Vec<(String, String)>, Complaint> {
     let mut settings = Vec::new();
     for pair in value.list()? {
