@@ -370,6 +370,22 @@ fn a_bare_file_name_gives_up_the_file_that_lies_here() {
     }
 }
 
+/// The story: fio made a file of blocklab's longer and only read it. Its mark still held the old size, so
+/// that every later command refused the file as one that "other data was copied over".
+#[test]
+fn a_file_that_fio_makes_longer_may_still_be_overwritten() {
+    let stand = Stand::new();
+    let path = stand.disk().join("grown");
+    let file = format!("--filename={}", text(&path));
+    for size in ["--size=64k", "--size=1m"] {
+        let arguments = ["fio", "--no-save", "--name=a", "--rw=read", &file, size];
+        let said = stand.lab.blocklab(arguments);
+        assert_eq!(said.code, Some(0), "{size}: {}", said.err);
+    }
+    let ran = stand.run(WRITE, &["--target", text(&path)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}
+
 /// Who may not open a device was told "Permission denied", and not what would work.
 #[test]
 fn a_device_that_may_not_be_opened_is_reported_with_what_would_work() {

@@ -115,8 +115,9 @@ fn replacements(
     let mut found = migration(&market(catalog, question)?, question, current);
     // The discount is on the machine in use as well, whose list price is in its costs.
     let host = host_in_use(question, in_use, catalog);
-    if let (Some(month), Some(hour)) = (&mut found.per_month, host.and_then(|host| host.per_hour)) {
-        *month -= hour * HOURS_PER_MONTH * question.discount;
+    if let (Some(total), Some(hourly)) = (&mut found.per_month, host.and_then(|host| host.per_hour))
+    {
+        *total -= hourly * HOURS_PER_MONTH * question.discount;
     }
     let now = found.per_month;
     found.moves.retain(|one| {

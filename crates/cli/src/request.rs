@@ -290,7 +290,7 @@ fn from_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
             plan: parsed.plan,
             notes: parsed.notes,
             publication: parsed.publication,
-            // What a user's file says about the engine is a decision; in ours it is a default.
+            // The engine in a user's file is a decision; in a built-in study it is a default.
             may_replace_engine: built_in || !parsed.engine_given,
         },
         name,

@@ -277,6 +277,7 @@ fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     Ok((order, turn as u32))
 }
 
+/// How many operations are submitted and awaited at a time.
 fn batch(spec: &Spec, depth: u32) -> Batch {
     let options = &spec.options;
     let (submit, min) = (options.iodepth_batch, options.iodepth_batch_complete_min);

@@ -19,8 +19,8 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// Of `job`, the settings are read that decide which blocks are moved: the pattern, the sizes, how they
-    /// are drawn and aligned, the mix, and whether a trim comes first.
+    /// The pass of a job over its files. It depends on the settings of `job` that decide which blocks are
+    /// moved: the pattern, the sizes, how they are drawn and aligned, the mix, and whether a trim comes first.
     pub(super) const fn new(
         spec: &'a Spec,
         rw: ReadWrite,

@@ -347,6 +347,7 @@ pub(super) fn shifts_blocks(options: &Options, sizes: &BlockSizes) -> bool {
     pairs.any(|(align, mix)| align > 0 && align != mix.smallest().0)
 }
 
+/// The pattern of sequential offsets; `rw=write:8k` leaves gaps, and a negative one goes backward.
 const fn sequential(rw: ReadWrite, block: u64) -> Pattern {
     match rw.gap {
         0 => Pattern::Sequential,
@@ -388,6 +389,7 @@ fn listed(text: &str, moves_on: bool) -> Result<Pattern, String> {
     }
 }
 
+/// The pattern of `random_distribution=`. `space`: the bytes over which `zoned_abs` spreads.
 fn distribution(
     text: &str,
     every_block_once: bool,

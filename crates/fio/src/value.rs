@@ -312,6 +312,7 @@ fn bytes_from(text: &str, scale: Scale, least: u64) -> Result<u64, String> {
     }
 }
 
+/// `10%`, `4z` (zones) or a number of bytes.
 fn share(text: &str, scale: Scale) -> Result<Share, String> {
     if let Some(zones) = text.strip_suffix(['z', 'Z']) {
         let zones = zones.trim().parse();
@@ -334,6 +335,7 @@ fn is_single(text: &str) -> bool {
     parts.any(|part| !part.contains(RANGE))
 }
 
+/// The smallest and the largest size of `4k-64k`, in whichever order they are given; of `4k`, that twice.
 fn range(text: &str, scale: Scale, least: u64) -> Result<(u64, u64), String> {
     let (low, high) = text.split_once(RANGE).unwrap_or((text, text));
     let low = bytes_from(low, scale, least)?;

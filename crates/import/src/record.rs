@@ -190,6 +190,7 @@ fn facts((path, bytes): (String, u64)) -> TargetFacts {
     }
 }
 
+/// Refuses figures that no run can have.
 fn check_job(job: &Job) -> Result<(), String> {
     if !(job.seconds > 0.0 && job.seconds <= LONGEST_SECONDS) {
         return Err(format!("a measured time of {} s cannot be", job.seconds));

@@ -295,6 +295,7 @@ pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static K
     }
 }
 
+/// The message on a word that is no keyword of a section.
 fn unknown(section: Section, word: &str) -> String {
     let message = format!("there is no such keyword in the {} section", section.name());
     if let Some(row) = KEYWORDS.iter().find(|row| row.name == word) {

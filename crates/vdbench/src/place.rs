@@ -80,7 +80,7 @@ pub(super) fn place(
     })
 }
 
-/// The bytes that may be used: never block 0.
+/// Begin and end of the bytes that may be used: never block 0.
 fn bounds(
     one: &Use,
     sd: &Sd,

@@ -416,6 +416,7 @@ fn name(run: &Run, before: &[Case]) -> String {
         .unwrap_or(name)
 }
 
+/// What is written. Ratios become shares: of a ratio of 4 to 1, 75 per cent is compressible or a duplicate.
 fn content(general: &General, sd: &Sd, run: &Run) -> Content {
     let compress = run.compratio.or(general.compratio).unwrap_or(1.0);
     let dedupe = sd.dedupratio.or(general.dedupratio).unwrap_or(1.0);
@@ -428,8 +429,10 @@ fn content(general: &General, sd: &Sd, run: &Run) -> Content {
     }
 }
 
-/// `maxdata`: each job has the part of it that it does in the run. A number below 100 is no amount of
-/// bytes but a multiple of the size of what is used.
+/// Below this, `maxdata` is no amount of bytes but a multiple of the size of the storage, as in Vdbench.
+pub(super) const LEAST_MAXDATA_BYTES: f64 = 100.0;
+
+/// `maxdata`: each job has the part of it that it does in the run.
 fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64]) {
     let most = run.options.maxdata;
     let requested = [most.all, most.read, most.written];
@@ -438,7 +441,7 @@ fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64])
     };
     let used: BTreeSet<usize> = run.uses.iter().flat_map(|one| one.sds.clone()).collect();
     let all: u64 = used.iter().map(|index| sizes[*index]).sum();
-    let bytes = if requested < 100.0 {
+    let bytes = if requested < LEAST_MAXDATA_BYTES {
         requested * all as f64
     } else {
         requested

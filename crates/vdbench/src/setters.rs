@@ -93,7 +93,7 @@ impl Argument<'_> {
 
     /// `(default,20,40,1m,1s)`: the name of the list, then upper edges. A number without a unit is
     /// in microseconds. One that is not above the edge before it is a step: edges at this distance
-    /// follow up to the next number.
+    /// follow up to the next number. `suppress`, which may be abbreviated, leaves empty ends out.
     pub(super) fn buckets(&self) -> Result<Buckets, Mistake> {
         // Older files have all edges in one pair of quotes.
         let words = self.names()?;

@@ -262,6 +262,31 @@ fn what_a_note_tells_of_differs_on_the_page() {
     assert!(found >= 9, "{:?}", prepared.notes);
 }
 
+/// The story: `seekpct=0.3` ran sequentially, and nothing said so.
+#[test]
+fn a_rounded_share_of_random_operations_is_noted() {
+    let all = [
+        ("0", false),
+        ("0.3", true),
+        ("50", false),
+        ("99.7", true),
+        ("100", false),
+    ];
+    for (share, is_noted) in all {
+        let text = format!(
+            "sd=sd1,lun=a,size=1g\nwd=wd1,sd=sd1,seekpct={share}\nrd=rd1,wd=wd1,iorate=5\n"
+        );
+        let inputs = Inputs {
+            sizes: vec![1 << 30],
+            ..Inputs::default()
+        };
+        let prepared = prepare(&parsed(&text, "").expect(share), &inputs).expect(share);
+        let mut notes = prepared.notes.iter();
+        let found = notes.any(|note| note.subject == "seekpct of wd=wd1");
+        assert_eq!(found, is_noted, "{share}: {:?}", prepared.notes);
+    }
+}
+
 /// `maxdataread=1m` ended a run after a megabyte of reads and writes, and `compratio=2` or
 /// `distribution=variable` were approximated, and the run had no note of it: only the page knew.
 #[test]

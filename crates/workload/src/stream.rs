@@ -334,6 +334,7 @@ impl Requests {
         places.is_covered()
     }
 
+    /// The next request where settings refine the pattern; one that was set aside comes first.
     #[inline(never)]
     fn refined_request(&mut self, direction: Direction) -> Request {
         let pending = self
@@ -529,6 +530,8 @@ impl Sizes {
         }
     }
 
+    /// The only size, one by its weight, or any in a range: multiples of the smallest, or of any
+    /// length.
     fn draw_one(&self, chance: &mut Stream) -> u32 {
         match self {
             Self::Fixed(size) => *size,

@@ -273,6 +273,8 @@ impl Maker<'_> {
         // a file in use.
         self.guard.give_up_content(handle);
         self.guard.may_write(handle)?;
+        // A file that blocklab made stays one, although its jobs may only read it.
+        self.guard.mark_written(handle.path());
         let failed = || format!("cannot make {} longer", file.path);
         let opened = handle.reopen(File::options().write(true));
         let mut open = opened.with_context(failed)?;

@@ -303,6 +303,7 @@ impl Watcher<'_> {
         }
     }
 
+    /// A case begins: progress, logs, files and programs of its clones are made ready.
     fn begins(&mut self, case: &Case, step: usize) {
         self.current = step;
         self.planned = planned(case);

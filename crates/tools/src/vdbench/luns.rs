@@ -173,6 +173,7 @@ impl Lun {
         }
     }
 
+    /// A lun that exists: a file or a device.
     fn existing(sd: &Sd, handle: &Handle) -> Result<Self> {
         let kind = handle.kind();
         let unfit = if kind.is_dir() {
