@@ -7,7 +7,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, BlockSizes, Case, Content, Durability, EndsOthers, ErrorPolicy, Flush, Job, Mix,
-    MostErrors, Pattern, Plan, Pooled, SizeMix, Stop, Workload,
+    MostErrors, Pattern, Plan, Pooled, Stop, Workload,
 };
 
 use super::ParameterFile;
@@ -15,7 +15,7 @@ use super::command::Validation;
 use super::concat;
 use super::defs::{General, LoopKind, OpenFlags, RunOptions, Sd, Seek, Wd, Xfersize};
 use super::error::{Mistake, Subject};
-use super::place::{Notes, ROUNDED, place, sizes};
+use super::place::{Notes, ROUNDED, mean, place, sizes};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
 use super::value::MAX_RATE;
@@ -334,6 +334,7 @@ impl Planner<'_> {
                 sizes: sizes.clone(),
                 region,
                 pattern: placement.pattern.clone(),
+                runs: placement.runs,
                 align: (definition.align > 0).then_some([Bytes(definition.align); 3]),
                 content: content(&self.file.general, definition, run),
                 stop: Stop {
@@ -461,16 +462,6 @@ fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64])
         let own = (bytes * (part / whole.max(1e-9))).round() as u64;
         job.stop.bytes = Some(Bytes(own.max(1)));
     }
-}
-
-/// The mean size of an operation in bytes.
-fn mean(sizes: &SizeMix) -> f64 {
-    let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
-    let weighted = sizes
-        .0
-        .iter()
-        .map(|(size, weight)| size.0 as f64 * f64::from(*weight));
-    weighted.sum::<f64>() / weights.max(1.0)
 }
 
 /// The built-in test of five seconds, on a file of this name.

@@ -230,7 +230,7 @@ fn data_errors_in_all_their_forms() {
 fn what_a_note_tells_of_differs_on_the_page() {
     let text = "dedupratio=2\nsd=sd1,lun=a,size=1g,openflags=fsync\n\
                 wd=default,sd=sd1,skew=0\nwd=wd1,xfersize=(512,1m,512),range=(50,150)\n\
-                wd=wd2,stride=(4k,8k)\nwd=wd3,hotband=(10,20)\nwd=wd4,seekpct=sequentialnz\n\
+                wd=wd2,stride=(4k,16k)\nwd=wd3,hotband=(10,20)\nwd=wd4,seekpct=sequentialnz\n\
                 wd=wd5,seekpct=(poisson,3)\nrd=rd1,wd=*,iorate=5,forcompratio=(1,2)\n";
     let parameters = parsed(text, "").unwrap();
     let inputs = Inputs {
