@@ -1,6 +1,6 @@
 //! Where the operations of a workload go on a storage definition, and how large they are.
 
-use blocklab_units::{Bytes, SECTOR, agreeing, plural};
+use blocklab_units::{Bytes, SECTOR};
 use blocklab_workload::{BlockSizes, Hits, Pattern, Region, Runs, SizeMix, Spread, Zone};
 
 use super::defs::{Range, Sd, Seek, Wd, Xfersize};
@@ -32,7 +32,10 @@ pub(super) fn place(
     let (mut begin, end) = bounds(one, sd, size, block, notes)?;
     // The hit area is at the front; misses must not touch it, so they begin after it.
     let mut hits = None;
-    if wd.rhpct > 0.0 || wd.whpct > 0.0 {
+    let has_hits = wd.rhpct > 0.0 || wd.whpct > 0.0;
+    if has_hits && wd.streams > 0 {
+        notes.push(("streams", "rhpct= and whpct= have no effect on them"));
+    } else if has_hits {
         let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
         sd.check(
             area > 0,
@@ -51,13 +54,12 @@ pub(super) fn place(
         begin += area;
     }
     let streams = u64::from(wd.streams.max(1));
-    let message = format_args!(
-        "{} {} no multiple of {}",
-        plural(threads as usize, "thread"),
-        agreeing(threads as usize, "is", "are"),
-        plural(wd.streams as usize, "stream")
-    );
-    wd.check(u64::from(threads).is_multiple_of(streams), message)?;
+    if !u64::from(threads).is_multiple_of(streams) {
+        notes.push((
+            "streams",
+            "the threads are raised to a multiple of them, so that all have as many",
+        ));
+    }
     // Streams read sequentially, each in a region of its own of whole blocks.
     let each = (end - begin) / streams / block * block;
     if each == 0 {

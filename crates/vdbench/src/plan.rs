@@ -67,7 +67,7 @@ const LEAST_SKEW: f64 = 1e-4;
 /// Plans the runs of parameter files.
 ///
 /// # Errors
-/// Storage that holds no block, devices without o_direct, streams that do not divide the threads.
+/// Storage that holds no block, and devices without o_direct.
 pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistake> {
     let mut planner = Planner {
         file,
@@ -324,8 +324,8 @@ impl Planner<'_> {
             self.note(format!("{subject} of wd={}", wd.name), text);
         }
         let read = wd.rdpct.round().clamp(0.0, 100.0) as u8;
-        // `place` has checked that the streams divide the threads evenly.
-        let depth = threads / placement.regions.len() as u32;
+        // Each stream has as many, as in Vdbench, which raises the threads for that.
+        let depth = threads.div_ceil(placement.regions.len() as u32);
         let (ramp, runtime) = times(&run.options);
         let jobs = placement.regions.into_iter().map(|(suffix, region)| {
             let pool = format!("{}{suffix}", definition.name);

@@ -285,6 +285,26 @@ fn what_is_approximated_is_noted() {
     assert!(prepared.notes.iter().all(|note| note.level == approximated));
 }
 
+/// Ten streams were refused where storage has the usual eight threads, and hits moved the streams away
+/// from the front. Vdbench raises the threads and ignores the hits.
+#[test]
+fn streams_have_as_many_threads_each_and_no_hits() {
+    let text = "sd=sd1,lun=a\nwd=wd1,sd=sd1,xfersize=1m,seekpct=0,streams=10,rhpct=50\n\
+                rd=rd1,wd=wd1,iorate=max\n";
+    let inputs = Inputs {
+        sizes: vec![1 << 30],
+        ..Inputs::default()
+    };
+    let prepared = prepare(&parsed(text, "").unwrap(), &inputs).unwrap();
+    let jobs = &prepared.plan.cases[0].workload.jobs;
+    assert_eq!(jobs.len(), 10);
+    assert!(jobs.iter().all(|job| job.depth == 1));
+    assert_eq!(jobs[0].region.offset.0, 1 << 20);
+    let hits = jobs.iter().filter_map(|job| job.pool.as_ref()?.hits);
+    assert_eq!(hits.count(), 0);
+    assert_eq!(subjects_of_notes(text), ["streams of wd=wd1"; 2]);
+}
+
 /// Each job had an even part of `maxdata=`. The workload of large blocks had done its part first, and
 /// those of small blocks went on without it: the load was not the mix any more.
 #[test]
