@@ -207,7 +207,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "elapsed" "counted seconds (30)" Documented => all.rds.current().options.elapsed = Some(arg.seconds()?)
     Run "interval" "seconds of a report line (1)" Documented => all.rds.current().options.interval = arg.seconds()?
     Run "warmup" "seconds before the counted ones" Documented => all.rds.current().options.warmup = arg.seconds()?
-    Run "pause" "seconds after it" Documented => all.rds.current().options.pause = arg.seconds()?
+    Run "pause" "seconds before the next run" Documented => all.rds.current().options.pause = arg.seconds()?
     Run "maxdata" "end after this many bytes, below 100 this many times the size" Nearly("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
     Run "maxdataread" "maxdata, of reads" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.read = Some(arg.above_zero()?)
     Run "maxdatawritten" "maxdata, of writes" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.written = Some(arg.above_zero()?)
