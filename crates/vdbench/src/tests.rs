@@ -214,7 +214,9 @@ fn data_errors_in_all_their_forms() {
         ("data_errors=stop", errors(1, None, false)),
         ("data_errors=remove", errors(1, None, true)),
         ("dataerrors=remove_device", errors(1, None, true)),
-        ("data_errors=(remove,7)", errors(7, None, true)),
+        // Seven seconds and a minute, which have no effect.
+        ("data_errors=(remove,7)", errors(1, None, true)),
+        ("data_errors=(5,60)", errors(5, None, false)),
         (
             "data_errors=\"sh report.sh $lun $lba\"",
             errors(1, Some("sh report.sh $lun $lba"), false),
