@@ -63,12 +63,14 @@ impl Argument<'_> {
         }
     }
 
-    /// `5`, `stop`, `remove`, `(remove,5)` or `"script $lun"`.
+    /// `5`, `(5,60)`, `stop`, `remove`, `(remove,60)` or `"script $lun"`.
     pub(super) fn data_errors(&self) -> Result<DataErrors, Mistake> {
         let words = self.words()?;
         let (most, command, remove) = match &*words.iter().map(String::as_str).collect::<Vec<_>>() {
             [word] if removes(word) => (1, None, true),
-            [word, most] if removes(word) => (self.error_number(most)?, None, true),
+            // The seconds after which storage is used again, or the run ends for good, have no effect.
+            [word, seconds] if removes(word) && is_count(seconds) => (1, None, true),
+            [most, seconds] if is_count(seconds) => (self.error_number(most)?, None, false),
             ["stop"] => (1, None, false),
             [word] if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
                 (self.error_number(word)?, None, false)
@@ -116,6 +118,10 @@ impl Argument<'_> {
         };
         Ok(Buckets { edges, suppress })
     }
+}
+
+fn is_count(word: &str) -> bool {
+    word.parse::<u32>().is_ok()
 }
 
 /// `rem` to `remove_device`.
