@@ -80,8 +80,11 @@ impl Style {
     pub fn cut(self, text: &str, indent: usize) -> String {
         let lines = self.wrap(text, indent + 2);
         let first = lines.first().map_or("", String::as_str);
-        let clause = first
-            .rfind([',', ':', ';'])
+        // The comma of a number such as 16,000 ends no clause.
+        let ends = [", ", ": ", "; "].map(|end| first.rfind(end));
+        let at_the_end = first.ends_with([',', ':', ';']).then(|| first.len() - 1);
+        let clause = at_the_end
+            .or(ends.into_iter().flatten().max())
             .filter(|at| *at > first.len() / 2 && first.find(':') != Some(*at));
         format!("{} …", &first[..clause.unwrap_or(first.len())])
     }
@@ -210,6 +213,11 @@ mod tests {
         assert_eq!(
             style.wrap("a full bucket lasts 4 h 17 min, then 300 IOPS", 6),
             ["a full bucket lasts", "4 h 17 min, then", "300 IOPS"]
+        );
+        // The story: "as that of one of 16 …", where it is one of 16,000.
+        assert_eq!(
+            style.cut("as that of 16,000 and more", 6),
+            "as that of 16,000 and …"
         );
         // The story: `a and b …` was all that was left of a finding on two cases.
         assert_eq!(
