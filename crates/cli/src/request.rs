@@ -416,7 +416,8 @@ fn source(study: &str) -> Result<(String, String, bool)> {
 }
 
 fn text_of(bytes: Vec<u8>) -> io::Result<String> {
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text"))
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::other("it is no text in UTF-8: save it as UTF-8"))
 }
 
 /// Whether a target was written where a study is expected: a disk, a directory, a model.
