@@ -13,7 +13,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure};
+use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, interval_length};
 
 /// The most that a clock is taken to have been set back between two reports: an hour of daylight saving
 /// time, and as much for reports that are missing.
@@ -123,8 +123,8 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         remarks.extend(without_means_since_boot(&mut rows, &firsts));
         remarks.extend(idle);
     }
-    let length = usual_gap(&rows).or(length_ns).or(wanted.every_ns);
-    let Some(length) = length else {
+    let shown = usual_gap(&rows).or(length_ns);
+    let Some(length) = interval_length(shown, wanted.every_ns)? else {
         return Err(
             "how long an interval is, is not in it: add --every 10s (`iostat -t` prints times)"
                 .to_owned(),
