@@ -137,6 +137,10 @@ impl<'a> Look<'a> {
         causes.extend(node.holders.iter().map(|name| held(machine, name)));
         let loops = machine.loops_on_device(name).into_iter();
         causes.extend(loops.map(|device| Cause::Backs(device.path.clone())));
+        // A machine that runs has its disk open like any file, but locked.
+        if node.has_capacity() && open(&self.path).is_ok_and(|file| is_locked(&file)) {
+            causes.push(Cause::Locked);
+        }
         if !node.partitions.is_empty() {
             causes.push(Cause::Partitions(node.partitions.clone()));
         }
