@@ -14,6 +14,7 @@ mod ebs;
 mod handle;
 mod health;
 mod input;
+mod loop_file;
 mod machine;
 mod memory;
 mod nvme;

@@ -163,12 +163,15 @@ impl Machine {
 
     /// Loop devices whose backing is the device `name`.
     pub(crate) fn loops_on_device(&self, name: &str) -> Vec<&Node> {
-        self.loops_on(|path| self.device_at(path).as_deref() == Some(name))
+        self.loops_on(|device| {
+            let backing = device.backing_file.as_deref();
+            backing.and_then(|path| self.device_at(path)).as_deref() == Some(name)
+        })
     }
 
     /// Loop devices whose backing is the file `id`.
     pub(crate) fn loops_on_file(&self, id: FileId) -> Vec<&Node> {
-        self.loops_on(|path| file_id(&self.roots.path(path)) == Some(id))
+        self.loops_on(|device| self.backing_id(device) == Some(id))
     }
 
     /// Other loop devices that show some of the bytes which the loop device `own` shows.
@@ -176,19 +179,31 @@ impl Machine {
         let Some(backing) = own.backing_file.as_deref() else {
             return Vec::new();
         };
-        let id = file_id(&self.roots.path(backing));
-        // A file that was removed has no identity here, and the kernel shows where it was.
-        let mut beside = self.loops_on(|path| {
-            path == backing || id.is_some() && file_id(&self.roots.path(path)) == id
-        });
+        let id = self.backing_id(own);
+        let mut beside = match self.device_at(backing) {
+            Some(disk) => self.loops_on_device(&disk),
+            None => self.loops_on(|device| match (self.backing_id(device), id) {
+                (Some(other), Some(id)) => other == id,
+                // A removed file has an identity only for those who may ask the device.
+                _ => device.backing_file.as_deref() == Some(backing),
+            }),
+        };
         beside.retain(|node| node.facts.name != own.facts.name && node.overlaps(own));
         beside
     }
 
-    fn loops_on(&self, is: impl Fn(&Path) -> bool) -> Vec<&Node> {
-        let nodes = self.nodes.iter();
-        nodes
-            .filter(|node| node.backing_file.as_deref().is_some_and(&is))
+    /// What identifies the file behind a loop device.
+    fn backing_id(&self, device: &Node) -> Option<FileId> {
+        let path = device.backing_file.as_deref()?;
+        device
+            .backing_id
+            .or_else(|| file_id(&self.roots.path(path)))
+    }
+
+    fn loops_on(&self, is: impl Fn(&Node) -> bool) -> Vec<&Node> {
+        let devices = self.nodes.iter();
+        devices
+            .filter(|device| device.backing_file.is_some() && is(device))
             .collect()
     }
 
