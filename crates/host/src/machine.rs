@@ -193,7 +193,7 @@ impl Machine {
     }
 
     /// What identifies the file behind a loop device.
-    fn backing_id(&self, device: &Node) -> Option<FileId> {
+    pub(crate) fn backing_id(&self, device: &Node) -> Option<FileId> {
         let path = device.backing_file.as_deref()?;
         device
             .backing_id
