@@ -10,8 +10,7 @@ use blocklab_record::BlockDevice;
 use blocklab_units::{Bytes, SECTOR};
 use serde::Serialize;
 
-use crate::loop_file::loop_file;
-use crate::machine::FileId;
+use crate::file_id::{FileId, loop_file};
 use crate::roots::Roots;
 
 /// A disk, a partition, or a device made of others, as sysfs shows it.

@@ -11,7 +11,8 @@ use blocklab_workload::errno;
 
 use crate::block::{Node, device_path};
 use crate::claim::{Claim, claim, is_locked};
-use crate::machine::{Machine, file_id, number_text};
+use crate::file_id::file_id;
+use crate::machine::{Machine, number_text};
 use crate::reason::{Cause, Reason};
 use crate::signatures::{Signature, probe};
 

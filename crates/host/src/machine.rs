@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::block::{Node, device_path, scan};
+use crate::file_id::{FileId, file_id};
 use crate::mounts::{MOUNTS, Mount, parse_mounts, parse_swaps};
 use crate::roots::Roots;
 
@@ -42,9 +43,6 @@ fn has_changed(mounts: &File) -> bool {
     // A failure counts as a change.
     poll(&mut table, Some(&Timespec::default())) != Ok(0)
 }
-
-/// Device and inode number: the same for every path of a file.
-pub(crate) type FileId = (u64, u64);
 
 impl Machine {
     /// This machine as it is now.
@@ -333,12 +331,6 @@ pub(crate) fn block_number(path: &Path) -> Option<String> {
 /// A device number as sysfs writes it.
 pub(crate) fn number_text(rdev: u64) -> String {
     format!("{}:{}", libc::major(rdev), libc::minor(rdev))
-}
-
-/// The identity of what `path` leads to; `None` if it leads nowhere.
-pub(crate) fn file_id(path: &Path) -> Option<FileId> {
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.dev(), metadata.ino()))
 }
 
 #[cfg(test)]

@@ -367,7 +367,7 @@ fn of_many_files_only_some_stay_open_and_none_is_mistaken_for_another() {
     let (first, last) = (path(0), path(HELD));
     assert!(guard.holds(&first) && !guard.holds(&last));
     let known = guard.open(&last).unwrap().identity();
-    assert_eq!(crate::machine::file_id(&last), Some(known));
+    assert_eq!(file_id(&last), Some(known));
     for path in [&first, &last] {
         fs::rename(path, path.with_extension("old")).unwrap();
         fs::write(path, "others").unwrap();

@@ -1,12 +1,18 @@
-//! Asks a loop device which file it shows. The path in sysfs is that of the process that attached the
-//! device: here it may lead to another file or nowhere, and a removed file can have another name.
+//! What identifies a file: of a path, and of the file behind a loop device.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use crate::machine::FileId;
+/// Device and inode number: the same for every path of a file.
+pub(crate) type FileId = (u64, u64);
+
+/// The identity of what `path` leads to; `None` if it leads nowhere.
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
 
 /// `LOOP_GET_STATUS64`.
 const STATUS: u32 = 0x4c05;
@@ -20,8 +26,11 @@ struct LoopInfo {
     _rest: [u64; 27],
 }
 
-/// Device and inode number of the file behind the loop device at `path`. Nothing where the device cannot be
-/// opened, which takes root, or shows no file.
+/// The identity of the file behind the loop device at `path`. Nothing where the device cannot be opened,
+/// which takes root, or shows no file.
+///
+/// The path in sysfs is that of the process that attached the device: here it may lead to another file or
+/// nowhere, and a removed file can have another name.
 pub(crate) fn loop_file(path: &Path) -> Option<FileId> {
     let mut options = File::options();
     options.read(true).custom_flags(libc::O_NONBLOCK);
