@@ -12,6 +12,7 @@ mod block;
 mod cgroup;
 mod claim;
 mod ebs;
+mod file_id;
 mod handle;
 mod health;
 mod input;
