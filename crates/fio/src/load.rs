@@ -170,18 +170,26 @@ fn outline(
     name: &str,
 ) -> Result<Job, Mistake> {
     let options = &spec.options;
-    let sizes = pattern::block_sizes(spec)?;
+    let size_draw = if options.bsrange.is_none() || pattern::has_split(options, rw) {
+        SizeDraw::Listed
+    } else if options.bs_unaligned {
+        SizeDraw::AnyByte
+    } else {
+        SizeDraw::Multiples
+    };
+    let given = pattern::block_sizes(spec)?;
+    let room = working_set.bytes_per_target();
+    let sizes = if working_set.has_equal_parts() {
+        pattern::fitting(given, size_draw, room)
+    } else {
+        given
+    };
+    let shifted = align(options.ba).filter(|_| pattern::shifts_blocks(options, &sizes));
     Ok(Job {
         pattern: pattern::pattern(spec, rw, &sizes, working_set.space)?,
         mix: pattern::mix(options, rw),
-        size_draw: if options.bsrange.is_none() || pattern::has_split(options, rw) {
-            SizeDraw::Listed
-        } else if options.bs_unaligned {
-            SizeDraw::AnyByte
-        } else {
-            SizeDraw::Multiples
-        },
-        align: align(options.ba).filter(|_| pattern::shifts_blocks(options, &sizes)),
+        size_draw,
+        align: shifted.or_else(|| pattern::own_multiples(options, rw, &sizes)),
         trim_first: rw.writes && rw.trims,
         sizes,
         ..Job::new(name)
