@@ -262,6 +262,8 @@ pub(super) fn pattern(
     let percent = percent_random(&options.percentage_random)
         .map_err(|why| spec.mistake("percentage_random", why))?;
     let once = keeps_a_map(options, rw, sizes);
+    // Zones need room for their sizes only where places are drawn from them.
+    let space = if rw.random { space } else { u64::MAX };
     let distribution = match options.random_distribution.strip_prefix("sequence:") {
         Some(list) => listed(list, options.random_sequence_stride),
         None => distribution(&options.random_distribution, once, space, options.scale()),
@@ -617,6 +619,21 @@ mod tests {
             (4096, 64 << 10),
             "the job's line has what is given"
         );
+    }
+
+    /// A distribution in `[global]` whose zones are larger than its file refused the whole command, by
+    /// a sequential job that draws no place; fio complains of the random ones.
+    #[test]
+    fn zones_need_room_only_in_random_jobs() {
+        let with = |rw: &str| {
+            let zones = "random_distribution=zoned_abs:50/64k:50/64k";
+            planned(&format!(
+                "[a]\nsize=100k\nioengine=null\nrw={rw}\n{zones}\n"
+            ))
+        };
+        assert!(with("write").is_ok());
+        let wrong = with("randwrite").map(|_| ()).unwrap_err().to_string();
+        assert!(wrong.contains("zones of more than the 102400"), "{wrong}");
     }
 
     /// Without a map, the reads of `bs=64k,4k` began at multiples of 4 KiB; with fio 3.33, at
