@@ -294,11 +294,16 @@ impl PlanBuilder<'_> {
 
     /// Loads the state file from which a job continues, if it requests that.
     fn load_state(&self, spec: &Spec, job: &mut Job, state: &str) -> Result<(), Fault> {
-        if !spec.options.verify_state_load || job.verify.is_none() {
+        if !spec.options.verify_state_load {
             return Ok(());
         }
         let only_durable = spec.options.verify_policy == "fsynced";
-        let loaded = state::load(job, self.seed(), only_durable, state, self.context);
+        let loaded = if job.verify.is_some() {
+            state::load(job, self.seed(), only_durable, state, self.context)
+        } else {
+            // As in fio, a job that verifies nothing needs the file all the same.
+            (self.context.bytes_of)(state).map(|_| ())
+        };
         loaded.map_err(|why| {
             let why = spec.mistake("verify_state_load", format!("{state}: {why}"));
             Fault::one_job(0, why)
