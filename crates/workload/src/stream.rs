@@ -383,11 +383,10 @@ impl Requests {
 
 /// Distance between two possible random offsets, and the smallest and the largest block.
 fn blocks(job: &Job) -> (u64, u64, u64) {
-    if !job.pattern.every_block_once() {
-        let smallest = job.sizes.smallest().0;
-        return (grain(job, smallest), smallest, job.sizes.largest().0);
-    }
     let (smallest, largest) = job.occurring_blocks();
+    if !job.pattern.every_block_once() {
+        return (grain(job, smallest.0), smallest.0, largest.0);
+    }
     match job.piece() {
         Some(piece) => (piece.0, piece.0, largest.0),
         // A block that is hit once must not overlap any other block.
