@@ -43,7 +43,7 @@ pub(crate) fn starts(
 
 #[cfg(test)]
 mod tests {
-    use blocklab_workload::{Case, Job, Order, Stop, Workload};
+    use blocklab_workload::{Case, Job, Order, Stop};
 
     use super::*;
 

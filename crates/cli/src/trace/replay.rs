@@ -14,7 +14,7 @@ use blocklab_trace::{Operation, Source, gives_again};
 use blocklab_units::{Bytes, SECTOR, agreeing, count, plural};
 use blocklab_workload::{
     BlockSizes, Case, Direction, Job, Plan, Region, Replay, ReplayPace, SizeMix, Stop, Target,
-    TraceChanges, TraceFile, Workload,
+    TraceChanges, TraceFile,
 };
 
 use super::opened::{self, Devices};
