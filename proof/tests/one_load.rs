@@ -24,6 +24,11 @@ fn a_load_by_flags_is_a_run_as_any_other() {
         ["run", "--rw", "read", "--reads", "40", "--target", "null"],
         &["--rw randrw"],
     );
+    // The story: who had written --mix was told about --reads alone.
+    lab.refused(
+        ["run", "--rw", "read", "--mix", "40", "--target", "null"],
+        &["--mix", "--rw randrw"],
+    );
 }
 
 /// The load was printed as TOML and read back, so `--bs 0` was blamed on line 8 of a text that nobody

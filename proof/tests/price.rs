@@ -24,6 +24,24 @@ fn a_million_iops_for_an_hour_to_the_cent() {
     assert_eq!(found["dates"][0].as_str().map(str::len), Some(10));
 }
 
+/// The story: an IOPS of a disk of Azure that bursts on demand cost 0.04 USD a month, by a bill of 913 USD for
+/// 25,600 of them; what is billed for those above 7,500 comes to 28,540 USD more.
+#[test]
+fn a_bill_by_use_that_the_rate_needs_is_named() {
+    let lab = Lab::new();
+    let notes = |address: &str| {
+        let priced = json(&good(lab.blocklab(["price", address, "--json"])));
+        priced["priced"][0]["notes"].to_string()
+    };
+    let burst = notes("azure/P40,performance=on-demand@azure/Standard_D16s_v5");
+    assert!(
+        burst.contains("above 7,500 IOPS") && burst.contains("--load 25600iops,4KiB"),
+        "{burst}"
+    );
+    let plain = notes("azure/P40@azure/Standard_D16s_v5");
+    assert!(!plain.contains("billed"), "{plain}");
+}
+
 /// The story: the price of a run of a device that was described by hand was a table of dashes, and
 /// the command ended with 0.
 #[test]

@@ -58,7 +58,9 @@ fn refuse_contradictions(load: &LoadArgs) -> Result<()> {
     }
     // 50 is the default of --reads: given or not, it changes nothing here.
     if load.reads != 50 && !is_mixed {
-        bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
+        bail!(
+            "--reads, or --mix, works only with --rw rw and --rw randrw: here all operations are alike"
+        );
     }
     if load.arrivals.is_some() && load.rate.is_empty() {
         bail!("--arrivals says when operations of a given rate arrive: add --rate IOPS");

@@ -2,12 +2,13 @@
 
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::Catalog;
-use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};
+use blocklab_catalog::unit_price::{Bought, By, Priced, Unit, price as priced, sort};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::Record;
 use blocklab_report::json;
 use blocklab_report::price::prices;
 use blocklab_store::Store;
+use blocklab_units::count;
 use blocklab_workload::{Address, Date, Target};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -48,6 +49,7 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
         PriceBy::Throughput => By::Throughput,
         PriceBy::Capacity => By::Capacity,
     };
+    all.iter_mut().for_each(note_bills_by_use);
     sort(&mut all, by);
     let currency = args.currency.as_ref();
     let today = today();
@@ -55,6 +57,27 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
         Output::Json => json::prices(&all, by, currency, today),
         Output::Document(form) => prices(&all, by, currency, today).print(form),
     })
+}
+
+/// Adds that the prices by unit hold no bill for a burst that the delivered rate needs: it depends on how
+/// long that rate lasts.
+fn note_bills_by_use(priced: &mut Priced) {
+    let rate = priced.units.iter().find(|price| price.unit == Unit::Iops);
+    let Some(delivered) = rate.map(|price| price.delivered) else {
+        return;
+    };
+    for cost in &priced.costs {
+        if let Some(above) = cost.above.filter(|above| delivered > above.iops) {
+            priced.notes.push(format!(
+                "the prices by unit are without {}, which is billed for what lies above {} IOPS and may \
+                 be the larger part: `blocklab catalog show ADDRESS --load {:.0}iops,4KiB` has the bill of a \
+                 month at that rate",
+                cost.what,
+                count(above.iops),
+                delivered
+            ));
+        }
+    }
 }
 
 /// Today's date in UTC.

@@ -236,3 +236,18 @@ fn the_error_that_ended_a_job_is_that_of_the_run() {
         assert_eq!(why, Some("job g ended early: ENOSPC"));
     }
 }
+
+/// The story: errors after which fio went on (`continue_on_error`) were those of JSON alone, and the case
+/// of a text was imported without a failure.
+#[test]
+fn errors_after_which_a_job_went_on_are_counted() {
+    let line = "     issued rwts: total=100100,25020,0,0 short=0,0,0,0 dropped=0,0,0,0\n";
+    let errors = "     errors    : total=7, first_error=5/<Input/output error>\n";
+    let record = read(
+        Tool::Fio,
+        &TEXT_3.replace(line, &(line.to_owned() + errors)),
+    );
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!(job.accounting.failed, 7);
+    assert_eq!(record.failure, None);
+}

@@ -1,7 +1,7 @@
 //! In: the series of a history. Out: the words for each: what changed, since which run, by how
 //! much, and what else changed then; and a sparkline of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use blocklab_compare::compare::Quantity;
 use blocklab_compare::history::{
@@ -42,6 +42,14 @@ pub fn shown(history: &History) -> Shown<'_> {
         let why = "simulated runs are compared where seed, cases, passes and times are the same: `blocklab run --seed 1`";
         left.push(why.to_owned());
     }
+    let apart = apart_by_name(too_few.iter().map(|load| &load[0].conditions));
+    if apart > 0 {
+        left.push(format!(
+            "{} of these loads differ from others in the name of the run alone: give all runs of one load \
+             the same --name, or none",
+            count(apart as f64)
+        ));
+    }
     let loads = loads.into_iter().take(LOADS);
     Shown {
         loads: loads
@@ -54,6 +62,22 @@ pub fn shown(history: &History) -> Shown<'_> {
             .collect(),
         left,
     }
+}
+
+/// So many names of one load are no pair such as before and after.
+const NAMES: usize = 3;
+
+/// How many loads would be the same as others but for the name of their study, which `--name` gives.
+fn apart_by_name<'c>(loads: impl Iterator<Item = &'c Conditions>) -> usize {
+    let mut counts: HashMap<Conditions, usize> = HashMap::new();
+    for conditions in loads {
+        let nameless = Conditions {
+            study: String::new(),
+            ..conditions.clone()
+        };
+        *counts.entry(nameless).or_default() += 1;
+    }
+    counts.into_values().filter(|many| *many >= NAMES).sum()
 }
 
 /// The most loads of which each is told why it is not comparable.
@@ -401,6 +425,30 @@ mod tests {
             doubted(1, "32 runs", "disk-shared"),
             "1 of 32 runs is left out of the test, as findings doubt it: disk-shared"
         );
+    }
+
+    /// The story: a pipeline gave each run a name of its own, so no run was comparable with another, and
+    /// nothing said that the names were the reason.
+    #[test]
+    fn loads_that_names_alone_keep_apart_are_counted() {
+        let load = |study: &str, target: &str| Conditions {
+            study: study.to_owned(),
+            case: "a".to_owned(),
+            direction: blocklab_workload::Direction::Read,
+            what: String::new(),
+            kind: String::new(),
+            target: target.to_owned(),
+            machine: String::new(),
+            origin: Origin::Measured.name(),
+            seed: None,
+            schedule: None,
+        };
+        let apart = |loads: &[Conditions]| apart_by_name(loads.iter());
+        let builds = ["1", "2", "3"].map(|study| load(study, "vda"));
+        assert_eq!(apart(&builds), 3);
+        assert_eq!(apart(&builds[..2]), 0);
+        let disks = ["vda", "vdb", "vdc"].map(|target| load("1", target));
+        assert_eq!(apart(&disks), 0);
     }
 
     /// The story: a load of 0.7 operations per second had "1 IOPS", before and after.
