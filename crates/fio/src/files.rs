@@ -744,6 +744,10 @@ mod tests {
         let remark = "a: each of its files is shorter than a block, so nothing is moved";
         assert_eq!(prepared.remarks, [remark]);
 
+        let zones = "[a]\nsize=256k\nbs=64k\nnrfiles=7\nzonemode=strided\nzonesize=64k\n";
+        let zones = planned(zones).expect("no window is larger than its file");
+        assert!(!zones.clones[0].is_run());
+
         let small = planned("[a]\nfilesize=20k\nbs=64k\nnrfiles=3\n").expect("a plan");
         let why = small.unfit[0].to_string();
         assert!(why.contains("data set range: 61440 bytes < 65536"), "{why}");
