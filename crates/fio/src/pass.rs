@@ -257,6 +257,11 @@ impl<'a> Pass<'a> {
         (begin < file_end || last_end >= file_end).then_some(blocks)
     }
 
+    /// Whether both reads and writes occur: a share of 0 or 100 per cent leaves one of them.
+    const fn mixes(&self) -> bool {
+        self.job.mix.read > 0 && self.job.mix.write > 0
+    }
+
     /// Whether the job goes through one file zone by zone, in one direction.
     fn goes_by_zones(&self) -> bool {
         let (options, rw) = (self.options, self.rw);
@@ -308,9 +313,7 @@ impl<'a> Pass<'a> {
             );
         let block = largest_block(&self.job.sizes, rw);
         let goes_back = rw.gap < 0 && rw.gap.unsigned_abs() >= block;
-        draws_freely
-            || reads_in_runs
-            || has_order && (rw.gap > 0 || goes_back || rw.reads && rw.writes)
+        draws_freely || reads_in_runs || has_order && (rw.gap > 0 || goes_back || self.mixes())
     }
 }
 
@@ -351,6 +354,9 @@ mod tests {
             // Forward by 15 KiB: the fourth block would end beyond the file.
             ("rw=read:-1k\nsize=50k\nbs=16k", 49_152),
             ("rw=rw\nsize=63000\nloops=3", 189_000),
+            // One direction alone meets the end.
+            ("rw=rw\nrwmixread=100\nsize=63000", 61_440),
+            ("rw=rw\nrwmixwrite=100\nsize=63000", 61_440),
             ("rw=randread:4\nsize=63000\nnrfiles=3", 63_000),
             ("rw=randread:4\nsize=63000\nloops=3", 189_000),
             ("rw=randread\nnorandommap\nsize=63000\nloops=3", 189_000),
