@@ -86,7 +86,7 @@ fn zones_to_bytes(options: &mut Options) {
 }
 
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
-    for setting in in_order(settings) {
+    for setting in in_reading_order(settings) {
         check_engine_option(spec, settings, setting)?;
         add_setting(spec, setting)?;
         // The stonewall between two files is on the line of the section itself, and is not reported.
@@ -129,7 +129,7 @@ fn check_engine_option(
 
 /// In the order in which fio reads the settings of a job file's section: what scales other options
 /// first, names of files late, and options of engines last, when the engine is known.
-fn in_order(settings: &[Setting]) -> Vec<&Setting> {
+pub fn in_reading_order(settings: &[Setting]) -> Vec<&Setting> {
     const FIRST: [&str; 4] = ["cpus_allowed_policy", "lockfile", "unit_base", "kb_base"];
     const LAST: [&str; 2] = ["filename", "filename_format"];
     let mut ordered: Vec<&Setting> = settings.iter().collect();
