@@ -262,6 +262,12 @@ fn joined(option: &str, new: Value, old: &Value) -> Value {
             Value::Share(Share::Bytes(_)),
             Value::Share(Share::Percent(_)),
         ) => old.clone(),
+        // A log without a name in a job keeps the one of `[global]`.
+        (
+            "write_bw_log" | "write_lat_log" | "write_iops_log" | "write_hist_log",
+            Value::Text(name),
+            _,
+        ) if name.is_empty() => old.clone(),
         _ => new.over(old),
     }
 }
