@@ -31,7 +31,7 @@ pub enum Layout {
     Length,
     /// Space is set aside, nothing is written.
     Space,
-    /// Written with random bytes.
+    /// Written with what its job writes.
     Written,
     /// The same, until the file system is full.
     WrittenUntilFull,
