@@ -1,4 +1,5 @@
-//! In: a file and a size. Out: the file filled with random bytes, ready to be measured.
+//! In: a file and a size. Out: the file filled with random bytes, or with those that its job writes,
+//! ready to be measured.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_units::Bytes;
-use blocklab_workload::{Content, ContentMaker};
+use blocklab_workload::{Content, ContentMaker, Job};
 
 use crate::Error;
 use crate::drop_cache::drop_cache;
@@ -41,6 +42,32 @@ impl FileFiller {
             maker: ContentMaker::new(Content::Random, seed, "layout", 0),
             chunk: Vec::new(),
         }
+    }
+
+    /// A filler with the content of a job that writes zeros, a pattern, or what compresses or repeats.
+    /// `None`: it writes random bytes.
+    #[must_use]
+    pub fn for_job(job: &Job, seed: u64) -> Option<Self> {
+        let content = match job.content {
+            Content::Random | Content::Same | Content::Fresh if job.fill.is_none() => return None,
+            // Whole writes repeat there, and here a chunk is one: of most files there is only one.
+            Content::Repeating {
+                compress_percent,
+                repeat_percent,
+            } => Content::Shaped {
+                compress_percent,
+                dedupe_percent: repeat_percent,
+            },
+            content => content,
+        };
+        let job = Job {
+            content,
+            ..job.clone()
+        };
+        Some(Self {
+            maker: ContentMaker::for_job(&job, seed, 0),
+            chunk: Vec::new(),
+        })
     }
 
     /// Writes the content and flushes it to the device. Returns false if it was interrupted, and
@@ -100,6 +127,44 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    /// A job that reads what compresses was measured on files of random bytes, which a file system that
+    /// compresses stores as they are.
+    #[test]
+    fn files_have_the_content_of_their_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let filled = |job: &Job| {
+            let layout = Layout {
+                file: &File::create(&path).unwrap(),
+                path: &path,
+                size: Bytes(10_000),
+            };
+            let mut filler = FileFiller::for_job(job, 0).expect("no random bytes");
+            assert!(
+                filler
+                    .fill(layout, &AtomicBool::new(false), |_| {})
+                    .unwrap()
+            );
+            fs::read(&path).unwrap()
+        };
+        let mut job = Job::new("a");
+        job.content = Content::Random;
+        assert!(FileFiller::for_job(&job, 0).is_none());
+        job.content = Content::Zero;
+        assert_eq!(filled(&job), [0; 10_000]);
+        job.content = Content::Random;
+        job.fill = Some([7].into());
+        assert_eq!(filled(&job), [7; 10_000]);
+        job.fill = None;
+        job.content = Content::Repeating {
+            compress_percent: 75,
+            repeat_percent: 0,
+        };
+        let shaped = filled(&job);
+        let zeros = shaped.iter().filter(|byte| **byte == 0).count();
+        assert!((7_400..7_700).contains(&zeros), "three quarters: {zeros}");
+    }
 
     /// Every file of a job had the same content: a device that deduplicates kept one of 10,000.
     #[test]

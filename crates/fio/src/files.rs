@@ -31,7 +31,7 @@ pub enum Layout {
     Length,
     /// Space is set aside, nothing is written.
     Space,
-    /// Written with random bytes.
+    /// Written with what its job writes.
     Written,
     /// The same, until the file system is full.
     WrittenUntilFull,
@@ -743,6 +743,10 @@ mod tests {
         assert_eq!(prepared.files.len(), 3);
         let remark = "a: each of its files is shorter than a block, so nothing is moved";
         assert_eq!(prepared.remarks, [remark]);
+
+        let zones = "[a]\nsize=256k\nbs=64k\nnrfiles=7\nzonemode=strided\nzonesize=64k\n";
+        let zones = planned(zones).expect("no window is larger than its file");
+        assert!(!zones.clones[0].is_run());
 
         let small = planned("[a]\nfilesize=20k\nbs=64k\nnrfiles=3\n").expect("a plan");
         let why = small.unfit[0].to_string();

@@ -87,7 +87,7 @@ fn zones_to_bytes(options: &mut Options) {
 
 /// Sets the options of a section in a job.
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
-    for setting in in_order(settings) {
+    for setting in in_reading_order(settings) {
         check_engine_option(spec, settings, setting)?;
         add_setting(spec, setting)?;
         // The stonewall between two files is on the line of the section itself, and is not reported.
@@ -130,7 +130,7 @@ fn check_engine_option(
 
 /// In the order in which fio reads the settings of a job file's section: what scales other options
 /// first, names of files late, and options of engines last, when the engine is known.
-fn in_order(settings: &[Setting]) -> Vec<&Setting> {
+pub fn in_reading_order(settings: &[Setting]) -> Vec<&Setting> {
     const FIRST: [&str; 4] = ["cpus_allowed_policy", "lockfile", "unit_base", "kb_base"];
     const LAST: [&str; 2] = ["filename", "filename_format"];
     let mut ordered: Vec<&Setting> = settings.iter().collect();
@@ -266,6 +266,12 @@ fn joined(option: &str, new: Value, old: &Value) -> Value {
             Value::Share(Share::Bytes(_)),
             Value::Share(Share::Percent(_)),
         ) => old.clone(),
+        // A log without a name in a job keeps the one of `[global]`.
+        (
+            "write_bw_log" | "write_lat_log" | "write_iops_log" | "write_hist_log",
+            Value::Text(name),
+            _,
+        ) if name.is_empty() => old.clone(),
         _ => new.over(old),
     }
 }

@@ -54,7 +54,7 @@ pub use context::{ControlGroup, PlanContext};
 pub use engine::{Program, engines};
 pub use files::{Layout, Planned};
 pub use flaws::Flawed;
-pub use jobs::{Resolved, resolve};
+pub use jobs::{Resolved, in_reading_order, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, WindowValue, mean_speed, per_second, speed};
 pub use number::{Scale, amount};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};

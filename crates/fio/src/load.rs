@@ -374,6 +374,8 @@ fn zone_window(
 ) -> Result<Option<MovingWindow>, Fault> {
     let options = &spec.options;
     match options.zonemode {
+        // No window moves over files that hold no block.
+        "strided" if working_set.holds_no_block => return Ok(None),
         "strided" => {}
         "zbd" => {
             return if context.only_parsed {

@@ -323,6 +323,18 @@ pub const fn per_second(count: u64, span: Nanos) -> u64 {
 mod tests {
     use super::*;
 
+    /// `write_bw_log` without a name in a job gave up the name in `[global]`, which fio keeps.
+    #[test]
+    fn a_log_without_a_name_keeps_the_common_one() {
+        let names = |given: &str| {
+            let text = format!("[global]\nsize=4k\n{given}\n[a]\nwrite_bw_log\n");
+            let prepared = crate::tests::planned(&text).expect(given);
+            prepared.clones[0].logs.names[0].clone()
+        };
+        assert_eq!(names("write_bw_log=common").as_deref(), Some("common"));
+        assert_eq!(names("write_iops_log=other").as_deref(), Some("a"));
+    }
+
     fn logged() -> Logged {
         Logged {
             at: Nanos::from_millis(12),

@@ -212,7 +212,10 @@ impl<'a> Pass<'a> {
         match self.blocks_until_the_end(size, block) {
             Some(blocks) => (blocks * block).saturating_mul(files).min(bytes),
             None if self.comes_back() => bytes,
-            None => ((size / block).max(1) * block).saturating_mul(files),
+            // Of a part that ends within its last block, the bytes of the part count.
+            None => ((size / block).max(1) * block)
+                .saturating_mul(files)
+                .min(self.working_set.space.max(block)),
         }
     }
 
@@ -255,6 +258,11 @@ impl<'a> Pass<'a> {
         let file_end = file_end.unwrap_or(offset.saturating_add(size));
         let last_end = offset.saturating_add(begin).saturating_sub(gap);
         (begin < file_end || last_end >= file_end).then_some(blocks)
+    }
+
+    /// Whether both reads and writes occur: a share of 0 or 100 per cent leaves one of them.
+    const fn mixes(&self) -> bool {
+        self.job.mix.read > 0 && self.job.mix.write > 0
     }
 
     /// Whether the job goes through one file zone by zone, in one direction.
@@ -308,9 +316,7 @@ impl<'a> Pass<'a> {
             );
         let block = largest_block(&self.job.sizes, rw);
         let goes_back = rw.gap < 0 && rw.gap.unsigned_abs() >= block;
-        draws_freely
-            || reads_in_runs
-            || has_order && (rw.gap > 0 || goes_back || rw.reads && rw.writes)
+        draws_freely || reads_in_runs || has_order && (rw.gap > 0 || goes_back || self.mixes())
     }
 }
 
@@ -351,6 +357,9 @@ mod tests {
             // Forward by 15 KiB: the fourth block would end beyond the file.
             ("rw=read:-1k\nsize=50k\nbs=16k", 49_152),
             ("rw=rw\nsize=63000\nloops=3", 189_000),
+            // One direction alone meets the end.
+            ("rw=rw\nrwmixread=100\nsize=63000", 61_440),
+            ("rw=rw\nrwmixwrite=100\nsize=63000", 61_440),
             ("rw=randread:4\nsize=63000\nnrfiles=3", 63_000),
             ("rw=randread:4\nsize=63000\nloops=3", 189_000),
             ("rw=randread\nnorandommap\nsize=63000\nloops=3", 189_000),
@@ -385,11 +394,12 @@ mod tests {
     #[test]
     fn the_last_block_of_a_part_is_whole_where_the_file_goes_on() {
         let device = "filename=/dev/there\nrw=read";
-        assert_eq!(bytes(&format!("{device}\nsize=50k")), 52 << 10);
-        assert_eq!(bytes(&format!("{device}\nsize=50k\nloops=2")), 104 << 10);
+        // The job ends with the operation that moves the last of these bytes.
+        assert_eq!(bytes(&format!("{device}\nsize=50k")), 50 << 10);
+        assert_eq!(bytes(&format!("{device}\nsize=50k\nloops=2")), 100 << 10);
         assert_eq!(
             bytes(&format!("{device}\nfilesize=50k\noffset=4k")),
-            48 << 10
+            46 << 10
         );
         assert_eq!(bytes("rw=read\nsize=50k"), 48 << 10);
     }

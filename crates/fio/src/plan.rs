@@ -6,7 +6,7 @@ mod clone;
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Bytes;
-use blocklab_workload::{Case, Job, Plan, SizedRamp};
+use blocklab_workload::{Case, Job, Plan, SizedRamp, Target};
 
 use super::context::{ControlGroup, PlanContext, control_group};
 use super::fault::{Fault, Unfit};
@@ -173,7 +173,27 @@ impl PlanBuilder<'_> {
                 Ok(()) => {}
             }
         }
+        if verify::method(options).is_some() && options.do_verify && rw.writes {
+            self.warn_of_several_writers(count as usize);
+        }
         Ok(())
+    }
+
+    /// The warning of fio that the last `count` clones, which verify what they write, have a file in
+    /// common.
+    fn warn_of_several_writers(&mut self, count: usize) {
+        let jobs = (self.prepared.plan.cases.last()).map_or(&[][..], |case| &case.workload.jobs);
+        let clones = &jobs[jobs.len().saturating_sub(count)..];
+        let [first, second, ..] = clones else {
+            return;
+        };
+        let nothing = Target::Null.to_string();
+        let mut files = first.targets.iter().filter(|file| **file != nothing);
+        if files.any(|file| second.targets.contains(file)) {
+            let words = "multiple writers may overwrite blocks that belong to other jobs. This can \
+                         cause verification failures.";
+            self.prepared.forewords.push(words.to_owned());
+        }
     }
 
     fn warn_of_no_time(&mut self, options: &Options, rw: ReadWrite) {
@@ -388,6 +408,26 @@ fn seed(spec: &Spec, random: u64) -> Result<u64, Mistake> {
 #[cfg(test)]
 mod tests {
     use crate::tests::planned;
+
+    /// fio warns where clones that verify what they write have a file in common, and this did not.
+    #[test]
+    fn several_writers_of_a_verified_file_are_warned_of() {
+        #[track_caller]
+        fn check(options: &str, warns: bool) {
+            let text = format!("[a]\nsize=64k\nverify=md5\n{options}\n");
+            let forewords = planned(&text).expect(options).forewords;
+            let found = forewords
+                .iter()
+                .any(|words| words.starts_with("multiple writers"));
+            assert_eq!(found, warns, "{options}");
+        }
+        check("rw=write\nnumjobs=2\nfilename=f", true);
+        check("rw=randrw\nnumjobs=3\nfilename_format=same", true);
+        check("rw=write\nnumjobs=2", false);
+        check("rw=write\nfilename=f", false);
+        check("rw=read\nnumjobs=2\nfilename=f", false);
+        check("rw=write\nnumjobs=2\nfilename=f\ndo_verify=0", false);
+    }
 
     /// A seed that is no number, or too large, was taken for none, without a word; and those beyond
     /// 2^53, as scripts make them of the time in nanoseconds, were rounded.

@@ -80,7 +80,7 @@ options! {
         "wait_for", Text, "-", Mostly, "Begin when all clones of that job have ended.", "where others run alongside that one, the job begins when these have ended, too, and so do those behind it without a `wait_for` of their own", wait_for: Option<String>;
         "numjobs", Int(1, MAX), "1", Exact, "Clones of the job.", "", numjobs: u64;
         "thread", Flag, "-", Ignored, "Threads in place of processes.", "every clone is a thread of one process", thread: bool;
-        "threads", Flag, "-", Ignored, "A word that old job files have for `thread`.", "every clone is a thread of one process";
+        "threads", Text, "-", Ignored, "A word that old job files have for `thread`.", "every clone is a thread of one process";
         "stonewall" "wait_for_previous", Flag, "-", Exact, "Begin when all jobs before have ended.", "", stonewall: bool;
         "new_group", Flag, "-", Exact, "Begin another group in the report.", "", new_group: bool;
         "group_reporting", Flag, "-", Exact, "Report a group as one.", "", group_reporting: bool;

@@ -1,7 +1,7 @@
 //! The files and control groups of the jobs: created before the run as fio creates them, and removed
 //! or left after it as fio does.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -58,7 +58,7 @@ fn make_files(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) 
         may_create: prepared.clones.iter().all(|clone| clone.may_create),
         kept_as_they_are: kept_as_they_are(prepared),
         marks: prepared.files.len() <= MARKED,
-        filler: FileFiller::new(0),
+        fillers: Fillers::new(prepared),
     };
     let mut parent = None;
     let mut failed: Vec<(String, i32)> = Vec::new();
@@ -188,7 +188,46 @@ struct Maker<'a> {
     kept_as_they_are: HashSet<String>,
     /// Whether files are marked as blocklab's, so that later commands may overwrite them.
     marks: bool,
-    filler: FileFiller,
+    fillers: Fillers,
+}
+
+/// What files are laid out with: as with fio, what the first job that names them writes.
+struct Fillers {
+    random: FileFiller,
+    /// One for each job that writes something else.
+    shaped: Vec<FileFiller>,
+    /// Which of these fills a file; `None`: none of them.
+    by_path: HashMap<String, Option<usize>>,
+}
+
+impl Fillers {
+    fn new(prepared: &Prepared) -> Self {
+        let mut shaped = Vec::new();
+        let mut by_path = HashMap::new();
+        for job in prepared.jobs() {
+            let filler = FileFiller::for_job(job, shaped.len() as u64);
+            let index = filler.is_some().then_some(shaped.len());
+            shaped.extend(filler);
+            for path in &job.targets {
+                by_path.entry(path.clone()).or_insert(index);
+            }
+        }
+        if shaped.is_empty() {
+            by_path.clear();
+        }
+        Self {
+            random: FileFiller::new(0),
+            shaped,
+            by_path,
+        }
+    }
+
+    fn for_file(&mut self, path: &str) -> &mut FileFiller {
+        match self.by_path.get(path) {
+            Some(Some(index)) => &mut self.shaped[*index],
+            _ => &mut self.random,
+        }
+    }
 }
 
 impl Maker<'_> {
@@ -333,7 +372,8 @@ impl Maker<'_> {
             }
             .into());
         }
-        match self.filler.fill(layout, self.interrupted, |_| {}) {
+        let filler = self.fillers.for_file(&file.path);
+        match filler.fill(layout, self.interrupted, |_| {}) {
             // What was written until then stays, and is what its jobs work on.
             Err(blocklab_driver::Error::LayOut { cause, .. })
                 if file.layout == Layout::WrittenUntilFull && is_full(&cause) =>

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, anyhow};
 use blocklab_fio::{
-    DEBUG_WORDS, General, Kind, Opt, Section, Setting, VERSION, engines, find_option,
-    general_options, option_hint, options,
+    DEBUG_WORDS, General, Kind, Opt, Section, VERSION, engines, find_option, general_options,
+    in_reading_order, option_hint, options,
 };
 
 use blocklab_console::place::shell_word;
@@ -165,14 +165,10 @@ fn engine_help(name: &str) -> Result<String> {
 pub fn command_line(sections: &[Section]) -> String {
     let mut text = String::from("fio");
     for section in sections {
-        // `directory` must stand before the names in it, so fio prints those last.
-        let (names, others): (Vec<&Setting>, Vec<&Setting>) = section
-            .settings
-            .iter()
-            .partition(|setting| setting.key == "filename");
-        let words: String = others
+        // A command line is read as it stands: `kb_base` must come before the sizes that it scales,
+        // and `directory` before the names in it.
+        let words: String = in_reading_order(&section.settings)
             .into_iter()
-            .chain(names)
             .filter(|setting| setting.key != "name")
             .map(|setting| match &setting.value {
                 Some(value) => format!(" --{}={}", setting.key, quoted(value)),
@@ -222,6 +218,18 @@ mod tests {
         let text = "[global]\nfilename=f\nbs=4k\n[a]\nfilename=g\nrw=read\n";
         let sections = parse_jobs("j", text, &mut NoFiles).expect("two sections");
         let expected = "fio --bs=4k --filename=f --name=a --rw=read --filename=g\n";
+        assert_eq!(command_line(&sections), expected);
+    }
+
+    /// A job file is read in another order than it is written in. `kb_base` was printed where it
+    /// stood, and as a command line applied to the options behind it alone; fio prints it first.
+    #[test]
+    fn options_have_the_order_in_which_they_are_read() {
+        let text =
+            "[a]\nsize=64k\nuserspace_reap\nkb_base=1000\nfilename_format=z\nioengine=libaio\n";
+        let sections = parse_jobs("j", text, &mut NoFiles).expect("a section");
+        let expected = "fio --name=a --kb_base=1000 --size=64k --ioengine=libaio \
+                        --filename_format=z --userspace_reap\n";
         assert_eq!(command_line(&sections), expected);
     }
 
